@@ -1,0 +1,52 @@
+# What these targets make lies under var/; a second run reinstalls and resets nothing.
+SHELL := /bin/bash
+PYTHON ?= python3.11
+EXTRA ?= cpu
+TORCH := torch==2.13.0
+VENV := var/venv
+BIN := $(VENV)/bin
+export QUORUM_DATA ?= var/data
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test run lint lock bench mutants
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
+
+# A stamp per lock: a changed lock installs again, an unchanged one does nothing.
+$(VENV)/.runtime-$(EXTRA): requirements/$(EXTRA).txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes -r requirements/$(EXTRA).txt
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet $(TORCH)
+	touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime-$(EXTRA)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes -r requirements/dev.txt
+	touch $@
+
+setup: $(VENV)/.runtime-$(EXTRA) ## the virtual environment with the locked dependencies
+
+demo: setup ## the whole job on the demo's data: from q/a pairs to a release
+	QUORUM_DATA=var/demo $(BIN)/python demo/run.py
+
+run: setup ## the site with a background worker, on http://127.0.0.1:8000
+	$(BIN)/python manage.py migrate --verbosity 0
+	$(BIN)/honcho start
+
+test: $(VENV)/.dev ## the tests
+	QUORUM_DATA=var/test $(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.dev ## style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	QUORUM_DATA=var/test $(BIN)/mypy
+	QUORUM_DATA=var/test $(BIN)/lint-imports
+
+mutants: $(VENV)/.dev ## changes each rule of the protocol once and shows that a test notices
+	$(BIN)/python -m tests.mutants
+
+bench: $(VENV)/.dev ## the main job on real data, with seconds and memory of each step
+	$(BIN)/python -m benchmarks.main_job
+
+lock: $(VENV)/.dev ## writes the locks anew from pyproject.toml (needs uv)
+	requirements/lock

@@ -1,0 +1,119 @@
+"""The records, to look at. What votes or money hang on is changed by the pipeline alone."""
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Control,
+    Exclusion,
+    Hit,
+    HitItem,
+    Instructions,
+    Intent,
+    Judgment,
+    Triplet,
+    Worker,
+)
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
+    """Nothing can be added, changed or deleted; the tables are long, so they are never counted."""
+
+    show_full_result_count = False
+    list_per_page = 50
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Campaign)
+class CampaignAdmin(ReadOnlyAdmin):
+    list_display = ("name", "query_set", "endpoint", "created_at")
+    list_select_related = ("query_set",)
+    search_fields = ("name",)
+
+
+@admin.register(Instructions)
+class InstructionsAdmin(ReadOnlyAdmin):
+    list_display = ("campaign", "version")
+    list_select_related = ("campaign",)
+    list_filter = ("campaign",)
+
+
+@admin.register(Control)
+class ControlAdmin(ReadOnlyAdmin):
+    list_display = ("key", "kind", "campaign", "query", "question")
+    list_select_related = ("campaign",)
+    list_filter = ("kind", "campaign")
+    search_fields = ("key", "query", "question")
+
+
+@admin.register(Triplet)
+class TripletAdmin(ReadOnlyAdmin):
+    list_display = ("id", "campaign", "candidate", "status", "label", "votes", "positive_votes")
+    list_select_related = ("campaign", "candidate")
+    list_filter = ("campaign", "status", "label")
+    search_fields = ("candidate__query__text", "candidate__pair__question")
+
+
+class HitItemInline(admin.TabularInline):  # type: ignore[type-arg]
+    model = HitItem
+    fields = ("position", "key", "triplet", "control")
+    ordering = ("position",)
+    extra = 0
+
+
+@admin.register(Hit)
+class HitAdmin(ReadOnlyAdmin):
+    list_display = ("key", "campaign", "number", "places", "crowd_id", "published_at")
+    list_select_related = ("campaign",)
+    list_filter = ("campaign",)
+    search_fields = ("key", "crowd_id")
+    inlines = (HitItemInline,)
+
+
+@admin.register(Worker)
+class WorkerAdmin(ReadOnlyAdmin):
+    list_display = ("worker_id", "crowd")
+    list_filter = ("crowd",)
+    search_fields = ("worker_id",)
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(ReadOnlyAdmin):
+    list_display = ("crowd_id", "hit", "worker", "status", "passed", "submitted_at")
+    list_select_related = ("hit", "worker")
+    list_filter = ("status", "passed", "hit__campaign")
+    search_fields = ("crowd_id", "hit__key", "worker__worker_id")
+
+
+@admin.register(Judgment)
+class JudgmentAdmin(ReadOnlyAdmin):
+    list_display = ("id", "item", "worker", "value")
+    list_select_related = ("item", "worker")
+    search_fields = ("item__key", "worker__worker_id")
+
+
+@admin.register(Exclusion)
+class ExclusionAdmin(ReadOnlyAdmin):
+    list_display = ("worker", "campaign", "failures", "reviewed", "created_at")
+    list_select_related = ("campaign", "worker")
+    list_filter = ("campaign",)
+    search_fields = ("worker__worker_id",)
+
+
+@admin.register(Intent)
+class IntentAdmin(ReadOnlyAdmin):
+    list_display = ("token", "campaign", "kind", "state", "attempts", "error", "created_at")
+    list_select_related = ("campaign",)
+    list_filter = ("campaign", "kind", "state")
+    search_fields = ("token", "hit__key", "assignment__crowd_id", "worker__worker_id")

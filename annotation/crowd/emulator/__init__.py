@@ -1,0 +1,30 @@
+"""A local Mechanical Turk: a server and a program of its own, not a part of the application.
+
+    python -m annotation.crowd.emulator --port 8001 --state turk.sqlite3
+
+To requesters it speaks MTurk's wire protocol, so that an unmodified boto3 client works with
+AWS_ENDPOINT_URL_MTURK set to its address. To workers it serves pages: sign in, list, accept,
+the question in a frame, submit. `wire` and `pages` are those two faces; `operations_*` and
+`work` hold MTurk's rules for each; `lifecycle`, `money` and `qualifications` what both share.
+
+The state is one SQLite file (write-ahead log), which anyone may read while the server runs.
+Times are seconds since 1970 in UTC, money is integer US cents. `schema.sql` has every column:
+
+    hits                 one row a HIT: hit_id, hit_type_id, requester_annotation,
+                         unique_request_token, max_assignments, open_places, expired, expires_at,
+                         reward_cents, fee_cents (MTurk's fee for one assignment), question (XML)
+    hit_types            title, reward_cents, requirements (JSON), ... ; equal ones share an id
+    hit_records          view: hits with their type, the counts of assignments and MTurk's status
+    extensions           one row an accepted CreateAdditionalAssignmentsForHIT, with its token
+    workers              worker_id and the standing that they signed in with
+    assignments          assignment_id, hit_id, worker_id, status, accepted_at, deadline,
+                         submitted_at, submit_number (1, 2, 3 ... in order of submission),
+                         approved_at, rejected_at, ended_at, feedback, answer (XML);
+                         status: Accepted, Submitted, Approved, Rejected, Returned, Abandoned
+    money                append-only: each row moves cents between available, on_hold and spent,
+                         which add up to 0 in every kind but `deposit`; kinds: deposit, hold,
+                         release, reward, fee
+    account              one row, the sums of `money`, kept by a trigger; none may be negative
+    qualification_types  the system's and the requester's own
+    qualifications       value and status (Granted, Revoked) of a worker for a requester's type
+"""

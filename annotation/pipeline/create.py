@@ -1,0 +1,83 @@
+"""Create a campaign: held-out queries, the policy and the instructions in force."""
+
+import json
+from pathlib import Path
+
+from django.db import transaction
+from retrieval.querysets import load_queries, sample_queries
+
+from annotation.models import Campaign, Instructions
+from annotation.protocol.policy import Policy, PolicyError
+from retrieval.errors import UserError
+
+DEFAULT_INSTRUCTIONS = Path(__file__).parent.parent / "instructions" / "default.md"
+
+
+def read_policy(path: Path | None) -> Policy:
+    """The paper's policy, with what a JSON file says otherwise."""
+    if path is None:
+        return Policy()
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(data, dict):
+            raise UserError(f"The policy file {path} must hold one JSON object of policy fields.")
+        return Policy.from_dict(data)
+    except OSError as error:
+        raise UserError(f"The policy file {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        kind = "is not valid" if isinstance(error, PolicyError) else "is not JSON in UTF-8"
+        raise UserError(f"The policy file {path} {kind}: {error}") from error
+
+
+@transaction.atomic
+def create_campaign(
+    name: str,
+    *,
+    policy: Policy,
+    seed: int,
+    sample: int | None = None,
+    queries: Path | None = None,
+    instructions: Path | None = None,
+) -> Campaign:
+    """A campaign over `sample` queries held out at random, or over a file of the user's own."""
+    if policy.tie_mode != "extend":
+        raise UserError(
+            f'Ties are broken by extending the HIT: set the policy\'s tie_mode to "extend", '
+            f'"{policy.tie_mode}" can be quoted but not run yet.'
+        )
+    if Campaign.objects.filter(name=name).exists():
+        raise UserError(f"There is a campaign {name!r} already: choose another name.")
+    if queries is not None:
+        query_set = load_queries(name, queries)
+    elif sample is not None:
+        query_set = sample_queries(name, sample, seed)
+    else:
+        raise UserError("Say which queries: --sample N for a random sample, or --queries FILE.")
+    campaign = Campaign.objects.create(
+        name=name, query_set=query_set, policy_data=policy.to_dict(), seed=seed
+    )
+    text = _read_instructions(instructions or DEFAULT_INSTRUCTIONS)
+    Instructions.objects.create(campaign=campaign, version=1, text=text)
+    return campaign
+
+
+def _read_instructions(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"The instructions {path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"The instructions {path} are not UTF-8: save them as such.") from error
+    if not text.strip():
+        raise UserError(f"The instructions {path} are empty: annotators need to be told the rule.")
+    return text
+
+
+def get_campaign(name: str) -> Campaign:
+    """The campaign of that name; UserError names those there are."""
+    campaign = Campaign.objects.select_related("query_set").filter(name=name).first()
+    if campaign is None:
+        names = ", ".join(Campaign.objects.order_by("name").values_list("name", flat=True)[:20])
+        there_are = f"there are: {names}" if names else "there is none yet: `campaign create` one"
+        raise UserError(f"There is no campaign {name!r}; {there_are}.")
+    return campaign

@@ -1,0 +1,176 @@
+"""Make the calls that the intents name.
+
+1. Claim an intent with one update; whoever changed the row has it.
+2. Make the call, outside any transaction: it may take long, and it cannot be rolled back.
+3. Record what came of it.
+
+A process that dies in between leaves a claim that runs out; the next one sends the same call with
+the same token, which the crowd answers as it did the first time. After a day the crowd has
+forgotten tokens, so the crowd's own record is asked first.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F, Q, Sum
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from annotation.crowd.base import Crowd, CrowdError, CrowdHit
+from annotation.hit_url import hit_url
+from annotation.models import Assignment, Campaign, Hit, Intent
+from retrieval.progress import Progress, no_progress
+
+CLAIM = timedelta(minutes=10)
+TOKEN_LIFE = timedelta(hours=23)  # the crowd remembers tokens for 24 hours
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True)
+class Delivery:
+    sent: int
+    failed: int
+    stopped_by: str | None  # why the pass ended before all was sent
+
+
+def deliver(
+    campaign: Campaign,
+    crowd: Crowd,
+    *,
+    clock: Clock = timezone.now,
+    progress: Progress = no_progress,
+) -> Delivery:
+    """Send what waits. A passing fault ends the pass: the rest waits for the next one."""
+    sent = failed = 0
+    for intent in _claims(campaign, clock):
+        try:
+            _send(intent, campaign, crowd, clock)
+        except CrowdError as error:
+            _record_fault(intent, error)
+            failed += error.permanent
+            if not error.permanent:
+                return Delivery(sent, failed, str(error))
+        else:
+            sent += 1
+        progress(1)
+    return Delivery(sent, failed, None)
+
+
+def waiting(campaign: Campaign) -> int:
+    """How many calls are still to be made."""
+    states = [Intent.State.PENDING, Intent.State.CLAIMED]
+    return campaign.intents.filter(state__in=states).count()
+
+
+def _claims(campaign: Campaign, clock: Clock) -> Iterator[Intent]:
+    last = 0
+    while True:
+        free = Q(state=Intent.State.PENDING) | Q(
+            state=Intent.State.CLAIMED, claimed_at__lt=clock() - CLAIM
+        )
+        queue = campaign.intents.filter(free, pk__gt=last).order_by("pk")
+        batch = list(queue.values_list("pk", flat=True)[:500])
+        if not batch:
+            return
+        for last in batch:
+            now = clock()
+            mine = Intent.objects.filter(free, pk=last).update(
+                state=Intent.State.CLAIMED,
+                claimed_at=now,
+                first_sent_at=Coalesce(F("first_sent_at"), now),
+                attempts=F("attempts") + 1,
+            )
+            if mine:
+                related = Intent.objects.select_related("hit", "assignment", "worker")
+                yield related.get(pk=last)
+
+
+def _send(intent: Intent, campaign: Campaign, crowd: Crowd, clock: Clock) -> None:
+    forgotten = intent.first_sent_at is not None and intent.first_sent_at < clock() - TOKEN_LIFE
+    match intent.kind:
+        case Intent.Kind.CREATE:
+            _create(intent, campaign, crowd, forgotten, clock())
+        case Intent.Kind.EXTEND:
+            _extend(intent, crowd, forgotten)
+        case Intent.Kind.APPROVE | Intent.Kind.REJECT:
+            _decide(intent, crowd)
+        case Intent.Kind.EXCLUDE:
+            _exclude(intent, campaign, crowd)
+
+
+def _create(
+    intent: Intent, campaign: Campaign, crowd: Crowd, forgotten: bool, now: datetime
+) -> None:
+    assert intent.hit is not None
+    found = _look_up(crowd, intent.hit) if forgotten else None
+    crowd_id = (
+        found.hit_id
+        if found
+        else crowd.create_hit(
+            hit_type_id=campaign.hit_type_id,
+            url=hit_url(intent.hit.key),
+            places=intent.places,
+            lifetime_seconds=campaign.policy.lifetime_days * 86400,
+            token=intent.token,
+            annotation=intent.hit.key,
+        )
+    )
+    with transaction.atomic():
+        Hit.objects.filter(pk=intent.hit.pk).update(crowd_id=crowd_id, published_at=now)
+        _record_done(intent)
+
+
+def _extend(intent: Intent, crowd: Crowd, forgotten: bool) -> None:
+    assert intent.hit is not None
+    assert intent.hit.crowd_id is not None
+    if not (forgotten and _has_places(crowd, intent)):
+        crowd.extend_hit(intent.hit.crowd_id, extra=intent.places, token=intent.token)
+    _record_done(intent)
+
+
+def _decide(intent: Intent, crowd: Crowd) -> None:
+    assert intent.assignment is not None
+    if intent.kind == Intent.Kind.APPROVE:
+        crowd.approve(intent.assignment.crowd_id)
+        status = Assignment.Status.APPROVED
+    else:
+        crowd.reject(intent.assignment.crowd_id, reason=intent.reason)
+        status = Assignment.Status.REJECTED
+    with transaction.atomic():
+        Assignment.objects.filter(pk=intent.assignment.pk).update(status=status)
+        _record_done(intent)
+
+
+def _exclude(intent: Intent, campaign: Campaign, crowd: Crowd) -> None:
+    assert intent.worker is not None
+    if campaign.policy.exclude_by == "block":
+        crowd.block(intent.worker.worker_id, reason=intent.reason)
+    else:
+        crowd.exclude(intent.worker.worker_id, exclusion_id=campaign.exclusion_id)
+    _record_done(intent)
+
+
+def _look_up(crowd: Crowd, hit: Hit) -> CrowdHit | None:
+    return next((found for found in crowd.hits() if found.annotation == hit.key), None)
+
+
+def _has_places(crowd: Crowd, intent: Intent) -> bool:
+    """Whether the crowd already counts the places this intent asks for."""
+    assert intent.hit is not None
+    found = _look_up(crowd, intent.hit)
+    if found is None:
+        raise CrowdError(f"The crowd no longer knows HIT {intent.hit.crowd_id}.", permanent=True)
+    done = intent.hit.intents.filter(state=Intent.State.DONE).aggregate(total=Sum("places"))
+    return found.max_assignments >= (done["total"] or 0) + intent.places
+
+
+def _record_done(intent: Intent) -> None:
+    Intent.objects.filter(pk=intent.pk).update(state=Intent.State.DONE, error="")
+
+
+def _record_fault(intent: Intent, error: CrowdError) -> None:
+    state = Intent.State.FAILED if error.permanent else Intent.State.PENDING
+    Intent.objects.filter(pk=intent.pk).update(state=state, error=str(error))

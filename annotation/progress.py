@@ -1,0 +1,95 @@
+"""Where a campaign stands: read-only counts."""
+
+from collections.abc import Iterable
+
+from django.db.models import Count, Q, Sum
+
+from annotation.models import Assignment, Campaign, Intent
+from annotation.pipeline.label import valid_judgments, votes_by_triplet
+from annotation.pipeline.publish import assignment_cents
+from annotation.protocol.agreement import cohen_kappa, observed_agreement
+from retrieval.models import Candidate
+
+
+def progress(campaign: Campaign) -> dict[str, object]:
+    """The campaign stage by stage; every count is derived from the stored record."""
+    triplets = campaign.triplets.aggregate(
+        triplets=Count("pk"),
+        labelled=Count("pk", filter=Q(status="labelled")),
+        open=Count("pk", filter=Q(status="open")),
+        unresolved=Count("pk", filter=Q(status="unresolved")),
+        positive=Count("pk", filter=Q(label=1)),
+    )
+    return {
+        "campaign": campaign.name,
+        "crowd": campaign.endpoint or "not published yet",
+        "queries": campaign.query_set.queries.count(),
+        "candidates": Candidate.objects.filter(query__query_set=campaign.query_set_id).count(),
+        **_hits(campaign),
+        **_assignments(campaign),
+        **triplets,
+        **_votes(campaign),
+        "excluded_workers": campaign.exclusions.count(),
+        "calls_waiting": campaign.intents.filter(state__in=["pending", "claimed"]).count(),
+        "calls_failed": campaign.intents.filter(state=Intent.State.FAILED).count(),
+        "stuck": stuck(campaign),
+        "spent_cents": spent_cents(campaign),
+    }
+
+
+def _hits(campaign: Campaign) -> dict[str, object]:
+    return campaign.hits.aggregate(
+        hits=Count("pk"), published=Count("crowd_id"), places=Sum("places", default=0)
+    )
+
+
+def _assignments(campaign: Campaign) -> dict[str, object]:
+    return Assignment.objects.filter(hit__campaign=campaign).aggregate(
+        submitted=Count("pk"),
+        to_review=Count("pk", filter=Q(passed=None)),
+        approved=Count("pk", filter=Q(status="approved")),
+        rejected=Count("pk", filter=Q(status="rejected")),
+        failed_controls=Count("pk", filter=Q(passed=False)),
+        workers=Count("worker", distinct=True),
+    )
+
+
+def _votes(campaign: Campaign) -> dict[str, object]:
+    pairs = first_two_votes(votes_by_triplet(campaign).values())
+    agreement, kappa = observed_agreement(pairs), cohen_kappa(pairs)
+    return {
+        "votes": valid_judgments(campaign).count(),
+        "votes_discarded": discarded_votes(campaign),
+        "ties": sum(first != second for first, second in pairs),
+        "agreement": None if agreement is None else round(agreement, 4),
+        "kappa": None if kappa is None else round(kappa, 4),
+    }
+
+
+def first_two_votes(votes: Iterable[list[int]]) -> list[tuple[int, int]]:
+    """The first two valid votes of each triplet that has them, by time of submission."""
+    return [(given[0], given[1]) for given in votes if len(given) >= 2]
+
+
+def discarded_votes(campaign: Campaign) -> int:
+    """Votes of excluded workers on real items, from work that had passed its controls."""
+    passed = Assignment.objects.filter(
+        hit__campaign=campaign,
+        passed=True,
+        worker__in=campaign.exclusions.values("worker"),
+    )
+    votes = passed.filter(judgments__item__control=None).aggregate(votes=Count("judgments"))
+    return int(votes["votes"])
+
+
+def spent_cents(campaign: Campaign) -> int:
+    """Rewards and fees of all approved work."""
+    approved = Assignment.objects.filter(hit__campaign=campaign, status="approved").count()
+    return approved * assignment_cents(campaign.policy)
+
+
+def stuck(campaign: Campaign) -> list[str]:
+    """What failed or waits after a fault, with its reason and count, the most frequent first."""
+    faults = campaign.intents.exclude(error="").exclude(state=Intent.State.DONE)
+    rows = faults.values("kind", "error").annotate(times=Count("pk")).order_by("-times", "kind")
+    return [f"{row['kind']}, {row['times']} times: {row['error']}" for row in rows[:10]]

@@ -1,0 +1,90 @@
+"""What a campaign will cost, with the crowd's fees."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from annotation.protocol.packing import hits_needed
+from annotation.protocol.policy import CROWDED_HIT, Policy
+
+FEE_PERCENT = 20
+MASTERS_PERCENT = 5
+CROWDED_PERCENT = 20
+PAPER_AGREEMENT = 0.78
+
+
+@dataclass(frozen=True)
+class ModeCost:
+    """The expected cost of one way of breaking ties."""
+
+    assignments_per_hit: float
+    assignments: int
+    cents: int
+
+
+@dataclass(frozen=True)
+class Quote:
+    hits: int
+    assignments_min: int
+    extend: ModeCost
+    repack: ModeCost
+    cents_min: int
+    cents_max: int
+
+
+def fee_cents(reward_cents: int, *, masters: bool, assignments: int) -> int:
+    """The crowd's fee for ONE assignment of a HIT that has `assignments` places.
+
+    Each part is rounded half up by itself and is at least one cent.
+    """
+    percents = [FEE_PERCENT]
+    if masters:
+        percents.append(MASTERS_PERCENT)
+    if assignments >= CROWDED_HIT:
+        percents.append(CROWDED_PERCENT)
+    return sum(max(1, (reward_cents * percent + 50) // 100) for percent in percents)
+
+
+def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> Quote:
+    """The cost of judging `triplets`, if two annotators agree on a share `agreement` of them.
+
+    `extend` and `repack` are expectations, rounded up; `cents_min` is the first round alone
+    and `cents_max` every HIT extended to `max_votes`. Replacements for rejected or excluded
+    work are left out of all of them, and so are controls that fill up a last HIT.
+    """
+    if triplets < 0 or not 0 <= agreement <= 1:
+        raise ValueError(f"no quote for {triplets} triplets at an agreement of {agreement}")
+    hits = hits_needed(triplets, policy)
+    agreed = Fraction(str(agreement))
+    # An odd number of votes of 0 or 1 is never tied.
+    can_tie = policy.annotators % 2 == 0 and policy.max_votes > policy.annotators
+    tied_hits = 1 - agreed**policy.real_items if can_tie else Fraction(0)
+    tied_share = 1 - agreed if can_tie else Fraction(0)
+    first_round = hits * policy.annotators
+    price = _price(policy, policy.annotators)
+    return Quote(
+        hits=hits,
+        assignments_min=first_round,
+        extend=_mode_cost(hits, policy, tied_hits, places=policy.annotators),
+        repack=_mode_cost(hits, policy, tied_share, places=1),
+        cents_min=first_round * price,
+        cents_max=hits * policy.max_votes * price,
+    )
+
+
+def _mode_cost(hits: int, policy: Policy, extra_per_hit: Fraction, *, places: int) -> ModeCost:
+    """The first round and its tie-breaks, which are bought on HITs of `places` places."""
+    first_round = hits * policy.annotators
+    extra = math.ceil(hits * extra_per_hit)
+    return ModeCost(
+        assignments_per_hit=float(policy.annotators + extra_per_hit),
+        assignments=first_round + extra,
+        cents=first_round * _price(policy, policy.annotators) + extra * _price(policy, places),
+    )
+
+
+def _price(policy: Policy, places: int) -> int:
+    fee = fee_cents(policy.reward_cents, masters=policy.masters, assignments=places)
+    return policy.reward_cents + fee

@@ -1,0 +1,219 @@
+"""Every number of the protocol in one frozen object (QUADRo, section 4 and appendix C).
+
+The defaults are the paper's values; a campaign stores the policy that governed it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
+
+TieMode = Literal["extend", "repack"]
+OnFailedControl = Literal["reject", "pay_and_discard"]
+ExcludeBy = Literal["qualification", "block"]
+SplitSize = int | float  # an int is a count of queries, a float a share of them
+
+# From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
+CROWDED_HIT = 10
+SHARES_TOLERANCE = Fraction(1, 1000)
+
+
+class PolicyError(ValueError):
+    """A policy that cannot govern a campaign; `faults` holds everything wrong with it."""
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(self.faults))
+
+
+class Rule(NamedTuple):
+    """What one field demands of its value."""
+
+    demand: str
+    holds: Callable[[Any], bool]
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or isinstance(value, float)
+
+
+def _whole(least: int, most: int) -> Rule:
+    return Rule(
+        f"a whole number from {least} to {most}",
+        lambda value: _is_whole(value) and least <= value <= most,
+    )
+
+
+def _number(least: float, most: float) -> Rule:
+    return Rule(
+        f"a number from {least} to {most}",
+        lambda value: _is_number(value) and least <= value <= most,
+    )
+
+
+def _text(most: int) -> Rule:
+    return Rule(
+        f"a text of 1 to {most} characters",
+        lambda value: isinstance(value, str) and bool(value.strip()) and len(value) <= most,
+    )
+
+
+def _one_of(literal: object) -> Rule:
+    options = get_args(literal)
+    return Rule(
+        " or ".join(f'"{option}"' for option in options),
+        lambda value: isinstance(value, str) and value in options,
+    )
+
+
+_FLAG = Rule("true or false", lambda value: isinstance(value, bool))
+_SPLIT_SIZE = Rule(
+    "a share from 0.0 to 1.0 or a whole count from 0",
+    lambda value: value >= 0 if _is_whole(value) else isinstance(value, float) and 0 <= value <= 1,
+)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The rules of one campaign; an impossible one cannot be made (PolicyError)."""
+
+    candidates_per_query: Annotated[int, _whole(1, 1000)] = 30
+    hit_size: Annotated[int, _whole(3, 100)] = 7
+    positive_controls: Annotated[int, _whole(1, 50)] = 1
+    negative_controls: Annotated[int, _whole(1, 50)] = 1
+    control_pool_size: Annotated[int, _whole(1, 1_000_000)] = 60
+    negative_max_cosine: Annotated[float, _number(-1, 1)] = 0.30
+    annotators: Annotated[int, _whole(1, 100)] = 2
+    tie_mode: Annotated[TieMode, _one_of(TieMode)] = "extend"
+    max_votes: Annotated[int, _whole(1, 100)] = 5
+    on_failed_control: Annotated[OnFailedControl, _one_of(OnFailedControl)] = "reject"
+    max_failure_rate: Annotated[float, _number(0, 1)] = 0.10
+    min_assignments: Annotated[int, _whole(1, 1_000_000)] = 10
+    exclude_by: Annotated[ExcludeBy, _one_of(ExcludeBy)] = "qualification"
+    reward_cents: Annotated[int, _whole(1, 100_000)] = 15
+    masters: Annotated[bool, _FLAG] = True
+    min_approval_percent: Annotated[int, _whole(0, 100)] = 95
+    min_approved: Annotated[int, _whole(0, 10_000_000)] = 100
+    show_answer: Annotated[bool, _FLAG] = True
+    # The crowd's own limits: a year for work and listing, 30 days for the review.
+    assignment_minutes: Annotated[int, _whole(1, 525_600)] = 30
+    lifetime_days: Annotated[int, _whole(1, 365)] = 7
+    auto_approval_days: Annotated[int, _whole(1, 30)] = 3
+    train: Annotated[SplitSize, _SPLIT_SIZE] = 0.77
+    dev: Annotated[SplitSize, _SPLIT_SIZE] = 0.099
+    test: Annotated[SplitSize, _SPLIT_SIZE] = 0.131
+    title: Annotated[str, _text(128)] = "Do these pairs of questions ask the same thing?"
+    description: Annotated[str, _text(2000)] = (
+        "Read short pairs of questions and say for each pair whether both ask the same thing."
+    )
+    keywords: Annotated[str, _text(1000)] = "questions, similarity, language, judgment"
+
+    def __post_init__(self) -> None:
+        faults = _faults(asdict(self))
+        if faults:
+            raise PolicyError(faults)
+        # A rate written as 0 or as 0.0 is the same and has the same digest.
+        for name in ("max_failure_rate", "negative_max_cosine"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Policy:
+        """The policy that differs from the defaults by `values`; PolicyError lists every fault."""
+        if not isinstance(values, Mapping):
+            raise PolicyError([f"a policy must be an object of fields, not {_short(values)}"])
+        defaults = {each.name: each.default for each in fields(cls)}
+        known = {name: value for name, value in values.items() if name in defaults}
+        unknown = [_unknown(name, defaults) for name in values if name not in defaults]
+        faults = unknown + _faults(defaults | known)
+        if faults:
+            raise PolicyError(faults)
+        return cls(**known)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def digest(self) -> str:
+        """sha256 of the canonical JSON."""
+        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    @property
+    def real_items(self) -> int:
+        """Items of a HIT that are no controls."""
+        return self.hit_size - self.positive_controls - self.negative_controls
+
+
+_RULES: dict[str, Rule] = {
+    name: hint.__metadata__[0] for name, hint in get_type_hints(Policy, include_extras=True).items()
+}
+
+
+def _faults(values: Mapping[str, Any]) -> list[str]:
+    wrong = {
+        name: f"{name} must be {rule.demand}, not {_short(values[name])}"
+        for name, rule in _RULES.items()
+        if not rule.holds(values[name])
+    }
+    found = list(wrong.values())
+    for names, check in _JOINT_CHECKS:
+        # A relation between fields says nothing while one of them is wrong in itself.
+        if wrong.keys().isdisjoint(names):
+            found += check(*(values[name] for name in names))
+    return found
+
+
+def _check_room(hit_size: int, positive_controls: int, negative_controls: int) -> list[str]:
+    controls = positive_controls + negative_controls
+    if controls < hit_size:
+        return []
+    return [f"hit_size {hit_size} leaves no place for a real triplet beside {controls} controls"]
+
+
+def _check_votes(annotators: int, max_votes: int) -> list[str]:
+    if max_votes < annotators:
+        return [f"max_votes {max_votes} is less than annotators {annotators}"]
+    if annotators < CROWDED_HIT <= max_votes:
+        return [
+            f"max_votes {max_votes} must stay under {CROWDED_HIT} while annotators {annotators} "
+            f"does: the crowd lets no HIT grow to {CROWDED_HIT} assignments"
+        ]
+    return []
+
+
+def _check_splits(train: SplitSize, dev: SplitSize, test: SplitSize) -> list[str]:
+    sizes = (train, dev, test)
+    if len({type(size) for size in sizes}) > 1:
+        return ["train, dev and test must be all shares (0.77) or all whole counts (1500)"]
+    total = sum(Fraction(str(size)) for size in sizes)  # the decimals as written
+    if isinstance(train, float) and abs(total - 1) > SHARES_TOLERANCE:
+        return [f"train, dev and test are shares that sum to {float(total):g}, not to 1"]
+    if total == 0:
+        return ["train, dev and test are counts that sum to 0"]
+    return []
+
+
+_JOINT_CHECKS: tuple[tuple[tuple[str, ...], Callable[..., list[str]]], ...] = (
+    (("hit_size", "positive_controls", "negative_controls"), _check_room),
+    (("annotators", "max_votes"), _check_votes),
+    (("train", "dev", "test"), _check_splits),
+)
+
+
+def _unknown(name: object, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(str(name), known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"unknown field {_short(name)}{hint}"
+
+
+def _short(value: object) -> str:
+    return reprlib.repr(value)

@@ -1,0 +1,44 @@
+"""From a triplet's valid votes to its label, or to the votes still to be bought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from annotation.protocol.policy import Policy
+
+
+@dataclass(frozen=True)
+class Label:
+    value: int | None  # None unless labelled
+    status: Literal["labelled", "open", "unresolved"]
+    wanted: int  # votes to buy now
+
+
+def decide(votes: Sequence[int], policy: Policy) -> Label:
+    """The strict majority of all valid votes, of which there must be `annotators`.
+
+    Without a majority one more vote is wanted, up to `max_votes`; never a silent default.
+    Raises ValueError at a vote other than 0 or 1.
+    """
+    if any(vote not in (0, 1) for vote in votes):
+        raise ValueError(f"a vote is 0 or 1, not as in {list(votes)}")
+    if len(votes) < policy.annotators:
+        return Label(None, "open", policy.annotators - len(votes))
+    positive = sum(votes)
+    negative = len(votes) - positive
+    if positive != negative:
+        return Label(int(positive > negative), "labelled", 0)
+    if len(votes) < policy.max_votes:
+        return Label(None, "open", 1)
+    return Label(None, "unresolved", 0)
+
+
+def places_to_open(wanted: Iterable[int], outstanding: int) -> int:
+    """Places to add to a HIT in extend mode: enough for its neediest triplet.
+
+    `wanted` are the votes its triplets want, `outstanding` the places already open, being
+    worked on or waiting for review.
+    """
+    return max(0, max(wanted, default=0) - outstanding)

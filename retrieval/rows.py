@@ -1,0 +1,236 @@
+"""Rows of a user's file, streamed in constant memory.
+
+What is wrong with one row is told in that row's `fault`; what is wrong with the whole file is
+raised as a UserError.
+"""
+
+import csv
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from retrieval.errors import UserError
+from retrieval.progress import Progress, no_progress
+from retrieval.text import clean_text
+
+MAX_LINE_BYTES = 10_000_000
+EXCERPT = 200
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+NOT_UTF8 = "the row is not valid UTF-8"
+# Any of these column names will do.
+Column = tuple[str, ...]
+
+
+class RowFault(Exception):
+    """Why one row cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    line: int
+    fields: Mapping[str, object]
+    fault: str = ""
+    excerpt: str = ""
+
+
+def read_rows(
+    path: Path,
+    *,
+    required: Sequence[Column],
+    plain_column: str | None = None,
+    progress: Progress = no_progress,
+) -> Iterator[Row]:
+    """Rows of a .jsonl, .csv or .tsv file, or of a .txt file when `plain_column` names its lines.
+
+    Each may be compressed as .gz. `progress` counts bytes of the file as it lies on the disk.
+    """
+    kind = _kind(path, plain_column)
+    lines = _lines(path, progress)
+    if kind in DELIMITERS:
+        rows = _delimited_rows(path, lines, DELIMITERS[kind], required)
+    elif kind == ".jsonl":
+        rows = (_json_row(number, line) for number, line in enumerate(lines, 1) if line.strip())
+    else:
+        rows = (
+            Row(number, {plain_column or "": line}, excerpt=line[:EXCERPT])
+            for number, line in enumerate(lines, 1)
+            if line.strip()
+        )
+    return _not_empty(path, rows)
+
+
+def text_field(row: Row, column: Column, *, limit: int) -> str:
+    """The cleaned text of a column that must have one; raises RowFault."""
+    for name in column:
+        if row.fields.get(name) is not None:
+            if text := _text(name, row.fields[name], limit):
+                return text
+            raise RowFault(f"the {name} is empty")
+    found = ", ".join(map(str, row.fields)) or "none"
+    raise RowFault(f"there is no {' or '.join(column)} (columns found: {found[:EXCERPT]})")
+
+
+def optional_field(row: Row, name: str, *, limit: int) -> str:
+    """Like `text_field`, but empty where the row has none; whole numbers are taken as texts."""
+    value = row.fields.get(name)
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    return _text(name, value, limit)
+
+
+def _text(name: str, value: object, limit: int) -> str:
+    if not isinstance(value, str):
+        raise RowFault(f"the {name} is not a text but {_json_type(value)}")
+    text = clean_text(value)
+    if len(text) > limit:
+        raise RowFault(f"the {name} has {len(text):,} characters, more than {limit:,}")
+    if not _is_utf8(text):
+        raise RowFault(NOT_UTF8)
+    return text
+
+
+def _kind(path: Path, plain_column: str | None) -> str:
+    kinds = [".jsonl", *DELIMITERS, *([".txt"] if plain_column else [])]
+    name = path.name.lower().removesuffix(".gz")
+    kind = next((kind for kind in kinds if name.endswith(kind)), None)
+    if not path.exists():
+        raise UserError(f"There is no file {path}.")
+    if not path.is_file():
+        raise UserError(f"{path} is not a file but a folder or a device: name one file.")
+    if kind is None:
+        raise UserError(
+            f"{path} has an unknown type: its name must end in {', '.join(kinds)}, "
+            "or in one of these with .gz."
+        )
+    return kind
+
+
+def _lines(path: Path, progress: Progress) -> Iterator[str]:
+    """Decoded lines; a byte that is not UTF-8 becomes a lone surrogate, as no valid text has."""
+    try:
+        with path.open("rb") as raw:
+            # GzipFile has all of BinaryIO that is used here.
+            packed = path.name.lower().endswith(".gz")
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+            yield from _decoded(path, stream, raw, progress)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"{path} is not a whole gzip file ({error}): compress it again.") from error
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _decoded(path: Path, stream: BinaryIO, raw: BinaryIO, progress: Progress) -> Iterator[str]:
+    reported = number = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if number == 1:
+            _refuse_other_encodings(path, line)
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if len(line) > MAX_LINE_BYTES:
+            raise UserError(
+                f"Line {number} of {path} is longer than {MAX_LINE_BYTES:,} bytes: "
+                "each row must stand on a line of its own."
+            )
+        yield line.decode("utf-8", "surrogateescape")
+        if number % 1000 == 0:
+            progress(raw.tell() - reported)
+            reported = raw.tell()
+    progress(raw.tell() - reported)
+
+
+def _refuse_other_encodings(path: Path, line: bytes) -> None:
+    start = line[:200]
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or start.count(0) * 3 > len(start):
+        raise UserError(f"{path} is in UTF-16 or UTF-32: save it as UTF-8.")
+    if start.startswith(b"\x1f\x8b"):
+        raise UserError(f"{path} is compressed by gzip: give it a name that ends in .gz.")
+
+
+def _json_row(number: int, line: str) -> Row:
+    excerpt = line[:EXCERPT]
+    if not _is_utf8(line):
+        return Row(number, {}, NOT_UTF8, excerpt)
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        return Row(number, {}, f"the line is not JSON: {error.msg} at {error.pos + 1}", excerpt)
+    except (RecursionError, ValueError) as error:
+        return Row(number, {}, f"the line is JSON that cannot be read: {error}", excerpt)
+    if not isinstance(value, dict):
+        return Row(number, {}, f"the line is not an object but {_json_type(value)}", excerpt)
+    return Row(number, value, excerpt=excerpt)
+
+
+def _delimited_rows(
+    path: Path, lines: Iterator[str], delimiter: str, required: Sequence[Column]
+) -> Iterator[Row]:
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    try:
+        header = [name.strip().casefold() for name in next(reader, [])]
+    except csv.Error as error:
+        raise UserError(f"The header of {path} cannot be read: {error}.") from error
+    if header:
+        _check_header(path, header, required)
+    while True:
+        line = reader.line_num + 1
+        try:
+            values = next(reader, None)
+        except csv.Error as error:
+            yield Row(line, {}, f"the row cannot be read: {error}")
+            continue
+        if values is None:
+            return
+        if values:
+            yield _delimited_row(line, header, values, delimiter)
+
+
+def _check_header(path: Path, header: list[str], required: Sequence[Column]) -> None:
+    found = ", ".join(header)[:EXCERPT]
+    for column in required:
+        times = sum(header.count(name) for name in set(column))
+        if times == 0:
+            names = " or ".join(f"'{name}'" for name in column)
+            raise UserError(f"{path} has no column {names}; its columns are: {found}.")
+        if any(header.count(name) > 1 for name in column):
+            raise UserError(f"{path} has a column twice; its columns are: {found}.")
+
+
+def _delimited_row(line: int, header: list[str], values: list[str], delimiter: str) -> Row:
+    text = delimiter.join(values)
+    if not _is_utf8(text):
+        return Row(line, {}, NOT_UTF8, text[:EXCERPT])
+    if len(values) != len(header):
+        fault = f"the row has {len(values)} columns, the header {len(header)}"
+        return Row(line, {}, fault, text[:EXCERPT])
+    return Row(line, dict(zip(header, values, strict=True)), excerpt=text[:EXCERPT])
+
+
+def _not_empty(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
+    row = next(rows, None)
+    if row is None:
+        size = os.path.getsize(path)
+        raise UserError(f"{path} ({size:,} bytes) has no rows: nothing was read.")
+    yield row
+    yield from rows
+
+
+def _is_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _json_type(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+    return names.get(type(value), "null" if value is None else "a number")

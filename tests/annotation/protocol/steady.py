@@ -1,0 +1,5 @@
+"""Hypothesis settings for rules: the same examples in every run, and no race with a slow disk."""
+
+from hypothesis import settings
+
+steady = settings(max_examples=60, deadline=None, derandomize=True, database=None)

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.protocol.cost import ModeCost, Quote, fee_cents, quote
+from annotation.protocol.policy import Policy
+from tests.annotation.protocol.steady import steady
+
+
+@pytest.mark.parametrize(
+    ("reward", "masters", "assignments", "fee"),
+    [
+        (15, True, 2, 4),  # 3 + 0.75: an assignment costs 19 cents
+        (15, False, 2, 3),
+        (15, True, 9, 4),
+        (15, True, 10, 7),  # 3 + 0.75 + 3
+        (15, False, 10, 6),
+        (15, True, 100, 7),
+        (10, True, 1, 3),  # 2 + 0.5
+        (50, True, 1, 13),  # 10 + 2.5: half up, not to the even cent
+        (90, True, 1, 23),  # 18 + 4.5
+        (49, True, 1, 12),  # 9.8 + 2.45
+        (12, False, 1, 2),  # 2.4
+        (13, False, 1, 3),  # 2.6
+        (1, False, 1, 1),  # 0.2, but at least a cent
+        (2, True, 1, 2),  # 0.4 and 0.1, each at least a cent
+        (1, True, 10, 3),
+        (100, False, 10, 40),
+        (100, True, 10, 45),
+    ],
+)
+def test_the_fee_of_an_assignment_is_the_crowds_to_the_cent(
+    reward: int, masters: bool, assignments: int, fee: int
+) -> None:
+    assert fee_cents(reward, masters=masters, assignments=assignments) == fee
+
+
+def test_a_quote_of_a_hundred_triplets() -> None:
+    # 0.78 ** 5 = 0.2887174368; 20 HITs: 14.2 and 4.4 assignments more than 40, of 19 cents
+    assert quote(100, Policy()) == Quote(
+        hits=20,
+        assignments_min=40,
+        extend=ModeCost(assignments_per_hit=2.7112825632, assignments=55, cents=1045),
+        repack=ModeCost(assignments_per_hit=2.22, assignments=45, cents=855),
+        cents_min=760,
+        cents_max=1900,
+    )
+
+
+def test_the_papers_campaign_costs_35_thousand_dollars_before_any_tie() -> None:
+    quoted = quote(15_211 * 30, Policy())
+    assert (quoted.hits, quoted.assignments_min, quoted.cents_min) == (91_266, 182_532, 3_468_108)
+
+
+def test_nothing_costs_nothing() -> None:
+    quoted = quote(0, Policy())
+    assert (quoted.hits, quoted.assignments_min, quoted.cents_min, quoted.cents_max) == (0, 0, 0, 0)
+    assert (quoted.extend.cents, quoted.repack.cents) == (0, 0)
+
+
+@pytest.mark.parametrize(("triplets", "hits"), [(1, 1), (5, 1), (6, 2), (10, 2), (11, 3)])
+def test_a_begun_hit_is_paid_in_full(triplets: int, hits: int) -> None:
+    quoted = quote(triplets, Policy())
+    assert (quoted.hits, quoted.cents_min, quoted.cents_max) == (hits, hits * 38, hits * 95)
+
+
+@pytest.mark.parametrize(
+    ("agreement", "extend", "repack"),
+    # 10 HITs; 0.7 ** 5 = 0.16807; ten times 1 - 0.7 is 3.0000000000000004 in floats
+    [(1.0, 20, 20), (0.0, 30, 30), (0.7, 29, 23), (0.9, 25, 21)],
+)
+def test_tie_breaks_follow_the_agreement(agreement: float, extend: int, repack: int) -> None:
+    quoted = quote(50, Policy(), agreement)
+    assert (quoted.extend.assignments, quoted.repack.assignments) == (extend, repack)
+
+
+@pytest.mark.parametrize(("annotators", "max_votes"), [(1, 5), (2, 2), (3, 5)])
+def test_where_no_tie_can_be_broken_the_first_round_is_all(annotators: int, max_votes: int) -> None:
+    quoted = quote(50, Policy(annotators=annotators, max_votes=max_votes))
+    first_round = ModeCost(float(annotators), 10 * annotators, 190 * annotators)
+    assert quoted.extend == quoted.repack == first_round
+    assert quoted.cents_max == 190 * max_votes
+
+
+def test_ten_annotators_pay_the_higher_fee_but_their_repacks_do_not() -> None:
+    quoted = quote(5, Policy(annotators=10, max_votes=12))
+    assert (quoted.cents_min, quoted.cents_max) == (220, 264)
+    assert (quoted.extend.cents, quoted.repack.cents) == (242, 239)
+
+
+@pytest.mark.parametrize(("triplets", "agreement"), [(-1, 0.78), (10, 1.01), (10, -0.01)])
+def test_an_impossible_quote_is_refused(triplets: int, agreement: float) -> None:
+    with pytest.raises(ValueError, match="no quote for"):
+        quote(triplets, Policy(), agreement)
+
+
+@steady
+@given(
+    triplets=st.integers(0, 10_000),
+    agreement=st.floats(0, 1),
+    reward=st.integers(1, 500),
+    masters=st.booleans(),
+)
+def test_repacking_is_never_dearer_and_both_lie_between_the_bounds(
+    triplets: int, agreement: float, reward: int, masters: bool
+) -> None:
+    policy = Policy(reward_cents=reward, masters=masters)
+    quoted = quote(triplets, policy, agreement)
+    assert quoted.cents_min <= quoted.repack.cents <= quoted.extend.cents <= quoted.cents_max
+    assert quoted.cents_min > quoted.assignments_min * reward or not triplets

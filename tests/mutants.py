@@ -1,0 +1,142 @@
+"""Changes each named rule once and shows that a test notices: `python -m tests.mutants [WORD...]`.
+
+Each mutant is one edit, applied to a copy of its suite's files in a scratch folder, where its
+tests must then fail. Exit status 1 when a mutant survives or is broken: its snippet does not
+stand in the source exactly once, or its tests cannot run. The same tests must first pass there
+without any edit. A word limits the run to the mutants whose file or rule holds it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from tqdm import tqdm
+
+from tests.annotation.protocol import mutants as protocol
+
+ROOT = Path(__file__).parents[1]
+PARALLEL = 2
+SECONDS = 120  # what tests of a mutant that loops for ever are given
+
+Outcome = Literal["killed", "SURVIVED", "BROKEN"]
+Table = Mapping[tuple[str, str], tuple[tuple[str, str, str], ...]]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """An area's table, the files that its tests need and the arguments for pytest."""
+
+    sources: str
+    tests: str
+    copies: tuple[str, ...]
+    arguments: tuple[str, ...]
+    table: Table
+
+
+SUITES = (
+    Suite(
+        sources="annotation/protocol",
+        tests="tests/annotation/protocol",
+        copies=protocol.COPIES,
+        arguments=protocol.ARGUMENTS,
+        table=protocol.MUTANTS,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    suite: Suite
+    source: str
+    tests: str
+    rule: str
+    snippet: str
+    replacement: str
+
+
+def mutants() -> Iterator[Mutant]:
+    for suite in SUITES:
+        for (source, tests), rows in suite.table.items():
+            for row in rows:
+                yield Mutant(suite, f"{suite.sources}/{source}", f"{suite.tests}/{tests}", *row)
+
+
+def outcome(mutant: Mutant) -> Outcome:
+    """What became of the mutant; a loop without end is a failing test too."""
+    original = (ROOT / mutant.source).read_text()
+    if original.count(mutant.snippet) != 1:
+        return "BROKEN"
+    edited = original.replace(mutant.snippet, mutant.replacement)
+    try:
+        status = run(mutant.suite, mutant.tests, {mutant.source: edited})
+    except subprocess.TimeoutExpired:
+        return "killed"
+    if status == pytest.ExitCode.OK:
+        return "SURVIVED"
+    return "killed" if status == pytest.ExitCode.TESTS_FAILED else "BROKEN"
+
+
+def run(suite: Suite, tests: str, edits: Mapping[str, str]) -> int:
+    """pytest's exit status in a fresh copy of the suite with these edits."""
+    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        for name in suite.copies:
+            copy(ROOT / name, Path(folder, name))
+        for name, text in edits.items():
+            Path(folder, name).write_text(text)
+        options = ("-x", "-q", "-p", "no:cacheprovider", *suite.arguments)
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", *options, tests],
+            cwd=folder,
+            env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=SECONDS,
+            check=False,
+        ).returncode
+
+
+def copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(source, target)
+
+
+def unfit(chosen: list[Mutant]) -> list[str]:
+    """Test files that fail without any edit, so that their verdict would mean nothing."""
+    used = {mutant.tests: mutant.suite for mutant in chosen}
+    return [tests for tests, suite in used.items() if run(suite, tests, {}) != pytest.ExitCode.OK]
+
+
+def main(words: list[str]) -> int:
+    chosen = [
+        mutant
+        for mutant in mutants()
+        if not words or any(word in f"{mutant.source} {mutant.rule}" for word in words)
+    ]
+    if failing := unfit(chosen):
+        print("These tests fail without any mutant: " + ", ".join(failing), file=sys.stderr)
+        return 1
+    alive = 0
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        outcomes = tqdm(pool.map(outcome, chosen), total=len(chosen), desc="mutants", unit="")
+        for mutant, became in zip(chosen, outcomes, strict=True):
+            alive += became != "killed"
+            tqdm.write(f"{became:8}  {mutant.source:36}  {mutant.rule}", file=sys.stdout)
+    print(f"{len(chosen) - alive} of {len(chosen)} mutants killed")
+    return 1 if alive or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
