@@ -16,6 +16,7 @@ SUBMIT_PATH = "/mturk/externalSubmit"
 
 _CROWD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_LOOPBACK = ("127.0.0.1", "localhost")
 
 
 class BadVisit(Exception):
@@ -62,12 +63,12 @@ def read_visit(parameters: Mapping[str, str]) -> Visit:
 
 
 def _submit_origin(asked: str) -> str:
-    """The one of our three submit targets that the crowd asks for, in our own spelling."""
+    """The submit target that the crowd asks for, taken from our own list of them."""
     configured = crowd_site(settings.MTURK_ENDPOINT)
     if not asked:
         return configured
-    for allowed in (configured, MTURK_SITE, MTURK_SANDBOX_SITE):
-        if _origin(asked) == _origin(allowed):
+    for allowed in (*spellings(configured), MTURK_SITE, MTURK_SANDBOX_SITE):
+        if _origin(asked) == allowed:
             return allowed
     raise BadVisit(
         "This page was asked to send the answers to a place that is not the crowd's"
@@ -81,6 +82,16 @@ def crowd_site(endpoint: str) -> str:
     if not host.endswith((".amazonaws.com", ".api.aws")):
         return _origin(endpoint) or endpoint
     return MTURK_SANDBOX_SITE if host.startswith("mturk-requester-sandbox.") else MTURK_SITE
+
+
+def spellings(origin: str) -> tuple[str, ...]:
+    """The origin and, for a server on this machine, its other names: people type either."""
+    parts = urlsplit(origin)
+    if parts.hostname not in _LOOPBACK:
+        return (origin,)
+    port = f":{parts.port}" if parts.port else ""
+    others = (f"{parts.scheme}://{name}{port}" for name in _LOOPBACK)
+    return (origin, *(other for other in others if other != origin))
 
 
 def _origin(url: str) -> str | None:

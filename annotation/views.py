@@ -22,6 +22,7 @@ from annotation.hit_url import (
     crowd_site,
     read_hit_key,
     read_visit,
+    spellings,
 )
 from annotation.markdown import render_markdown
 from annotation.models import Assignment, Campaign, Exclusion, Hit, HitItem, Triplet
@@ -125,6 +126,7 @@ def _refusal(status: int, title: str, sentence: str) -> HttpResponse:
 
 def _framed(response: HttpResponse, *, submit_origin: str | None) -> HttpResponse:
     """Headers of a page in the crowd's frame: it loads our own files and posts to the crowd."""
+    frames = (*_MTURK_SITES, *spellings(crowd_site(settings.MTURK_ENDPOINT)))
     targets = [submit_origin] if submit_origin else ["'none'"]
     if submit_origin in _MTURK_SITES:
         # A browser applies form-action to the redirects after the submit too.
@@ -136,7 +138,7 @@ def _framed(response: HttpResponse, *, submit_origin: str | None) -> HttpRespons
             "script-src 'self'",
             "base-uri 'none'",
             f"form-action {' '.join(targets)}",
-            f"frame-ancestors {' '.join(_MTURK_SITES)} {crowd_site(settings.MTURK_ENDPOINT)}",
+            f"frame-ancestors {' '.join(frames)}",
         ]
     )
     # The address names the worker: the crowd learns our origin, nobody else anything.

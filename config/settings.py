@@ -157,7 +157,7 @@ ENCODER_DEVICE = os.environ.get("QUORUM_DEVICE", "auto")
 # and emulator differ by these alone. Unset, it means the local emulator, never production.
 MTURK_PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
 MTURK_SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
-MTURK_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_MTURK", "http://127.0.0.1:8089").rstrip("/")
+MTURK_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_MTURK", "http://127.0.0.1:8001").rstrip("/")
 
 # Celery: Redis where QUORUM_BROKER_URL names one, else folders on this machine.
 CELERY_BROKER_URL = os.environ.get("QUORUM_BROKER_URL", "filesystem://")

@@ -1,4 +1,4 @@
-"""How a long function tells how far it is: it calls `progress` with the number of units just done."""
+"""How a long function tells how far it is: it calls `progress` with the units just done."""
 
 from collections.abc import Callable
 

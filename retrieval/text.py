@@ -4,8 +4,9 @@ import hashlib
 import re
 import unicodedata
 
-# NFKC has already turned the full-width forms and the ellipsis into these.
-END_PUNCTUATION = "?!.,;:。؟۔।"
+# NFKC has already turned the full-width forms and the ellipsis into these; the last four are
+# the ideographic full stop, the Arabic question mark and full stop, and the danda.
+END_PUNCTUATION = "?!.,;:\u3002\u061f\u06d4\u0964"
 CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f\x80-\x84\x86-\x9f]")
 KEY_SEPARATOR = "\x1f"
 

@@ -127,32 +127,11 @@ class MTurkCrowd:
                 Reward=f"{spec.reward_cents // 100}.{spec.reward_cents % 100:02}",
                 AssignmentDurationInSeconds=spec.assignment_seconds,
                 AutoApprovalDelayInSeconds=spec.auto_approval_seconds,
-                QualificationRequirements=self._requirements(spec),
+                QualificationRequirements=qualification_requirements(
+                    spec, sandbox=self._is_sandbox
+                ),
             )
             return made["HITTypeId"]
-
-    def _requirements(self, spec: HitTypeSpec) -> "list[QualificationRequirementTypeDef]":
-        wanted: list[QualificationRequirementTypeDef] = []
-        if spec.masters:
-            masters = MASTERS_SANDBOX if self._is_sandbox else MASTERS
-            wanted.append({"QualificationTypeId": masters, "Comparator": "Exists"})
-        for kind, least in (
-            (PERCENT_APPROVED, spec.min_approval_percent),
-            (HITS_APPROVED, spec.min_approved),
-        ):
-            if least:
-                wanted.append(
-                    {
-                        "QualificationTypeId": kind,
-                        "Comparator": "GreaterThanOrEqualTo",
-                        "IntegerValues": [least],
-                    }
-                )
-        if spec.exclusion_id:
-            wanted.append({"QualificationTypeId": spec.exclusion_id, "Comparator": "DoesNotExist"})
-        for requirement in wanted:
-            requirement["ActionsGuarded"] = "DiscoverPreviewAndAccept"
-        return wanted
 
     def create_hit(
         self,
@@ -259,9 +238,35 @@ class MTurkCrowd:
             self._client.create_worker_block(WorkerId=worker_id, Reason=reason)
 
 
+def qualification_requirements(
+    spec: HitTypeSpec, *, sandbox: bool
+) -> "list[QualificationRequirementTypeDef]":
+    """Who may work; workers who may not, do not even see the HITs. A least of 0 asks nothing."""
+    wanted: list[QualificationRequirementTypeDef] = []
+    if spec.masters:
+        masters = MASTERS_SANDBOX if sandbox else MASTERS
+        wanted.append({"QualificationTypeId": masters, "Comparator": "Exists"})
+    leasts = {PERCENT_APPROVED: spec.min_approval_percent, HITS_APPROVED: spec.min_approved}
+    for kind, least in leasts.items():
+        if least:
+            wanted.append(
+                {
+                    "QualificationTypeId": kind,
+                    "Comparator": "GreaterThanOrEqualTo",
+                    "IntegerValues": [least],
+                }
+            )
+    if spec.exclusion_id:
+        wanted.append({"QualificationTypeId": spec.exclusion_id, "Comparator": "DoesNotExist"})
+    for requirement in wanted:
+        requirement["ActionsGuarded"] = "DiscoverPreviewAndAccept"
+    return wanted
+
+
 def _crowd_hit(hit: "HITTypeDef") -> CrowdHit:
     # MTurk counts as completed only what is reviewed: what is handed in is what is neither free
-    # nor in somebody's hands.
+    # nor in somebody's hands. Of an expired HIT no place may be free: then this is the most it
+    # can be.
     open_places = hit["NumberOfAssignmentsAvailable"] + hit["NumberOfAssignmentsPending"]
     return CrowdHit(
         hit_id=hit["HITId"],

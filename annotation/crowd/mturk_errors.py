@@ -34,6 +34,9 @@ _REPAIRABLE = {
     "MissingAuthenticationTokenException": _CHECK_CREDENTIALS,
     "UnrecognizedClientException": _CHECK_CREDENTIALS,
 }
+# What they are made of comes from the settings and the policy: refused for one, refused for all,
+# until somebody repairs it.
+_MAKING = {"CreateHITType", "CreateHITWithHITType", "CreateQualificationType"}
 _THROTTLED = ("Throttl", "TooManyRequests", "RequestLimitExceeded", "SlowDown")
 # How MTurk words its answer to a token that it has seen before.
 _REPLAY = re.compile(r"already (exists|been processed)", re.IGNORECASE)
@@ -85,7 +88,7 @@ def _refused(error: ClientError, endpoint: str) -> CrowdError:
     if code.isdigit() or not code:  # a bare HTTP status: no MTurk answers so
         return _not_mturk(endpoint, f"HTTP status {code or status}")
     text = f"MTurk refused {error.operation_name} ({code}): {message(error)}"
-    return CrowdError(text, permanent=True)
+    return CrowdError(text, permanent=error.operation_name not in _MAKING)
 
 
 def _unreachable(error: Exception, endpoint: str) -> CrowdError:

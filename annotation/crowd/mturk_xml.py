@@ -18,13 +18,13 @@ def external_question(url: str) -> str:
     try:
         root[0].text = url
     except ValueError as error:  # a control character, which XML cannot hold
-        raise CrowdError(f"The HIT page's address {url!r} is no URL.", permanent=True) from error
+        raise CrowdError(f"The HIT page's address {url!r} is no URL.", permanent=False) from error
     xml = etree.tostring(root, encoding="utf-8")
     if len(xml) > MAX_QUESTION_BYTES:
         raise CrowdError(
             f"The question of the HIT takes {len(xml):,} bytes, MTurk takes {MAX_QUESTION_BYTES:,}:"
             " shorten the HIT page's address.",
-            permanent=True,
+            permanent=False,
         )
     return xml.decode()
 

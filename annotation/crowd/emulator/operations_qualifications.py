@@ -1,6 +1,13 @@
 """MTurk's operations on qualification types and on the qualifications of workers."""
 
-from annotation.crowd.emulator.calls import Answer, Call, Operation, check_length, check_range, found
+from annotation.crowd.emulator.calls import (
+    Answer,
+    Call,
+    Operation,
+    check_length,
+    check_range,
+    found,
+)
 from annotation.crowd.emulator.errors import RequestError, unsupported
 from annotation.crowd.emulator.session import Row, new_id
 

@@ -20,4 +20,9 @@ class Session:
 
 
 def new_id() -> str:
-    return "".join(secrets.choice(ID_ALPHABET) for _ in range(ID_LENGTH))
+    number = secrets.randbelow(len(ID_ALPHABET) ** ID_LENGTH)
+    characters = []
+    for _ in range(ID_LENGTH):
+        number, digit = divmod(number, len(ID_ALPHABET))
+        characters.append(ID_ALPHABET[digit])
+    return "".join(characters)

@@ -38,18 +38,13 @@ class Store:
     def _open(self, balance_cents: int) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         db = self._connection()
+        # Before anything is written: the file may be somebody else's database.
+        if _has_tables(db) and _stamp(db) != (APPLICATION_ID, VERSION):
+            raise sqlite3.DatabaseError("it is not a state file of this version")
         db.execute("PRAGMA journal_mode = WAL")
         with self._transaction(db, "BEGIN IMMEDIATE") as session:
-            if db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0] == 0:
+            if not _has_tables(db):
                 _create(session, balance_cents)
-            elif self._stamp(db) != (APPLICATION_ID, VERSION):
-                raise sqlite3.DatabaseError("it is not a state file of this version")
-
-    @staticmethod
-    def _stamp(db: sqlite3.Connection) -> tuple[int, int]:
-        application: int = db.execute("PRAGMA application_id").fetchone()[0]
-        version: int = db.execute("PRAGMA user_version").fetchone()[0]
-        return application, version
 
     @property
     def secret(self) -> bytes:
@@ -104,6 +99,16 @@ class Store:
             db.close()
         self._connections.clear()
         self._local = threading.local()
+
+
+def _has_tables(db: sqlite3.Connection) -> bool:
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_master)").fetchone()[0])
+
+
+def _stamp(db: sqlite3.Connection) -> tuple[int, int]:
+    application: int = db.execute("PRAGMA application_id").fetchone()[0]
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    return application, version
 
 
 def _create(session: Session, balance_cents: int) -> None:

@@ -1,0 +1,204 @@
+"""Checks a demo's release from outside: `python .ci/check_release.py var/demo`.
+
+Imports nothing of Quorum. Every label is recomputed from the emulator's own records (which
+assignment said what, in which order) by rules written down here a second time; from Quorum's
+database comes only what stood on the page under each item's name. Prints what was checked; exits
+1 at the first difference.
+"""
+
+import hashlib
+import json
+import re
+import sqlite3
+import sys
+import xml.etree.ElementTree as ET
+from collections import Counter, defaultdict
+from pathlib import Path
+
+QUERIES, CANDIDATES = 40, 30
+FAILURES_ALLOWED, FROM_REVIEWS = 0.10, 10
+ANSWERS = "{http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd}"
+
+
+def main(folder: Path) -> None:
+    items = shown_items(folder / "quorum.sqlite3")
+    work = handed_in(folder / "emulator.sqlite3")
+    released, splits = read_release(folder / "release")
+    check_files(folder / "release", splits)
+    excluded = check_reviews(items, work)
+    votes = valid_votes(items, work, excluded)
+    check_labels(released, votes)
+    check_no_control(released, items)
+    check_money(folder / "emulator.sqlite3")
+    print(
+        f"release checked: {len(released)} labels of {QUERIES} queries equal the majority of "
+        f"{sum(map(len, votes.values()))} votes of {len(work)} assignments, "
+        f"{len(excluded)} workers excluded, no control in it"
+    )
+
+
+def expect(truth: bool, complaint: str) -> None:
+    if not truth:
+        sys.exit(f"release check failed: {complaint}")
+
+
+def rows(path: Path, query: str) -> list[sqlite3.Row]:
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        connection.row_factory = sqlite3.Row
+        return connection.execute(query).fetchall()
+
+
+def shown_items(path: Path) -> dict[str, sqlite3.Row]:
+    """Item name -> the texts that stood under it, and what a control expects (else null)."""
+    found = rows(
+        path,
+        """
+        SELECT i.key, h.crowd_id AS hit,
+               coalesce(q.text, c.query) AS query,
+               coalesce(p.question, c.question) AS question,
+               coalesce(p.answer, c.answer) AS answer,
+               CASE c.kind WHEN 'positive' THEN 1 WHEN 'negative' THEN 0 END AS expected
+        FROM annotation_hititem i JOIN annotation_hit h ON h.id = i.hit_id
+        LEFT JOIN annotation_control c ON c.id = i.control_id
+        LEFT JOIN annotation_triplet t ON t.id = i.triplet_id
+        LEFT JOIN retrieval_candidate d ON d.id = t.candidate_id
+        LEFT JOIN retrieval_query q ON q.id = d.query_id
+        LEFT JOIN retrieval_qapair p ON p.id = d.pair_id
+        """,
+    )
+    per_hit = defaultdict(list)
+    for row in found:
+        per_hit[row["hit"]].append(row["expected"])
+    expect(
+        all(sorted(map(str, kinds)) == ["0", "1", *["None"] * 5] for kinds in per_hit.values()),
+        "not every HIT holds 5 real items and a control of each kind",
+    )
+    return {row["key"]: row for row in found}
+
+
+def handed_in(path: Path) -> list[dict[str, object]]:
+    """The assignments that the emulator holds as handed in, in order of submission."""
+    found = rows(
+        path,
+        """
+        SELECT assignment_id, hit_id, worker_id, status, answer FROM assignments
+        WHERE status IN ('Submitted', 'Approved', 'Rejected') ORDER BY submit_number
+        """,
+    )
+    return [dict(row) | {"answers": answers(row["answer"])} for row in found]
+
+
+def answers(xml: str) -> dict[str, int]:
+    given = {}
+    for answer in ET.fromstring(xml).iter(f"{ANSWERS}Answer"):
+        field = answer.findtext(f"{ANSWERS}QuestionIdentifier", "")
+        if name := re.fullmatch(r"item-(\w+)", field):
+            given[name[1]] = int(answer.findtext(f"{ANSWERS}FreeText", ""))
+    return given
+
+
+def read_release(folder: Path) -> tuple[dict[tuple[str, str, str], dict], dict[str, list[dict]]]:
+    splits = {
+        name: [json.loads(line) for line in (folder / f"{name}.jsonl").open(encoding="utf-8")]
+        for name in ("train", "dev", "test")
+    }
+    released = {}
+    for query in (query for split in splits.values() for query in split):
+        for candidate in query["candidates"]:
+            key = (query["query"], candidate["question"], candidate["answer"])
+            expect(key not in released, f"twice in the release: {key}")
+            released[key] = candidate
+    return released, splits
+
+
+def check_files(folder: Path, splits: dict[str, list[dict]]) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    for name, entry in manifest["files"].items():
+        digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        expect(digest == entry["sha256"], f"{name} is not the file of the manifest")
+    ids = [query["id"] for split in splits.values() for query in split]
+    expect(len(ids) == len(set(ids)) == QUERIES, f"{len(ids)} queries, not {QUERIES} different ones")
+    for name, split in splits.items():
+        expect(bool(split), f"{name} is empty")
+        for query in split:
+            ranks = [candidate["rank"] for candidate in query["candidates"]]
+            complete = ranks == list(range(1, CANDIDATES + 1))
+            expect(complete or (name == "train" and ranks == sorted(ranks)), f"ranks of {query['id']}")
+            scores = [candidate["score"] for candidate in query["candidates"]]
+            expect(scores == sorted(scores, reverse=True), f"scores of {query['id']}")
+    stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
+    for name, split in splits.items():
+        expect(stats["splits"][name]["queries"] == len(split), f"stats.json counts {name} wrongly")
+
+
+def passes(items: dict[str, sqlite3.Row], work: dict[str, object]) -> bool:
+    hit = {key: item for key, item in items.items() if item["hit"] == work["hit_id"]}
+    given = work["answers"]
+    right = all(given.get(k) == i["expected"] for k, i in hit.items() if i["expected"] is not None)
+    return right and given.keys() == hit.keys()
+
+
+def check_reviews(items: dict[str, sqlite3.Row], work: list[dict[str, object]]) -> set[str]:
+    """Failed work is rejected, all other approved; returns who had to be excluded."""
+    reviewed, failed, excluded = Counter(), Counter(), set()
+    for one in work:
+        one["passed"] = passes(items, one)
+        wanted = "Approved" if one["passed"] else "Rejected"
+        expect(one["status"] == wanted, f"{one['assignment_id']} is {one['status']}, not {wanted}")
+        worker = one["worker_id"]
+        reviewed[worker] += 1
+        failed[worker] += not one["passed"]
+        over = failed[worker] > FAILURES_ALLOWED * reviewed[worker]
+        if over and reviewed[worker] >= FROM_REVIEWS:
+            excluded.add(worker)
+    expect(any(not one["passed"] for one in work), "no assignment was rejected")
+    expect(bool(excluded), "no worker was excluded")
+    return excluded
+
+
+def valid_votes(
+    items: dict[str, sqlite3.Row], work: list[dict[str, object]], excluded: set[str]
+) -> dict[tuple[str, str, str], list[int]]:
+    votes, seen = defaultdict(list), set()
+    for one in work:
+        if not one["passed"] or one["worker_id"] in excluded:
+            continue
+        for key, value in one["answers"].items():
+            item = items[key]
+            if item["expected"] is None:
+                triplet = (item["query"], item["question"], item["answer"])
+                expect((triplet, one["worker_id"]) not in seen, f"voted twice on {triplet}")
+                seen.add((triplet, one["worker_id"]))
+                votes[triplet].append(value)
+    return votes
+
+
+def check_labels(released: dict, votes: dict[tuple[str, str, str], list[int]]) -> None:
+    expect(any(len(set(given)) == 2 for given in votes.values()), "there was no tie to break")
+    for triplet, given in votes.items():
+        yes, no = sum(given), len(given) - sum(given)
+        candidate = released.get(triplet)
+        if candidate is None:
+            expect(yes == no and len(given) >= 2, f"missing in the release: {triplet}")
+            continue
+        expect(len(given) >= 2 and yes != no, f"released without a majority: {triplet}")
+        expect(candidate["label"] == int(yes > no), f"wrong label: {triplet}")
+        expect(candidate["votes"] == {"yes": yes, "no": no}, f"wrong votes: {triplet}")
+    expect(released.keys() <= votes.keys(), "a released triplet has no votes")
+
+
+def check_no_control(released: dict, items: dict[str, sqlite3.Row]) -> None:
+    controls = {(i["query"], i["question"]) for i in items.values() if i["expected"] is not None}
+    inside = controls & {(query, question) for query, question, _ in released}
+    expect(not inside, f"controls in the release: {inside}")
+
+
+def check_money(path: Path) -> None:
+    """Every approved assignment was paid once: 15 cents and the fee of 4."""
+    approved = rows(path, "SELECT count(*) n FROM assignments WHERE status = 'Approved'")[0]["n"]
+    spent = rows(path, "SELECT spent FROM account")[0]["spent"]
+    expect(spent == 19 * approved, f"{spent} cents were spent on {approved} approved assignments")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,48 @@
+"""`python -m annotation.crowd.emulator --port P`: the local MTurk emulator."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from annotation.crowd.emulator.errors import StartError
+from annotation.crowd.emulator.server import DEFAULT_BALANCE_CENTS, serve
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=8001, help="0: any free one (default 8001)")
+    parser.add_argument("--host", default="127.0.0.1", help="address (default 127.0.0.1)")
+    parser.add_argument(
+        "--balance",
+        type=int,
+        default=DEFAULT_BALANCE_CENTS,
+        metavar="CENTS",
+        help="of a new account, in US cents (default 1000000)",
+    )
+
+
+def announce(url: str) -> None:
+    print(f"mturk emulator listening on {url}", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="mturk_emulator", description=__doc__)
+    add_arguments(parser)
+    parser.add_argument("--state", type=Path, help="SQLite file (default: forgotten at the end)")
+    options = parser.parse_args(arguments)
+    try:
+        serve(
+            host=options.host,
+            port=options.port,
+            state=options.state,
+            balance_cents=options.balance,
+            started=announce,
+        )
+    except StartError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

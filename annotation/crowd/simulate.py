@@ -1,0 +1,189 @@
+"""Simulated workers: careful ones and spammers, who know nothing but what the page shows.
+
+Everything follows from the seed, the texts and the crowd's own state: a judgment from (seed,
+worker, query, question), the order of the workers from the seed and the number of assignments
+taken before, so that a second run goes on where the first one stopped.
+"""
+
+import base64
+import hashlib
+import random
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from annotation.crowd.gold import Gold
+from annotation.crowd.worker_site import Item, Offer, QuestionForm, WorkerSite
+from retrieval.progress import Progress, no_progress
+from retrieval.text import normalise_question
+
+# A worker takes so many HITs from a page of the list, then looks again.
+HITS_FROM_A_LIST = 10
+# Workers look at these first pages in turn: they would all crowd on the first one otherwise.
+PAGES_IN_USE = 8
+
+
+@dataclass(frozen=True)
+class Crew:
+    """`accuracy`: the share of judgments that careful workers get right; `spammers`: a share."""
+
+    workers: int = 20
+    accuracy: float = 0.97
+    spammers: float = 0.15
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    assignments: int
+    judgments: int
+    workers: int  # that submitted at least one assignment
+    refused_workers: int  # whom the question page turned away
+    unknown_pairs: int  # distinct; judged by equality of the texts, for lack of gold
+    seconds: float
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass
+class Worker:
+    """`yes_bias`: how often a spammer says yes; None for a careful worker."""
+
+    id: str
+    yes_bias: float | None
+    list_url: str = ""
+    accepted: deque[str] = field(default_factory=deque)
+    offers: deque[Offer] = field(default_factory=deque)
+    submitted: int = 0
+
+
+def make_workers(crew: Crew) -> list[Worker]:
+    """The same people for the same seed, whatever their number."""
+    spammers = round(crew.workers * crew.spammers)
+    workers = []
+    for number in range(crew.workers):
+        digest = hashlib.sha256(f"{crew.seed}/{number}".encode()).digest()
+        # MTurk's worker ids are an A, then capital letters and digits.
+        worker_id = "ASIM" + base64.b32encode(digest)[:10].decode()
+        bias = 0.2 + 0.6 * _fraction(crew.seed, worker_id, "yes bias")
+        workers.append(Worker(worker_id, bias if number < spammers else None))
+    return workers
+
+
+class Simulation:
+    """One worker after the other does one assignment, until nobody can accept any."""
+
+    def __init__(
+        self, crew: Crew, gold: Gold, site: WorkerSite, *, progress: Progress = no_progress
+    ) -> None:
+        self._crew = crew
+        self._gold = gold
+        self._site = site
+        self._progress = progress
+        self._workers = make_workers(crew)
+        self._random = random.Random(f"{crew.seed}/{site.assignments_so_far()}")  # noqa: S311
+        self._taken: set[str] = set()  # HITs that were full when somebody last tried
+        self._page = 0
+        self._judgments = 0
+        self._unknown: set[tuple[str, str]] = set()
+
+    def run(self, most: int | None = None) -> Outcome:
+        """At most `most` assignments are handed in."""
+        began = time.monotonic()
+        done = 0
+        refused: list[Worker] = []
+        active = list(self._workers)
+        while active and (most is None or done < most):
+            worker = self._random.choice(active)
+            assignment = self._take(worker)
+            if assignment is None:
+                active.remove(worker)
+            elif self._work(worker, assignment):
+                done += 1
+                self._progress(1)
+            else:
+                refused.append(worker)
+                # The place that the worker gave back is open to everybody else.
+                active = [other for other in self._workers if other not in refused]
+        return Outcome(
+            assignments=done,
+            judgments=self._judgments,
+            workers=sum(worker.submitted > 0 for worker in self._workers),
+            refused_workers=len(refused),
+            unknown_pairs=len(self._unknown),
+            seconds=round(time.monotonic() - began, 2),
+        )
+
+    def _take(self, worker: Worker) -> str | None:
+        """The address of an assignment; None when the crowd has nothing for this worker."""
+        for look in (self._stay, self._look_further, self._look_at_the_start):
+            look(worker)
+            if worker.accepted:
+                return worker.accepted.popleft()
+            while worker.offers:
+                offer = worker.offers.popleft()
+                if offer.hit_id in self._taken:
+                    continue
+                if assignment := self._site.accept(offer):
+                    return assignment
+                self._taken.add(offer.hit_id)
+        return None
+
+    def _stay(self, worker: Worker) -> None:
+        """Go on with the last list; at the first turn, with what an earlier run left behind."""
+        if not worker.list_url:
+            worker.list_url = self._site.sign_in(worker.id)
+            self._look_further(worker)
+
+    def _look_further(self, worker: Worker) -> None:
+        self._page = self._page % PAGES_IN_USE + 1
+        if not self._look(worker, self._page):
+            self._page = 0
+
+    def _look_at_the_start(self, worker: Worker) -> None:
+        self._look(worker, 1)
+
+    def _look(self, worker: Worker, page: int) -> bool:
+        """Read a page of the worker's list; whether there is another one."""
+        listing = self._site.list_hits(worker.list_url, page)
+        self._taken -= {offer.hit_id for offer in listing.offers}
+        count = min(HITS_FROM_A_LIST, len(listing.offers))
+        worker.accepted = deque(listing.accepted)
+        worker.offers = deque(self._random.sample(listing.offers, count))
+        return listing.more
+
+    def _work(self, worker: Worker, assignment_url: str) -> bool:
+        """Judge and submit; False when the page turned the worker away."""
+        form = self._site.open_question(assignment_url)
+        if form is None:
+            self._site.give_back(assignment_url)
+            return False
+        self._site.submit(form, self._answers(worker, form))
+        worker.submitted += 1
+        self._judgments += len(form.items)
+        return True
+
+    def _answers(self, worker: Worker, form: QuestionForm) -> Mapping[str, str]:
+        return {item.name: str(self._judge(worker, item)) for item in form.items}
+
+    def _judge(self, worker: Worker, item: Item) -> int:
+        draw = _fraction(self._crew.seed, worker.id, item.query, item.question)
+        if worker.yes_bias is not None:
+            return int(draw < worker.yes_bias)
+        return self._truth(item) ^ (draw >= self._crew.accuracy)
+
+    def _truth(self, item: Item) -> int:
+        known = self._gold.label(item.query, item.question)
+        if known is not None:
+            return known
+        pair = normalise_question(item.query), normalise_question(item.question)
+        self._unknown.add(pair)
+        return int(pair[0] == pair[1])
+
+
+def _fraction(seed: int, *texts: str) -> float:
+    """A number in [0, 1) that follows from the arguments alone."""
+    digest = hashlib.sha256("\x1f".join([str(seed), *texts]).encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64

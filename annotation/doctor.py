@@ -1,0 +1,127 @@
+"""What is still missing before a campaign can run on the crowd that the settings choose."""
+
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from annotation.crowd.base import Crowd, CrowdError
+from annotation.models import Control
+from annotation.protocol.policy import Policy
+from retrieval.errors import UserError
+from retrieval.search import current_index
+
+# Names that nobody outside can reach, or that only stand for a name (RFC 2606, 6761, 6762).
+_NO_REAL_NAMES = (
+    "example", "example.com", "example.net", "example.org",
+    "internal", "invalid", "local", "localhost", "test",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Check:
+    """`hint` says what to do where `ok` is false."""
+
+    name: str
+    ok: bool
+    message: str
+    hint: str = ""
+
+
+def examine(crowd: Crowd, *, public_url: str) -> Iterator[Check]:
+    """All checks, in the order in which one would set things up."""
+    database = check_database()
+    yield database
+    yield from check_account(crowd)
+    yield check_public_url(public_url, crowd)
+    if database.ok:  # these two read its tables
+        yield check_controls()
+        yield check_index()
+
+
+def check_database() -> Check:
+    hint = "Run `manage.py migrate`."
+    try:
+        executor = MigrationExecutor(connection)
+    except DatabaseError as error:
+        return Check("database", False, f"it cannot be read: {error}", "Check QUORUM_DATABASE_URL.")
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if missing:
+        return Check("database", False, f"{len(missing)} migrations are not applied", hint)
+    return Check("database", True, f"{connection.vendor}, all tables are there")
+
+
+def check_account(crowd: Crowd) -> Iterator[Check]:
+    """Whether the crowd answers, and with which balance."""
+    kind = _kind(crowd)
+    try:
+        balance = crowd.balance_cents()
+    except CrowdError as error:
+        hint = "Start the crowd, or repair AWS_ENDPOINT_URL_MTURK or the AWS credentials."
+        yield Check("crowd", False, str(error), hint)
+        yield Check("balance", False, "not known", "Make the crowd answer first.")
+        return
+    yield Check("crowd", True, f"{kind} answers at {crowd.endpoint}")
+    hint = "Add funds to the account; a new emulator gets them by `--balance CENTS`."
+    amount = f"${balance // 100:,}.{balance % 100:02} available"
+    yield Check("balance", balance > 0, amount, "" if balance > 0 else hint)
+
+
+def check_public_url(public_url: str, crowd: Crowd) -> Check:
+    """Workers' browsers open the HIT page there, in a frame of the crowd's https page."""
+    host = urlsplit(public_url).hostname or ""
+    at_home = _is_loopback(urlsplit(crowd.endpoint).hostname or "")
+    hint = "Set QUORUM_PUBLIC_URL to the https address under which workers reach this site."
+    if not host:
+        return Check("public address", False, f"{public_url!r} is no URL", hint)
+    if not at_home and not public_url.startswith("https://"):
+        message = f"{public_url} is not https, and {_kind(crowd)} frames https pages only"
+        return Check("public address", False, message, hint)
+    if _is_mturk(crowd) and not _is_public(host):
+        message = f"no worker can reach {public_url}"
+        return Check("public address", False, message, hint)
+    return Check("public address", True, public_url)
+
+
+def check_controls() -> Check:
+    wanted = Policy().control_pool_size
+    found = Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None).count()
+    hint = "Run `manage.py controls import annotation/controls/positive.jsonl`, or a file of yours."
+    message = f"{found} positive controls, {wanted} wanted"
+    return Check("control pool", found >= wanted, message, "" if found >= wanted else hint)
+
+
+def check_index() -> Check:
+    try:
+        index = current_index()
+    except UserError as error:
+        return Check("index", False, str(error), "Run `manage.py ingest`, then `manage.py index`.")
+    return Check("index", True, f"{index.pairs:,} pairs by {index.model} ({index.form})")
+
+
+def _kind(crowd: Crowd) -> str:
+    if crowd.is_production:
+        return "MTurk's production (real money)"
+    return "MTurk's sandbox" if _is_mturk(crowd) else "a local crowd"
+
+
+def _is_mturk(crowd: Crowd) -> bool:
+    return (urlsplit(crowd.submit_url).hostname or "").endswith(".mturk.com")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_public(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        named = "." in host.strip(".")
+        return named and not f".{host.rstrip('.')}".endswith(tuple(f".{n}" for n in _NO_REAL_NAMES))

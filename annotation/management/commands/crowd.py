@@ -1,0 +1,91 @@
+"""`manage.py crowd run`: simulated workers on the local MTurk emulator."""
+
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from annotation.crowd.gold import read_gold
+from annotation.crowd.simulate import Crew, Simulation
+from annotation.crowd.worker_site import WorkerSite
+from annotation.pipeline.import_controls import SHIPPED
+from retrieval.cli import QuorumCommand, add_subcommand
+from retrieval.errors import UserError
+
+DEFAULTS = Crew()
+HELP = "simulated workers take HITs from the emulator, judge them and submit, until none is left"
+
+
+class Command(QuorumCommand):
+    help = "A simulated crowd for the local MTurk emulator."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
+        sub = add_subcommand(steps, "run", help=HELP)
+        for name, kind, text in (
+            ("workers", _count, "how many"),
+            ("accuracy", _share, "share of judgments that careful workers get right"),
+            ("spammers", _share, "share of the workers who answer at random, from 0 to 1"),
+            ("seed", int, "of the workers and their judgments"),
+        ):
+            default = getattr(DEFAULTS, name)
+            sub.add_argument(
+                f"--{name}", type=kind, default=default, help=f"{text} (default {default})"
+            )
+        sub.add_argument(
+            "--gold",
+            type=Path,
+            action="append",
+            default=[],
+            metavar="FILE",
+            help="what careful workers know, besides the shipped controls; may be repeated. Rows:"
+            " question and meaning, or query and question, with a label of 1 or 0 (1 when left"
+            " out). A pair that no file knows is judged 1 if its texts are equal, else 0",
+        )
+        sub.add_argument(
+            "--emulator",
+            default=settings.MTURK_ENDPOINT,
+            metavar="URL",
+            help="(default: AWS_ENDPOINT_URL_MTURK, now %(default)s)",
+        )
+        sub.add_argument(
+            "--assignments", type=_count, metavar="MAX", help="stop after so many (default: never)"
+        )
+
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        url = options["emulator"].rstrip("/")
+        _refuse_amazon(url)
+        crew = Crew(**{name: options[name] for name in ("workers", "accuracy", "spammers", "seed")})
+        gold = read_gold([SHIPPED, *options["gold"]])
+        bar = self.progress(options["assignments"], "assignments")
+        with bar, WorkerSite(url) as site:
+            simulation = Simulation(crew, gold, site, progress=bar.update)
+            return simulation.run(options["assignments"]).to_dict()
+
+
+def _refuse_amazon(url: str) -> None:
+    host = urlsplit(url).hostname or ""
+    if host.endswith((".amazonaws.com", ".api.aws", ".mturk.com")):
+        raise UserError(
+            f"{url} is Amazon's: simulated workers work for the local emulator alone. Set"
+            " AWS_ENDPOINT_URL_MTURK to its address, or name it with --emulator."
+        )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"must be a whole number from 1 on, not {text!r}")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ArgumentTypeError(f"must be a share from 0 to 1, such as 0.15, not {text!r}")
+    return share

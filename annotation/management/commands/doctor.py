@@ -1,0 +1,42 @@
+"""`manage.py doctor`: what is missing for the crowd chosen."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+
+from annotation.crowd.open import open_crowd
+from annotation.doctor import Check, examine
+from retrieval.cli import REFUSED, Error, QuorumCommand
+
+
+class Command(QuorumCommand):
+    help = (
+        "Says what is missing for the crowd chosen: database, endpoint, balance, public address,"
+        " control pool, index. Exit status 2 where anything is."
+    )
+
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        # It only looks: nothing is spent, so production asks for no --live here.
+        self.checks = list(examine(open_crowd(live=True), public_url=settings.PUBLIC_URL))
+        return {
+            "ok": all(check.ok for check in self.checks),
+            "checks": [asdict(check) for check in self.checks],
+        }
+
+    def render(self, result: dict[str, object]) -> str:
+        return "\n".join(line for check in self.checks for line in _lines(check))
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """The report is printed first, in full; then the exit status says what it came to."""
+        output = super().execute(*args, **options)
+        missing = [check.name for check in self.checks if not check.ok]
+        if missing:
+            raise Error(f"Something is missing: {', '.join(missing)}.", returncode=REFUSED)
+        return output
+
+
+def _lines(check: Check) -> list[str]:
+    state = "ok" if check.ok else "missing"
+    hint = [] if check.ok else [f"{'':<24}{check.hint}"]
+    return [f"{state:<8}{check.name:<16}{check.message}", *hint]

@@ -1,0 +1,46 @@
+"""`manage.py mturk_emulator`: the local MTurk emulator, its state kept among Quorum's data."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+from annotation.crowd.emulator.__main__ import add_arguments, announce
+from annotation.crowd.emulator.errors import StartError
+from annotation.crowd.emulator.server import serve
+from retrieval.cli import REFUSED, Error
+
+
+class Command(BaseCommand):
+    help = "Serves a local Mechanical Turk until it is stopped."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add_arguments(parser)
+        parser.add_argument(
+            "--state",
+            type=Path,
+            default=settings.DATA_DIR / "mturk_emulator.sqlite3",
+            help="SQLite file (default: mturk_emulator.sqlite3 in the data folder)",
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print the address as one line of JSON"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            serve(
+                host=options["host"],
+                port=options["port"],
+                state=options["state"],
+                balance_cents=options["balance"],
+                started=self._announce_json if options["json"] else announce,
+            )
+        except StartError as error:
+            raise Error(str(error), returncode=REFUSED) from error
+
+    def _announce_json(self, url: str) -> None:
+        self.stdout.write(json.dumps({"url": url}))
+        self.stdout.flush()

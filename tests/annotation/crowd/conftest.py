@@ -1,0 +1,122 @@
+"""The real emulator, started as a program of its own, and workers who use it as browsers do."""
+
+import re
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+
+from annotation.crowd.base import Crowd, HitTypeSpec
+from annotation.crowd.mturk import MTurkCrowd
+
+ROOT = Path(__file__).resolve().parents[3]
+BALANCE_CENTS = 100_000_007
+
+
+@pytest.fixture(scope="session")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running emulator; its account holds $1,000,000.07 at the start."""
+    state = tmp_path_factory.mktemp("emulator") / "state.sqlite3"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "annotation.crowd.emulator", "--port", "0"]
+        + ["--state", str(state), "--balance", str(BALANCE_CENTS)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    address = re.search(r"http://\S+", process.stdout.readline())
+    try:
+        assert address, f"the emulator did not start (exit status {process.wait(10)})"
+        yield address[0]
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()
+
+
+class MTurkWorker:
+    """One person at the worker's side of the emulator."""
+
+    def __init__(self, browser: httpx.Client, worker_id: str, **standing: str) -> None:
+        self.worker_id = worker_id
+        self._browser = browser
+        good = {"masters": "on", "approvalPercent": "100", "approvedHits": "5000"}
+        self._post("/worker/register", {"workerId": worker_id, **good, **standing})
+
+    def accept(self, hit_id: str) -> str | None:
+        """The assignment; None when the crowd does not let this worker have one."""
+        taken = self._post(f"/worker/{self.worker_id}/hits/{hit_id}/accept", {})
+        return taken.headers["location"].rpartition("/")[2] if taken.status_code == 303 else None
+
+    def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
+        sent = self._post("/mturk/externalSubmit", {"assignmentId": assignment_id, **answers})
+        assert sent.status_code == 200, sent.text
+
+    def work(self, hit_id: str, answers: Mapping[str, str] | None = None) -> str:
+        """Accept and submit; the assignment."""
+        assignment_id = self.accept(hit_id)
+        assert assignment_id, f"{self.worker_id} cannot accept {hit_id}"
+        self.submit(assignment_id, answers or {"item-1": "1"})
+        return assignment_id
+
+    def _post(self, path: str, form: Mapping[str, str]) -> httpx.Response:
+        return self._browser.post(path, data=dict(form))
+
+
+@dataclass
+class Market:
+    """A crowd with people in it: what the contract is tested on."""
+
+    crowd: Crowd
+    hire: Callable[..., MTurkWorker]
+    tokens: Iterator[str] = field(default_factory=lambda: iter(lambda: uuid.uuid4().hex, ""))
+
+    def hit_type(self, *, exclusion_id: str | None = None) -> str:
+        spec = HitTypeSpec(
+            title="Do two questions ask for the same?",
+            description="Seven pairs of questions.",
+            keywords="questions, judgment",
+            reward_cents=15,
+            assignment_seconds=1800,
+            auto_approval_seconds=259_200,
+            masters=True,
+            min_approval_percent=95,
+            min_approved=100,
+            exclusion_id=exclusion_id,
+        )
+        return self.crowd.create_hit_type(spec)
+
+    def publish(
+        self,
+        *,
+        places: int = 2,
+        hit_type_id: str = "",
+        token: str = "",
+        annotation: str = "a key of ours",
+    ) -> str:
+        return self.crowd.create_hit(
+            hit_type_id=hit_type_id or self.hit_type(),
+            url="https://quorum.example.org/hit/signed?page=1&more=2",
+            places=places,
+            lifetime_seconds=3600,
+            token=token or next(self.tokens),
+            annotation=annotation,
+        )
+
+
+@pytest.fixture(params=["mturk"])
+def market(emulator: str) -> Iterator[Market]:
+    """Workers' names are new in each test, so that no test meets the work of another."""
+    shift = uuid.uuid4().hex[:8].upper()
+    with httpx.Client(base_url=emulator) as browser:
+
+        def hire(name: str, **standing: str) -> MTurkWorker:
+            return MTurkWorker(browser, f"A{name.upper()}{shift}", **standing)
+
+        yield Market(MTurkCrowd(emulator), hire)

@@ -1,0 +1,310 @@
+"""What is MTurk's own: its endpoints, its qualifications, and all that can go wrong on the way."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import create_server
+from threading import Thread
+
+import httpx
+import pytest
+
+from annotation.crowd.base import CrowdError, HitTypeSpec
+from annotation.crowd.mturk import (
+    MASTERS,
+    MASTERS_SANDBOX,
+    MTurkCrowd,
+    qualification_requirements,
+)
+from tests.annotation.crowd.conftest import Market
+
+PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
+SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
+SPEC = HitTypeSpec(
+    title="Do two questions ask for the same?",
+    description="Seven pairs of questions.",
+    keywords="questions",
+    reward_cents=5,
+    assignment_seconds=600,
+    auto_approval_seconds=3600,
+    masters=True,
+    min_approval_percent=95,
+    min_approved=100,
+    exclusion_id=None,
+)
+Answer = Callable[[str, bytes], tuple[int, bytes] | None]  # None: the connection just ends
+
+
+@pytest.fixture(autouse=True)
+def no_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine's own AWS account, if it has one, plays no part."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, "/nonexistent")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@contextmanager
+def endpoint(answer: Answer) -> Iterator[str]:
+    """A server that answers each call (its operation, its body) as told."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            operation = self.headers["X-Amz-Target"].rpartition(".")[2]
+            reply = answer(operation, body)
+            self.close_connection = True
+            if reply is not None:
+                self.send_response(reply[0])
+                self.send_header("Content-Length", str(len(reply[1])))
+                self.end_headers()
+                self.wfile.write(reply[1])
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def always(status: int, body: object) -> Answer:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return lambda operation, sent: (status, text.encode())
+
+
+def refusal_of(status: int, body: object) -> CrowdError:
+    with endpoint(always(status, body)) as url, pytest.raises(CrowdError) as refusal:
+        MTurkCrowd(url).balance_cents()
+    return refusal.value
+
+
+@contextmanager
+def losing_first_answers(emulator: str) -> Iterator[str]:
+    """A bad line to the emulator: each operation is carried out, its first answer is lost."""
+    seen: set[str] = set()
+
+    def answer(operation: str, body: bytes) -> tuple[int, bytes] | None:
+        headers = {"X-Amz-Target": f"MTurkRequesterServiceV20170117.{operation}"}
+        reply = httpx.post(emulator, content=body, headers=headers)
+        if operation in seen:
+            return reply.status_code, reply.content
+        seen.add(operation)
+        return None
+
+    with endpoint(answer) as url:
+        yield url
+
+
+@pytest.mark.parametrize(
+    ("url", "is_production", "submit_url"),
+    [
+        (PRODUCTION, True, "https://www.mturk.com/mturk/externalSubmit"),
+        (f"{PRODUCTION}:443/", True, "https://www.mturk.com/mturk/externalSubmit"),
+        (PRODUCTION.upper(), True, "https://www.mturk.com/mturk/externalSubmit"),
+        (SANDBOX, False, "https://workersandbox.mturk.com/mturk/externalSubmit"),
+        ("http://127.0.0.1:8001", False, "http://127.0.0.1:8001/mturk/externalSubmit"),
+        ("http://emulator:8001/x", False, "http://emulator:8001/mturk/externalSubmit"),
+        ("https://amazonaws.com.eve.org", False, "https://amazonaws.com.eve.org/mturk/externalSubmit"),
+    ],
+)  # fmt: skip
+def test_the_endpoint_alone_tells_production_sandbox_and_the_rest(
+    url: str, is_production: bool, submit_url: str
+) -> None:
+    crowd = MTurkCrowd(url)
+    assert (crowd.is_production, crowd.submit_url) == (is_production, submit_url)
+    assert crowd.endpoint == url
+
+
+def test_workers_must_be_masters_and_well_approved_and_not_excluded() -> None:
+    wanted = qualification_requirements(replace(SPEC, exclusion_id="X"), sandbox=False)
+    assert [
+        (each["QualificationTypeId"], each["Comparator"], each.get("IntegerValues"))
+        for each in wanted
+    ] == [
+        (MASTERS, "Exists", None),
+        ("000000000000000000L0", "GreaterThanOrEqualTo", [95]),
+        ("00000000000000000040", "GreaterThanOrEqualTo", [100]),
+        ("X", "DoesNotExist", None),
+    ]
+    assert {each["ActionsGuarded"] for each in wanted} == {"DiscoverPreviewAndAccept"}
+
+
+def test_the_sandbox_has_masters_of_its_own() -> None:
+    (masters, *_) = qualification_requirements(SPEC, sandbox=True)
+    assert masters["QualificationTypeId"] == MASTERS_SANDBOX
+
+
+def test_nothing_is_required_where_the_policy_asks_nothing() -> None:
+    open_to_all = replace(SPEC, masters=False, min_approval_percent=0, min_approved=0)
+    assert qualification_requirements(open_to_all, sandbox=False) == []
+
+
+@pytest.mark.parametrize(
+    "standing", [{"masters": ""}, {"approvalPercent": "94"}, {"approvedHits": "99"}]
+)
+def test_a_worker_below_any_requirement_cannot_accept(
+    market: Market, standing: dict[str, str]
+) -> None:
+    hit_id = market.publish()
+    assert market.hire("bob", **standing).accept(hit_id) is None
+    assert market.hire("ada", approvalPercent="95", approvedHits="100").accept(hit_id)
+
+
+@pytest.mark.parametrize(
+    ("amount", "cents"), [("0.07", 7), ("1234567.89", 123456789), ("10", 1000)]
+)
+def test_dollars_become_cents_without_a_float(amount: str, cents: int) -> None:
+    with endpoint(always(200, {"AvailableBalance": amount})) as url:
+        assert MTurkCrowd(url).balance_cents() == cents
+
+
+def test_a_lost_answer_makes_no_second_hit(emulator: str, market: Market) -> None:
+    kind, key = market.hit_type(), next(market.tokens)
+    with losing_first_answers(emulator) as url:
+        lossy = replace(market, crowd=MTurkCrowd(url))
+        hit_id = lossy.publish(hit_type_id=kind, annotation=key)
+    assert [hit.hit_id for hit in market.crowd.hits() if hit.annotation == key] == [hit_id]
+
+
+def test_a_lost_answer_opens_no_place_twice(emulator: str, market: Market) -> None:
+    key = next(market.tokens)
+    hit_id = market.publish(places=2, annotation=key)
+    with losing_first_answers(emulator) as url:
+        MTurkCrowd(url).extend_hit(hit_id, extra=1, token=next(market.tokens))
+    (hit,) = [hit for hit in market.crowd.hits() if hit.annotation == key]
+    assert hit.max_assignments == 3
+
+
+def test_a_review_whose_answer_was_lost_is_done(emulator: str, market: Market) -> None:
+    hit_id = market.publish()
+    by_ada, by_eve = market.hire("ada").work(hit_id), market.hire("eve").work(hit_id)
+    with losing_first_answers(emulator) as url:
+        crowd = MTurkCrowd(url)
+        crowd.approve(by_ada)
+        crowd.reject(by_eve, reason="Answered at random.")
+    found = {done.assignment_id: done.status for done in market.crowd.submissions(hit_id)}
+    assert found == {by_ada: "approved", by_eve: "rejected"}
+
+
+def test_a_qualification_whose_answer_was_lost_is_found(emulator: str, market: Market) -> None:
+    name = f"excluded {next(market.tokens)}"
+    with losing_first_answers(emulator) as url:
+        crowd = MTurkCrowd(url)
+        with pytest.raises(CrowdError, match="try again") as refusal:
+            crowd.create_exclusion(name)
+        assert not refusal.value.permanent
+        assert crowd.create_exclusion(name) == market.crowd.create_exclusion(name)
+
+
+def test_an_unreachable_endpoint_is_named_with_what_to_do() -> None:
+    with create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    with pytest.raises(CrowdError) as refusal:
+        MTurkCrowd(url).balance_cents()
+    assert url in str(refusal.value)
+    assert "manage.py mturk_emulator" in str(refusal.value)
+    assert not refusal.value.permanent
+
+
+def test_too_little_money_can_be_repaired(market: Market) -> None:
+    with pytest.raises(CrowdError, match="add funds to the account") as refusal:
+        market.publish(places=900_000_000)
+    assert not refusal.value.permanent
+
+
+def test_what_a_new_hit_is_made_of_can_be_repaired(market: Market) -> None:
+    with pytest.raises(CrowdError, match="CreateHITType") as refusal:
+        market.crowd.create_hit_type(replace(SPEC, title="too long" * 100))
+    assert not refusal.value.permanent
+
+
+def test_a_page_address_too_long_for_mturk_is_refused_here(market: Market) -> None:
+    with pytest.raises(CrowdError, match="65,535"):
+        market.crowd.create_hit(
+            hit_type_id="T",
+            url="https://quorum.example.org/" + "&" * 14_000,
+            places=2,
+            lifetime_seconds=3600,
+            token="t",
+            annotation="a",
+        )
+
+
+def test_a_call_that_boto_itself_refuses_is_a_refusal_for_good(market: Market) -> None:
+    with pytest.raises(CrowdError, match="AssignmentId") as refusal:
+        market.crowd.approve("")
+    assert refusal.value.permanent
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, {"__type": "ThrottlingException", "message": "Rate exceeded"}),
+        (500, {"__type": "ServiceFault", "Message": "Try your call again."}),
+    ],
+)
+def test_what_passes_by_itself_is_not_for_good(status: int, body: dict[str, str]) -> None:
+    refusal = refusal_of(status, body)
+    assert "try again later" in str(refusal)
+    assert not refusal.permanent
+
+
+def test_wrong_credentials_can_be_repaired() -> None:
+    body = {
+        "__type": "UnrecognizedClientException",
+        "message": "The security token included in the request is invalid.",
+    }
+    refusal = refusal_of(400, body)
+    assert "AWS_ACCESS_KEY_ID" in str(refusal)
+    assert not refusal.permanent
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, "<html>Welcome</html>"),
+        (200, ""),
+        (200, {"AvailableBalance": "much"}),
+        (404, "<html>Not found</html>"),
+        (501, "<html>Unsupported method</html>"),
+    ],
+)
+def test_an_endpoint_that_is_not_mturk_is_recognised(status: int, body: object) -> None:
+    refusal = refusal_of(status, body)
+    assert "AWS_ENDPOINT_URL_MTURK" in str(refusal)
+    assert "127.0.0.1" in str(refusal)
+    assert not refusal.permanent
+
+
+def test_a_list_that_never_ends_is_cut_short() -> None:
+    page = {"HITs": [], "NumResults": 0, "NextToken": "again"}
+    with endpoint(always(200, page)) as url, pytest.raises(CrowdError):
+        list(MTurkCrowd(url).hits())
+
+
+def test_answers_that_cannot_be_read_name_their_assignment() -> None:
+    assignment = {
+        "AssignmentId": "3ADA",
+        "WorkerId": "AADA",
+        "AssignmentStatus": "Submitted",
+        "AcceptTime": 1.0,
+        "SubmitTime": 2.0,
+        "Answer": "item-1=1",
+    }
+    page = {"Assignments": [assignment], "NumResults": 1}
+    with endpoint(always(200, page)) as url, pytest.raises(CrowdError, match="3ADA") as refusal:
+        list(MTurkCrowd(url).submissions("3HIT"))
+    assert refusal.value.permanent
+
+
+def test_amazon_needs_credentials() -> None:
+    with pytest.raises(CrowdError, match="AWS_ACCESS_KEY_ID") as refusal:
+        MTurkCrowd(SANDBOX).balance_cents()
+    assert not refusal.value.permanent

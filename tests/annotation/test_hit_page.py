@@ -1,0 +1,372 @@
+"""The HIT page as the crowd's frame shows it."""
+
+import re
+import statistics
+import time
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from lxml import html
+from lxml.html import HtmlElement
+from pytest_django import Settings
+
+from annotation.hit_url import BadVisit, crowd_site, hit_url, read_hit_key, read_visit
+from annotation.markdown import render_markdown
+from annotation.models import Campaign, Exclusion, Hit, Worker
+from tests.annotation.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
+
+pytestmark = pytest.mark.django_db
+
+EMULATOR = "http://127.0.0.1:8089"
+PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
+SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
+ADAS = {"assignmentId": "3ADA", "hitId": "3HIT", "workerId": "AADA", "turkSubmitTo": EMULATOR}
+WORKING = {"assignmentId": "3ADA"}
+TEXTS = {"query", "question", "answer"}
+
+
+@pytest.fixture(autouse=True)
+def _addresses(settings: Settings) -> None:
+    settings.PUBLIC_URL = "https://quorum.example.org"
+    settings.MTURK_ENDPOINT = EMULATOR
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    return make_campaign()
+
+
+@pytest.fixture
+def hit(campaign: Campaign) -> Hit:
+    return make_hit(campaign)
+
+
+Open = Callable[..., HttpResponse]
+
+
+@pytest.fixture
+def visit(client: Client) -> Open:
+    def open_page(hit: Hit, parameters: dict[str, str] = ADAS) -> HttpResponse:
+        path = hit_url(hit.key).removeprefix("https://quorum.example.org")
+        return client.get(path, parameters)
+
+    return open_page
+
+
+def parse(response: HttpResponse) -> HtmlElement:
+    parser = html.HTMLParser(encoding="utf-8")
+    return html.document_fromstring(response.content, parser=parser)
+
+
+def test_a_hit_url_names_the_public_address_and_reads_back() -> None:
+    url = hit_url("faq-1")
+    assert url.startswith("https://quorum.example.org/hit/faq-1:")
+    assert read_hit_key(url.rpartition("/")[2]) == "faq-1"
+    assert re.fullmatch(r"[A-Za-z0-9:/._-]+", url)
+
+
+def test_the_page_keeps_the_contract_that_workers_programs_read(hit: Hit, visit: Open) -> None:
+    page = parse(visit(hit))
+    (form,) = page.xpath("//form")
+    assert form.get("method") == "post"
+    assert form.get("action") == f"{EMULATOR}/mturk/externalSubmit"
+    hidden = {field.get("name"): field.get("value") for field in form.xpath(".//*[@type='hidden']")}
+    assert hidden == {"assignmentId": "3ADA"}
+    fieldsets = form.xpath(".//fieldset[@data-item]")
+    assert len(fieldsets) == 7
+    for item, fieldset in zip(hit.items.order_by("position"), fieldsets, strict=True):
+        assert fieldset.get("data-item") == item.key
+        radios = fieldset.xpath(".//input[@type='radio']")
+        assert [radio.get("value") for radio in radios] == ["1", "0"]
+        assert {radio.get("name") for radio in radios} == {f"item-{item.key}"}
+        assert all(radio.get("required") is not None for radio in radios)
+        assert all(radio.get("checked") is None for radio in radios)
+
+
+def test_items_stand_in_the_order_of_their_positions_with_their_texts(
+    hit: Hit, visit: Open
+) -> None:
+    expected = [*REAL[:2], POSITIVE, *REAL[2:4], NEGATIVE, REAL[4]]
+    assert shown_texts(parse(visit(hit))) == [list(row) for row in expected]
+
+
+def shown_texts(page: HtmlElement) -> list[list[str]]:
+    return [
+        [element.text_content() for element in item.iter() if element.get("class") in TEXTS]
+        for item in page.xpath("//fieldset[@data-item]")
+    ]
+
+
+def test_answers_are_shown_only_where_the_policy_says_so(visit: Open) -> None:
+    page = parse(visit(make_hit(make_campaign(show_answer=False))))
+    assert page.find_class("answer") == []
+    assert "Seven minutes." not in page.text_content()
+    assert len(page.find_class("question")) == 7
+
+
+def test_one_item_without_an_answer_hides_them_all_so_that_none_stands_out(
+    campaign: Campaign, visit: Open
+) -> None:
+    hit = make_hit(campaign, positive=(*POSITIVE[:2], ""))
+    assert parse(visit(hit)).find_class("answer") == []
+
+
+def test_nothing_but_the_texts_tells_a_control_from_a_real_item(hit: Hit, visit: Open) -> None:
+    fieldsets = parse(visit(hit)).xpath("//fieldset[@data-item]")
+    shapes = {shape(fieldset, fieldset.get("data-item")) for fieldset in fieldsets}
+    assert len(shapes) == 1
+    assert b"control" not in visit(hit).content.lower()
+
+
+def shape(fieldset: HtmlElement, key: str) -> str:
+    """The item's HTML without its texts, its key and its number."""
+    for element in fieldset.iter():
+        if element.get("class") in TEXTS:
+            element.text = ""
+    markup = html.tostring(fieldset, encoding="unicode").replace(key, "KEY")
+    return re.sub(r"Item \d", "Item", markup)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}])
+def test_a_preview_shows_the_items_but_nothing_to_press(
+    hit: Hit, visit: Open, parameters: dict[str, str]
+) -> None:
+    page = parse(visit(hit, parameters))
+    assert "preview" in page.text_content()
+    assert page.xpath("//form | //input | //button") == []
+    assert len(page.find_class("query")) == 7
+    assert page.xpath("//details/@open") == [""]
+
+
+@pytest.mark.parametrize("assignment", ["a b", "<script>", "x" * 65, "3ADA\n", "é", "3ADA\x00"])
+def test_an_assignment_id_of_no_crowd_is_refused_in_one_sentence(
+    hit: Hit, visit: Open, assignment: str
+) -> None:
+    response = visit(hit, {"assignmentId": assignment})
+    assert response.status_code == 400
+    assert parse(response).xpath("//form") == []
+    assert "assignmentId" in parse(response).text_content()
+    assert b"<script>" not in response.content
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "asked", "origin"),
+    [
+        (EMULATOR, "", EMULATOR),
+        (EMULATOR, f"{EMULATOR}/", EMULATOR),
+        (EMULATOR, "HTTP://127.0.0.1:8089", EMULATOR),
+        (EMULATOR, "http://localhost:8089", "http://localhost:8089"),
+        (EMULATOR, "https://workersandbox.mturk.com", "https://workersandbox.mturk.com"),
+        (EMULATOR, "https://www.mturk.com:443", "https://www.mturk.com"),
+        (PRODUCTION, "", "https://www.mturk.com"),
+        (PRODUCTION, "https://www.mturk.com", "https://www.mturk.com"),
+        (SANDBOX, "", "https://workersandbox.mturk.com"),
+    ],
+)
+def test_answers_go_to_the_crowd(
+    settings: Settings, hit: Hit, visit: Open, endpoint: str, asked: str, origin: str
+) -> None:
+    settings.MTURK_ENDPOINT = endpoint
+    response = visit(hit, WORKING | {"turkSubmitTo": asked})
+    assert parse(response).xpath("//form/@action") == [f"{origin}/mturk/externalSubmit"]
+    assert origin in directives(response)["form-action"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "https://evil.example",
+        "https://www.mturk.com.evil.example",
+        "https://www.mturk.com@evil.example",
+        "https://evil.example#https://www.mturk.com",
+        "https://eve@www.mturk.com",
+        "http://www.mturk.com",
+        "https://www.mturk.com:8443",
+        "http://127.0.0.1:8090",
+        "javascript:alert(1)",
+        "//www.mturk.com",
+        "https://[",
+        "https://www.mturk.com:port",
+    ],
+)
+def test_answers_go_nowhere_else(hit: Hit, visit: Open, asked: str) -> None:
+    response = visit(hit, WORKING | {"turkSubmitTo": asked})
+    assert response.status_code == 400
+    assert parse(response).xpath("//form") == []
+    assert "turkSubmitTo" in parse(response).text_content()
+
+
+def test_the_api_of_mturk_is_no_place_to_submit_to(settings: Settings) -> None:
+    settings.MTURK_ENDPOINT = PRODUCTION
+    assert crowd_site(PRODUCTION) == "https://www.mturk.com"
+    with pytest.raises(BadVisit):
+        read_visit({"turkSubmitTo": PRODUCTION})
+
+
+@pytest.mark.parametrize("forged", ["faq-1", "faq-1:AAAA", ":", "faq-1%3Ax"])
+def test_a_forged_address_leads_to_a_page_that_says_so(
+    client: Client, hit: Hit, forged: str
+) -> None:
+    response = client.get(f"/hit/{forged}", ADAS)
+    assert response.status_code == 404
+    assert "There is no HIT at this address" in parse(response).text_content()
+
+
+def test_a_signature_holds_for_one_hit_only(client: Client, campaign: Campaign) -> None:
+    first, second = make_hit(campaign), make_hit(campaign, real=[("a", "b", "c")])
+    signature = hit_url(first.key).rpartition(":")[2]
+    assert client.get(f"/hit/{second.key}:{signature}", ADAS).status_code == 404
+
+
+def test_a_hit_that_was_deleted_is_not_found(client: Client) -> None:
+    path = hit_url("gone-1").removeprefix("https://quorum.example.org")
+    assert client.get(path).status_code == 404
+
+
+@pytest.fixture
+def eve(campaign: Campaign) -> Worker:
+    worker = Worker.objects.create(crowd="mturk", worker_id="AEVE")
+    Exclusion.objects.create(campaign=campaign, worker=worker, failures=2, reviewed=10)
+    return worker
+
+
+def test_an_excluded_worker_reads_why_instead_of_the_form(
+    hit: Hit, eve: Worker, visit: Open
+) -> None:
+    response = visit(hit, ADAS | {"workerId": eve.worker_id})
+    assert response.status_code == 403
+    assert parse(response).xpath("//form") == []
+    assert "You can take no more HITs" in parse(response).text_content()
+
+
+def test_an_exclusion_holds_in_its_own_campaign_only(eve: Worker, visit: Open) -> None:
+    elsewhere = make_hit(make_campaign("other"))
+    assert visit(elsewhere, ADAS | {"workerId": eve.worker_id}).status_code == 200
+
+
+@pytest.mark.parametrize("worker_id", ["AADA", "", "A\x00", "x" * 5000, "' OR 1=1 --"])
+def test_every_other_worker_gets_the_form(
+    hit: Hit, eve: Worker, visit: Open, worker_id: str
+) -> None:
+    assert visit(hit, ADAS | {"workerId": worker_id}).status_code == 200
+
+
+def test_the_page_sets_no_cookie_and_writes_nothing(hit: Hit, visit: Open) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        response = visit(hit)
+    assert not response.cookies
+    assert "Cookie" not in response.get("Vary", "")
+    assert len(queries) <= 4
+    assert all(query["sql"].startswith("SELECT") for query in queries)
+
+
+def test_every_item_count_costs_the_same_queries(campaign: Campaign, visit: Open) -> None:
+    real = [(f"query {number}", f"question {number}", "answer") for number in range(40)]
+    hit = make_hit(campaign, real=real)
+    with CaptureQueriesContext(connection) as queries:
+        page = parse(visit(hit))
+    assert len(page.find_class("query")) == 42
+    assert len(queries) <= 4
+
+
+def directives(response: HttpResponse) -> dict[str, list[str]]:
+    rules = [rule.split() for rule in response["Content-Security-Policy"].split(";")]
+    return {name: values for name, *values in rules}
+
+
+def test_the_headers_let_the_crowd_frame_the_page_and_nobody_else(hit: Hit, visit: Open) -> None:
+    response = visit(hit)
+    rules = directives(response)
+    assert rules["default-src"] == rules["base-uri"] == ["'none'"]
+    assert rules["script-src"] == rules["style-src"] == ["'self'"]
+    assert rules["form-action"] == [EMULATOR]
+    assert {EMULATOR, "https://worker.mturk.com", "https://workersandbox.mturk.com"} <= set(
+        rules["frame-ancestors"]
+    )
+    assert "X-Frame-Options" not in response
+    assert response["Cache-Control"] == "no-store"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Referrer-Policy"] == "strict-origin"
+
+
+def test_refusals_too_can_be_read_in_the_frame(hit: Hit, visit: Open) -> None:
+    response = visit(hit, {"assignmentId": "<>"})
+    assert "X-Frame-Options" not in response
+    assert directives(response)["form-action"] == ["'none'"]
+
+
+def test_only_reading_is_allowed(client: Client, hit: Hit) -> None:
+    path = hit_url(hit.key).removeprefix("https://quorum.example.org")
+    assert client.post(path, {"assignmentId": "3ADA"}).status_code == 405
+
+
+ATTACKS = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</fieldset></form><form action=//evil.example>",
+    "{{ 7|add:7 }}{% now %}",
+    "&lt;b&gt; &amp; ]]> -->",
+    "\u202egnp.exe",
+)
+
+
+def test_every_text_is_shown_as_it_is(campaign: Campaign, visit: Open) -> None:
+    real = [(attack, f"? {attack}", f"! {attack}") for attack in ATTACKS[:5]]
+    attack = ATTACKS[5]
+    page = parse(visit(make_hit(campaign, real=real, positive=(attack, attack + "?", attack))))
+    assert [list(row) for row in real] == [
+        texts for number, texts in enumerate(shown_texts(page)) if number not in {2, 5}
+    ]
+    assert len(page.xpath("//form")) == 1
+    assert page.xpath("//script[not(@src)] | //img | //@onerror") == []
+    assert all(element.get("dir") == "auto" for name in TEXTS for element in page.find_class(name))
+
+
+def test_a_text_of_100_000_characters_is_shown_whole(campaign: Campaign, visit: Open) -> None:
+    long = "x" * 100_000
+    page = parse(visit(make_hit(campaign, real=[(long, f"{long}?", long)])))
+    assert shown_texts(page)[0] == [long, f"{long}?", long]
+
+
+def test_instructions_are_markdown_without_html_pictures_or_dangerous_links() -> None:
+    shown = render_markdown(
+        "# Rules\n\n<script>x</script> **same** ![p](http://e.example/p.png)"
+        " [a](javascript:alert(1)) [b](https://b.example)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+    )
+    assert "<h2>Rules</h2>" in shown
+    assert "<strong>same</strong>" in shown
+    assert "<table>" in shown
+    assert "&lt;script&gt;" in shown
+    assert "<img" not in shown
+    assert 'href="javascript' not in shown
+    assert '<a href="https://b.example" target="_blank" rel="noopener noreferrer">' in shown
+
+
+def test_the_instructions_in_force_for_the_hit_are_shown(hit: Hit, visit: Open) -> None:
+    hit.campaign.instructions.create(version=2, text="Newer words.")
+    page = parse(visit(hit))
+    assert "Both ask the same." in page.xpath("//details")[0].text_content()
+    assert "Newer words." not in page.text_content()
+
+
+def test_the_page_loads_its_own_files_alone(hit: Hit, visit: Open, client: Client) -> None:
+    addresses = parse(visit(hit)).xpath("//link/@href | //script/@src | //@src")
+    assert len(addresses) >= 3
+    for address in set(addresses):
+        assert address.startswith("/static/annotation/")
+        assert client.get(address).status_code == 200
+
+
+@pytest.mark.slow
+def test_the_page_takes_a_few_milliseconds(hit: Hit, visit: Open) -> None:
+    visit(hit)
+    seconds = []
+    for _ in range(30):
+        began = time.perf_counter()
+        visit(hit)
+        seconds.append(time.perf_counter() - began)
+    assert statistics.median(seconds) < 0.05, "far above the 5 ms or so that it takes"
