@@ -27,7 +27,7 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime-$(EXTRA)
 setup: $(VENV)/.runtime-$(EXTRA) ## the virtual environment with the locked dependencies
 
 demo: setup ## the whole job on the demo's data: from q/a pairs to a release
-	QUORUM_DATA=var/demo $(BIN)/python demo/run.py
+	QUORUM_DATA=var/demo $(BIN)/python -m demo.run
 
 run: setup ## the site with a background worker, on http://127.0.0.1:8000
 	$(BIN)/python manage.py migrate --verbosity 0

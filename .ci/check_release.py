@@ -117,13 +117,17 @@ def check_files(folder: Path, splits: dict[str, list[dict]]) -> None:
         digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         expect(digest == entry["sha256"], f"{name} is not the file of the manifest")
     ids = [query["id"] for split in splits.values() for query in split]
-    expect(len(ids) == len(set(ids)) == QUERIES, f"{len(ids)} queries, not {QUERIES} different ones")
+    expect(
+        len(ids) == len(set(ids)) == QUERIES, f"{len(ids)} queries, not {QUERIES} different ones"
+    )
     for name, split in splits.items():
         expect(bool(split), f"{name} is empty")
         for query in split:
             ranks = [candidate["rank"] for candidate in query["candidates"]]
             complete = ranks == list(range(1, CANDIDATES + 1))
-            expect(complete or (name == "train" and ranks == sorted(ranks)), f"ranks of {query['id']}")
+            expect(
+                complete or (name == "train" and ranks == sorted(ranks)), f"ranks of {query['id']}"
+            )
             scores = [candidate["score"] for candidate in query["candidates"]]
             expect(scores == sorted(scores, reverse=True), f"scores of {query['id']}")
     stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from annotation.crowd.base import Crowd, CrowdError
 from annotation.models import Control
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
-from retrieval.search import current_index
+from retrieval.versions import current_index
 
 # Names that nobody outside can reach, or that only stand for a name (RFC 2606, 6761, 6762).
 _NO_REAL_NAMES = (
@@ -60,8 +60,7 @@ def check_account(crowd: Crowd) -> Iterator[Check]:
     try:
         balance = crowd.balance_cents()
     except CrowdError as error:
-        hint = "Start the crowd, or repair AWS_ENDPOINT_URL_MTURK or the AWS credentials."
-        yield Check("crowd", False, str(error), hint)
+        yield Check("crowd", False, str(error), "Repair that before anything is published.")
         yield Check("balance", False, "not known", "Make the crowd answer first.")
         return
     yield Check("crowd", True, f"{kind} answers at {crowd.endpoint}")
@@ -72,8 +71,8 @@ def check_account(crowd: Crowd) -> Iterator[Check]:
 
 def check_public_url(public_url: str, crowd: Crowd) -> Check:
     """Workers' browsers open the HIT page there, in a frame of the crowd's https page."""
-    host = urlsplit(public_url).hostname or ""
-    at_home = _is_loopback(urlsplit(crowd.endpoint).hostname or "")
+    host = _host(public_url)
+    at_home = _is_loopback(_host(crowd.endpoint))
     hint = "Set QUORUM_PUBLIC_URL to the https address under which workers reach this site."
     if not host:
         return Check("public address", False, f"{public_url!r} is no URL", hint)
@@ -109,7 +108,14 @@ def _kind(crowd: Crowd) -> str:
 
 
 def _is_mturk(crowd: Crowd) -> bool:
-    return (urlsplit(crowd.submit_url).hostname or "").endswith(".mturk.com")
+    return _host(crowd.submit_url).endswith(".mturk.com")
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _is_loopback(host: str) -> bool:

@@ -57,7 +57,9 @@ def _retriever(campaign: Campaign) -> dict[str, object] | None:
         "form": index.form,
         "dimension": index.dimension,
         "pairs": index.pairs,
-        "database_sha256": index.database_digest,
+        "database_digest": index.database_digest,
+        "model_fingerprint": index.manifest["model_fingerprint"],
+        "versions": index.manifest["versions"],
     }
 
 

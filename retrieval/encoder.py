@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
@@ -55,17 +56,17 @@ def load_encoder(name: str, device: str) -> SentenceEncoder:
     The hub is asked only for the third kind, and not where HF_HUB_OFFLINE is set.
     """
     target = _device(device)
-    bundled = _bundled(name)
-    folder = bundled or Path(name).resolve()
-    local = folder.is_dir()
-    # One line of progress for a load of half a second is noise on standard error.
+    # Bars and notes for a load of half a second are noise on standard error.
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
+        bundled = _bundled(name)
+        folder = bundled or Path(name).resolve()
+        local = folder.is_dir()
         model = SentenceTransformer(
             str(folder) if local else name, device=target, local_files_only=local or _offline()
         )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         reason = " ".join(str(error).split())[:300]
         raise UserError(
             f"The model {name!r} cannot be loaded ({reason}): name an installed model package, "

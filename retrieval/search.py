@@ -37,15 +37,21 @@ QUERIES_PER_STEP = 512
 LOOKUP = 10_000  # ids in one database query
 
 
-def load_engine() -> tuple[ModuleType, ModuleType]:
-    """The modules `encoder` and `index`.
+# The only imports inside functions: torch takes seconds and half a gigabyte, which the site, the
+# worker and most commands never need, and the tests of rankings need FAISS alone.
 
-    The only import inside a function: torch and FAISS take seconds and half a gigabyte, which
-    the site, the worker and most commands never need.
-    """
-    from retrieval import encoder, index  # noqa: PLC0415
 
-    return encoder, index
+def load_encoder(model: str, device: str = "auto") -> Encoder:
+    from retrieval import encoder  # noqa: PLC0415
+
+    return encoder.load_encoder(model, device)
+
+
+def load_faiss() -> ModuleType:
+    """The module `index`."""
+    from retrieval import index  # noqa: PLC0415
+
+    return index
 
 
 def build_index(
@@ -68,7 +74,7 @@ def build_index(
             "The database holds no q/a pairs: add some by `manage.py ingest FILE --source NAME`."
         )
     if encoder is None:
-        encoder = load_engine()[0].load_encoder(model, device)
+        encoder = load_encoder(model, device)
     with fresh_folder(Path(settings.INDEX_DIR)) as folder:
         index = intact_index(encoder.name, encoder.fingerprint, form)
         if index is not None:
@@ -98,7 +104,7 @@ def retrieve(
     pairs = indexed_pairs(index, {query.question_key for query in queries})
     _require_enough(queries, pairs, k)
     if encoder is None:
-        encoder = load_engine()[0].load_encoder(index.model, device)
+        encoder = load_encoder(index.model, device)
     _require_same_model(index, encoder)
     found = list(_nearest(queries, k, pairs, open_index(index), encoder, progress))
     with transaction.atomic():
@@ -122,7 +128,7 @@ def pair_vectors(pair_ids: Sequence[int]) -> Vectors:
 
 
 def open_index(index: IndexVersion) -> "VectorIndex":
-    opened: VectorIndex = load_engine()[1].open_index(folder_of(index), index.manifest)
+    opened: VectorIndex = load_faiss().open_index(folder_of(index), index.manifest)
     return opened
 
 
@@ -202,7 +208,7 @@ def _count_retrieved(query_set: QuerySet, index: IndexVersion, k: int) -> int:
 
 
 def _write_vectors(folder: Path, encoder: Encoder, form: str, progress: Progress) -> Manifest:
-    _, index = load_engine()
+    index = load_faiss()
     writer = index.IndexWriter(encoder.dimension)
     keys: list[str] = []
     for step in _pair_steps():

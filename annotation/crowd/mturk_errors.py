@@ -37,6 +37,7 @@ _REPAIRABLE = {
 # What they are made of comes from the settings and the policy: refused for one, refused for all,
 # until somebody repairs it.
 _MAKING = {"CreateHITType", "CreateHITWithHITType", "CreateQualificationType"}
+_PASSING = {429, 500, 502, 503, 504}
 _THROTTLED = ("Throttl", "TooManyRequests", "RequestLimitExceeded", "SlowDown")
 # How MTurk words its answer to a token that it has seen before.
 _REPLAY = re.compile(r"already (exists|been processed)", re.IGNORECASE)
@@ -82,7 +83,7 @@ def _refused(error: ClientError, endpoint: str) -> CrowdError:
     if code in _REPAIRABLE:
         text = f"MTurk refused {error.operation_name}: {message(error)} To go on: "
         return CrowdError(f"{text}{_REPAIRABLE[code]}.", permanent=False)
-    if status >= 500 or code == "ServiceFault" or code.startswith(_THROTTLED):
+    if status in _PASSING or code.startswith(_THROTTLED):
         text = f"{endpoint} cannot take {error.operation_name} now ({code}), try again later:"
         return CrowdError(f"{text} {message(error)}", permanent=False)
     if code.isdigit() or not code:  # a bare HTTP status: no MTurk answers so
@@ -97,8 +98,8 @@ def _unreachable(error: Exception, endpoint: str) -> CrowdError:
     else:
         reason = type(error).__name__
     return CrowdError(
-        f"MTurk cannot be reached at {endpoint} ({reason}): start the local emulator with"
-        " `manage.py mturk_emulator`, or set AWS_ENDPOINT_URL_MTURK to where it answers.",
+        f"MTurk cannot be reached at {endpoint} ({reason}): check AWS_ENDPOINT_URL_MTURK and the"
+        " network, or start the local emulator by `manage.py mturk_emulator`.",
         permanent=False,
     )
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from annotation.crowd.gold import Gold
-from annotation.crowd.worker_site import Item, Offer, QuestionForm, WorkerSite
+from annotation.crowd.worker_site import Offer, QuestionForm, WorkerSite
 from retrieval.progress import Progress, no_progress
 from retrieval.text import normalise_question
 
@@ -166,19 +166,21 @@ class Simulation:
         return True
 
     def _answers(self, worker: Worker, form: QuestionForm) -> Mapping[str, str]:
-        return {item.name: str(self._judge(worker, item)) for item in form.items}
+        return {
+            item.name: str(self.judge(worker, item.query, item.question)) for item in form.items
+        }
 
-    def _judge(self, worker: Worker, item: Item) -> int:
-        draw = _fraction(self._crew.seed, worker.id, item.query, item.question)
+    def judge(self, worker: Worker, query: str, question: str) -> int:
+        draw = _fraction(self._crew.seed, worker.id, query, question)
         if worker.yes_bias is not None:
             return int(draw < worker.yes_bias)
-        return self._truth(item) ^ (draw >= self._crew.accuracy)
+        return self._truth(query, question) ^ (draw >= self._crew.accuracy)
 
-    def _truth(self, item: Item) -> int:
-        known = self._gold.label(item.query, item.question)
+    def _truth(self, query: str, question: str) -> int:
+        known = self._gold.label(query, question)
         if known is not None:
             return known
-        pair = normalise_question(item.query), normalise_question(item.question)
+        pair = normalise_question(query), normalise_question(question)
         self._unknown.add(pair)
         return int(pair[0] == pair[1])
 

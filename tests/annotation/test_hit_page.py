@@ -127,7 +127,7 @@ def shape(fieldset: HtmlElement, key: str) -> str:
     for element in fieldset.iter():
         if element.get("class") in TEXTS:
             element.text = ""
-    markup = html.tostring(fieldset, encoding="unicode").replace(key, "KEY")
+    markup = html.tostring(fieldset, encoding="unicode", with_tail=False).replace(key, "KEY")
     return re.sub(r"Item \d", "Item", markup)
 
 
@@ -366,7 +366,8 @@ def test_the_page_takes_a_few_milliseconds(hit: Hit, visit: Open) -> None:
     visit(hit)
     seconds = []
     for _ in range(30):
-        began = time.perf_counter()
+        began = time.process_time()
         visit(hit)
-        seconds.append(time.perf_counter() - began)
-    assert statistics.median(seconds) < 0.05, "far above the 5 ms or so that it takes"
+        seconds.append(time.process_time() - began)
+    # It takes 4 ms; a query for each item, or instructions rendered each time, would take far more.
+    assert statistics.median(seconds) < 0.02

@@ -82,7 +82,7 @@ def _empty_campaign(name: str, policy: Policy) -> Campaign:
         pairs=100,
         database_digest="d1" * 32,
         path=name,
-        manifest={},
+        manifest={"model_fingerprint": "f1" * 32, "versions": {"faiss": "1"}},
         chosen_at=START,
         model_setting="small-model",
     )
@@ -104,7 +104,7 @@ def _rows(campaign: Campaign, verdicts: Mapping[str, Sequence[str]]) -> Iterator
         query = Query.objects.create(
             query_set=campaign.query_set,
             key=key,
-            text=f"What about {key} – „ü“?",
+            text=f"What about {key}, ü and 日本?",
             question_key=question_key(key),
             position=position,
         )

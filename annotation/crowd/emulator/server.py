@@ -4,9 +4,9 @@ import logging
 import signal
 import socket
 import tempfile
-import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -55,13 +55,13 @@ class Server:
             max_request_body_size=MAX_BODY_BYTES,
             ident="mturk-emulator",
         )
-        self._stopping = threading.Event()
+        self._stopping = False
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
 
     def run(self) -> None:
         try:
-            while not self._stopping.is_set():
+            while not self._stopping:
                 wasyncore.loop(timeout=WAKE_SECONDS, use_poll=True, map=self._sockets, count=1)
         finally:
             self._server.task_dispatcher.shutdown()
@@ -70,8 +70,12 @@ class Server:
 
     def stop(self) -> None:
         """From another thread or a signal handler: `run` ends what it began, and returns."""
-        self._stopping.set()
-        self._server.pull_trigger()
+        # The loop itself sets the flag when it wakes; where it has ended there is nothing to wake.
+        with suppress(OSError):
+            self._server.trigger.pull_trigger(self._end_loop)
+
+    def _end_loop(self) -> None:
+        self._stopping = True
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -22,7 +22,7 @@ NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
 class Model:
     def __init__(self) -> None:
-        self._service = ServiceModel(Loader().load_service_model("mturk", "service-2"), "mturk")
+        self._service = _service_model()
         self.operations = frozenset(self._service.operation_names)
 
     def check_request(self, operation: str, parameters: object) -> dict[str, Any]:
@@ -39,6 +39,11 @@ class Model:
     def response_faults(self, operation: str, response: object) -> list[str]:
         shape = self._service.operation_model(operation).output_shape
         return list(faults(shape, response, "")) if shape else []
+
+
+@lru_cache(maxsize=1)
+def _service_model() -> ServiceModel:
+    return ServiceModel(Loader().load_service_model("mturk", "service-2"), "mturk")
 
 
 def _without_nulls(value: object) -> object:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
-from retrieval.search import retrieve
 
 from annotation.crowd.base import Crowd, CrowdError
 from annotation.crowd.open import open_crowd
@@ -21,6 +20,7 @@ from annotation.protocol.cost import quote
 from annotation.protocol.packing import hits_needed
 from retrieval.cli import QuorumCommand, add_subcommand
 from retrieval.errors import UserError
+from retrieval.search import retrieve
 
 Result = dict[str, object]
 STEPS = {
@@ -59,6 +59,9 @@ class Command(QuorumCommand):
             return step(get_campaign(options["name"]), options)
         except CrowdError as error:
             raise UserError(str(error)) from error
+
+    def render(self, result: Result) -> str:
+        return super().render(dict(_worded(key, value) for key, value in result.items()))
 
     def _create(self, options: dict[str, Any]) -> Result:
         campaign = create_campaign(
@@ -121,6 +124,20 @@ class Command(QuorumCommand):
 
     def _crowd(self, options: dict[str, Any]) -> Crowd:
         return open_crowd(live=options["live"])
+
+
+def _worded(key: str, value: object) -> tuple[str, object]:
+    """Money in dollars, the two prices of a quote and a list of faults as sentences."""
+    if key.endswith("cents") and isinstance(value, int):
+        return key.replace("_cents", "").replace("cents_", "cost "), f"${value / 100:,.2f}"
+    if isinstance(value, dict):
+        per_hit, total = value["assignments_per_hit"], value["assignments"]
+        dollars = value["cents"] / 100
+        sentence = f"{per_hit:.2f} assignments a HIT, {total:,} in all, ${dollars:,.2f}"
+        return f"ties by {key}", sentence
+    if isinstance(value, list):
+        return key, "; ".join(map(str, value)) or "nothing"
+    return key, value
 
 
 def _create_arguments(parser: CommandParser) -> None:

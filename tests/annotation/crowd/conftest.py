@@ -5,6 +5,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,16 +16,14 @@ from annotation.crowd.base import Crowd, HitTypeSpec
 from annotation.crowd.mturk import MTurkCrowd
 
 ROOT = Path(__file__).resolve().parents[3]
-BALANCE_CENTS = 100_000_007
 
 
-@pytest.fixture(scope="session")
-def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running emulator; its account holds $1,000,000.07 at the start."""
-    state = tmp_path_factory.mktemp("emulator") / "state.sqlite3"
+@contextmanager
+def running_emulator(state: Path, *, balance_cents: int = 100_000_000) -> Iterator[str]:
+    """The address of an emulator that runs in a process of its own until the end of the block."""
+    options = f"--port 0 --state {state} --balance {balance_cents}".split()
     process = subprocess.Popen(
-        [sys.executable, "-m", "annotation.crowd.emulator", "--port", "0"]
-        + ["--state", str(state), "--balance", str(BALANCE_CENTS)],
+        [sys.executable, "-m", "annotation.crowd.emulator", *options],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -38,6 +37,12 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.terminate()
         process.wait(10)
         process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_emulator(tmp_path_factory.mktemp("emulator") / "state.sqlite3") as address:
+        yield address
 
 
 class MTurkWorker:
@@ -110,8 +115,13 @@ class Market:
         )
 
 
+@pytest.fixture(scope="session")
+def mturk(emulator: str) -> Crowd:
+    return MTurkCrowd(emulator)
+
+
 @pytest.fixture(params=["mturk"])
-def market(emulator: str) -> Iterator[Market]:
+def market(request: pytest.FixtureRequest, emulator: str) -> Iterator[Market]:
     """Workers' names are new in each test, so that no test meets the work of another."""
     shift = uuid.uuid4().hex[:8].upper()
     with httpx.Client(base_url=emulator) as browser:
@@ -119,4 +129,4 @@ def market(emulator: str) -> Iterator[Market]:
         def hire(name: str, **standing: str) -> MTurkWorker:
             return MTurkWorker(browser, f"A{name.upper()}{shift}", **standing)
 
-        yield Market(MTurkCrowd(emulator), hire)
+        yield Market(request.getfixturevalue(request.param), hire)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import create_server
 from threading import Thread
@@ -34,7 +35,8 @@ SPEC = HitTypeSpec(
     min_approved=100,
     exclusion_id=None,
 )
-Answer = Callable[[str, bytes], tuple[int, bytes] | None]  # None: the connection just ends
+# Headers and body of a call -> status and body of its answer; None: the connection just ends.
+Answer = Callable[[Message, bytes], tuple[int, bytes] | None]
 
 
 @pytest.fixture(autouse=True)
@@ -49,13 +51,12 @@ def no_account(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def endpoint(answer: Answer) -> Iterator[str]:
-    """A server that answers each call (its operation, its body) as told."""
+    """A server that answers each call as told."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            operation = self.headers["X-Amz-Target"].rpartition(".")[2]
-            reply = answer(operation, body)
+            reply = answer(self.headers, body)
             self.close_connection = True
             if reply is not None:
                 self.send_response(reply[0])
@@ -76,7 +77,7 @@ def endpoint(answer: Answer) -> Iterator[str]:
 
 def always(status: int, body: object) -> Answer:
     text = body if isinstance(body, str) else json.dumps(body)
-    return lambda operation, sent: (status, text.encode())
+    return lambda headers, sent: (status, text.encode())
 
 
 def refusal_of(status: int, body: object) -> CrowdError:
@@ -90,9 +91,9 @@ def losing_first_answers(emulator: str) -> Iterator[str]:
     """A bad line to the emulator: each operation is carried out, its first answer is lost."""
     seen: set[str] = set()
 
-    def answer(operation: str, body: bytes) -> tuple[int, bytes] | None:
-        headers = {"X-Amz-Target": f"MTurkRequesterServiceV20170117.{operation}"}
-        reply = httpx.post(emulator, content=body, headers=headers)
+    def answer(headers: Message, body: bytes) -> tuple[int, bytes] | None:
+        operation = headers["X-Amz-Target"]
+        reply = httpx.post(emulator, content=body, headers={"X-Amz-Target": operation})
         if operation in seen:
             return reply.status_code, reply.content
         seen.add(operation)
@@ -158,7 +159,7 @@ def test_a_worker_below_any_requirement_cannot_accept(
 
 
 @pytest.mark.parametrize(
-    ("amount", "cents"), [("0.07", 7), ("1234567.89", 123456789), ("10", 1000)]
+    ("amount", "cents"), [("0.29", 29), ("1.15", 115), ("1234567.89", 123456789), ("10", 1000)]
 )
 def test_dollars_become_cents_without_a_float(amount: str, cents: int) -> None:
     with endpoint(always(200, {"AvailableBalance": amount})) as url:
@@ -308,3 +309,17 @@ def test_amazon_needs_credentials() -> None:
     with pytest.raises(CrowdError, match="AWS_ACCESS_KEY_ID") as refusal:
         MTurkCrowd(SANDBOX).balance_cents()
     assert not refusal.value.permanent
+
+
+def test_a_key_of_amazon_is_not_shown_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAADA")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    signatures: list[str] = []
+
+    def answer(headers: Message, body: bytes) -> tuple[int, bytes]:
+        signatures.append(headers["Authorization"])
+        return 200, b'{"AvailableBalance": "1.00"}'
+
+    with endpoint(answer) as url:
+        MTurkCrowd(url).balance_cents()
+    assert "AKIAADA" not in signatures[0]

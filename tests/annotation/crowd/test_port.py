@@ -1,5 +1,6 @@
 """The contract that every crowd keeps, whichever adapter reaches it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -211,7 +212,7 @@ def test_nothing_is_real_money_here(market: Market) -> None:
 def test_what_does_not_exist_is_refused_for_good(market: Market) -> None:
     wrong = "3AAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
     crowd = market.crowd
-    calls = {
+    calls: dict[str, Callable[[], object]] = {
         "approve": lambda: crowd.approve(wrong),
         "reject": lambda: crowd.reject(wrong, reason="Wrong."),
         "extend": lambda: crowd.extend_hit(wrong, extra=1, token=next(market.tokens)),

@@ -1,5 +1,6 @@
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,31 +11,45 @@ from tests.annotation.emulator.turk import SESSION, Clock, Turk, Worker
 Starter = Callable[..., Turk]
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Starter]:
-    """Starts emulators in threads of this process: `start()`, `start(balance_cents=100)`."""
-    running: list[tuple[Server, threading.Thread, Turk]] = []
-
-    def starter(**options: int) -> Turk:
-        clock = Clock()
-        state = tmp_path / f"turk{len(running)}.sqlite3"
-        server = Server(state=state, clock=clock, **options)  # type: ignore[arg-type]
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        turk = Turk(server.url, state, clock, SESSION.client("mturk", endpoint_url=server.url))
-        running.append((server, thread, turk))
-        return turk
-
-    yield starter
-    for server, thread, turk in running:
+@contextmanager
+def running(state: Path, **options: int) -> Iterator[Turk]:
+    """An emulator in a thread of this process."""
+    clock = Clock()
+    server = Server(state=state, clock=clock, **options)  # type: ignore[arg-type]
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    turk = Turk(server.url, state, clock, SESSION.client("mturk", endpoint_url=server.url))
+    try:
+        yield turk
+    finally:
         turk.close()
         server.stop()
         thread.join()
 
 
 @pytest.fixture
+def start(tmp_path: Path) -> Iterator[Starter]:
+    """`start()`, or `start(balance_cents=100)`: each call another emulator."""
+    with ExitStack() as stack:
+
+        def starter(**options: int) -> Turk:
+            state = tmp_path / f"{len(list(tmp_path.iterdir()))}.sqlite3"
+            return stack.enter_context(running(state, **options))
+
+        yield starter
+
+
+@pytest.fixture
 def turk(start: Starter) -> Turk:
     return start()
+
+
+@pytest.fixture(scope="module")
+def idle_turk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Turk]:
+    """For tests whose requests are all refused: they can share one."""
+    with running(tmp_path_factory.mktemp("idle") / "state.sqlite3") as turk:
+        yield turk
+        assert turk.rows("SELECT 1 FROM hit_types") == []
 
 
 @pytest.fixture

@@ -1,4 +1,3 @@
-import httpx
 import pytest
 from botocore.exceptions import ClientError
 from lxml import etree
@@ -223,7 +222,7 @@ def test_a_bad_submission_is_refused_and_changes_nothing(
     hit_id = turk.hit()
     assignment_id = ada.take(hit_id)
     sent = form | ({"assignmentId": assignment_id} if form.get("assignmentId") == "OURS" else {})
-    response = httpx.post(f"{turk.url}/mturk/externalSubmit", data=sent)
+    response = ada.browser.post("/mturk/externalSubmit", data=sent)
     assert response.status_code == status
     assert sentence in response.text
     assert turk.counts(hit_id) == ("Unassignable", 1, 0, 0)

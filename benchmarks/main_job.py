@@ -1,0 +1,154 @@
+"""`make bench`: the main job on real data, with the seconds and peak memory of each step.
+
+Ingests the 177,281 real pairs of ../shared/data, holds out 500 queries and runs the campaign to a
+release with simulated workers. Nobody has judged these pairs, so the workers' gold is a stand-in:
+two questions count as equivalent when they use the same words of four letters or more. It makes
+the crowd work; it says nothing about the labels.
+
+Results are kept in benchmarks/results/, with the machine named.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from demo.stack import ROOT, LocalStack, Ran, StackError
+
+PAIRS = ROOT.parent / "shared" / "data" / "qa_db" / "qa_pairs.jsonl.gz"
+RESULTS = ROOT / "benchmarks" / "results"
+NAME = "bench"
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    rows: int
+    unit: str
+    seconds: float
+    peak_mb: float
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--form", default="QQA", choices=["QQA", "QQ"])
+    parser.add_argument("--pairs", type=int, help="only the first so many")
+    parser.add_argument("--queries", type=int, default=500)
+    options = parser.parse_args()
+    if not PAIRS.exists():
+        print(f"{PAIRS} is not here: this benchmark needs the real pairs.", file=sys.stderr)
+        return 2
+    try:
+        steps = run(fresh_stack(), options.form, options.pairs, options.queries)
+    except StackError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    report(steps, options.form)
+    return 0
+
+
+def fresh_stack() -> LocalStack:
+    data = ROOT / "var" / "bench"
+    shutil.rmtree(data, ignore_errors=True)
+    return LocalStack(data)
+
+
+def run(stack: LocalStack, form: str, limit: int | None, queries: int) -> list[Step]:
+    pairs, gold = stack.data / "pairs.jsonl", stack.data / "gold.jsonl"
+    rows = write_inputs(pairs, gold, limit)
+    steps: list[Step] = []
+
+    def step(name: str, rows: int, unit: str, *command: object) -> None:
+        ran = stack.manage(*command)
+        steps.append(Step(name, rows, unit, ran.seconds, ran.peak_mb))
+
+    stack.manage("migrate", "--verbosity", 0)
+    stack.manage("controls", "import")
+    step("ingest", rows, "pairs", "ingest", pairs, "--source", "real")
+    step("index", rows, "pairs", "index", "--form", form)
+    campaign = ["campaign", "create", NAME, "--sample", queries, "--seed", SEED]
+    step("create", queries, "queries", *campaign)
+    step("retrieve", queries, "queries", "campaign", "retrieve", NAME)
+    step("pack", queries * 30, "triplets", "campaign", "pack", NAME)
+    with stack.servers():
+        step("publish", queries * 6, "HITs", "campaign", "publish", NAME)
+        steps += judge(stack, gold)
+    step("export", queries * 30, "triplets", "export", NAME, "--out", stack.data / "release")
+    return steps
+
+
+def write_inputs(pairs: Path, gold: Path, limit: int | None) -> int:
+    written = 0
+    with gzip.open(PAIRS, "rt") as source, pairs.open("w") as out, gold.open("w") as meanings:
+        for line in source:
+            if written == limit:
+                break
+            question = json.loads(line)["question"]
+            out.write(line)
+            meanings.write(json.dumps({"question": question, "meaning": meaning(question)}) + "\n")
+            written += 1
+    return written
+
+
+def meaning(question: str) -> str:
+    return " ".join(sorted(set(re.findall(r"\w{4,}", question.casefold())))) or question
+
+
+def judge(stack: LocalStack, gold: Path) -> list[Step]:
+    """Turns of the crowd and of the campaign; the times of each side added up."""
+    crowd: list[Ran] = []
+    collect: list[Ran] = []
+    options = ["--workers", 60, "--accuracy", 0.985, "--spammers", 0.1, "--seed", SEED]
+    options += ["--gold", gold, "--gold", "annotation/controls/positive.jsonl"]
+    status = stack.result("campaign", "status", NAME) or {}
+    while status["open"]:
+        crowd.append(stack.manage("crowd", "run", *options, "--assignments", 1500))
+        collect.append(stack.manage("campaign", "collect", NAME))
+        status = stack.result("campaign", "status", NAME) or {}
+    done = status["submitted"]
+    return [total("crowd run", done, crowd), total("collect", done, collect)]
+
+
+def total(name: str, rows: int, runs: list[Ran]) -> Step:
+    seconds, peak = sum(ran.seconds for ran in runs), max(ran.peak_mb for ran in runs)
+    return Step(name, rows, "assignments", seconds, peak)
+
+
+def report(steps: list[Step], form: str) -> None:
+    lines = [f"{'step':<10}{'rows':>10} {'unit':<12}{'seconds':>9}{'rows/s':>10}{'peak MB':>9}"]
+    for step in steps:
+        rate = step.rows / step.seconds
+        lines.append(
+            f"{step.name:<10}{step.rows:>10,} {step.unit:<12}{step.seconds:>9.1f}"
+            f"{rate:>10,.0f}{step.peak_mb:>9,.0f}"
+        )
+    print("\n" + "\n".join(lines))
+    RESULTS.mkdir(exist_ok=True)
+    kept = {"machine": machine(), "form": form, "steps": [asdict(step) for step in steps]}
+    path = RESULTS / f"main_job_{form.lower()}.json"
+    path.write_text(json.dumps(kept, indent=2) + "\n")
+    print(f"kept in {path.relative_to(ROOT)}")
+
+
+def machine() -> dict[str, object]:
+    cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "cpu": cpu[1] if cpu else platform.processor(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory),
+        "python": platform.python_version(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

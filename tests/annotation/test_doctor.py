@@ -1,0 +1,249 @@
+"""What `manage.py doctor` finds missing, and what it says to do about it."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from socket import create_server
+
+import pytest
+from django.conf import settings as django_settings
+from django.core.management import CommandError, call_command
+from pytest_django.fixtures import Settings
+
+from annotation.crowd.base import Crowd
+from annotation.crowd.mturk import MTurkCrowd
+from annotation.doctor import (
+    Check,
+    check_account,
+    check_controls,
+    check_database,
+    check_index,
+    check_public_url,
+    examine,
+)
+from annotation.models import Control
+from retrieval.models import QaPair
+from retrieval.store import FILES, complete, install
+from retrieval.text import pair_key, question_key
+from retrieval.versions import database_digest, record
+from tests.annotation.crowd.conftest import running_emulator
+
+PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
+SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
+LOCAL = "http://127.0.0.1:8001"
+
+
+@pytest.fixture(autouse=True)
+def surroundings(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.INDEX_DIR = tmp_path / "index"
+    settings.PUBLIC_URL = "http://127.0.0.1:8000"
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAADA")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_emulator(tmp_path_factory.mktemp("rich") / "state", balance_cents=123_456) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def poor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_emulator(tmp_path_factory.mktemp("poor") / "state", balance_cents=0) as url:
+        yield url
+
+
+@pytest.fixture
+def nowhere() -> str:
+    with create_server(("127.0.0.1", 0)) as closed:
+        return f"http://127.0.0.1:{closed.getsockname()[1]}"
+
+
+def add_controls(count: int, *, start: int = 0) -> None:
+    Control.objects.bulk_create(
+        Control(kind=Control.Kind.POSITIVE, key=f"c{number}", query="a?", question="A?")
+        for number in range(start, start + count)
+    )
+
+
+def add_index() -> None:
+    """As `manage.py index` stores it; whether its vectors are any good is not asked here."""
+    add_pair("How many legs has a spider?", "Eight.")
+    folder = Path(django_settings.INDEX_DIR) / "new"
+    folder.mkdir(parents=True)
+    for name in FILES:
+        (folder / name).write_bytes(b"vectors")
+    facts = {"model": "keywords", "form": "QQA", "dimension": 2, "pairs": 1}
+    manifest = complete(folder, facts | {"database_digest": database_digest()})
+    record(install(folder, manifest), manifest)
+
+
+def add_pair(question: str, answer: str) -> None:
+    QaPair.objects.create(
+        source="faq",
+        source_id=question,
+        question=question,
+        answer=answer,
+        question_key=question_key(question),
+        pair_key=pair_key(question, answer),
+    )
+
+
+@cache
+def crowd_at(url: str) -> MTurkCrowd:
+    return MTurkCrowd(url)
+
+
+def account(url: str) -> dict[str, Check]:
+    return {check.name: check for check in check_account(crowd_at(url))}
+
+
+def doctor(url: str, settings: Settings, *options: str) -> tuple[str, CommandError | None]:
+    settings.MTURK_ENDPOINT = url
+    out = StringIO()
+    try:
+        call_command("doctor", *options, stdout=out)
+    except CommandError as error:
+        return out.getvalue(), error
+    return out.getvalue(), None
+
+
+def test_a_crowd_that_answers_says_its_balance(rich: str) -> None:
+    found = account(rich)
+    assert all(check.ok for check in found.values())
+    assert rich in found["crowd"].message
+    assert found["balance"].message == "$1,234.56 available"
+
+
+def test_an_empty_account_is_missing_money(poor: str) -> None:
+    found = account(poor)
+    assert found["crowd"].ok
+    assert not found["balance"].ok
+    assert "--balance" in found["balance"].hint
+
+
+def test_a_crowd_that_does_not_answer_is_missing(nowhere: str) -> None:
+    found = account(nowhere)
+    assert not found["crowd"].ok
+    assert nowhere in found["crowd"].message
+    assert not found["balance"].ok
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "public_url", "ok"),
+    [
+        (LOCAL, "http://127.0.0.1:8000", True),
+        (LOCAL, "https://quorum.acme.org", True),
+        ("http://localhost:8001", "http://localhost:8000", True),
+        (LOCAL, "127.0.0.1:8000", False),
+        (LOCAL, "https://[acme.org", False),
+        ("http://emulator:8001", "http://quorum:8000", False),
+        ("http://emulator:8001", "https://quorum:8000", True),
+        (SANDBOX, "http://quorum.acme.org", False),
+        (SANDBOX, "https://quorum.acme.org", True),
+        (PRODUCTION, "https://quorum.acme.org:8443/hits", True),
+        (PRODUCTION, "http://quorum.acme.org", False),
+        (PRODUCTION, "https://localhost", False),
+        (PRODUCTION, "https://127.0.0.1", False),
+        (PRODUCTION, "https://[::1]", False),
+        (PRODUCTION, "https://192.168.1.7", False),
+        (PRODUCTION, "https://93.184.215.14", True),
+        (PRODUCTION, "https://example.com", False),
+        (PRODUCTION, "https://quorum.example.org", False),
+        (PRODUCTION, "https://counterexample.com", True),
+        (PRODUCTION, "https://quorum", False),
+        (PRODUCTION, "https://quorum.local", False),
+    ],
+)
+def test_workers_must_be_able_to_reach_the_hit_page(
+    endpoint: str, public_url: str, ok: bool
+) -> None:
+    check = check_public_url(public_url, crowd_at(endpoint))
+    assert check.ok == ok
+    assert bool(check.hint) != ok
+
+
+@pytest.mark.django_db
+def test_the_pool_needs_as_many_controls_as_the_policy_says() -> None:
+    add_controls(59)
+    assert check_controls().message == "59 positive controls, 60 wanted"
+    assert not check_controls().ok
+    add_controls(1, start=59)
+    assert check_controls().ok
+
+
+@pytest.mark.django_db
+def test_an_index_that_fits_the_database_is_found_and_any_other_is_not() -> None:
+    assert "manage.py index" in check_index().hint
+    add_index()
+    assert check_index().ok
+    add_pair("How many arms has an octopus?", "Eight.")
+    assert not check_index().ok
+
+
+@pytest.mark.django_db
+def test_a_migrated_database_is_found() -> None:
+    assert check_database().ok
+
+
+@pytest.mark.django_db
+def test_all_is_well_on_the_embedded_default(rich: str, settings: Settings) -> None:
+    add_controls(60)
+    add_index()
+    output, error = doctor(rich, settings)
+    assert error is None
+    assert [line.split()[0] for line in output.splitlines()] == ["ok"] * 6
+
+
+@pytest.mark.django_db
+def test_what_is_missing_is_named_with_a_hint_and_status_2(poor: str, settings: Settings) -> None:
+    output, error = doctor(poor, settings)
+    assert error is not None
+    assert error.returncode == 2
+    assert str(error) == "Something is missing: balance, control pool, index."
+    assert "missing control pool    0 positive controls, 60 wanted" in output
+    assert "manage.py controls import" in output
+
+
+@pytest.mark.django_db
+def test_json_is_one_line_even_where_something_is_missing(poor: str, settings: Settings) -> None:
+    output, error = doctor(poor, settings, "--json")
+    assert error is not None
+    assert len(output.splitlines()) == 1
+    result = json.loads(output)
+    assert result["ok"] is False
+    assert result["checks"][0] == {
+        "name": "database",
+        "ok": True,
+        "message": result["checks"][0]["message"],
+        "hint": "",
+    }
+    assert {check["name"] for check in result["checks"] if not check["ok"]} == {
+        "balance",
+        "control pool",
+        "index",
+    }
+
+
+@pytest.mark.django_db
+def test_production_is_examined_without_live(settings: Settings) -> None:
+    class Account(MTurkCrowd):
+        """Production cannot be asked from a test."""
+
+        def balance_cents(self) -> int:
+            return 100
+
+    crowd: Crowd = Account(PRODUCTION)
+    found = {check.name: check for check in examine(crowd, public_url=settings.PUBLIC_URL)}
+    assert "real money" in found["crowd"].message
+    assert not found["public address"].ok
+
+
+def test_a_malformed_endpoint_is_one_sentence(settings: Settings) -> None:
+    output, error = doctor("127.0.0.1", settings)
+    assert error is not None
+    assert error.returncode == 2
+    assert "AWS_ENDPOINT_URL_MTURK" in str(error)
+    assert not output

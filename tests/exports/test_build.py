@@ -1,0 +1,219 @@
+"""What is in a release, by a campaign of three queries worked out by hand."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation.models import Campaign
+from exports.build import export
+from tests.exports.campaigns import VERDICTS, make_campaign
+from tests.exports.reading import FILES, SPLITS, all_queries, contents, document, queries
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    return make_campaign()
+
+
+@pytest.fixture
+def release(campaign: Campaign, tmp_path: Path) -> Path:
+    return export(campaign, tmp_path / "release").folder
+
+
+def labels(query: dict[str, Any]) -> dict[int, int]:
+    return {candidate["rank"]: candidate["label"] for candidate in query["candidates"]}
+
+
+def test_a_release_is_five_files_and_nothing_stays_beside_it(release: Path) -> None:
+    assert set(contents(release)) == FILES
+    assert [path.name for path in release.parent.iterdir()] == ["release"]
+    assert release.stat().st_mode & 0o777 == 0o777 & ~_umask()
+
+
+def _umask() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("Umask:")[1].split()[0], 8)
+
+
+def test_each_query_is_in_one_split_and_the_one_with_a_gap_in_train(release: Path) -> None:
+    assert [query["id"] for query in queries(release, "train")] == ["tea"]
+    held = [query["id"] for split in ("dev", "test") for query in queries(release, split)]
+    assert sorted(held) == ["moon", "rain"]
+
+
+def test_labels_are_the_majorities_and_an_unresolved_one_is_left_out(release: Path) -> None:
+    found = {key: labels(query) for key, query in all_queries(release).items()}
+    assert found == {"moon": {1: 1, 2: 1, 3: 0}, "rain": {1: 0, 2: 0, 3: 0}, "tea": {1: 1, 3: 0}}
+
+
+def test_votes_are_counted_without_discarded_ones(release: Path) -> None:
+    rain = all_queries(release)["rain"]["candidates"]
+    assert [each["votes"] for each in rain] == [
+        {"yes": 0, "no": 2},
+        {"yes": 1, "no": 2},
+        {"yes": 0, "no": 2},  # eve's yes is gone
+    ]
+    assert all_queries(release)["tea"]["candidates"][1]["votes"] == {"yes": 0, "no": 2}
+
+
+def test_a_candidate_is_told_with_its_texts_rank_and_score(release: Path) -> None:
+    tea = all_queries(release)["tea"]
+    assert tea["query"] == "What about tea, ü and 日本?"
+    assert tea["candidates"][1] == {
+        "question": "tea question 3",
+        "answer": "tea answer ",
+        "rank": 3,
+        "score": 0.333333,
+        "label": 0,
+        "votes": {"yes": 0, "no": 2},
+    }
+
+
+def test_a_file_lists_its_queries_by_id(tmp_path: Path) -> None:
+    verdicts = dict.fromkeys(("b", "a", "Z", "é", "q10", "q2"), VERDICTS["moon"])
+    campaign = make_campaign(verdicts, train=1.0, dev=0.0, test=0.0)
+    folder = export(campaign, tmp_path / "release").folder
+    listed = [query["id"] for query in queries(folder, "train")]
+    assert listed == ["Z", "a", "b", "q10", "q2", "é"]  # by code point, in every database
+
+
+def test_neither_controls_nor_names_of_the_crowd_get_into_a_release(release: Path) -> None:
+    files = contents(release)
+    for text in files.values():
+        for secret in (b"CONTROL", b"HIT-", b"WORK-"):
+            assert secret not in text
+    del files["manifest.json"]  # three letters may well be found in its checksums
+    for text in files.values():
+        for secret in (b"ada", b"bob", b"eve", b"2024"):
+            assert secret not in text
+
+
+def test_the_statistics_are_those_worked_out_by_hand(release: Path) -> None:
+    stats = document(release, "stats.json")
+    assert list(stats["splits"]) == [*SPLITS, "all"]
+    assert stats["splits"]["all"] == {
+        "queries": 3,
+        "triplets": 8,
+        "positives": 3,
+        "negatives": 5,
+        "candidates_per_query": {"mean": 2.6667, "std": 0.4714},  # 3, 3, 2
+        "positives_per_query": {"mean": 1.0, "std": 0.8165},  # 2, 0, 1
+        "negatives_per_query": {"mean": 1.6667, "std": 0.9428},  # 1, 3, 1
+        "answerable_queries": 2,
+        "answerable_share": 0.6667,
+        "votes": 18,  # 7 + 7 + 4
+        "votes_per_triplet": 2.25,
+    }
+    assert stats["splits"]["train"]["candidates_per_query"] == {"mean": 2.0, "std": 0.0}
+    assert stats["campaign"] == {
+        "queries": 3,
+        "queries_left_out": 0,
+        "triplets": 9,
+        "labelled": 8,
+        "open": 0,
+        "unresolved": 1,
+        "votes": 22,
+        # 6 of 9; by chance 4/9 * 3/9 + 5/9 * 6/9 = 42/81, so kappa = (54 - 42) / (81 - 42)
+        "first_two_votes": {"triplets": 9, "agreement": 0.6667, "kappa": 0.3077},
+        "ties_broken": 2,
+        "workers": 5,
+        "excluded_workers": 1,
+        "assignments": {"submitted": 24, "approved": 23, "rejected": 1, "paid_but_discarded": 1},
+        "cost_cents": 437,  # 23 * (15 + 3 + 1)
+        "label_error": None,
+        "label_error_reason": "no gold",
+    }
+
+
+def test_paid_work_that_failed_its_controls_is_discarded_too(tmp_path: Path) -> None:
+    campaign = make_campaign(
+        {"moon": ["bob+! ada+ third+"]},
+        candidates_per_query=1,
+        on_failed_control="pay_and_discard",
+        dev=0,
+        test=0,
+    )
+    campaign.hits.get().assignments.filter(passed=False).update(status="approved")
+    stats = document(export(campaign, tmp_path / "release").folder, "stats.json")
+    assert stats["campaign"]["assignments"]["paid_but_discarded"] == 1
+    assert stats["campaign"]["votes"] == 2
+
+
+def test_the_manifest_tells_what_the_release_was_made_from(
+    campaign: Campaign, release: Path
+) -> None:
+    manifest = document(release, "manifest.json")
+    assert manifest["format"] == "quorum-release"
+    assert manifest["campaign"] == "demo"
+    assert manifest["policy"] == campaign.policy.to_dict()
+    assert manifest["policy_sha256"] == campaign.policy.digest()
+    assert manifest["seeds"] == {"campaign": 7, "sample": 11, "split": 7}
+    assert manifest["queries"] == {"origin": "sample", "duplicates_dropped": 0}
+    assert manifest["retriever"] == {
+        "model": "small-model",
+        "form": "QQA",
+        "dimension": 4,
+        "pairs": 100,
+        "database_digest": "d1" * 32,
+        "model_fingerprint": "f1" * 32,
+        "versions": {"faiss": "1"},
+    }
+    wording = hashlib.sha256(b"Same meaning, same answer?").hexdigest()
+    assert manifest["instructions"] == [{"version": 1, "sha256": wording}]
+    assert {"quorum", "django", "numpy", "sentence-transformers"} <= manifest["versions"].keys()
+    assert manifest["splits"] == {"train": 1, "dev": 1, "test": 1}
+    assert (manifest["open_triplets"], manifest["left_out"]) == (0, [])
+
+
+def test_the_manifest_holds_size_and_sha256_of_every_other_file(release: Path) -> None:
+    recorded = document(release, "manifest.json")["files"]
+    files = contents(release)
+    del files["manifest.json"]
+    assert recorded == {
+        name: {"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}
+        for name, text in files.items()
+    }
+
+
+def test_queries_in_no_split_are_listed_with_the_reason(tmp_path: Path) -> None:
+    verdicts = VERDICTS | {"none": ["ada+ bob- third+ fourth-"] * 3}
+    campaign = make_campaign(verdicts, train=0, dev=1, test=1)
+    folder = export(campaign, tmp_path / "release").folder
+    assert document(folder, "manifest.json")["left_out"] == [
+        {"id": "none", "reason": "no candidate has a label"},
+        {"id": "tea", "reason": "beyond the sizes wanted"},
+    ]
+    assert document(folder, "stats.json")["campaign"]["queries_left_out"] == 2
+    assert sorted(all_queries(folder)) == ["moon", "rain"]
+
+
+def test_a_partial_release_leaves_open_triplets_out_of_train(tmp_path: Path) -> None:
+    campaign = make_campaign(VERDICTS | {"tea": ["ada+ bob+", "ada+", "ada+ bob-"]})
+    folder = export(campaign, tmp_path / "release", partial=True).folder
+    assert labels(queries(folder, "train")[0]) == {1: 1}
+    assert document(folder, "manifest.json")["open_triplets"] == 2
+    assert document(folder, "stats.json")["campaign"]["open"] == 2
+
+
+def test_partial_changes_nothing_in_the_release_of_a_finished_campaign(
+    campaign: Campaign, release: Path
+) -> None:
+    assert export(campaign, release, partial=True).unchanged
+
+
+def test_another_campaigns_work_on_the_same_pairs_is_not_mixed_in(
+    campaign: Campaign, release: Path, tmp_path: Path
+) -> None:
+    make_campaign({"moon": ["third- fourth-"] * 3, "sea": ["eve+ bob+"] * 3}, name="other")
+    assert export(campaign, tmp_path / "again").folder != release
+    assert contents(tmp_path / "again") == contents(release)
+
+
+def test_progress_counts_the_queries(campaign: Campaign, tmp_path: Path) -> None:
+    done: list[int] = []
+    export(campaign, tmp_path / "release", progress=done.append)
+    assert sum(done) == 3

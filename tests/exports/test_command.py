@@ -1,0 +1,73 @@
+"""`manage.py export`: what it prints, and how it refuses."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from annotation.models import Campaign
+from tests.exports.campaigns import make_campaign
+from tests.exports.reading import FILES, document
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    return make_campaign()
+
+
+def printed(*arguments: str) -> str:
+    output = StringIO()
+    call_command("export", *arguments, stdout=output)
+    return output.getvalue()
+
+
+def test_it_shows_the_table_and_the_paths(campaign: Campaign, tmp_path: Path) -> None:
+    out = tmp_path / "release"
+    lines = printed("demo", "--out", str(out)).splitlines()
+    assert [line.split()[:2] for line in lines[1:5]] == [
+        ["train", "1"],
+        ["dev", "1"],
+        ["test", "1"],
+        ["all", "3"],
+    ]
+    assert lines[-6] == "released:"
+    assert {Path(line) for line in lines[-5:]} == {out / name for name in FILES}
+    assert "unchanged, as released before:" in printed("demo", "--out", str(out))
+
+
+def test_json_is_one_line_with_the_statistics(campaign: Campaign, tmp_path: Path) -> None:
+    out = tmp_path / "release"
+    text = printed("demo", "--out", str(out), "--json")
+    assert text.count("\n") == 1
+    result = json.loads(text)
+    assert result["campaign"] == "demo"
+    assert result["unchanged"] is False
+    assert {Path(path) for path in result["files"]} == {out / name for name in FILES}
+    assert result["stats"] == document(out, "stats.json")
+
+
+def test_partial_is_an_option(tmp_path: Path) -> None:
+    make_campaign({"moon": ["ada+ bob+", "ada+", "ada+"]}, dev=0, test=0)
+    with pytest.raises(CommandError, match="2 of its 3 triplets are open"):
+        printed("demo", "--out", str(tmp_path / "release"))
+    printed("demo", "--out", str(tmp_path / "release"), "--partial", "--quiet")
+    assert document(tmp_path / "release", "stats.json")["splits"]["train"]["triplets"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("nowhere", "There is no campaign 'nowhere'"), ("demo", "holds no release of campaign demo")],
+)
+def test_a_refusal_is_one_sentence_and_status_2(
+    campaign: Campaign, tmp_path: Path, name: str, sentence: str
+) -> None:
+    (tmp_path / "mine").write_text("mine")
+    with pytest.raises(CommandError, match=sentence) as caught:
+        printed(name, "--out", str(tmp_path), "--json")
+    assert caught.value.returncode == 2
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,130 @@
+"""The real emulator in a thread, and what its workers do over HTTP."""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from annotation.crowd.emulator.server import Server
+from annotation.crowd.mturk import MTurkCrowd
+
+BALANCE_CENTS = 1_000_000
+# Whom the policy's defaults admit.
+STANDING = {"masters": "1", "approvalPercent": "100", "approvedHits": "5000"}
+
+
+class Clock:
+    """One time for the emulator and for the pipeline; tests move it on."""
+
+    def __init__(self) -> None:
+        self._ahead = timedelta(0)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self._ahead
+
+    def seconds(self) -> float:
+        return time.time() + self._ahead.total_seconds()
+
+    def move_on(self, **by: float) -> None:
+        self._ahead += timedelta(**by)
+
+
+class Person:
+    """A worker at the worker's side of the emulator."""
+
+    def __init__(self, name: str, post: Callable[[str, Mapping[str, str]], httpx.Response]) -> None:
+        self.id = f"A{name.upper()}"
+        self._post = post
+        post("/worker/register", STANDING | {"workerId": self.id})
+
+    def accept(self, hit_id: str) -> str | None:
+        """The assignment; None where the crowd does not let this worker have one."""
+        answer = self._post(f"/worker/{self.id}/hits/{hit_id}/accept", {})
+        return answer.headers["location"].rpartition("/")[2] if answer.has_redirect_location else None
+
+    def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
+        form = {"assignmentId": assignment_id, **answers}
+        answer = self._post("/mturk/externalSubmit", form)
+        assert answer.status_code == httpx.codes.OK, answer.text
+
+    def give_back(self, assignment_id: str) -> None:
+        answer = self._post(f"/worker/{self.id}/assignments/{assignment_id}/return", {})
+        assert answer.has_redirect_location, answer.text
+
+    def work(self, hit_id: str, answers: Mapping[str, str]) -> str:
+        assignment_id = self.accept(hit_id)
+        assert assignment_id, f"{self.id} cannot accept {hit_id}"
+        self.submit(assignment_id, answers)
+        return assignment_id
+
+
+class MTurk:
+    """A running emulator, its workers, and its own records."""
+
+    def __init__(self, state: Path, *, balance_cents: int = BALANCE_CENTS) -> None:
+        self.clock = Clock()
+        self._state = state
+        self._balance_cents = balance_cents
+        self._people: dict[str, Person] = {}
+        self._browser = httpx.Client(trust_env=False, verify=False)
+        self.start(port=0)
+
+    def start(self, *, port: int | None = None) -> None:
+        """At the port of before, with the state of before."""
+        self._server = Server(
+            port=self.port if port is None else port,
+            state=self._state,
+            balance_cents=self._balance_cents,
+            clock=self.clock.seconds,
+        )
+        self.url = self._server.url
+        self._thread = threading.Thread(target=self._server.run)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def stop(self) -> None:
+        self._server.stop()
+        self._thread.join()
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self.stop()
+        self._browser.close()
+
+    @cached_property
+    def crowd(self) -> MTurkCrowd:
+        return MTurkCrowd(self.url)
+
+    def person(self, name: str) -> Person:
+        if name not in self._people:
+            self._people[name] = Person(name, self._post)
+        return self._people[name]
+
+    def _post(self, path: str, form: Mapping[str, str]) -> httpx.Response:
+        return self._browser.post(f"{self.url}{path}", data=dict(form))
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Straight from the file: what the emulator itself has recorded."""
+        with closing(sqlite3.connect(f"file:{self._state}?mode=ro", uri=True)) as state:
+            return state.execute(query, values).fetchall()
+
+    def count(self, table: str) -> int:
+        return int(self.rows(f"SELECT COUNT(*) FROM {table}")[0][0])
+
+    @property
+    def spent_cents(self) -> int:
+        return int(self.rows("SELECT spent FROM account")[0][0])
+
+    @property
+    def on_hold_cents(self) -> int:
+        return int(self.rows("SELECT on_hold FROM account")[0][0])

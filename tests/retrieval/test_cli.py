@@ -1,0 +1,111 @@
+import argparse
+import json
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError, CommandParser
+from django.db import OperationalError, connection
+
+from retrieval.cli import QuorumCommand, add_subcommand, table
+from retrieval.errors import UserError
+
+
+class Greet(QuorumCommand):
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        hello = add_subcommand(verbs, "hello", "says hello")
+        hello.add_argument("name")
+
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        with self.progress(3, "Greeting") as bar:
+            bar.update(3)
+        if options["name"] == "eve":
+            raise UserError("Nobody greets eve: greet somebody else.")
+        return {"greeted": options["name"], "times_greeted": 1234, "reply": None, "kind": True}
+
+
+class Tableless(QuorumCommand):
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        raise OperationalError("no such table: retrieval_qapair")
+
+
+def run(*arguments: str) -> int:
+    """As `manage.py greet ...` would; returns the exit status."""
+    try:
+        Greet().run_from_argv(["manage.py", "greet", *arguments])
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+@pytest.mark.parametrize("arguments", [["hello", "ada", "--json"], ["--json", "hello", "ada"]])
+def test_json_is_one_line_without_a_progress_bar(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert run(*arguments) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {
+        "greeted": "ada",
+        "times_greeted": 1234,
+        "reply": None,
+        "kind": True,
+    }
+    assert (out.count("\n"), err) == (1, "")
+
+
+def test_people_get_aligned_lines_and_a_bar_on_standard_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("hello", "ada") == 0
+    out, err = capsys.readouterr()
+    assert out == "greeted        ada\ntimes greeted  1,234\nkind           yes\n"
+    assert "Greeting: 100%" in err
+
+
+def test_quiet_leaves_out_the_bar_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("hello", "ada", "--quiet") == 0
+    out, err = capsys.readouterr()
+    assert (out.count("ada"), err) == (1, "")
+
+
+def test_a_refusal_is_one_sentence_and_exit_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("hello", "eve", "--json") == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "Error: Nobody greets eve: greet somebody else.\n")
+
+
+def test_a_wrong_argument_is_exit_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("goodbye") == 2
+    assert "invalid choice: 'goodbye'" in capsys.readouterr().err
+
+
+def test_call_command_raises_what_the_shell_would_print() -> None:
+    with pytest.raises(CommandError, match="Nobody greets eve") as refused:
+        call_command(Greet(), "hello", "eve", json=True)
+    assert refused.value.returncode == 2
+
+
+def test_a_database_without_tables_is_told_apart_from_other_failures(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(OperationalError):
+        call_command(Tableless())
+    monkeypatch.setattr(connection.introspection, "table_names", list)
+    with pytest.raises(CommandError, match="run `manage.py migrate` first"):
+        call_command(Tableless())
+
+
+def test_a_command_must_say_what_it_does() -> None:
+    with pytest.raises(NotImplementedError):
+        QuorumCommand().run()
+
+
+def test_the_help_names_the_shared_options() -> None:
+    parser = Greet().create_parser("manage.py", "greet")
+    assert isinstance(parser, argparse.ArgumentParser)
+    assert "--json" in parser.format_help()
+
+
+def test_an_empty_result_is_an_empty_table() -> None:
+    assert table({}) == ""
