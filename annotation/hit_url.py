@@ -16,7 +16,7 @@ SUBMIT_PATH = "/mturk/externalSubmit"
 
 _CROWD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_LOOPBACK = ("127.0.0.1", "localhost")
+_LOOPBACK = {"127.0.0.1", "localhost"}
 
 
 class BadVisit(Exception):
@@ -78,20 +78,20 @@ def _submit_origin(asked: str) -> str:
 
 def crowd_site(endpoint: str) -> str:
     """Where the workers of an MTurk endpoint submit: its own origin where it is not Amazon's."""
-    host = urlsplit(endpoint).hostname or ""
+    origin = _origin(endpoint) or endpoint
+    host = origin.partition("://")[2].partition(":")[0]
     if not host.endswith((".amazonaws.com", ".api.aws")):
-        return _origin(endpoint) or endpoint
+        return origin
     return MTURK_SANDBOX_SITE if host.startswith("mturk-requester-sandbox.") else MTURK_SITE
 
 
 def spellings(origin: str) -> tuple[str, ...]:
     """The origin and, for a server on this machine, its other names: people type either."""
-    parts = urlsplit(origin)
-    if parts.hostname not in _LOOPBACK:
+    scheme, _, rest = origin.partition("://")
+    host, colon, port = rest.partition(":")
+    if host not in _LOOPBACK:
         return (origin,)
-    port = f":{parts.port}" if parts.port else ""
-    others = (f"{parts.scheme}://{name}{port}" for name in _LOOPBACK)
-    return (origin, *(other for other in others if other != origin))
+    return tuple(f"{scheme}://{name}{colon}{port}" for name in (host, *_LOOPBACK - {host}))
 
 
 def _origin(url: str) -> str | None:

@@ -66,7 +66,7 @@ class Control(models.Model):
     key = models.CharField(max_length=64)
     query = models.TextField()
     question = models.TextField()
-    answer = models.TextField(blank=True)
+    answer = models.TextField()
 
     class Meta:
         constraints = [

@@ -106,7 +106,7 @@ def judge(stack: LocalStack, gold: Path) -> list[Step]:
     """Turns of the crowd and of the campaign; the times of each side added up."""
     crowd: list[Ran] = []
     collect: list[Ran] = []
-    options = ["--workers", 60, "--accuracy", 0.985, "--spammers", 0.1, "--seed", SEED]
+    options = ["--workers", 60, "--accuracy", 0.99, "--spammers", 0.1, "--seed", SEED]
     options += ["--gold", gold, "--gold", "annotation/controls/positive.jsonl"]
     status = stack.result("campaign", "status", NAME) or {}
     while status["open"]:

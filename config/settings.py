@@ -135,6 +135,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
 # Files are served straight from the packages: nothing has to be collected before the first start.
 WHITENOISE_USE_FINDERS = True
 

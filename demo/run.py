@@ -15,7 +15,7 @@ NAME = "demo"
 QUERIES = 40
 SEED = 20
 GOLD = ["--gold", "demo/gold.jsonl", "--gold", "annotation/controls/positive.jsonl"]
-CROWD = ["--workers", 18, "--accuracy", 0.985, "--spammers", 0.12, "--seed", SEED, *GOLD]
+CROWD = ["--workers", 18, "--accuracy", 0.99, "--spammers", 0.12, "--seed", SEED, *GOLD]
 # The campaign collects between these turns of the crowd, so that spammers are found in time.
 ASSIGNMENTS_A_TURN = 120
 MOST_TURNS = 60

@@ -1,20 +1,32 @@
-"""What a release is made of, read from a campaign's record in constant memory."""
+"""What a release is made of, read from a campaign's record: votes whole, texts step by step."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import Count, Q
 
 from annotation.models import Assignment, Campaign, Triplet
-from annotation.pipeline.label import valid_judgments
+from annotation.pipeline.label import votes_by_triplet
 from annotation.progress import spent_cents
 from annotation.protocol.policy import Policy
 from annotation.protocol.vote import decide
 from exports.records import CandidateRecord
 from retrieval.errors import UserError
 
-QUERIES_PER_STEP = 200
+TRIPLETS_PER_STEP = 6_000
+COLUMNS = (
+    "candidate__query",
+    "pk",
+    "label",
+    "votes",
+    "positive_votes",
+    "candidate__pair__question",
+    "candidate__pair__answer",
+    "candidate__rank",
+    "candidate__score",
+)
 
 
 @dataclass(frozen=True)
@@ -47,63 +59,64 @@ def query_rows(campaign: Campaign) -> list[QueryRow]:
 def judged_queries(
     campaign: Campaign, queries: Sequence[QueryRow]
 ) -> Iterator[tuple[QueryRow, list[JudgedTriplet]]]:
-    """Each query with its triplets in rank order, a few hundred queries in memory at a time.
+    """Each query with its triplets in rank order, the texts of a few queries in memory at a time.
 
     UserError where a stored label is not the one that the valid votes make.
     """
     policy = campaign.policy
-    for start in range(0, len(queries), QUERIES_PER_STEP):
-        step = queries[start : start + QUERIES_PER_STEP]
-        votes = _votes(campaign, step)
-        triplets = _triplets(campaign, step)
+    votes = votes_by_triplet(campaign)
+    size = max(1, TRIPLETS_PER_STEP // policy.candidates_per_query)
+    for start in range(0, len(queries), size):
+        step = queries[start : start + size]
+        triplets = _triplets(step)
         for query in step:
-            judged = [
-                _judged(triplet, votes.get(triplet.pk, []), policy)
-                for triplet in triplets[query.pk]
-            ]
-            yield query, judged
+            rows = triplets[query.pk]
+            yield query, [_judged(campaign, policy, row, votes.get(row.pk, [])) for row in rows]
 
 
-def _votes(campaign: Campaign, queries: Sequence[QueryRow]) -> dict[int, list[int]]:
-    votes: defaultdict[int, list[int]] = defaultdict(list)
-    rows = valid_judgments(campaign).filter(
-        item__triplet__candidate__query__in=[query.pk for query in queries]
-    )
-    for triplet, value in rows.values_list("item__triplet", "value"):
-        votes[triplet].append(value)
-    return votes
+class _Row(NamedTuple):
+    """A triplet's columns, in the order of COLUMNS."""
+
+    query: int
+    pk: int
+    label: int | None
+    votes: int
+    positive_votes: int
+    question: str
+    answer: str
+    rank: int
+    score: float
 
 
-def _triplets(campaign: Campaign, queries: Sequence[QueryRow]) -> dict[int, list[Triplet]]:
-    triplets: defaultdict[int, list[Triplet]] = defaultdict(list)
-    rows = campaign.triplets.filter(candidate__query__in=[query.pk for query in queries])
-    for triplet in rows.select_related("candidate__pair").order_by("candidate__rank"):
-        triplets[triplet.candidate.query_id].append(triplet)
+def _triplets(queries: Sequence[QueryRow]) -> dict[int, list[_Row]]:
+    triplets: defaultdict[int, list[_Row]] = defaultdict(list)
+    # By the queries alone, which are one campaign's: by the campaign, too, a database without
+    # statistics reads all its triplets in every step.
+    rows = Triplet.objects.filter(candidate__query__in=[query.pk for query in queries])
+    for row in map(_Row._make, rows.order_by("candidate__rank").values_list(*COLUMNS)):
+        triplets[row.query].append(row)
     return triplets
 
 
-def _judged(triplet: Triplet, votes: Sequence[int], policy: Policy) -> JudgedTriplet:
-    stored = triplet.label, triplet.votes, triplet.positive_votes
+def _judged(campaign: Campaign, policy: Policy, row: _Row, votes: Sequence[int]) -> JudgedTriplet:
+    stored = row.label, row.votes, row.positive_votes
     if stored != (decide(votes, policy).value, len(votes), sum(votes)):
         raise UserError(
-            f"The label of triplet {triplet.pk} is not the one its {len(votes)} valid votes make: "
-            f"run `manage.py campaign collect {triplet.campaign}` first."
+            f"The label of triplet {row.pk} is not the one its {len(votes)} valid votes make: "
+            f"run `manage.py campaign collect {campaign}` first."
         )
-    return JudgedTriplet(votes, _candidate(triplet, triplet.label))
+    return JudgedTriplet(votes, None if row.label is None else _candidate(row, row.label))
 
 
-def _candidate(triplet: Triplet, label: int | None) -> CandidateRecord | None:
-    if label is None:
-        return None
-    candidate = triplet.candidate
+def _candidate(row: _Row, label: int) -> CandidateRecord:
     return CandidateRecord(
-        question=candidate.pair.question,
-        answer=candidate.pair.answer,
-        rank=candidate.rank,
-        score=candidate.score,
+        question=row.question,
+        answer=row.answer,
+        rank=row.rank,
+        score=row.score,
         label=label,
-        yes=triplet.positive_votes,
-        no=triplet.votes - triplet.positive_votes,
+        yes=row.positive_votes,
+        no=row.votes - row.positive_votes,
     )
 
 

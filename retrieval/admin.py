@@ -1,33 +1,44 @@
 from django.contrib import admin
+from django.db import models
+from django.http import HttpRequest
 
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 
 
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rows carry keys and ranks computed from one another: a change by hand would break them."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return False
+
+
 @admin.register(QaPair)
-class QaPairAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class QaPairAdmin(ReadOnlyAdmin):
     list_display = ("question", "source", "source_id", "license")
     list_filter = ("source",)
     search_fields = ("question", "source_id")
-    readonly_fields = ("question_key", "pair_key", "created_at")
     # The exact total of millions of rows costs more than the page.
     show_full_result_count = False
 
 
 @admin.register(IndexVersion)
-class IndexVersionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class IndexVersionAdmin(ReadOnlyAdmin):
     list_display = ("model", "form", "pairs", "dimension", "path", "created_at", "chosen_at")
     list_filter = ("form",)
 
 
 @admin.register(QuerySet)
-class QuerySetAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class QuerySetAdmin(ReadOnlyAdmin):
     list_display = ("name", "origin", "seed", "duplicates", "retrieved_with", "created_at")
     list_select_related = ("retrieved_with",)
     search_fields = ("name",)
 
 
 @admin.register(Query)
-class QueryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class QueryAdmin(ReadOnlyAdmin):
     list_display = ("key", "text", "query_set", "position")
     list_filter = ("query_set",)
     list_select_related = ("query_set",)
@@ -35,10 +46,9 @@ class QueryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Candidate)
-class CandidateAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class CandidateAdmin(ReadOnlyAdmin):
     list_display = ("query", "rank", "score", "pair")
     list_filter = ("query__query_set",)
     list_select_related = ("query", "pair")
-    raw_id_fields = ("query", "pair")
     search_fields = ("query__key", "query__text")
     show_full_result_count = False

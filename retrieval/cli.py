@@ -7,6 +7,7 @@ from typing import Any, final
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError, connection
+from django.db.migrations.executor import MigrationExecutor
 from tqdm import tqdm
 
 from retrieval.errors import UserError
@@ -38,10 +39,10 @@ class QuorumCommand(BaseCommand):
         except UserError as error:
             raise Error(str(error), returncode=REFUSED) from error
         except (OperationalError, ProgrammingError) as error:
-            if "django_migrations" in connection.introspection.table_names():
+            reason = _what_is_wrong_with_the_database(error)
+            if reason is None:
                 raise
-            message = "The database has no tables yet: run `manage.py migrate` first."
-            raise Error(message, returncode=REFUSED) from error
+            raise Error(reason, returncode=REFUSED) from error
         if options.get("json", False):
             self.stdout.write(json.dumps(result, ensure_ascii=False, default=str))
         else:
@@ -93,6 +94,15 @@ def table(result: dict[str, object]) -> str:
     shown = {key.replace("_", " "): value for key, value in result.items() if value is not None}
     width = max((len(key) for key in shown), default=0)
     return "\n".join(f"{key:<{width}}  {_in_words(value)}" for key, value in shown.items())
+
+
+def _what_is_wrong_with_the_database(error: Exception) -> str | None:
+    if connection.connection is None:
+        return f"The database cannot be reached ({error}): check QUORUM_DATABASE_URL."
+    migrations = MigrationExecutor(connection)
+    if migrations.migration_plan(migrations.loader.graph.leaf_nodes()):
+        return "The database lacks tables of this version: run `manage.py migrate` first."
+    return None
 
 
 def _in_words(value: object) -> str:

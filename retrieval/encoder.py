@@ -4,7 +4,6 @@ import hashlib
 import importlib.util
 import json
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -51,9 +50,9 @@ class SentenceEncoder:
 
 
 def load_encoder(name: str, device: str) -> SentenceEncoder:
-    """The model named: an installed package that carries one, a folder, or a hub's name.
+    """The model named: an installed package that carries one, a folder, or one in the hub's cache.
 
-    The hub is asked only for the third kind, and not where HF_HUB_OFFLINE is set.
+    Nothing is downloaded: what an index is made with is chosen, not fetched on the way.
     """
     target = _device(device)
     # Bars and notes for a load of half a second are noise on standard error.
@@ -64,13 +63,13 @@ def load_encoder(name: str, device: str) -> SentenceEncoder:
         folder = bundled or Path(name).resolve()
         local = folder.is_dir()
         model = SentenceTransformer(
-            str(folder) if local else name, device=target, local_files_only=local or _offline()
+            str(folder) if local else name, device=target, local_files_only=True
         )
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         reason = " ".join(str(error).split())[:300]
         raise UserError(
-            f"The model {name!r} cannot be loaded ({reason}): name an installed model package, "
-            "a folder with a sentence-transformers model, or a model of the hub."
+            f"The model {name!r} cannot be loaded ({reason}): name an installed model package, a "
+            "folder with a sentence-transformers model, or a model fetched by `hf download NAME`."
         ) from error
     # A relative path would name another folder tomorrow.
     return SentenceEncoder(model.eval(), str(folder) if local and not bundled else name)
@@ -93,10 +92,6 @@ def _device(device: str) -> str:
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError("There is no CUDA device here: use --device cpu or --device auto.")
     return device
-
-
-def _offline() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "TRUE", "YES", "ON"}
 
 
 def _fingerprint(model: SentenceTransformer) -> str:

@@ -32,6 +32,8 @@ from retrieval.versions import (
 if TYPE_CHECKING:
     from retrieval.index import VectorIndex
 
+__all__ = ["build_index", "current_index", "load_encoder", "pair_vectors", "retrieve"]
+
 PAIRS_PER_STEP = 1024
 QUERIES_PER_STEP = 512
 LOOKUP = 10_000  # ids in one database query

@@ -7,10 +7,11 @@ import pytest
 from django.conf import settings as django_settings
 from pytest_django import Settings
 
-from tests.mturk import MTurk
+from tests.mturk import BALANCE_CENTS, MTurk
 from tests.small_campaign import Stage, fill_database, packed_campaign
 
 SetStage = Callable[..., Stage]
+StartMTurk = Callable[..., MTurk]
 
 
 @pytest.fixture(scope="session")
@@ -24,13 +25,36 @@ def django_db_modify_db_settings(
         database.setdefault("TEST", {})["NAME"] = str(path)
 
 
+@pytest.fixture(scope="session")
+def mturk_ports() -> list[int]:
+    """The ports of earlier tests' emulators, by order of start: their clients fit again."""
+    return []
+
+
 @pytest.fixture
-def mturk(tmp_path: Path, settings: Settings) -> Iterator[MTurk]:
-    """The emulator, which the settings name as the crowd."""
-    running = MTurk(tmp_path / "mturk.sqlite3")
+def start_mturk(tmp_path: Path, mturk_ports: list[int]) -> Iterator[StartMTurk]:
+    """Starts an emulator of its own account."""
+    running: list[MTurk] = []
+
+    def start(balance_cents: int = BALANCE_CENTS) -> MTurk:
+        number = sum(one.is_running for one in running)
+        state = tmp_path / f"mturk-{len(running)}.sqlite3"
+        before = mturk_ports[number] if number < len(mturk_ports) else None
+        running.append(MTurk(state, balance_cents=balance_cents, port=before))
+        mturk_ports[number : number + 1] = [running[-1].port]
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+@pytest.fixture
+def mturk(start_mturk: StartMTurk, settings: Settings) -> MTurk:
+    """The emulator that the settings name as the crowd."""
+    running = start_mturk()
     settings.MTURK_ENDPOINT = running.url
-    yield running
-    running.close()
+    return running
 
 
 @pytest.fixture

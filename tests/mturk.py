@@ -6,18 +6,28 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from annotation.crowd.emulator.errors import StartError
 from annotation.crowd.emulator.server import Server
 from annotation.crowd.mturk import MTurkCrowd
+
+if TYPE_CHECKING:
+    from mypy_boto3_mturk import MTurkClient
 
 BALANCE_CENTS = 1_000_000
 # Whom the policy's defaults admit.
 STANDING = {"masters": "1", "approvalPercent": "100", "approvedHits": "5000"}
+
+
+@cache
+def crowd_at(url: str) -> MTurkCrowd:
+    """Kept from test to test: boto3 takes longer to make a client than most tests take."""
+    return MTurkCrowd(url)
 
 
 class Clock:
@@ -47,7 +57,9 @@ class Person:
     def accept(self, hit_id: str) -> str | None:
         """The assignment; None where the crowd does not let this worker have one."""
         answer = self._post(f"/worker/{self.id}/hits/{hit_id}/accept", {})
-        return answer.headers["location"].rpartition("/")[2] if answer.has_redirect_location else None
+        if not answer.has_redirect_location:
+            return None
+        return answer.headers["location"].rpartition("/")[2]
 
     def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
         form = {"assignmentId": assignment_id, **answers}
@@ -68,42 +80,51 @@ class Person:
 class MTurk:
     """A running emulator, its workers, and its own records."""
 
-    def __init__(self, state: Path, *, balance_cents: int = BALANCE_CENTS) -> None:
+    def __init__(
+        self, state: Path, *, balance_cents: int = BALANCE_CENTS, port: int | None = None
+    ) -> None:
         self.clock = Clock()
         self._state = state
         self._balance_cents = balance_cents
         self._people: dict[str, Person] = {}
         self._browser = httpx.Client(trust_env=False, verify=False)
-        self.start(port=0)
+        try:
+            self._start(port or 0)
+        except StartError:  # somebody has taken it since
+            self._start(0)
 
-    def start(self, *, port: int | None = None) -> None:
-        """At the port of before, with the state of before."""
+    def _start(self, port: int) -> None:
         self._server = Server(
-            port=self.port if port is None else port,
+            port=port,
             state=self._state,
             balance_cents=self._balance_cents,
             clock=self.clock.seconds,
         )
         self.url = self._server.url
+        self.port = int(self.url.rpartition(":")[2])
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
 
-    @property
-    def port(self) -> int:
-        return int(self.url.rpartition(":")[2])
+    def start(self) -> None:
+        """Again, at the port and with the state of before."""
+        self._start(self.port)
 
     def stop(self) -> None:
         self._server.stop()
         self._thread.join()
 
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
     def close(self) -> None:
-        if self._thread.is_alive():
+        if self.is_running:
             self.stop()
         self._browser.close()
 
-    @cached_property
+    @property
     def crowd(self) -> MTurkCrowd:
-        return MTurkCrowd(self.url)
+        return crowd_at(self.url)
 
     def person(self, name: str) -> Person:
         if name not in self._people:
@@ -128,3 +149,55 @@ class MTurk:
     @property
     def on_hold_cents(self) -> int:
         return int(self.rows("SELECT on_hold FROM account")[0][0])
+
+
+class Killed(BaseException):
+    """The process is gone: nothing catches this."""
+
+
+class LentCrowd(MTurkCrowd):
+    """The real adapter over the kept client, to be varied by a test."""
+
+    def _connect(self) -> "MTurkClient":
+        return crowd_at(self.endpoint)._client
+
+
+class MortalCrowd(LentCrowd):
+    """The real adapter in a process that dies at one of the calls that change something.
+
+    It dies after `calls` of them: `answered` says whether the crowd has carried out the next one.
+    """
+
+    def __init__(self, endpoint: str, *, calls: int, answered: bool) -> None:
+        super().__init__(endpoint)
+        self._left = calls
+        self._answered = answered
+
+    def create_hit(self, **arguments: Any) -> str:
+        call = super().create_hit
+        return self._survive(lambda: call(**arguments))
+
+    def extend_hit(self, hit_id: str, *, extra: int, token: str) -> None:
+        call = super().extend_hit
+        self._survive(lambda: call(hit_id, extra=extra, token=token))
+
+    def approve(self, assignment_id: str) -> None:
+        call = super().approve
+        self._survive(lambda: call(assignment_id))
+
+    def reject(self, assignment_id: str, *, reason: str) -> None:
+        call = super().reject
+        self._survive(lambda: call(assignment_id, reason=reason))
+
+    def exclude(self, worker_id: str, *, exclusion_id: str) -> None:
+        call = super().exclude
+        self._survive(lambda: call(worker_id, exclusion_id=exclusion_id))
+
+    def _survive(self, call: Callable[[], Any]) -> Any:
+        self._left -= 1
+        if self._left < 0 and not self._answered:
+            raise Killed
+        answer = call()
+        if self._left < 0:
+            raise Killed
+        return answer

@@ -36,7 +36,7 @@ PAIRS = tuple(
 )
 # In other words of case and end, these are pairs' questions: each leaves five of its topic.
 QUERIES = {topic: f"How is {topic} made?" for topic in TOPICS[:5]}
-CONTROLS = tuple((f"how many {what}", f"the number of {what}") for what in "abcdef")
+CONTROLS = tuple((f"how many {what}", f"the number of {what}", "Ten.") for what in "abcdef")
 POLICY: Mapping[str, object] = {
     "candidates_per_query": 5,
     "control_pool_size": 6,
@@ -56,7 +56,8 @@ def fill_database(folder: Path, pairs: tuple[tuple[str, str], ...] = PAIRS) -> N
     rows = [{"question": question, "answer": answer} for question, answer in pairs]
     ingest(write_rows(folder / "pairs.jsonl", rows), "faq")
     build_index("keywords", "QQA", encoder=ENCODER)
-    controls = [{"query": query, "question": question} for query, question in CONTROLS]
+    columns = "query", "question", "answer"
+    controls = [dict(zip(columns, control, strict=True)) for control in CONTROLS]
     import_controls(write_rows(folder / "controls.jsonl", controls))
 
 
@@ -117,6 +118,11 @@ class Stage:
                 value, slips = 1 - value, slips - 1
             answers[FIELD + item.key] = str(value)
         return answers
+
+    def triplets(self, number: int) -> list[tuple[str, int]]:
+        """(query's key, rank) of a HIT's triplets in the order shown."""
+        items = self.hit(number).items.exclude(triplet=None).order_by("position")
+        return list(items.values_list("triplet__candidate__query__key", "triplet__candidate__rank"))
 
     def labels(self) -> dict[tuple[str, int], int | str]:
         """(query's key, rank) -> the label, or the status where there is none."""

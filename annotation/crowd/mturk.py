@@ -13,24 +13,15 @@ from botocore.exceptions import ClientError
 
 from annotation.crowd.base import CrowdError, CrowdHit, HitTypeSpec, Submission
 from annotation.crowd.mturk_errors import is_replay, message, name, translated
+from annotation.crowd.mturk_requirements import qualification_requirements
 from annotation.crowd.mturk_xml import external_question, read_answers
 
 if TYPE_CHECKING:
     from mypy_boto3_mturk import MTurkClient
-    from mypy_boto3_mturk.type_defs import (
-        AssignmentTypeDef,
-        HITTypeDef,
-        QualificationRequirementTypeDef,
-    )
+    from mypy_boto3_mturk.type_defs import AssignmentTypeDef, HITTypeDef
 
 REGION = "us-east-1"  # the only one that MTurk has
 PAGE = 100  # the most that MTurk gives at once
-
-# MTurk's own qualifications
-MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
-MASTERS_SANDBOX = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"
-PERCENT_APPROVED = "000000000000000000L0"
-HITS_APPROVED = "00000000000000000040"
 
 # botocore sends a call again whose answer was late, though MTurk may have carried it out. That is
 # safe with every call made here: create and extend carry a token, a name makes one qualification,
@@ -236,31 +227,6 @@ class MTurkCrowd:
     def block(self, worker_id: str, *, reason: str) -> None:
         with translated(self._endpoint):
             self._client.create_worker_block(WorkerId=worker_id, Reason=reason)
-
-
-def qualification_requirements(
-    spec: HitTypeSpec, *, sandbox: bool
-) -> "list[QualificationRequirementTypeDef]":
-    """Who may work; workers who may not, do not even see the HITs. A least of 0 asks nothing."""
-    wanted: list[QualificationRequirementTypeDef] = []
-    if spec.masters:
-        masters = MASTERS_SANDBOX if sandbox else MASTERS
-        wanted.append({"QualificationTypeId": masters, "Comparator": "Exists"})
-    leasts = {PERCENT_APPROVED: spec.min_approval_percent, HITS_APPROVED: spec.min_approved}
-    for kind, least in leasts.items():
-        if least:
-            wanted.append(
-                {
-                    "QualificationTypeId": kind,
-                    "Comparator": "GreaterThanOrEqualTo",
-                    "IntegerValues": [least],
-                }
-            )
-    if spec.exclusion_id:
-        wanted.append({"QualificationTypeId": spec.exclusion_id, "Comparator": "DoesNotExist"})
-    for requirement in wanted:
-        requirement["ActionsGuarded"] = "DiscoverPreviewAndAccept"
-    return wanted
 
 
 def _crowd_hit(hit: "HITTypeDef") -> CrowdHit:

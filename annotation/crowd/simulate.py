@@ -75,13 +75,10 @@ def make_workers(crew: Crew) -> list[Worker]:
 class Simulation:
     """One worker after the other does one assignment, until nobody can accept any."""
 
-    def __init__(
-        self, crew: Crew, gold: Gold, site: WorkerSite, *, progress: Progress = no_progress
-    ) -> None:
+    def __init__(self, crew: Crew, gold: Gold, site: WorkerSite) -> None:
         self._crew = crew
         self._gold = gold
         self._site = site
-        self._progress = progress
         self._workers = make_workers(crew)
         self._random = random.Random(f"{crew.seed}/{site.assignments_so_far()}")  # noqa: S311
         self._taken: set[str] = set()  # HITs that were full when somebody last tried
@@ -89,7 +86,7 @@ class Simulation:
         self._judgments = 0
         self._unknown: set[tuple[str, str]] = set()
 
-    def run(self, most: int | None = None) -> Outcome:
+    def run(self, most: int | None = None, *, progress: Progress = no_progress) -> Outcome:
         """At most `most` assignments are handed in."""
         began = time.monotonic()
         done = 0
@@ -102,7 +99,7 @@ class Simulation:
                 active.remove(worker)
             elif self._work(worker, assignment):
                 done += 1
-                self._progress(1)
+                progress(1)
             else:
                 refused.append(worker)
                 # The place that the worker gave back is open to everybody else.

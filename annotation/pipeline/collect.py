@@ -21,7 +21,8 @@ def collect(campaign: Campaign, crowd: Crowd, *, progress: Progress = no_progres
         hit = ours.get(theirs.hit_id)
         # Only HITs that the crowd says hold more than is stored cost a call of their own.
         if hit is not None and theirs.handed_in > hit.stored:
-            new += store(hit, crowd.submissions(theirs.hit_id))
+            # Read to the end first: no call to the crowd is made inside a transaction.
+            new += store(hit, list(crowd.submissions(theirs.hit_id)))
             progress(1)
     return new
 
@@ -29,6 +30,7 @@ def collect(campaign: Campaign, crowd: Crowd, *, progress: Progress = no_progres
 @transaction.atomic
 def store(hit: Hit, submissions: Iterable[Submission]) -> int:
     """Add what is not there yet; what is there already stays as it was read first."""
+    Hit.objects.select_for_update().get(pk=hit.pk)  # two collectors at once take turns
     known = set(hit.assignments.values_list("crowd_id", flat=True))
     new = [submission for submission in submissions if submission.assignment_id not in known]
     Assignment.objects.bulk_create([_assignment(hit, submission) for submission in new])

@@ -1,6 +1,7 @@
 """Create a campaign: held-out queries, the policy and the instructions in force."""
 
 import json
+import re
 from pathlib import Path
 
 from django.db import transaction
@@ -11,6 +12,8 @@ from annotation.protocol.policy import Policy, PolicyError
 from retrieval.errors import UserError
 
 DEFAULT_INSTRUCTIONS = Path(__file__).parent.parent / "instructions" / "default.md"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")  # fits an address, a file name, a command
+SEEDS = range(-(2**63), 2**63)  # what a database's integer holds
 
 
 def read_policy(path: Path | None) -> Policy:
@@ -24,7 +27,7 @@ def read_policy(path: Path | None) -> Policy:
         return Policy.from_dict(data)
     except OSError as error:
         raise UserError(f"The policy file {path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         kind = "is not valid" if isinstance(error, PolicyError) else "is not JSON in UTF-8"
         raise UserError(f"The policy file {path} {kind}: {error}") from error
 
@@ -40,6 +43,13 @@ def create_campaign(
     instructions: Path | None = None,
 ) -> Campaign:
     """A campaign over `sample` queries held out at random, or over a file of the user's own."""
+    if not NAME.fullmatch(name):
+        raise UserError(
+            f"{name!r} cannot name a campaign: take 1 to 60 letters, digits, hyphens and "
+            "underscores, a letter or a digit first."
+        )
+    if seed not in SEEDS:
+        raise UserError(f"The seed {seed} is too large: take one of at most 18 digits.")
     if policy.tie_mode != "extend":
         raise UserError(
             f'Ties are broken by extending the HIT: set the policy\'s tie_mode to "extend", '

@@ -84,7 +84,7 @@ def _claims(campaign: Campaign, clock: Clock) -> Iterator[Intent]:
                 attempts=F("attempts") + 1,
             )
             if mine:
-                related = Intent.objects.select_related("hit", "assignment", "worker")
+                related = Intent.objects.select_related("hit", "assignment__hit", "worker")
                 yield related.get(pk=last)
 
 
@@ -133,15 +133,32 @@ def _extend(intent: Intent, crowd: Crowd, forgotten: bool) -> None:
 
 def _decide(intent: Intent, crowd: Crowd) -> None:
     assert intent.assignment is not None
-    if intent.kind == Intent.Kind.APPROVE:
-        crowd.approve(intent.assignment.crowd_id)
-        status = Assignment.Status.APPROVED
-    else:
-        crowd.reject(intent.assignment.crowd_id, reason=intent.reason)
-        status = Assignment.Status.REJECTED
+    try:
+        if intent.kind == Intent.Kind.APPROVE:
+            crowd.approve(intent.assignment.crowd_id)
+            status = Assignment.Status.APPROVED
+        else:
+            crowd.reject(intent.assignment.crowd_id, reason=intent.reason)
+            status = Assignment.Status.REJECTED
+    except CrowdError as error:
+        if not error.permanent:
+            raise
+        # Work that waits too long is approved by the crowd itself, and its word is final.
+        status = _decided(intent.assignment, crowd)
+        if status == Assignment.Status.SUBMITTED:
+            raise
     with transaction.atomic():
         Assignment.objects.filter(pk=intent.assignment.pk).update(status=status)
         _record_done(intent)
+
+
+def _decided(assignment: Assignment, crowd: Crowd) -> Assignment.Status:
+    """What the crowd's record says of it by now."""
+    assert assignment.hit.crowd_id is not None
+    for theirs in crowd.submissions(assignment.hit.crowd_id):
+        if theirs.assignment_id == assignment.crowd_id:
+            return Assignment.Status(theirs.status)
+    return Assignment.Status.SUBMITTED
 
 
 def _exclude(intent: Intent, campaign: Campaign, crowd: Crowd) -> None:

@@ -7,11 +7,11 @@ from django.db import transaction
 
 from annotation.models import Control
 from retrieval.errors import UserError
-from retrieval.rows import Row, RowFault, optional_field, read_rows, text_field
+from retrieval.rows import Row, RowFault, read_rows, text_field
 from retrieval.text import normalise_question, pair_key
 
 SHIPPED = Path(__file__).parent.parent / "controls" / "positive.jsonl"
-COLUMNS = (("query",), ("question",))
+COLUMNS = (("query",), ("question",), ("answer",))
 MOST_CHARACTERS = 2000
 
 
@@ -42,7 +42,8 @@ def _control(path: Path, row: Row) -> Control:
         question = text_field(row, COLUMNS[1], limit=MOST_CHARACTERS)
         if normalise_question(query) == normalise_question(question):
             raise RowFault("its query and question are the same text, which tells it at a glance")
-        answer = optional_field(row, "answer", limit=MOST_CHARACTERS)
+        # Without one it would be told by its missing answer, or hide those of its whole HIT.
+        answer = text_field(row, COLUMNS[2], limit=MOST_CHARACTERS)
     except RowFault as fault:
         raise UserError(f"Line {row.line} of {path}: {fault}; nothing was imported.") from fault
     # The texts are the key: the same control twice, in whatever file, is one.

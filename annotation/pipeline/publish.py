@@ -13,13 +13,15 @@ from retrieval.errors import UserError
 
 def publish(campaign: Campaign, crowd: Crowd) -> int:
     """One intent for each HIT that has none; how many were written. Safe to repeat."""
-    bind(campaign, crowd)
     waiting = campaign.hits.filter(crowd_id=None)
     if not campaign.hits.exists():
         raise UserError(
             f"Campaign {campaign} has no HITs: run `manage.py campaign pack {campaign}` first."
         )
+    check_endpoint(campaign, crowd)
     check_balance(campaign, crowd, hits=waiting.count())
+    # Only now: an address at which nobody answers, or nobody can pay, must not bind.
+    bind(campaign, crowd)
     prepare(campaign, crowd)
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
@@ -35,7 +37,11 @@ def bind(campaign: Campaign, crowd: Crowd) -> None:
     # One update: of two first publications at different endpoints, only one can win.
     Campaign.objects.filter(pk=campaign.pk, endpoint="").update(endpoint=crowd.endpoint)
     campaign.refresh_from_db()
-    if campaign.endpoint != crowd.endpoint:
+    check_endpoint(campaign, crowd)
+
+
+def check_endpoint(campaign: Campaign, crowd: Crowd) -> None:
+    if campaign.endpoint not in ("", crowd.endpoint):
         raise UserError(
             f"Campaign {campaign} is published at {campaign.endpoint}, but the crowd set now is "
             f"{crowd.endpoint}: set AWS_ENDPOINT_URL_MTURK back, or create a campaign of its own."

@@ -105,9 +105,10 @@ def _decision(campaign: Campaign, assignment: Assignment, check: ControlCheck) -
 def _rejection(check: ControlCheck) -> str:
     if check.unanswered:
         return f"{len(check.unanswered)} of the questions were left without an answer."
+    missed = "one" if len(check.missed) == 1 else str(len(check.missed))
     return (
         "Each HIT holds check questions whose answer is plain from the instructions; "
-        f"{len(check.missed)} of them was answered wrongly in this one."
+        f"in this one {missed} of them got the wrong answer."
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -143,15 +144,22 @@ def _spread(
     spread = []
     for left in range(len(triplets), 0, -real_items):
         room = min(real_items, left)
-        hit: list[TripletRef] = []
+        turn = [heapq.heappop(heap)[2] for _ in range(min(room, len(heap)))]
+        hit = [stacks[number].pop() for number in turn]
         while len(hit) < room:
-            turn = [heapq.heappop(heap)[2] for _ in range(min(room - len(hit), len(heap)))]
-            hit += [stacks[number].pop() for number in turn]
-            for number in turn:
-                if stacks[number]:
-                    heapq.heappush(heap, (-len(stacks[number]), rng.random(), number))
+            hit.append(_second_helping([stacks[number] for number in turn]))
+        for number in turn:
+            if stacks[number]:
+                heapq.heappush(heap, (-len(stacks[number]), rng.random(), number))
         spread.append(hit)
     return spread
+
+
+def _second_helping(stacks: Sequence[list[TripletRef]]) -> TripletRef:
+    """One more triplet from stacks that have all served this HIT: of the query with most left."""
+    left = Counter(triplet.query for stack in stacks for triplet in stack)
+    tallest = max(filter(None, stacks), key=lambda stack: (left[stack[-1].query], len(stack)))
+    return tallest.pop()
 
 
 def _stacks(

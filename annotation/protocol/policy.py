@@ -194,7 +194,8 @@ def _check_splits(train: SplitSize, dev: SplitSize, test: SplitSize) -> list[str
     sizes = (train, dev, test)
     if len({type(size) for size in sizes}) > 1:
         return ["train, dev and test must be all shares (0.77) or all whole counts (1500)"]
-    total = sum(Fraction(str(size)) for size in sizes)  # the decimals as written
+    decimals = (Fraction(str(size)) for size in sizes)  # as written, not as the floats near them
+    total = sum(decimals, Fraction(0))
     if isinstance(train, float) and abs(total - 1) > SHARES_TOLERANCE:
         return [f"train, dev and test are shares that sum to {float(total):g}, not to 1"]
     if total == 0:

@@ -10,7 +10,7 @@ from socket import create_server
 import pytest
 from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
-from pytest_django.fixtures import Settings
+from pytest_django import Settings
 
 from annotation.crowd.base import Crowd
 from annotation.crowd.mturk import MTurkCrowd

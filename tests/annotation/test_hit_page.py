@@ -14,18 +14,14 @@ from lxml import html
 from lxml.html import HtmlElement
 from pytest_django import Settings
 
-from annotation.hit_url import BadVisit, crowd_site, hit_url, read_hit_key, read_visit
-from annotation.markdown import render_markdown
+from annotation.hit_url import hit_url
 from annotation.models import Campaign, Exclusion, Hit, Worker
 from tests.annotation.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
 
 pytestmark = pytest.mark.django_db
 
 EMULATOR = "http://127.0.0.1:8089"
-PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
-SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
 ADAS = {"assignmentId": "3ADA", "hitId": "3HIT", "workerId": "AADA", "turkSubmitTo": EMULATOR}
-WORKING = {"assignmentId": "3ADA"}
 TEXTS = {"query", "question", "answer"}
 
 
@@ -60,13 +56,6 @@ def visit(client: Client) -> Open:
 def parse(response: HttpResponse) -> HtmlElement:
     parser = html.HTMLParser(encoding="utf-8")
     return html.document_fromstring(response.content, parser=parser)
-
-
-def test_a_hit_url_names_the_public_address_and_reads_back() -> None:
-    url = hit_url("faq-1")
-    assert url.startswith("https://quorum.example.org/hit/faq-1:")
-    assert read_hit_key(url.rpartition("/")[2]) == "faq-1"
-    assert re.fullmatch(r"[A-Za-z0-9:/._-]+", url)
 
 
 def test_the_page_keeps_the_contract_that_workers_programs_read(hit: Hit, visit: Open) -> None:
@@ -142,69 +131,28 @@ def test_a_preview_shows_the_items_but_nothing_to_press(
     assert page.xpath("//details/@open") == [""]
 
 
-@pytest.mark.parametrize("assignment", ["a b", "<script>", "x" * 65, "3ADA\n", "é", "3ADA\x00"])
-def test_an_assignment_id_of_no_crowd_is_refused_in_one_sentence(
-    hit: Hit, visit: Open, assignment: str
-) -> None:
-    response = visit(hit, {"assignmentId": assignment})
-    assert response.status_code == 400
-    assert parse(response).xpath("//form") == []
-    assert "assignmentId" in parse(response).text_content()
-    assert b"<script>" not in response.content
-
-
 @pytest.mark.parametrize(
-    ("endpoint", "asked", "origin"),
-    [
-        (EMULATOR, "", EMULATOR),
-        (EMULATOR, f"{EMULATOR}/", EMULATOR),
-        (EMULATOR, "HTTP://127.0.0.1:8089", EMULATOR),
-        (EMULATOR, "http://localhost:8089", "http://localhost:8089"),
-        (EMULATOR, "https://workersandbox.mturk.com", "https://workersandbox.mturk.com"),
-        (EMULATOR, "https://www.mturk.com:443", "https://www.mturk.com"),
-        (PRODUCTION, "", "https://www.mturk.com"),
-        (PRODUCTION, "https://www.mturk.com", "https://www.mturk.com"),
-        (SANDBOX, "", "https://workersandbox.mturk.com"),
-    ],
+    ("name", "value"),
+    [("assignmentId", "<script>"), ("turkSubmitTo", "https://evil.example")],
 )
-def test_answers_go_to_the_crowd(
-    settings: Settings, hit: Hit, visit: Open, endpoint: str, asked: str, origin: str
+def test_a_parameter_of_no_crowd_is_refused_in_one_sentence(
+    hit: Hit, visit: Open, name: str, value: str
 ) -> None:
-    settings.MTURK_ENDPOINT = endpoint
-    response = visit(hit, WORKING | {"turkSubmitTo": asked})
-    assert parse(response).xpath("//form/@action") == [f"{origin}/mturk/externalSubmit"]
-    assert origin in directives(response)["form-action"]
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        "https://evil.example",
-        "https://www.mturk.com.evil.example",
-        "https://www.mturk.com@evil.example",
-        "https://evil.example#https://www.mturk.com",
-        "https://eve@www.mturk.com",
-        "http://www.mturk.com",
-        "https://www.mturk.com:8443",
-        "http://127.0.0.1:8090",
-        "javascript:alert(1)",
-        "//www.mturk.com",
-        "https://[",
-        "https://www.mturk.com:port",
-    ],
-)
-def test_answers_go_nowhere_else(hit: Hit, visit: Open, asked: str) -> None:
-    response = visit(hit, WORKING | {"turkSubmitTo": asked})
+    response = visit(hit, ADAS | {name: value})
     assert response.status_code == 400
-    assert parse(response).xpath("//form") == []
-    assert "turkSubmitTo" in parse(response).text_content()
+    assert parse(response).xpath("//form | //script[not(@src)]") == []
+    assert name in parse(response).text_content()
 
 
-def test_the_api_of_mturk_is_no_place_to_submit_to(settings: Settings) -> None:
-    settings.MTURK_ENDPOINT = PRODUCTION
-    assert crowd_site(PRODUCTION) == "https://www.mturk.com"
-    with pytest.raises(BadVisit):
-        read_visit({"turkSubmitTo": PRODUCTION})
+def test_the_answers_go_where_the_sandbox_wants_them(
+    settings: Settings, hit: Hit, visit: Open
+) -> None:
+    settings.MTURK_ENDPOINT = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
+    site = "https://workersandbox.mturk.com"
+    response = visit(hit, ADAS | {"turkSubmitTo": site})
+    assert parse(response).xpath("//form/@action") == [f"{site}/mturk/externalSubmit"]
+    # A browser applies the rule to the redirect after the submit too.
+    assert {site, "https://worker.mturk.com"} <= set(directives(response)["form-action"])
 
 
 @pytest.mark.parametrize("forged", ["faq-1", "faq-1:AAAA", ":", "faq-1%3Ax"])
@@ -330,20 +278,6 @@ def test_a_text_of_100_000_characters_is_shown_whole(campaign: Campaign, visit: 
     long = "x" * 100_000
     page = parse(visit(make_hit(campaign, real=[(long, f"{long}?", long)])))
     assert shown_texts(page)[0] == [long, f"{long}?", long]
-
-
-def test_instructions_are_markdown_without_html_pictures_or_dangerous_links() -> None:
-    shown = render_markdown(
-        "# Rules\n\n<script>x</script> **same** ![p](http://e.example/p.png)"
-        " [a](javascript:alert(1)) [b](https://b.example)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
-    )
-    assert "<h2>Rules</h2>" in shown
-    assert "<strong>same</strong>" in shown
-    assert "<table>" in shown
-    assert "&lt;script&gt;" in shown
-    assert "<img" not in shown
-    assert 'href="javascript' not in shown
-    assert '<a href="https://b.example" target="_blank" rel="noopener noreferrer">' in shown
 
 
 def test_the_instructions_in_force_for_the_hit_are_shown(hit: Hit, visit: Open) -> None:

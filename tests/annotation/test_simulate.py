@@ -2,12 +2,7 @@
 
 import json
 import socket
-import sqlite3
-import threading
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 
@@ -17,9 +12,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.crowd.base import HitTypeSpec
-from annotation.crowd.emulator.server import Server
-from annotation.crowd.gold import Gold, read_gold
-from annotation.crowd.mturk import MTurkCrowd
+from annotation.crowd.gold import Gold
 from annotation.crowd.simulate import Crew, Outcome, Simulation, make_workers
 from annotation.crowd.worker_site import WorkerSite
 from annotation.hit_url import hit_url
@@ -27,6 +20,7 @@ from annotation.models import Exclusion, Hit, Worker
 from retrieval.errors import UserError
 from retrieval.text import normalise_question
 from tests.annotation.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
+from tests.mturk import MTurk
 
 SPEC = HitTypeSpec(
     title="Same question?",
@@ -42,61 +36,21 @@ SPEC = HitTypeSpec(
 )
 
 
-@dataclass(frozen=True)
-class Emulator:
-    url: str
-    state: Path
-
-    def submitted(self) -> list[tuple[str, str, str]]:
-        """HIT, worker and answers of each assignment, in order of submission."""
-        return self._rows(
-            "SELECT hit_id, worker_id, answer FROM assignments"
-            " WHERE submit_number IS NOT NULL ORDER BY submit_number"
-        )
-
-    def statuses(self) -> Counter[str]:
-        return Counter(status for (status,) in self._rows("SELECT status FROM assignments"))
-
-    def _rows(self, query: str) -> list[tuple[str, ...]]:
-        with sqlite3.connect(self.state) as database:
-            return database.execute(query).fetchall()
-
-
-@contextmanager
-def running_emulator(state: Path) -> Iterator[Emulator]:
-    server = Server(state=state)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        yield Emulator(server.url, state)
-    finally:
-        server.stop()
-        thread.join(timeout=10)
-
-
 @pytest.fixture
-def emulator(tmp_path: Path, settings: Settings) -> Iterator[Emulator]:
-    with running_emulator(tmp_path / "emulator.sqlite3") as emulator:
-        settings.MTURK_ENDPOINT = emulator.url
-        yield emulator
-
-
-@pytest.fixture
-def hits(live_server: LiveServer, settings: Settings, emulator: Emulator) -> list[Hit]:
+def hits(live_server: LiveServer, settings: Settings, mturk: MTurk) -> list[Hit]:
     """Three published HITs with two places each."""
     settings.PUBLIC_URL = live_server.url
     campaign = make_campaign()
     rows = [[(f"{query} {number}", u, a) for query, u, a in REAL] for number in range(3)]
     hits = [make_hit(campaign, real=real) for real in rows]
-    publish(hits, emulator)
+    publish(hits, mturk)
     return hits
 
 
-def publish(hits: list[Hit], emulator: Emulator) -> None:
-    crowd = MTurkCrowd(emulator.url)
-    kind = crowd.create_hit_type(SPEC)
+def publish(hits: list[Hit], mturk: MTurk) -> None:
+    kind = mturk.crowd.create_hit_type(SPEC)
     for hit in hits:
-        hit.crowd_id = crowd.create_hit(
+        hit.crowd_id = mturk.crowd.create_hit(
             hit_type_id=kind,
             url=hit_url(hit.key),
             places=hit.places,
@@ -120,16 +74,28 @@ GOLD = Gold(
 )
 
 
-def run(emulator: Emulator, crew: Crew, gold: Gold = GOLD, most: int | None = None) -> Outcome:
-    with WorkerSite(emulator.url) as site:
+def run(mturk: MTurk, crew: Crew, gold: Gold = GOLD, most: int | None = None) -> Outcome:
+    with WorkerSite(mturk.url) as site:
         return Simulation(crew, gold, site).run(most)
 
 
-def answered(emulator: Emulator, hits: list[Hit]) -> list[tuple[str, str, tuple[str, ...]]]:
+def submitted(mturk: MTurk) -> list[tuple[str, str, str]]:
+    """HIT, worker and answers of each assignment, in order of submission."""
+    return mturk.rows(
+        "SELECT hit_id, worker_id, answer FROM assignments"
+        " WHERE submit_number IS NOT NULL ORDER BY submit_number"
+    )
+
+
+def statuses(mturk: MTurk) -> dict[str, int]:
+    return dict(mturk.rows("SELECT status, COUNT(*) FROM assignments GROUP BY status"))
+
+
+def answered(mturk: MTurk, hits: list[Hit]) -> list[tuple[str, str, tuple[str, ...]]]:
     """HIT's key, worker and the answers in the order of the items, in order of submission."""
     known = {hit.crowd_id: hit for hit in hits}
     rows = []
-    for hit_id, worker_id, xml in emulator.submitted():
+    for hit_id, worker_id, xml in submitted(mturk):
         hit = known[hit_id]
         keys = [item.key for item in hit.items.order_by("position")]
         rows.append((hit.key, worker_id, tuple(_field(xml, f"item-{key}") for key in keys)))
@@ -144,11 +110,9 @@ def _field(xml: str, name: str) -> str:
 CAREFUL = Crew(workers=4, accuracy=1.0, spammers=0.0, seed=3)
 
 
-def test_careful_workers_fill_every_place_with_right_answers(
-    hits: list[Hit], emulator: Emulator
-) -> None:
-    outcome = run(emulator, CAREFUL)
-    rows = answered(emulator, hits)
+def test_careful_workers_fill_every_place_with_right_answers(hits: list[Hit], mturk: MTurk) -> None:
+    outcome = run(mturk, CAREFUL)
+    rows = answered(mturk, hits)
     assert outcome.assignments == len(rows) == 6
     assert outcome.judgments == 42
     assert (outcome.refused_workers, outcome.unknown_pairs) == (0, 0)
@@ -159,60 +123,58 @@ def test_careful_workers_fill_every_place_with_right_answers(
 
 
 def test_a_seed_gives_the_same_work_again(
-    hits: list[Hit], emulator: Emulator, tmp_path: Path, settings: Settings
+    hits: list[Hit], mturk: MTurk, tmp_path: Path, settings: Settings
 ) -> None:
     crew = Crew(workers=5, accuracy=0.8, spammers=0.2, seed=7)
-    run(emulator, crew)
-    first = answered(emulator, hits)
-    with running_emulator(tmp_path / "again.sqlite3") as again:
+    run(mturk, crew)
+    first = answered(mturk, hits)
+    with closing(MTurk(tmp_path / "again.sqlite3")) as again:
         settings.MTURK_ENDPOINT = again.url
         publish(hits, again)
         run(again, crew)
         assert answered(again, hits) == first
 
 
-def test_a_run_stops_at_the_limit_and_the_next_goes_on(hits: list[Hit], emulator: Emulator) -> None:
-    assert run(emulator, CAREFUL, most=4).assignments == 4
-    with WorkerSite(emulator.url) as site:
+def test_a_run_stops_at_the_limit_and_the_next_goes_on(hits: list[Hit], mturk: MTurk) -> None:
+    assert run(mturk, CAREFUL, most=4).assignments == 4
+    with WorkerSite(mturk.url) as site:
         assert site.assignments_so_far() == 4
-    assert run(emulator, CAREFUL).assignments == 2
-    assert run(emulator, CAREFUL).assignments == 0
-    assert emulator.statuses() == {"Submitted": 6}
+    assert run(mturk, CAREFUL).assignments == 2
+    assert run(mturk, CAREFUL).assignments == 0
+    assert statuses(mturk) == {"Submitted": 6}
 
 
-def test_a_second_run_does_not_repeat_the_order_of_the_first(
-    hits: list[Hit], emulator: Emulator
-) -> None:
+def test_a_second_run_does_not_repeat_the_order_of_the_first(hits: list[Hit], mturk: MTurk) -> None:
     crew = Crew(workers=30, accuracy=1.0, spammers=0.0, seed=3)
-    run(emulator, crew, most=3)
-    run(emulator, crew, most=3)
-    workers = [worker for _, worker, _ in emulator.submitted()]
+    run(mturk, crew, most=3)
+    run(mturk, crew, most=3)
+    workers = [worker for _, worker, _ in submitted(mturk)]
     assert workers[:3] != workers[3:]
 
 
-def test_work_that_a_killed_run_left_is_finished_first(hits: list[Hit], emulator: Emulator) -> None:
+def test_work_that_a_killed_run_left_is_finished_first(hits: list[Hit], mturk: MTurk) -> None:
     (ada,) = make_workers(Crew(workers=1, spammers=0.0))
-    with WorkerSite(emulator.url) as site:
+    with WorkerSite(mturk.url) as site:
         offer = site.list_hits(site.sign_in(ada.id), 1).offers[2]
         site.accept(offer)
-    run(emulator, Crew(workers=1, accuracy=1.0, spammers=0.0), most=1)
-    assert [row[:2] for row in emulator.submitted()] == [(offer.hit_id, ada.id)]
+    run(mturk, Crew(workers=1, accuracy=1.0, spammers=0.0), most=1)
+    assert [row[:2] for row in submitted(mturk)] == [(offer.hit_id, ada.id)]
 
 
 def test_a_worker_whom_the_page_refuses_returns_the_hit_and_stops(
-    hits: list[Hit], emulator: Emulator
+    hits: list[Hit], mturk: MTurk
 ) -> None:
     eve, *_ = make_workers(CAREFUL)
     row = Worker.objects.create(crowd="mturk", worker_id=eve.id)
     Exclusion.objects.create(campaign=hits[0].campaign, worker=row, failures=2, reviewed=10)
-    outcome = run(emulator, CAREFUL)
+    outcome = run(mturk, CAREFUL)
     assert (outcome.refused_workers, outcome.assignments) == (1, 6)
-    assert emulator.statuses() == {"Submitted": 6, "Returned": 1}
-    assert eve.id not in {worker for _, worker, _ in emulator.submitted()}
+    assert statuses(mturk) == {"Submitted": 6, "Returned": 1}
+    assert eve.id not in {worker for _, worker, _ in submitted(mturk)}
 
 
-def test_a_hit_that_somebody_else_filled_is_left_aside(hits: list[Hit], emulator: Emulator) -> None:
-    with WorkerSite(emulator.url) as site:
+def test_a_hit_that_somebody_else_filled_is_left_aside(hits: list[Hit], mturk: MTurk) -> None:
+    with WorkerSite(mturk.url) as site:
         lists = [site.sign_in(worker_id) for worker_id in ("AADA", "ABOB", "AEVE")]
         offers = [site.list_hits(each, 1).offers[0] for each in lists]
         taken = [site.accept(offer) for offer in offers]
@@ -221,12 +183,12 @@ def test_a_hit_that_somebody_else_filled_is_left_aside(hits: list[Hit], emulator
 
 
 def test_a_pair_that_the_gold_does_not_know_is_counted_and_judged_by_its_texts(
-    hits: list[Hit], emulator: Emulator
+    hits: list[Hit], mturk: MTurk
 ) -> None:
-    outcome = run(emulator, CAREFUL, gold=Gold())
+    outcome = run(mturk, CAREFUL, gold=Gold())
     # Three times five real pairs and the two controls, which all the HITs share.
     assert outcome.unknown_pairs == 17
-    assert {answers for _, _, answers in answered(emulator, hits)} == {("0",) * 7}
+    assert {answers for _, _, answers in answered(mturk, hits)} == {("0",) * 7}
 
 
 @pytest.mark.parametrize(
@@ -239,11 +201,11 @@ def test_a_pair_that_the_gold_does_not_know_is_counted_and_judged_by_its_texts(
     ],
 )
 def test_workers_are_right_as_often_as_the_crew_says(
-    emulator: Emulator, crew: Crew, least: float, most: float
+    mturk: MTurk, crew: Crew, least: float, most: float
 ) -> None:
     pairs = [(f"query {number}", f"question {number}") for number in range(500)]
     gold = Gold(labels=dict.fromkeys(pairs, 1))
-    with WorkerSite(emulator.url) as site:
+    with WorkerSite(mturk.url) as site:
         simulation = Simulation(crew, gold, site)
         right = [simulation.judge(worker, *pair) for worker in make_workers(crew) for pair in pairs]
         again = [simulation.judge(worker, *pair) for worker in make_workers(crew) for pair in pairs]
@@ -267,52 +229,6 @@ def write(path: Path, *rows: object) -> Path:
     return path
 
 
-def test_gold_files_hold_meanings_or_pairs(tmp_path: Path) -> None:
-    meanings = write(
-        tmp_path / "meanings.jsonl",
-        {"question": "Why is the sky blue?", "meaning": "sky"},
-        {"question": "why's the sky blue", "meaning": "sky"},
-        {"question": "Why are sunsets red?", "meaning": "sunset"},
-    )
-    pairs = write(
-        tmp_path / "pairs.jsonl",
-        {"id": "p1", "query": "Legs of a spider?", "question": "How many legs?", "answer": "8"},
-        {"query": "Legs of a crab?", "question": "How many legs?", "label": 0},
-    )
-    gold = read_gold([meanings, pairs])
-    assert gold.label("WHY is the sky  blue", "why's the sky blue?") == 1
-    assert gold.label("Why is the sky blue?", "Why are sunsets red?") == 0
-    assert gold.label("legs of a spider", "how many legs") == 1
-    assert gold.label("how many legs", "legs of a spider") == 1
-    assert gold.label("legs of a crab", "how many legs") == 0
-    assert gold.label("legs of a crab", "Why is the sky blue?") is None
-
-
-@pytest.mark.parametrize(
-    ("rows", "fault"),
-    [
-        (
-            [{"question": "a", "meaning": "x"}, {"question": "A?", "meaning": "y"}],
-            "another meaning",
-        ),
-        ([{"query": "a", "question": "b"}, {"query": "a", "question": "b", "label": 0}], "another"),
-        ([{}, {"question": "a"}], "a row holds question and meaning, or"),
-        ([{}, {"query": "a", "question": "b", "label": 2}], "the label must be 1 or 0, not 2"),
-        ([{}, {"query": "a", "question": "b", "label": True}], "the label must be 1 or 0"),
-        ([{}, {"question": 7, "meaning": "x"}], "the question is not a text"),
-        ([{}, {"meaning": "x"}], "there is no question"),
-    ],
-)
-def test_a_bad_gold_row_is_refused_with_its_line(
-    tmp_path: Path, rows: list[dict[str, object]], fault: str
-) -> None:
-    rows = [row or {"question": "fine", "meaning": "fine"} for row in rows]
-    path = write(tmp_path / "gold.jsonl", *rows)
-    with pytest.raises(UserError, match=fault) as refusal:
-        read_gold([path])
-    assert f"Line 2 of the gold file {path}" in str(refusal.value)
-
-
 def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -327,22 +243,22 @@ def test_an_emulator_that_does_not_answer_is_named_with_what_to_start() -> None:
 
 
 def test_a_question_page_that_does_not_answer_is_named_with_what_to_start(
-    emulator: Emulator, hits: list[Hit], settings: Settings
+    mturk: MTurk, hits: list[Hit], settings: Settings
 ) -> None:
     settings.PUBLIC_URL = f"http://127.0.0.1:{free_port()}"
     hit = make_hit(make_campaign("elsewhere"))
-    publish([hit], emulator)
+    publish([hit], mturk)
     with pytest.raises(UserError, match="make run") as no:
-        run(emulator, CAREFUL)
+        run(mturk, CAREFUL)
     assert settings.PUBLIC_URL in str(no.value)
 
 
 def test_a_question_page_without_the_contract_is_named(
-    emulator: Emulator, hits: list[Hit], live_server: LiveServer
+    mturk: MTurk, hits: list[Hit], live_server: LiveServer
 ) -> None:
     Hit.objects.filter(pk=hits[0].pk).update(key="renamed")
     with pytest.raises(UserError, match=r"has no form with items \(it answers 404"):
-        run(emulator, CAREFUL)
+        run(mturk, CAREFUL)
 
 
 def test_another_server_than_an_emulator_is_told_apart(live_server: LiveServer) -> None:
@@ -350,12 +266,10 @@ def test_another_server_than_an_emulator_is_told_apart(live_server: LiveServer) 
         site.sign_in("AADA")
 
 
-def test_the_command_prints_one_line_of_json(
-    hits: list[Hit], emulator: Emulator, tmp_path: Path
-) -> None:
+def test_the_command_prints_one_line_of_json(hits: list[Hit], mturk: MTurk, tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.jsonl", {"query": POSITIVE[0], "question": POSITIVE[1]})
     out = StringIO()
-    arguments = ("--workers", "3", "--accuracy", "1", "--spammers", "0", "--emulator", emulator.url)
+    arguments = ("--workers", "3", "--accuracy", "1", "--spammers", "0", "--emulator", mturk.url)
     call_command("crowd", "run", "--json", "--gold", str(gold), *arguments, stdout=out)
     result = json.loads(out.getvalue())
     assert (result["assignments"], result["judgments"]) == (6, 42)
@@ -372,6 +286,8 @@ def test_the_command_prints_one_line_of_json(
         ("--assignments", "x"),
         ("--gold", "missing.jsonl"),
         ("--emulator", "https://mturk-requester.us-east-1.amazonaws.com"),
+        ("--emulator", "http://["),
+        ("--emulator", "localhost"),
     ],
 )
 def test_impossible_arguments_are_refused(arguments: tuple[str, str]) -> None:

@@ -19,7 +19,7 @@ def data_dir(tmp_path: Path, settings: Any) -> Path:
     return tmp_path / "data"
 
 
-@pytest.fixture()
+@pytest.fixture
 def add_pairs(db: None) -> AddPairs:
     def add(pairs: Iterable[tuple[str, str]], source: str = "faq") -> list[QaPair]:
         first = QaPair.objects.count()

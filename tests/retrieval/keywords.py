@@ -26,7 +26,8 @@ class KeywordEncoder:
             for word in re.findall(r"\w+", text.lower()):
                 if word in self._places:
                     row[self._places[word]] += 1
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
         return self.encode_questions([f"{question} {answer}" for question, answer in pairs])

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 NAMES = ["qapair", "indexversion", "queryset", "query", "candidate"]
 
 
-@pytest.fixture()
+@pytest.fixture
 def site(client: Client, add_pairs: AddPairs) -> Client:
     add_pairs((f"What is <b>rain</b> {n}?", "Water.") for n in range(40))
     encoder = KeywordEncoder("rain")

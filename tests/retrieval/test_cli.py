@@ -1,11 +1,16 @@
 import argparse
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from retrieval.cli import QuorumCommand, add_subcommand, table
 from retrieval.errors import UserError
@@ -86,14 +91,28 @@ def test_call_command_raises_what_the_shell_would_print() -> None:
     assert refused.value.returncode == 2
 
 
-def test_a_database_without_tables_is_told_apart_from_other_failures(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_of_an_older_version_is_told_apart_from_other_failures(db: None) -> None:
     with pytest.raises(OperationalError):
         call_command(Tableless())
-    monkeypatch.setattr(connection.introspection, "table_names", list)
-    with pytest.raises(CommandError, match="run `manage.py migrate` first"):
+    MigrationRecorder(connection).migration_qs.filter(app="retrieval").delete()
+    with pytest.raises(CommandError, match=r"run `manage.py migrate` first"):
         call_command(Tableless())
+
+
+def test_a_database_that_cannot_be_reached_is_exit_status_2(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "QUORUM_DATA": str(tmp_path),
+        "QUORUM_DATABASE_URL": "postgresql://ada:secret@127.0.0.1:9/nowhere",
+    }
+    command = [sys.executable, "manage.py", "index", "--json"]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        command, cwd=root, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "The database cannot be reached" in done.stderr
+    assert "secret" not in done.stderr
 
 
 def test_a_command_must_say_what_it_does() -> None:

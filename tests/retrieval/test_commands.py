@@ -12,7 +12,7 @@ from tests.retrieval.conftest import AddPairs
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture()
+@pytest.fixture
 def pairs_file(tmp_path: Path) -> Path:
     path = tmp_path / "pairs.csv"
     path.write_text("question,answer\nWhat is rain?,Water.\nWhat is rain?,Water.\n,Nothing.\n")
@@ -86,9 +86,8 @@ def test_index_encodes_once_and_says_so(
     ],
 )
 def test_an_index_that_cannot_be_made_is_refused(
-    add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+    add_pairs: AddPairs, arguments: list[str], message: str
 ) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     add_pairs([("What is rain?", "Water.")])
     with pytest.raises(CommandError, match=message):
         call_command("index", *arguments, "--quiet")
@@ -96,5 +95,5 @@ def test_an_index_that_cannot_be_made_is_refused(
 
 
 def test_an_index_of_nothing_is_refused() -> None:
-    with pytest.raises(CommandError, match="holds no q/a pairs: add some by `manage.py ingest"):
+    with pytest.raises(CommandError, match=r"holds no q/a pairs: add some by `manage.py ingest"):
         call_command("index")

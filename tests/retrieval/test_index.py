@@ -21,7 +21,8 @@ def sorted_keys(count: int) -> list[str]:
 
 def unit_vectors(count: int, dimension: int, seed: int) -> Vectors:
     vectors = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
 
 
 def make_index(folder: Path, vectors: Vectors, chunk: int = 7) -> VectorIndex:
@@ -156,7 +157,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is not what its manifest says"):
         open_index(tmp_path, manifest_of(vectors))
     (tmp_path / VECTORS).write_bytes(b"no index at all")
-    with pytest.raises(UserError, match="cannot be read: run `manage.py index"):
+    with pytest.raises(UserError, match=r"cannot be read: run `manage.py index"):
         open_index(tmp_path, manifest_of(vectors))
 
 

@@ -48,7 +48,7 @@ def rejects(result: IngestResult) -> list[tuple[int, str]]:
         ("jsonl", jsonl({"id": 7, "license": "CC0", **RAIN}, {"extra": [1], **SNOW})),
         (
             "csv",
-            b'id,question,answer,license\r\n7,What is rain?,Water from clouds.,CC0\r\n'
+            b"id,question,answer,license\r\n7,What is rain?,Water from clouds.,CC0\r\n"
             b',What is snow?,"Frozen\nwater.",\r\n',
         ),
         (

@@ -76,7 +76,7 @@ def test_the_database_refuses_a_second_query(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("origin", "seed"), [("sample", None), ("file", 1), ("elsewhere", 1), ("elsewhere", None)]
+    ("origin", "seed"), [("sample", None), ("file", 1), ("other", 1), ("other", None)]
 )
 def test_a_query_set_has_a_seed_if_and_only_if_it_was_sampled(
     origin: str, seed: int | None

@@ -24,7 +24,7 @@ from tests.retrieval.keywords import KeywordEncoder
 
 pytestmark = pytest.mark.django_db
 
-WORDS = "rain snow hail sun wind fog ice frost cloud storm".split()
+WORDS = ["rain", "snow", "hail", "sun", "wind", "fog", "ice", "frost", "cloud", "storm"]
 KEYWORDS = KeywordEncoder(" ".join(WORDS))
 PAIRS = [
     (f"What is {a} and {b}, version {n}?", f"It is {b} {b}.")
@@ -97,7 +97,7 @@ def test_the_form_decides_what_is_encoded(add_pairs: AddPairs) -> None:
 def test_an_unknown_form_and_an_empty_database_are_refused() -> None:
     with pytest.raises(UserError, match="There is no form 'AQ': choose QQA or QQ"):
         build("AQ")
-    with pytest.raises(UserError, match="holds no q/a pairs: add some by `manage.py ingest"):
+    with pytest.raises(UserError, match=r"holds no q/a pairs: add some by `manage.py ingest"):
         build()
 
 
@@ -154,7 +154,7 @@ def test_two_builds_at_once_are_refused(add_pairs: AddPairs) -> None:
 
 
 def test_without_an_index_the_user_is_told_to_make_one() -> None:
-    with pytest.raises(UserError, match="There is no index yet: run `manage.py index`"):
+    with pytest.raises(UserError, match=r"There is no index yet: run `manage.py index`"):
         current_index()
 
 
@@ -220,7 +220,7 @@ def test_a_missing_folder_is_noticed(add_pairs: AddPairs, settings: Any, tmp_pat
     add_pairs(PAIRS)
     build()
     settings.INDEX_DIR = tmp_path / "elsewhere"
-    with pytest.raises(UserError, match="manifest.json is missing"):
+    with pytest.raises(UserError, match=r"manifest\.json is missing"):
         current_index()
 
 
@@ -276,9 +276,7 @@ def test_queries_held_out_by_another_set_stay_candidates(add_pairs: AddPairs) ->
     build()
     first, second = sample_queries("first", 5, 1), sample_queries("second", 5, 1)
     retrieve(first, k=195, encoder=KEYWORDS)
-    keys = set(
-        Candidate.objects.filter(query__query_set=first).values_list("pair__question_key")
-    )
+    keys = set(Candidate.objects.filter(query__query_set=first).values_list("pair__question_key"))
     assert keys >= set(second.queries.values_list("question_key"))
 
 

@@ -143,12 +143,12 @@ class Pages:
 
 
 def duration(seconds: float) -> str:
-    """In words, to the minute: 30 minutes, 1 hour 5 minutes, 7 days."""
+    """In words, its two largest parts: 30 minutes, 1 hour 5 minutes, 6 days 23 hours."""
     minutes = max(0, int(seconds)) // 60
     days, minutes = divmod(minutes, 24 * 60)
     parts = [(days, "day"), (minutes // 60, "hour"), (minutes % 60, "minute")]
     shown = [f"{number} {unit}{'s' * (number != 1)}" for number, unit in parts if number]
-    return " ".join(shown) or "less than a minute"
+    return " ".join(shown[:2]) or "less than a minute"
 
 
 def _standing(request: Request) -> tuple[bool, int, int] | None:

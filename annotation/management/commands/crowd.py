@@ -1,9 +1,9 @@
 """`manage.py crowd run`: simulated workers on the local MTurk emulator."""
 
+import re
 from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management.base import CommandParser
@@ -16,6 +16,7 @@ from retrieval.cli import QuorumCommand, add_subcommand
 from retrieval.errors import UserError
 
 DEFAULTS = Crew()
+AMAZON = re.compile(r"\.(amazonaws\.com|api\.aws|mturk\.com)\b", re.IGNORECASE)
 HELP = "simulated workers take HITs from the emulator, judge them and submit, until none is left"
 
 
@@ -60,15 +61,15 @@ class Command(QuorumCommand):
         _refuse_amazon(url)
         crew = Crew(**{name: options[name] for name in ("workers", "accuracy", "spammers", "seed")})
         gold = read_gold([SHIPPED, *options["gold"]])
-        bar = self.progress(options["assignments"], "assignments")
-        with bar, WorkerSite(url) as site:
-            simulation = Simulation(crew, gold, site, progress=bar.update)
-            return simulation.run(options["assignments"]).to_dict()
+        most = options["assignments"]
+        with WorkerSite(url) as site:
+            simulation = Simulation(crew, gold, site)
+            with self.progress(most, "assignments") as bar:
+                return simulation.run(most, progress=bar.update).to_dict()
 
 
 def _refuse_amazon(url: str) -> None:
-    host = urlsplit(url).hostname or ""
-    if host.endswith((".amazonaws.com", ".api.aws", ".mturk.com")):
+    if AMAZON.search(url):
         raise UserError(
             f"{url} is Amazon's: simulated workers work for the local emulator alone. Set"
             " AWS_ENDPOINT_URL_MTURK to its address, or name it with --emulator."

@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from annotation.crowd.base import CrowdError, HitTypeSpec
-from annotation.crowd.mturk import (
+from annotation.crowd.mturk import MTurkCrowd
+from annotation.crowd.mturk_requirements import (
     MASTERS,
     MASTERS_SANDBOX,
-    MTurkCrowd,
     qualification_requirements,
 )
 from tests.annotation.crowd.conftest import Market
@@ -70,9 +70,11 @@ def endpoint(answer: Answer) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def always(status: int, body: object) -> Answer:
@@ -166,6 +168,12 @@ def test_dollars_become_cents_without_a_float(amount: str, cents: int) -> None:
         assert MTurkCrowd(url).balance_cents() == cents
 
 
+def test_a_reward_of_few_cents_keeps_its_zero(market: Market) -> None:
+    before = market.crowd.balance_cents()
+    market.publish(hit_type_id=market.crowd.create_hit_type(SPEC), places=1)
+    assert market.crowd.balance_cents() == before - (5 + 1 + 1)  # the reward and two least fees
+
+
 def test_a_lost_answer_makes_no_second_hit(emulator: str, market: Market) -> None:
     kind, key = market.hit_type(), next(market.tokens)
     with losing_first_answers(emulator) as url:
@@ -211,6 +219,15 @@ def test_an_unreachable_endpoint_is_named_with_what_to_do() -> None:
         MTurkCrowd(url).balance_cents()
     assert url in str(refusal.value)
     assert "manage.py mturk_emulator" in str(refusal.value)
+    assert not refusal.value.permanent
+
+
+def test_an_endpoint_that_only_hangs_up_counts_as_unreachable() -> None:
+    with (
+        endpoint(lambda headers, body: None) as url,
+        pytest.raises(CrowdError, match="cannot be reached") as refusal,
+    ):
+        MTurkCrowd(url).balance_cents()
     assert not refusal.value.permanent
 
 

@@ -1,7 +1,7 @@
 """Which crowd the settings choose, and that real money asks for --live."""
 
 import pytest
-from pytest_django.fixtures import Settings
+from pytest_django import Settings
 
 from annotation.crowd.open import open_crowd
 from retrieval.errors import UserError

@@ -191,8 +191,10 @@ def test_work_past_its_deadline_is_abandoned_and_its_place_opens(
     assert "run out" in ada.open(assignment_id).text
     assert ada.submit(assignment_id).status_code == 409
     assert turk.counts(hit_id) == ("Assignable", 0, 1, 0)
+    assert ada.offers() == bob.offers() == [hit_id]
+    ada.give_back(ada.take(hit_id))
     bob.do(hit_id)
-    (row,) = turk.rows("SELECT * FROM assignments WHERE worker_id = 'AADA'")
+    (row, _) = turk.rows("SELECT * FROM assignments WHERE worker_id = 'AADA' ORDER BY seq")
     assert (row["status"], row["ended_at"]) == ("Abandoned", row["deadline"])
 
 

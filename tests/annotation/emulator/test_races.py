@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from botocore.exceptions import ClientError
 
+from tests.annotation.emulator.conftest import running
 from tests.annotation.emulator.turk import DAY, SESSION, Turk, question
 
 WORKERS = 20
@@ -20,6 +21,14 @@ def test_twenty_workers_race_for_five_places(turk: Turk) -> None:
     statuses = at_once(WORKERS, lambda number: workers[number].accept(hit_id).status_code)
     assert Counter(statuses) == {303: 5, 409: 15}
     assert turk.counts(hit_id) == ("Unassignable", 5, 0, 0)
+
+
+def test_two_emulators_on_one_file_give_no_place_twice(turk: Turk) -> None:
+    hit_id = turk.hit(places=5)
+    with running(turk.state) as twin:
+        workers = [(turk, twin)[number % 2].worker(f"A{number}") for number in range(10)]
+        statuses = at_once(10, lambda number: workers[number].accept(hit_id).status_code)
+    assert Counter(statuses) == {303: 5, 409: 5}
 
 
 def test_one_worker_in_ten_windows_takes_one_place(turk: Turk) -> None:
@@ -55,7 +64,7 @@ def test_one_token_from_many_threads_makes_one_hit(turk: Turk) -> None:
                 UniqueRequestToken="once",
             )
         except ClientError as error:
-            return str(error.response["TurkErrorCode"])
+            return str(dict(error.response)["TurkErrorCode"])
         return "made"
 
     assert Counter(at_once(8, create)) == {"made": 1, "AWS.MechanicalTurk.HitAlreadyExists": 7}

@@ -15,13 +15,13 @@ from tests.annotation.emulator.turk import SESSION, Clock, Turk
 ROOT = Path(__file__).resolve().parents[3]
 MODULE = [sys.executable, "-m", "annotation.crowd.emulator"]
 COMMAND = [sys.executable, "manage.py", "mturk_emulator"]
-LINE = re.compile(r"mturk emulator listening on (http://127\.0\.0\.1:\d+)\n")
 
 
 @contextmanager
 def program(
     command: Sequence[str], state: Path, *options: str
-) -> Iterator[tuple[subprocess.Popen[str], Turk]]:
+) -> Iterator[tuple[subprocess.Popen[str], Turk, str]]:
+    """The running program, its user, and the line that it printed at its start."""
     process = subprocess.Popen(
         [*command, "--port", "0", "--state", str(state), *options],
         cwd=ROOT,
@@ -30,11 +30,12 @@ def program(
         env=os.environ | {"QUORUM_DATA": str(state.parent)},
     )
     assert process.stdout is not None
-    found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+    line = process.stdout.readline()
+    found = re.search(r"http://127\.0\.0\.1:\d+", line)
     assert found is not None
     turk = Turk(found[0], state, Clock(), SESSION.client("mturk", endpoint_url=found[0]))
     try:
-        yield process, turk
+        yield process, turk, line
     finally:
         turk.close()
         process.kill()
@@ -42,7 +43,8 @@ def program(
 
 
 def test_it_says_where_it_listens_and_stops_when_told(tmp_path: Path) -> None:
-    with program(MODULE, tmp_path / "state.sqlite3", "--balance", "500") as (process, turk):
+    with program(MODULE, tmp_path / "state.sqlite3", "--balance", "500") as (process, turk, line):
+        assert line == f"mturk emulator listening on {turk.url}\n"
         assert turk.balance() == ("5.00", "0.00")
         turk.worker("AADA")  # leaves a connection open
         process.send_signal(signal.SIGTERM)
@@ -52,14 +54,14 @@ def test_it_says_where_it_listens_and_stops_when_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_the_state_outlives_the_program(tmp_path: Path, ending: signal.Signals) -> None:
     state = tmp_path / "state.sqlite3"
-    with program(MODULE, state, "--balance", "1000") as (process, turk):
+    with program(MODULE, state, "--balance", "1000") as (process, turk, _):
         hit_id = turk.hit(places=3, UniqueRequestToken="once")
         submitted = turk.worker("AADA").do(hit_id)
         pending = turk.worker("ABOB").take(hit_id)
         token = turk.api.list_qualification_types(MustBeRequestable=False, MaxResults=1)
         process.send_signal(ending)
         process.wait(10)
-    with program(MODULE, state, "--balance", "7") as (process, turk):
+    with program(MODULE, state, "--balance", "7") as (process, turk, _):
         assert turk.counts(hit_id) == ("Assignable", 1, 1, 0)
         assert turk.balance() == ("9.46", "0.54")
         assert [each["AssignmentId"] for each in turk.assignments(hit_id)] == [submitted]
@@ -72,8 +74,16 @@ def test_the_state_outlives_the_program(tmp_path: Path, ending: signal.Signals) 
         assert following["NumResults"] == 4
 
 
-def test_the_management_command_serves_too(tmp_path: Path) -> None:
-    with program(COMMAND, tmp_path / "state.sqlite3", "--balance", "500") as (process, turk):
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [([], "mturk emulator listening on URL\n"), (["--json"], '{"url": "URL"}\n')],
+)
+def test_the_management_command_serves_too(
+    tmp_path: Path, options: list[str], expected: str
+) -> None:
+    state = tmp_path / "state.sqlite3"
+    with program(COMMAND, state, "--balance", "500", *options) as (process, turk, line):
+        assert line.replace(turk.url, "URL") == expected
         assert turk.balance() == ("5.00", "0.00")
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0

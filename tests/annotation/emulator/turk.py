@@ -41,6 +41,11 @@ def question(url: str = "https://quorum.example/hit/1", height: int = 600) -> st
     )
 
 
+def parsed(page: str) -> Any:
+    """The page's tree; lxml's types make every XPath result a union of everything."""
+    return html.fromstring(page)
+
+
 @dataclass
 class Worker:
     """Somebody with a browser."""
@@ -55,7 +60,7 @@ class Worker:
         return self._ids(f"/worker/{self.id}/hits", "data-assignment")
 
     def _ids(self, path: str, attribute: str) -> list[str]:
-        page = html.fromstring(self.browser.get(path).raise_for_status().text)
+        page = parsed(self.browser.get(path).raise_for_status().text)
         return [str(each) for each in page.xpath(f"//li/@{attribute}")]
 
     def accept(self, hit_id: str) -> httpx.Response:

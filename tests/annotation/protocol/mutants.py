@@ -62,8 +62,8 @@ MUTANTS = {
         ),
         (
             "a long query is shared out",
-            "range(0, len(own), hits)",
-            "range(0, len(own), len(triplets))",
+            "[own[start : start + hits] for start in range(0, len(own), hits)]",
+            "[own]",
         ),
         ("ranks are mixed", "rng.shuffle(own)", "own.sort(key=lambda triplet: triplet.rank)"),
         ("positives are shuffled", "rng.shuffle(order)\n    return order", "return order"),
@@ -109,12 +109,17 @@ MUTANTS = {
         ("no triplet twice", '"triplets", [triplet.key for', '"triplets", [] and [triplet.key for'),
         ("the seed decides the order", "_random(seed).shuffle(order)", "order.reverse()"),
         ("each HIT has its own seed", "hit_seed = rng.getrandbits(48)", "hit_seed = seed"),
+        ("any order of triplets", "(triplet.query, triplet.rank, triplet.key)", "triplet.query"),
+        ("any order of the pool", "order = sorted(keys)", "order = list(keys)"),
     ),
     ("packing.py", "test_packing_properties.py"): (
         ("every triplet once", "stacks[number].pop() for", "stacks[number][-1] for"),
         ("most left go first again", "(-len(stacks[number])", "(len(stacks[number])"),
-        ("any order of triplets", "(triplet.query, triplet.rank, triplet.key)", "triplet.query"),
-        ("any order of the pool", "order = sorted(keys)", "order = list(keys)"),
+        (
+            "a second helping of the longest",
+            "(left[stack[-1].query], len(stack))",
+            "(-left[stack[-1].query], len(stack))",
+        ),
     ),
     ("packing.py", "test_negatives.py"): (
         ("no pair twice", "if (query, question) in tried:", "if query == question:"),

@@ -4,7 +4,7 @@ import itertools
 from collections import Counter
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from annotation.protocol.packing import (
@@ -115,6 +115,9 @@ def test_five_queries_of_equal_length_are_enough_for_five_different_ones_in_each
 
 @steady
 @given(sizes=candidates_by_query, policy=policies, seed=seeds)
+@example(sizes=[12, 2, 9], policy=Policy(hit_size=9), seed=1)
+@example(sizes=[1, 3, 1, 9], policy=Policy(hit_size=8), seed=1)
+@example(sizes=[10, 3, 4], policy=Policy(hit_size=9), seed=1)
 def test_no_arrangement_has_more_different_queries(
     sizes: list[int], policy: Policy, seed: int
 ) -> None:

@@ -1,0 +1,134 @@
+from collections.abc import Iterator
+
+import pytest
+
+from annotation.crowd.base import Submission
+from annotation.models import Assignment, Worker
+from annotation.pipeline.advance import advance
+from annotation.pipeline.collect import collect
+from annotation.pipeline.create import get_campaign
+from retrieval.errors import UserError
+from tests.conftest import SetStage, StartMTurk
+from tests.mturk import LentCrowd
+from tests.small_campaign import Stage
+from tests.threads import together
+
+pytestmark = pytest.mark.django_db
+
+
+class CountingCrowd(LentCrowd):
+    """The real adapter, which remembers whose submissions were asked for."""
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__(endpoint)
+        self.asked: list[str] = []
+
+    def submissions(self, hit_id: str) -> Iterator[Submission]:
+        self.asked.append(hit_id)
+        return super().submissions(hit_id)
+
+
+def test_submissions_are_stored_as_the_crowd_records_them(one_hit: Stage) -> None:
+    done = one_hit.work("ada", 1, 1)
+    assert collect(one_hit.campaign, one_hit.mturk.crowd) == 1
+    stored = Assignment.objects.get()
+    assert (stored.crowd_id, stored.worker.worker_id, stored.status) == (done, "AADA", "submitted")
+    assert stored.answers == one_hit.sheet(1, 1)
+    assert stored.passed is None
+    times = "SELECT accepted_at, submitted_at FROM assignments"
+    ((accepted, submitted),) = one_hit.mturk.rows(times)
+    assert stored.accepted_at.timestamp() == pytest.approx(accepted, abs=1e-3)
+    assert stored.submitted_at.timestamp() == pytest.approx(submitted, abs=1e-3)
+
+
+def test_what_is_accepted_or_given_back_is_no_submission(one_hit: Stage) -> None:
+    one_hit.accept("ada", 1)
+    given_back = one_hit.accept("bob", 1)
+    assert given_back
+    one_hit.mturk.person("bob").give_back(given_back)
+    assert collect(one_hit.campaign, one_hit.mturk.crowd) == 0
+
+
+def test_only_what_is_new_is_fetched(stage: Stage) -> None:
+    stage.publish()
+    crowd = CountingCrowd(stage.mturk.url)
+    stage.work("ada", 2)
+    assert collect(stage.campaign, crowd) == 1
+    assert collect(stage.campaign, crowd) == 0
+    stage.work("bob", 4)
+    assert collect(stage.campaign, crowd) == 1
+    assert crowd.asked == [stage.hit(2).crowd_id, stage.hit(4).crowd_id]
+
+
+def test_collecting_twice_adds_nothing(stage: Stage) -> None:
+    stage.publish()
+    stage.work("ada", 1)
+    stage.work("bob", 1)
+    assert [collect(stage.campaign, stage.mturk.crowd) for _ in range(2)] == [2, 0]
+    assert (Assignment.objects.count(), Worker.objects.count()) == (2, 2)
+
+
+def test_a_worker_is_one_row_whatever_they_do(stage: Stage) -> None:
+    stage.publish()
+    for number in range(1, 6):
+        stage.work("ada", number)
+    collect(stage.campaign, stage.mturk.crowd)
+    assert Worker.objects.get().assignments.count() == 5
+
+
+def test_hits_of_other_campaigns_are_left_alone(set_stage: SetStage) -> None:
+    first, second = set_stage("first"), set_stage("second")
+    for stage in (first, second):
+        stage.publish()
+    second.work("ada", 1)
+    crowd = CountingCrowd(first.mturk.url)
+    assert collect(first.campaign, crowd) == 0
+    assert crowd.asked == []
+
+
+def test_more_submissions_than_a_page_holds_are_all_collected(set_stage: SetStage) -> None:
+    """A hundred places and one more for a failed one: two pages of MTurk's."""
+    stage = set_stage(candidates_per_query=1, annotators=100, max_votes=100)
+    stage.publish()
+    for number in range(99):
+        stage.work(f"ada{number}", 1)
+    stage.work("eve", 1, slips=1)
+    assert stage.advance().places_opened == 1
+    stage.work("cara", 1)
+    assert stage.advance().new == 1
+    assert Assignment.objects.count() == 101
+    assert set(stage.labels().values()) == {0}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_collect_at_once_store_each_submission_once(stage: Stage) -> None:
+    stage.publish()
+    for name in ("ada", "bob"):
+        for number in range(1, 6):
+            stage.work(name, number)
+
+    def collect_too() -> int:
+        return collect(get_campaign(stage.campaign.name), stage.mturk.crowd)
+
+    assert sum(together(collect_too, collect_too)) == 10
+    assert Assignment.objects.count() == 10
+
+
+def test_an_unpublished_campaign_has_nothing_to_collect(stage: Stage) -> None:
+    with pytest.raises(UserError, match="faq is not published: run `manage.py campaign publish"):
+        stage.advance()
+
+
+def test_another_endpoint_holds_none_of_the_work(stage: Stage, start_mturk: StartMTurk) -> None:
+    stage.publish()
+    with pytest.raises(UserError, match="set AWS_ENDPOINT_URL_MTURK back"):
+        advance(stage.campaign, start_mturk().crowd)
+
+
+def test_progress_counts_the_hits_read(stage: Stage) -> None:
+    stage.publish()
+    stage.work("ada", 1)
+    stage.work("ada", 2)
+    steps: list[int] = []
+    collect(stage.campaign, stage.mturk.crowd, progress=steps.append)
+    assert steps == [1, 1]

@@ -1,0 +1,181 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from annotation.models import Campaign, Instructions
+from annotation.pipeline.assemble import pack_campaign
+from annotation.pipeline.create import create_campaign, get_campaign, read_policy
+from annotation.protocol.policy import Policy
+from retrieval.errors import UserError
+from retrieval.models import Query, QuerySet
+from tests.small_campaign import PAIRS, packed_campaign
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def nothing_stays(small_database: None) -> None:
+    """The database holds pairs, and what is refused leaves no other trace."""
+    yield
+    counts = [model.objects.count() for model in (Campaign, Instructions, QuerySet, Query)]
+    assert counts == [0, 0, 0, 0]
+
+
+def create(name: str = "faq", **arguments: object) -> Campaign:
+    options = {"policy": Policy(), "seed": 3, **arguments}
+    return create_campaign(name, **options)
+
+
+def write(folder: Path, content: str | bytes) -> Path:
+    path = folder / "file"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.usefixtures("small_database")
+def test_queries_are_sampled_from_the_database() -> None:
+    campaign = create(sample=4)
+    texts = set(campaign.query_set.queries.values_list("text", flat=True))
+    assert len(texts) == 4
+    assert texts < {question for question, _ in PAIRS}
+    assert (campaign.query_set.name, campaign.query_set.seed, campaign.seed) == ("faq", 3, 3)
+
+
+def test_queries_may_come_from_a_file(db: None, tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text("how do I bake bread\nHow do I tune a piano?\nHow do I bake bread?\n")
+    campaign = create(queries=path)
+    texts = campaign.query_set.queries.values_list("text", flat=True)
+    assert list(texts) == ["how do I bake bread", "How do I tune a piano?"]
+    assert campaign.query_set.duplicates == 1
+
+
+@pytest.mark.usefixtures("small_database")
+def test_the_policy_and_the_wording_in_force_are_stored(tmp_path: Path) -> None:
+    rules = Policy(reward_cents=40, train=0.8, dev=0.1, test=0.1)
+    campaign = create(sample=2, policy=rules, instructions=write(tmp_path, "# Rules\n"))
+    stored = get_campaign("faq")
+    assert stored.policy == rules
+    assert [row.text for row in stored.instructions.all()] == ["# Rules\n"]
+    assert campaign == stored
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_name_is_given_once() -> None:
+    create(sample=2)
+    with pytest.raises(UserError, match="There is a campaign 'faq' already"):
+        create(sample=3)
+    assert Query.objects.count() == 2
+
+
+@pytest.mark.usefixtures("nothing_stays")
+@pytest.mark.parametrize("name", ["", "two words", "../faq", "f" * 61, "fäq", "faq\n"])
+def test_a_name_is_made_of_letters_digits_and_hyphens(name: str) -> None:
+    with pytest.raises(UserError, match="letters, digits, hyphens"):
+        create(name, sample=2)
+
+
+@pytest.mark.usefixtures("nothing_stays")
+@pytest.mark.parametrize("seed", [2**63, -(2**63) - 1])
+def test_a_seed_that_cannot_be_stored_is_refused(seed: int) -> None:
+    with pytest.raises(UserError, match="seed"):
+        create(seed=seed, sample=2)
+
+
+@pytest.mark.usefixtures("nothing_stays")
+def test_it_must_be_said_which_queries() -> None:
+    with pytest.raises(UserError, match="--sample N"):
+        create()
+
+
+@pytest.mark.usefixtures("nothing_stays")
+def test_no_more_queries_are_sampled_than_there_are() -> None:
+    with pytest.raises(UserError, match="37 queries were asked for"):
+        create(sample=37)
+
+
+@pytest.mark.usefixtures("nothing_stays")
+def test_ties_are_not_broken_by_repacking_yet() -> None:
+    with pytest.raises(UserError, match='set the policy\'s tie_mode to "extend"'):
+        create(sample=2, policy=Policy(tie_mode="repack"))
+
+
+@pytest.mark.usefixtures("nothing_stays")
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"", "are empty"),
+        (b" \n\t\n", "are empty"),
+        (b"Mark \xe9quivalent questions.", "are not UTF-8"),
+    ],
+)
+def test_instructions_that_tell_nothing_are_refused(
+    tmp_path: Path, content: bytes, fault: str
+) -> None:
+    with pytest.raises(UserError, match=fault):
+        create(sample=2, instructions=write(tmp_path, content))
+
+
+@pytest.mark.usefixtures("nothing_stays")
+def test_unreadable_instructions_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.md", tmp_path):
+        with pytest.raises(UserError, match="cannot be read"):
+            create(sample=2, instructions=path)
+
+
+def test_the_policy_is_the_paper_s_where_nothing_else_is_said(tmp_path: Path) -> None:
+    assert read_policy(None) == Policy()
+    assert read_policy(write(tmp_path, '{"reward_cents": 20}')) == Policy(reward_cents=20)
+
+
+def test_all_faults_of_a_policy_are_named_at_once(tmp_path: Path) -> None:
+    faulty = {"hit_sise": 7, "annotators": "two", "max_votes": 1000, "masters": 1}
+    with pytest.raises(UserError) as refusal:
+        read_policy(write(tmp_path, json.dumps(faulty)))
+    text = str(refusal.value)
+    assert "did you mean hit_size?" in text
+    assert all(name in text for name in faulty)
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"[1, 2]", "one JSON object"),
+        (b"7", "one JSON object"),
+        (b'{"title": "\xff"}', "not JSON in UTF-8"),
+        (b"[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_policy_file_holds_a_json_object(tmp_path: Path, content: bytes, fault: str) -> None:
+    with pytest.raises(UserError, match=fault):
+        read_policy(write(tmp_path, content))
+
+
+def test_a_policy_file_must_be_readable(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.json", tmp_path):
+        with pytest.raises(UserError, match="cannot be read"):
+            read_policy(path)
+
+
+def test_an_unknown_campaign_is_refused_with_the_names_of_those_there_are(db: None) -> None:
+    with pytest.raises(UserError, match="there is none yet: `campaign create` one"):
+        get_campaign("faq")
+
+
+@pytest.mark.usefixtures("small_database")
+def test_the_names_there_are_help_after_a_slip_of_the_pen() -> None:
+    create("first", sample=2)
+    create("second", sample=2)
+    with pytest.raises(UserError, match=r"no campaign 'thrid'; there are: first, second\."):
+        get_campaign("thrid")
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_later_campaign_holds_out_other_queries(tmp_path: Path) -> None:
+    pack_campaign(packed_campaign(tmp_path))
+    create("later", sample=31)
+    keys = list(Query.objects.values_list("question_key", flat=True))
+    assert len(set(keys)) == len(keys) == 36

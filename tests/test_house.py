@@ -1,0 +1,85 @@
+"""The README and the tree say the same, and the rules of the house hold."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from django.core.management import get_commands
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+OUR_APPS = {"retrieval", "annotation", "exports"}
+
+
+def picture() -> str:
+    return README.split("```")[1]
+
+
+def modules_of_the_picture() -> set[tuple[str, str]]:
+    """(package, module): each column of the picture stands under its package."""
+    lines = picture().strip().splitlines()
+    packages = re.finditer(r"retrieval|annotation|exports", lines[0])
+    columns = [(match.start(), match[0]) for match in packages]
+    found = set()
+    for line in lines[1:]:
+        for word in re.finditer(r"[a-z_]+(?:\.[a-z_]+)*", line):
+            if word[0] in {"train.jsonl", "dev.jsonl", "test.jsonl", "stats.json", "manifest.json"}:
+                continue
+            found.add((max((c for c in columns if c[0] <= word.start()))[1], word[0]))
+    return found
+
+
+def test_every_module_of_the_picture_exists() -> None:
+    named = modules_of_the_picture()
+    assert len(named) >= 12
+    for package, module in named:
+        places = [package, f"{package}/pipeline"]
+        path = module.replace(".", "/")
+        assert any(
+            (ROOT / place / f"{path}.py").exists() or (ROOT / place / path).is_dir()
+            for place in places
+        ), f"{package}.{module} is in the README's picture but not in the tree"
+
+
+def test_the_readme_names_every_command() -> None:
+    ours = {name for name, app in get_commands().items() if app in OUR_APPS}
+    named = set(re.findall(r"^\| `([a-z_]+)", README, flags=re.MULTILINE))
+    assert ours <= named
+
+
+def test_the_readme_names_every_variable_that_the_settings_read() -> None:
+    read = set(re.findall(r'"((?:QUORUM|AWS)_[A-Z_]+)"', (ROOT / "config/settings.py").read_text()))
+    read |= set(re.findall(r'"(QUORUM_[A-Z_]+)"', (ROOT / "config/gunicorn.py").read_text()))
+    assert read
+    assert [name for name in sorted(read) if f"`{name}`" not in README] == []
+
+
+def test_the_readme_names_the_make_targets_that_people_need() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    assert {"demo", "test", "run", "lint", "mutants", "bench", "lock"} <= targets
+    assert [
+        target for target in targets - {"help", "setup"} if f"make {target}" not in README
+    ] == []
+
+
+@pytest.mark.parametrize("name", ["cpu", "gpu", "dev"])
+def test_the_locks_hold_hashes_and_no_address(name: str) -> None:
+    lock = (ROOT / "requirements" / f"{name}.txt").read_text()
+    pinned = re.findall(r"^([a-z0-9-]+)==\S+(?: ; .+?)? \\$", lock, flags=re.MULTILINE)
+    blocks = re.split(r"^(?=[a-z0-9])", lock, flags=re.MULTILINE)[1:]
+    assert len(pinned) == len(blocks) > 50
+    assert all("--hash=sha256:" in block for block in blocks)
+    assert "://" not in lock
+    assert "torch" not in pinned
+
+
+def test_compose_runs_the_commands_of_the_procfile() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    assert {"web", "worker", "beat", "postgres", "redis"} <= services.keys()
+    procfile = (ROOT / "Procfile").read_text()
+    for name in ("web", "worker", "beat"):
+        program = " ".join(services[name]["command"].split()[:4])
+        line = re.search(rf"^{name}: (.+)$", procfile, flags=re.MULTILINE)
+        assert line is not None
+        assert line[1].startswith(program)
