@@ -3,20 +3,22 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.signing import Signer
 from django.urls import reverse
 
+from annotation.crowd.mturk_sites import (
+    MTURK_SANDBOX_SITE,
+    MTURK_SITE,
+    origin_of,
+    site_of,
+    spellings,
+)
+
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk sends before the worker has accepted
-MTURK_SITE = "https://www.mturk.com"
-MTURK_SANDBOX_SITE = "https://workersandbox.mturk.com"
-SUBMIT_PATH = "/mturk/externalSubmit"
 
 _CROWD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-_LOOPBACK = {"127.0.0.1", "localhost"}
 
 
 class BadVisit(Exception):
@@ -64,45 +66,13 @@ def read_visit(parameters: Mapping[str, str]) -> Visit:
 
 def _submit_origin(asked: str) -> str:
     """The submit target that the crowd asks for, taken from our own list of them."""
-    configured = crowd_site(settings.MTURK_ENDPOINT)
+    configured = site_of(settings.MTURK_ENDPOINT)
     if not asked:
         return configured
     for allowed in (*spellings(configured), MTURK_SITE, MTURK_SANDBOX_SITE):
-        if _origin(asked) == allowed:
+        if origin_of(asked) == allowed:
             return allowed
     raise BadVisit(
         "This page was asked to send the answers to a place that is not the crowd's"
         " (turkSubmitTo): please open the HIT again from the list of HITs."
     )
-
-
-def crowd_site(endpoint: str) -> str:
-    """Where the workers of an MTurk endpoint submit: its own origin where it is not Amazon's."""
-    origin = _origin(endpoint) or endpoint
-    host = origin.partition("://")[2].partition(":")[0]
-    if not host.endswith((".amazonaws.com", ".api.aws")):
-        return origin
-    return MTURK_SANDBOX_SITE if host.startswith("mturk-requester-sandbox.") else MTURK_SITE
-
-
-def spellings(origin: str) -> tuple[str, ...]:
-    """The origin and, for a server on this machine, its other names: people type either."""
-    scheme, _, rest = origin.partition("://")
-    host, colon, port = rest.partition(":")
-    if host not in _LOOPBACK:
-        return (origin,)
-    return tuple(f"{scheme}://{name}{colon}{port}" for name in (host, *_LOOPBACK - {host}))
-
-
-def _origin(url: str) -> str | None:
-    """scheme://host[:port] in one spelling; None where `url` is not an address of a web server."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return None
-    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or parts.username is not None:
-        return None
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    shown = "" if port in {None, _DEFAULT_PORTS[parts.scheme]} else f":{port}"
-    return f"{parts.scheme}://{host}{shown}"

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from django.db.models import Count, Q, Sum
 
 from annotation.models import Assignment, Campaign, Intent
-from annotation.pipeline.label import valid_judgments, votes_by_triplet
-from annotation.pipeline.publish import assignment_cents
+from annotation.pipeline.label import votes_by_triplet
 from annotation.protocol.agreement import cohen_kappa, observed_agreement
+from annotation.protocol.cost import assignment_cents
 from retrieval.models import Candidate
 
 
@@ -55,10 +55,11 @@ def _assignments(campaign: Campaign) -> dict[str, object]:
 
 
 def _votes(campaign: Campaign) -> dict[str, object]:
-    pairs = first_two_votes(votes_by_triplet(campaign).values())
+    votes = votes_by_triplet(campaign)
+    pairs = first_two_votes(votes.values())
     agreement, kappa = observed_agreement(pairs), cohen_kappa(pairs)
     return {
-        "votes": valid_judgments(campaign).count(),
+        "votes": sum(map(len, votes.values())),
         "votes_discarded": discarded_votes(campaign),
         "ties": sum(first != second for first, second in pairs),
         "agreement": None if agreement is None else round(agreement, 4),

@@ -14,17 +14,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from annotation.hit_url import (
+from annotation.crowd.mturk_sites import (
     MTURK_SANDBOX_SITE,
     MTURK_SITE,
     SUBMIT_PATH,
-    BadVisit,
-    Visit,
-    crowd_site,
-    read_hit_key,
-    read_visit,
+    site_of,
     spellings,
 )
+from annotation.hit_url import BadVisit, Visit, read_hit_key, read_visit
 from annotation.markdown import render_markdown
 from annotation.models import Assignment, Campaign, Exclusion, Hit, Triplet
 from retrieval.models import Query
@@ -123,7 +120,7 @@ def _refusal(status: int, title: str, sentence: str) -> HttpResponse:
 
 def _framed(response: HttpResponse, *, submit_origin: str | None) -> HttpResponse:
     """Headers of a page in the crowd's frame: it loads our own files and posts to the crowd."""
-    frames = (*_MTURK_SITES, *spellings(crowd_site(settings.MTURK_ENDPOINT)))
+    frames = (*_MTURK_SITES, *spellings(site_of(settings.MTURK_ENDPOINT)))
     targets = [submit_origin] if submit_origin else ["'none'"]
     if submit_origin in _MTURK_SITES:
         # A browser applies form-action to the redirects after the submit too.

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from retrieval.errors import UserError
 
 REFUSED = 2
+INTERRUPTED = 130
 
 
 class Error(CommandError):
@@ -43,6 +44,9 @@ class QuorumCommand(BaseCommand):
             if reason is None:
                 raise
             raise Error(reason, returncode=REFUSED) from error
+        except KeyboardInterrupt as stop:
+            message = "Stopped: run the same command again to go on."
+            raise Error(message, returncode=INTERRUPTED) from stop
         if options.get("json", False):
             self.stdout.write(json.dumps(result, ensure_ascii=False, default=str))
         else:
@@ -99,6 +103,8 @@ def table(result: dict[str, object]) -> str:
 def _what_is_wrong_with_the_database(error: Exception) -> str | None:
     if connection.connection is None:
         return f"The database cannot be reached ({error}): check QUORUM_DATABASE_URL."
+    if "database is locked" in str(error):
+        return "The database is busy with another command: run this one again when that is done."
     migrations = MigrationExecutor(connection)
     if migrations.migration_plan(migrations.loader.graph.leaf_nodes()):
         return "The database lacks tables of this version: run `manage.py migrate` first."

@@ -100,9 +100,9 @@ def _kind(path: Path, plain_column: str | None) -> str:
     kinds = [".jsonl", *DELIMITERS, *([".txt"] if plain_column else [])]
     name = path.name.lower().removesuffix(".gz")
     kind = next((kind for kind in kinds if name.endswith(kind)), None)
-    if not path.exists():
+    if not os.path.exists(path):  # unlike Path.exists never raises
         raise UserError(f"There is no file {path}.")
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise UserError(f"{path} is not a file but a folder or a device: name one file.")
     if kind is None:
         raise UserError(

@@ -96,7 +96,8 @@ def retrieve(
     """Store the k nearest pairs of every query, all or nothing; returns their number.
 
     No pair whose question is one of this query set's is a candidate of any of its queries.
-    Done before with the same index, it only counts. `progress` counts queries.
+    Done before with the same index, it only counts. `progress` counts the queries searched for;
+    saving follows.
     """
     query_set.refresh_from_db()
     if query_set.retrieved_with is not None:
@@ -183,7 +184,7 @@ def _candidates(found: Nearest) -> Iterator[Candidate]:
     rows = zip(found.queries, found.pair_ids.tolist(), found.scores.tolist(), strict=True)
     for query, pair_ids, scores in rows:
         for rank, (pair_id, score) in enumerate(zip(pair_ids, scores, strict=True), 1):
-            yield Candidate(query=query, pair_id=pair_id, rank=rank, score=score)
+            yield Candidate(query_id=query.pk, pair_id=pair_id, rank=rank, score=score)
 
 
 def _claim(query_set: QuerySet, index: IndexVersion) -> None:

@@ -47,7 +47,7 @@ class CrowdHit:
     hit_id: str
     annotation: str  # our own key of the HIT
     max_assignments: int
-    handed_in: int  # submitted, approved or rejected
+    handed_in: int  # at most so many: an expired HIT does not tell its free places apart
     expires_at: datetime
 
 

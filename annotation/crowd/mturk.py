@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import UTC
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 from boto3.session import Session
 from botocore.config import Config
@@ -14,6 +13,7 @@ from botocore.exceptions import ClientError
 from annotation.crowd.base import CrowdError, CrowdHit, HitTypeSpec, Submission
 from annotation.crowd.mturk_errors import is_replay, message, name, translated
 from annotation.crowd.mturk_requirements import qualification_requirements
+from annotation.crowd.mturk_sites import SUBMIT_PATH, is_amazon, is_sandbox, site_of
 from annotation.crowd.mturk_xml import external_question, read_answers
 
 if TYPE_CHECKING:
@@ -45,15 +45,12 @@ class MTurkCrowd:
 
     def __init__(self, endpoint: str) -> None:
         self._endpoint = endpoint
-        host = urlsplit(endpoint).hostname or ""
-        self._is_amazon = host.endswith((".amazonaws.com", ".api.aws"))
-        self._is_sandbox = self._is_amazon and host.startswith("mturk-requester-sandbox.")
         self._client = self._connect()
 
     def _connect(self) -> "MTurkClient":
         # Who is not Amazon has no account to bill and reads no signature: the emulator needs no
         # credentials and is not shown any. For Amazon boto3 finds them as it always does.
-        nobody = None if self._is_amazon else "local"
+        nobody = None if is_amazon(self._endpoint) else "local"
         return Session().client(
             "mturk",
             endpoint_url=self._endpoint,
@@ -68,18 +65,11 @@ class MTurkCrowd:
 
     @property
     def is_production(self) -> bool:
-        return self._is_amazon and not self._is_sandbox
+        return is_amazon(self._endpoint) and not is_sandbox(self._endpoint)
 
     @property
     def submit_url(self) -> str:
-        if self._is_sandbox:
-            origin = "https://workersandbox.mturk.com"
-        elif self._is_amazon:
-            origin = "https://www.mturk.com"
-        else:
-            parts = urlsplit(self._endpoint)
-            origin = f"{parts.scheme}://{parts.netloc}"
-        return f"{origin}/mturk/externalSubmit"
+        return site_of(self._endpoint) + SUBMIT_PATH
 
     def balance_cents(self) -> int:
         with translated(self._endpoint):
@@ -119,7 +109,7 @@ class MTurkCrowd:
                 AssignmentDurationInSeconds=spec.assignment_seconds,
                 AutoApprovalDelayInSeconds=spec.auto_approval_seconds,
                 QualificationRequirements=qualification_requirements(
-                    spec, sandbox=self._is_sandbox
+                    spec, sandbox=is_sandbox(self._endpoint)
                 ),
             )
             return made["HITTypeId"]

@@ -5,7 +5,6 @@ import re
 from dataclasses import dataclass
 
 from django.db import transaction
-from retrieval.search import pair_vectors
 
 from annotation.models import Campaign, Control, Hit, HitItem, Triplet
 from annotation.protocol.packing import (
@@ -21,6 +20,7 @@ from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
 from retrieval.models import Candidate, QaPair
 from retrieval.progress import Progress, no_progress
+from retrieval.search import pair_vectors
 
 BATCH = 2000
 

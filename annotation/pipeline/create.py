@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 from django.db import transaction
-from retrieval.querysets import load_queries, sample_queries
 
 from annotation.models import Campaign, Instructions
 from annotation.protocol.policy import Policy, PolicyError
 from retrieval.errors import UserError
+from retrieval.querysets import load_queries, sample_queries
 
 DEFAULT_INSTRUCTIONS = Path(__file__).parent.parent / "instructions" / "default.md"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")  # fits an address, a file name, a command

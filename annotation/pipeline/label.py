@@ -4,12 +4,12 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 
 from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Judgment, Triplet
 from annotation.pipeline.publish import token
 from annotation.protocol.policy import CROWDED_HIT
-from annotation.protocol.vote import Label, decide, places_to_open
+from annotation.protocol.vote import Label, decide, places_to_open, valid_votes
 
 BATCH = 1000
 MANY = 1000
@@ -24,25 +24,17 @@ class Labelled:
     places_opened: int
 
 
-def valid_judgments(campaign: Campaign) -> QuerySet[Judgment]:
-    """Judgments on real items from assignments that passed, by workers who are not excluded."""
-    return (
+def votes_by_triplet(campaign: Campaign) -> dict[int, list[int]]:
+    """Triplet -> its valid votes in order of submission; triplets without votes are absent."""
+    judgments = (
         Judgment.objects.filter(
             assignment__hit__campaign=campaign, assignment__passed=True, item__control=None
         )
-        .exclude(worker__in=campaign.exclusions.values("worker"))
         .order_by("assignment__submitted_at", "assignment__crowd_id")
+        .values_list("worker_id", "item__triplet_id", "value")
     )
-
-
-def votes_by_triplet(campaign: Campaign) -> dict[int, list[int]]:
-    """Triplet -> its valid votes in order of submission; triplets without votes are absent."""
-    votes: defaultdict[int, list[int]] = defaultdict(list)
-    rows = valid_judgments(campaign).values_list("item__triplet_id", "value")
-    for triplet, value in rows.iterator(chunk_size=10_000):
-        if triplet is not None:
-            votes[triplet].append(value)
-    return votes
+    excluded = set(campaign.exclusions.values_list("worker_id", flat=True))
+    return valid_votes(judgments.iterator(chunk_size=10_000), excluded)
 
 
 def label(campaign: Campaign) -> Labelled:

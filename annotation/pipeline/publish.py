@@ -6,7 +6,7 @@ from django.db import transaction
 
 from annotation.crowd.base import Crowd, HitTypeSpec
 from annotation.models import Campaign, Hit, Intent
-from annotation.protocol.cost import fee_cents
+from annotation.protocol.cost import assignment_cents
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
 
@@ -57,12 +57,6 @@ def check_balance(campaign: Campaign, crowd: Crowd, *, hits: int) -> None:
             f"Publishing {hits} HITs costs ${needed / 100:,.2f} in the first round, but the "
             f"account at {crowd.endpoint} holds ${balance / 100:,.2f}: top it up first."
         )
-
-
-def assignment_cents(policy: Policy) -> int:
-    """What one approved assignment costs, the crowd's fee included."""
-    fee = fee_cents(policy.reward_cents, masters=policy.masters, assignments=policy.annotators)
-    return policy.reward_cents + fee
 
 
 def prepare(campaign: Campaign, crowd: Crowd) -> None:

@@ -63,7 +63,7 @@ def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> 
     tied_hits = 1 - agreed**policy.real_items if can_tie else Fraction(0)
     tied_share = 1 - agreed if can_tie else Fraction(0)
     first_round = hits * policy.annotators
-    price = _price(policy, policy.annotators)
+    price = assignment_cents(policy)
     return Quote(
         hits=hits,
         assignments_min=first_round,
@@ -78,13 +78,16 @@ def _mode_cost(hits: int, policy: Policy, extra_per_hit: Fraction, *, places: in
     """The first round and its tie-breaks, which are bought on HITs of `places` places."""
     first_round = hits * policy.annotators
     extra = math.ceil(hits * extra_per_hit)
+    cents = first_round * assignment_cents(policy) + extra * assignment_cents(policy, places)
     return ModeCost(
         assignments_per_hit=float(policy.annotators + extra_per_hit),
         assignments=first_round + extra,
-        cents=first_round * _price(policy, policy.annotators) + extra * _price(policy, places),
+        cents=cents,
     )
 
 
-def _price(policy: Policy, places: int) -> int:
+def assignment_cents(policy: Policy, places: int | None = None) -> int:
+    """What one approved assignment costs in all, on a HIT of `places` (else the first round's)."""
+    places = policy.annotators if places is None else places
     fee = fee_cents(policy.reward_cents, masters=policy.masters, assignments=places)
     return policy.reward_cents + fee

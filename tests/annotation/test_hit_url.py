@@ -6,7 +6,8 @@ import pytest
 from django.core.signing import BadSignature
 from pytest_django import Settings
 
-from annotation.hit_url import BadVisit, crowd_site, hit_url, read_hit_key, read_visit
+from annotation.crowd.mturk_sites import site_of
+from annotation.hit_url import BadVisit, hit_url, read_hit_key, read_visit
 
 EMULATOR = "http://127.0.0.1:8089"
 PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
@@ -104,6 +105,6 @@ def test_answers_go_nowhere_else(asked: str) -> None:
 
 def test_the_api_of_mturk_is_no_place_to_submit_to(settings: Settings) -> None:
     settings.MTURK_ENDPOINT = PRODUCTION
-    assert crowd_site(PRODUCTION) == "https://www.mturk.com"
+    assert site_of(PRODUCTION) == "https://www.mturk.com"
     with pytest.raises(BadVisit):
         read_visit({"turkSubmitTo": PRODUCTION})

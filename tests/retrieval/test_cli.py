@@ -30,9 +30,11 @@ class Greet(QuorumCommand):
         return {"greeted": options["name"], "times_greeted": 1234, "reply": None, "kind": True}
 
 
-class Tableless(QuorumCommand):
+class Failing(QuorumCommand):
+    error: BaseException = OperationalError("no such table: retrieval_qapair")
+
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        raise OperationalError("no such table: retrieval_qapair")
+        raise self.error
 
 
 def run(*arguments: str) -> int:
@@ -93,10 +95,27 @@ def test_call_command_raises_what_the_shell_would_print() -> None:
 
 def test_a_database_of_an_older_version_is_told_apart_from_other_failures(db: None) -> None:
     with pytest.raises(OperationalError):
-        call_command(Tableless())
+        call_command(Failing())
     MigrationRecorder(connection).migration_qs.filter(app="retrieval").delete()
     with pytest.raises(CommandError, match=r"run `manage.py migrate` first"):
-        call_command(Tableless())
+        call_command(Failing())
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "status"),
+    [
+        (OperationalError("database is locked"), "The database is busy with another command", 2),
+        (KeyboardInterrupt(), "Stopped: run the same command again to go on", 130),
+    ],
+)
+def test_a_busy_database_and_a_key_press_end_in_one_sentence(
+    db: None, error: BaseException, message: str, status: int
+) -> None:
+    command = Failing()
+    command.error = error
+    with pytest.raises(CommandError, match=message) as refused:
+        call_command(command)
+    assert refused.value.returncode == status
 
 
 def test_a_database_that_cannot_be_reached_is_exit_status_2(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def test_a_file_that_cannot_be_used_is_exit_status_2(pairs_file: Path, name: str
     assert not QaPair.objects.exists()
 
 
+@pytest.mark.slow
 def test_index_encodes_once_and_says_so(
     add_pairs: AddPairs, minilm: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,8 @@ from retrieval.querysets import load_queries
 from retrieval.search import build_index, load_encoder, retrieve
 from tests.retrieval.conftest import AddPairs
 
+pytestmark = pytest.mark.slow
+
 PAIRS = [
     ("How do I bake bread?", "Mix flour, water and yeast, and bake it."),
     ("What makes dough rise?", "Yeast gives off gas."),

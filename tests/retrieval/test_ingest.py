@@ -257,6 +257,8 @@ def test_a_file_that_cannot_be_used_is_refused(
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"There is no file .*nowhere\.csv\."):
         ingest(tmp_path / "nowhere.csv", "faq")
+    with pytest.raises(UserError, match="There is no file"):
+        ingest(tmp_path / ("long" * 100 + ".csv"), "faq")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(UserError, match="is not a file but a folder"):
         ingest(tmp_path / "folder.csv", "faq")

@@ -112,7 +112,8 @@ class Command(QuorumCommand):
                 f"{delivery.sent} calls were made, {waiting(campaign)} wait for the next "
                 f"`manage.py campaign publish {campaign}`: {delivery.stopped_by}"
             )
-        return {"campaign": campaign.name, "new_hits": written, **asdict(delivery)}
+        left = waiting(campaign)  # what another process has claimed
+        return {"campaign": campaign.name, "new_hits": written, **asdict(delivery), "waiting": left}
 
     def _collect(self, campaign: Campaign, options: dict[str, Any]) -> Result:
         with self.progress(None, "collecting", "HIT") as bar:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ class Command(QuorumCommand):
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         path: Path = options["file"]
-        size = path.stat().st_size if path.is_file() else None
+        size = os.path.getsize(path) if os.path.isfile(path) else None
         with self.progress(size, f"Reading {path.name}", unit="B") as bar:
             result = ingest(
                 path, options["source"], license=options["license"], progress=bar.update

@@ -195,3 +195,17 @@ def requirement(
 ) -> dict[str, object]:
     given: dict[str, object] = {"QualificationTypeId": type_id, "Comparator": comparator, **more}
     return given | ({"IntegerValues": list(values)} if values else {})
+
+
+def own_type(turk: Turk, name: str = "known workers") -> str:
+    made = turk.api.create_qualification_type(
+        Name=name, Description="of this requester", QualificationTypeStatus="Active"
+    )
+    type_id: str = made["QualificationType"]["QualificationTypeId"]
+    return type_id
+
+
+def grant(turk: Turk, type_id: str, worker_id: str, value: int = 1) -> None:
+    turk.api.associate_qualification_with_worker(
+        QualificationTypeId=type_id, WorkerId=worker_id, IntegerValue=value
+    )

@@ -1,0 +1,360 @@
+"""`manage.py campaign` and `manage.py controls`, as users and scripts meet them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from annotation.models import Campaign, Control
+from annotation.progress import progress
+from retrieval.models import QaPair
+from tests.conftest import StartMTurk
+from tests.mturk import MTurk
+from tests.small_campaign import PAIRS, Stage, retrieved_campaign, write_rows
+
+pytestmark = pytest.mark.django_db
+
+ROOT = Path(__file__).parents[2]
+STEPS = ("create", "retrieve", "quote", "pack", "publish", "collect", "status")
+
+
+def run(*arguments: str) -> str:
+    out = StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def run_json(*arguments: str) -> dict[str, object]:
+    """Exactly one line, and it is JSON."""
+    printed = run(*arguments, "--json")
+    assert printed.endswith("\n")
+    assert printed.count("\n") == 1
+    return dict(json.loads(printed))
+
+
+def refused(*arguments: str) -> str:
+    """The sentence; the exit status is 2 and nothing is printed."""
+    out = StringIO()
+    with pytest.raises(CommandError) as refusal:
+        call_command(*arguments, stdout=out)
+    assert refusal.value.returncode == 2
+    assert out.getvalue() == ""
+    sentence = str(refusal.value)
+    assert "\n" not in sentence
+    return sentence
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> str:
+    return str(write_rows(tmp_path / "mine.jsonl", [{"query": "how is bread made"}]))
+
+
+def test_every_step_prints_one_line_of_json(stage: Stage, capfd: pytest.CaptureFixture) -> None:
+    assert run_json("campaign", "retrieve", "faq") == {
+        "campaign": "faq",
+        "queries": 5,
+        "candidates": 25,
+    }
+    quote = run_json("campaign", "quote", "faq")
+    assert (quote["triplets"], quote["hits"], quote["cents_min"]) == (25, 5, 190)
+    packed = run_json("campaign", "pack", "faq")
+    assert packed == {"campaign": "faq", "triplets": 25, "hits": 5, "already": True}
+    assert run_json("campaign", "publish", "faq") == {
+        "campaign": "faq",
+        "new_hits": 5,
+        "sent": 5,
+        "failed": 0,
+        "stopped_by": None,
+        "waiting": 0,
+    }
+    stage.work("ada", 1)
+    collected = run_json("campaign", "collect", "faq")
+    assert (collected["new"], collected["passed"], collected["finished"]) == (1, 1, False)
+    assert run_json("campaign", "status", "faq") == progress(stage.campaign)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err == ""
+
+
+@pytest.mark.usefixtures("small_database")
+def test_creating_says_what_was_held_out(queries: str) -> None:
+    assert run_json("campaign", "create", "mine", "--queries", queries) == {
+        "campaign": "mine",
+        "queries": 1,
+        "duplicate_queries": 0,
+        "seed": 0,
+    }
+    sampled = run_json("campaign", "create", "sampled", "--sample", "4", "--seed", "9")
+    assert (sampled["queries"], sampled["seed"]) == (4, 9)
+
+
+@pytest.mark.usefixtures("small_database")
+def test_packing_says_how_many_hits(tmp_path: Path) -> None:
+    retrieved_campaign(tmp_path)
+    packed = run_json("campaign", "pack", "faq")
+    assert packed == {"campaign": "faq", "triplets": 25, "hits": 5, "already": False}
+
+
+def test_people_read_words_and_dollars(stage: Stage) -> None:
+    assert "$1.90" in run("campaign", "quote", "faq", "--quiet")
+    stage.publish()
+    shown = run("campaign", "status", "faq")
+    assert "triplets" in shown
+    assert "$0.00" in shown
+    assert "{" not in shown
+
+
+def test_progress_goes_to_standard_error(
+    small_database: None, tmp_path: Path, capfd: pytest.CaptureFixture
+) -> None:
+    retrieved_campaign(tmp_path)
+    run("campaign", "pack", "faq")
+    captured = capfd.readouterr()
+    assert "packing" in captured.err
+    assert "5/5" in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize("step", STEPS[1:])
+def test_an_unknown_campaign_is_refused(step: str) -> None:
+    Campaign.objects.all().delete()
+    sentence = refused("campaign", step, "faq")
+    assert sentence.startswith("There is no campaign 'faq'")
+
+
+@pytest.mark.usefixtures("db")
+def test_candidates_need_an_index(queries: str) -> None:
+    run("campaign", "create", "faq", "--queries", queries)
+    assert "There is no index yet: run `manage.py index`" in refused("campaign", "retrieve", "faq")
+
+
+@pytest.mark.usefixtures("small_database")
+@pytest.mark.parametrize("step", ["retrieve", "pack"])
+def test_a_changed_database_is_refused(step: str, tmp_path: Path, queries: str) -> None:
+    if step == "pack":
+        retrieved_campaign(tmp_path)
+        QaPair.objects.filter(candidacies=None).first().delete()
+    else:
+        run("campaign", "create", "faq", "--queries", queries)
+        QaPair.objects.first().delete()
+    assert "have changed since the index was made" in refused("campaign", step, "faq")
+    assert not Campaign.objects.get().hits.exists()
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_changed_encoder_is_refused(queries: str, settings: Settings) -> None:
+    run("campaign", "create", "faq", "--queries", queries)
+    settings.ENCODER_MODEL = "another"
+    assert "setting changed from" in refused("campaign", "retrieve", "faq")
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_small_pool_of_controls_is_refused(tmp_path: Path) -> None:
+    retrieved_campaign(tmp_path)
+    Control.objects.all().delete()
+    assert "holds 0 positive controls, but 5 HITs need at least 5" in refused(
+        "campaign", "pack", "faq"
+    )
+
+
+@pytest.mark.usefixtures("small_database")
+def test_what_is_not_packed_cannot_be_published(tmp_path: Path, mturk: MTurk) -> None:
+    retrieved_campaign(tmp_path)
+    assert "run `manage.py campaign pack faq` first" in refused("campaign", "publish", "faq")
+
+
+def test_what_is_not_published_cannot_be_collected(stage: Stage) -> None:
+    assert "run `manage.py campaign publish faq`" in refused("campaign", "collect", "faq")
+
+
+def test_a_poor_account_is_refused(
+    stage: Stage, start_mturk: StartMTurk, settings: Settings
+) -> None:
+    settings.MTURK_ENDPOINT = start_mturk(balance_cents=100).url
+    assert "costs $1.90 in the first round" in refused("campaign", "publish", "faq")
+
+
+def test_production_costs_money_and_must_be_meant(stage: Stage, settings: Settings) -> None:
+    settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION
+    for step in ("publish", "collect"):
+        assert "add --live to go on" in refused("campaign", step, "faq")
+
+
+def test_an_unreachable_crowd_is_refused_and_tried_again_later(stage: Stage) -> None:
+    stage.publish()
+    stage.work("ada", 1)
+    stage.mturk.stop()
+    for step in ("publish", "collect"):
+        if step == "publish":
+            stage.campaign.intents.update(state="pending")
+        sentence = refused("campaign", step, "faq")
+        assert f"MTurk cannot be reached at {stage.mturk.url}" in sentence
+    stage.mturk.start()
+    assert run_json("campaign", "collect", "faq")["new"] == 1
+
+
+def test_calls_that_wait_are_counted_in_the_refusal(
+    stage: Stage, start_mturk: StartMTurk, settings: Settings
+) -> None:
+    """The account held enough for the first round, until somebody spent of it."""
+    poor = start_mturk(balance_cents=190)
+    settings.MTURK_ENDPOINT = poor.url
+    stage.mturk = poor
+    stage.publish()
+    stage.campaign.hits.update(crowd_id=None)
+    stage.campaign.intents.all().delete()
+    assert "holds $0.00" in refused("campaign", "publish", "faq")
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_bad_policy_is_refused_with_all_its_faults(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.json"
+    policy.write_text('{"anotators": 2, "hit_size": 0}')
+    sentence = refused("campaign", "create", "faq", "--sample", "2", "--policy", str(policy))
+    assert "did you mean annotators?" in sentence
+    assert "hit_size must be" in sentence
+    assert not Campaign.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["campaign"], "STEP"),
+        (["campaign", "create", "faq"], "--sample --queries"),
+        (["campaign", "create", "faq", "--sample", "2", "--queries", "q.txt"], "not allowed with"),
+        (["campaign", "create", "faq", "--sample", "two"], "invalid int value"),
+        (["controls"], "STEP"),
+    ],
+)
+def test_a_wrong_command_line_is_explained(arguments: Sequence[str], told: str) -> None:
+    with pytest.raises(CommandError, match=told):
+        call_command(*arguments)
+
+
+@pytest.mark.parametrize("arguments", [["campaign", step] for step in STEPS] + [["controls", "import"]])
+def test_every_step_has_help(
+    arguments: Sequence[str], capsys: pytest.CaptureFixture
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        call_command(*arguments, "--help")
+    assert end.value.code == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage:")
+    assert "--json" in shown
+
+
+def test_the_shipped_controls_are_imported_once(db: None) -> None:
+    first = run_json("controls", "import")
+    assert first["added"] == first["pool"] == first["read"]
+    assert int(str(first["pool"])) >= 60
+    assert run_json("controls", "import") == first | {"added": 0}
+
+
+def test_own_controls_join_the_pool(db: None, tmp_path: Path) -> None:
+    path = tmp_path / "controls.csv"
+    path.write_text("query,question,answer\nhow old is ada,the age of ada,Ten.\n")
+    assert run_json("controls", "import", str(path)) == {"read": 1, "added": 1, "pool": 1}
+    control = Control.objects.get()
+    assert (control.kind, control.campaign, control.expected) == ("positive", None, 1)
+    assert (control.query, control.question, control.answer) == (
+        "how old is ada",
+        "the age of ada",
+        "Ten.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ({"query": "how old is ada", "question": "", "answer": "Ten."}, "Line 2"),
+        ({"query": "How old is ada?", "question": "how old is ada", "answer": "1"}, "same text"),
+        ({"query": "how old is ada", "question": "the age of ada", "answer": ""}, "answer"),
+        ({"query": "x" * 2001, "question": "the age of ada", "answer": "Ten."}, "Line 2"),
+    ],
+)
+def test_one_bad_control_refuses_the_file(
+    db: None, tmp_path: Path, row: dict[str, str], fault: str
+) -> None:
+    good = {"query": "how tall is bob", "question": "the height of bob", "answer": "Tall."}
+    path = write_rows(tmp_path / "controls.jsonl", [good, row])
+    assert fault in refused("controls", "import", str(path))
+    assert not Control.objects.exists()
+
+
+def test_a_file_that_is_not_there_is_refused(db: None, tmp_path: Path) -> None:
+    assert "nothing.jsonl" in refused("controls", "import", str(tmp_path / "nothing.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a packed campaign, as another process finds it."""
+    folder = tmp_path_factory.mktemp("data")
+    script = (
+        "import django; django.setup()\n"
+        "from pathlib import Path\n"
+        "from django.core.management import call_command\n"
+        "from tests.small_campaign import fill_database, packed_campaign\n"
+        "call_command('migrate', verbosity=0)\n"
+        f"fill_database(Path({str(folder)!r})); packed_campaign(Path({str(folder)!r}))\n"
+    )
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "QUORUM_DATA": str(folder),
+    }
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, check=True)
+    return folder
+
+
+def manage(folder: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    environment = os.environ | {"QUORUM_DATA": str(folder)} | variables
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_script_reads_json_and_nothing_else_on_standard_output(data: Path) -> None:
+    done = manage(data, "campaign", "status", "faq", "--json", QUORUM_LOG_LEVEL="DEBUG")
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1
+    assert json.loads(done.stdout)["triplets"] == len(PAIRS) - 11
+    assert "DEBUG" in done.stderr
+
+
+def test_a_script_sees_a_refusal_by_the_exit_status(data: Path, tmp_path: Path) -> None:
+    nobody = "http://127.0.0.1:9"
+    policy = tmp_path / "policy.json"
+    policy.write_text("{}{}")
+    for arguments, sentence in (
+        (["status", "fag"], "There is no campaign 'fag'; there are: faq."),
+        (["publish", "faq", "--json"], f"MTurk cannot be reached at {nobody}"),
+        (["create", "two", "--sample", "1", "--policy", str(policy)], "is not JSON in UTF-8"),
+    ):
+        done = manage(data, "campaign", *arguments, AWS_ENDPOINT_URL_MTURK=nobody)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert sentence in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_wrong_command_line_has_the_exit_status_of_a_refusal(data: Path) -> None:
+    done = manage(data, "campaign", "pack")
+    assert done.returncode == 2
+    assert done.stdout == ""
+
+
+def test_an_empty_data_folder_is_refused(tmp_path: Path) -> None:
+    done = manage(tmp_path, "campaign", "status", "faq")
+    assert done.returncode == 2
+    assert "run `manage.py migrate` first" in done.stderr
