@@ -29,9 +29,9 @@ setup: $(VENV)/.runtime-$(EXTRA) ## the virtual environment with the locked depe
 demo: setup ## the whole job on the demo's data: from q/a pairs to a release
 	QUORUM_DATA=var/demo $(BIN)/python -m demo.run
 
-run: setup ## the site with a background worker, on http://127.0.0.1:8000
+run: setup ## the site with a worker and the MTurk emulator, on http://127.0.0.1:8000
 	$(BIN)/python manage.py migrate --verbosity 0
-	$(BIN)/honcho start
+	PATH="$(CURDIR)/$(BIN):$$PATH" honcho start
 
 test: $(VENV)/.dev ## the tests
 	QUORUM_DATA=var/test $(BIN)/python -m pytest -n 2 --dist worksteal

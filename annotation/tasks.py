@@ -24,7 +24,7 @@ def advance_campaigns() -> None:
         campaign=OuterRef("pk"), state__in=[Intent.State.PENDING, Intent.State.CLAIMED]
     )
     for campaign in Campaign.objects.exclude(endpoint="").filter(Exists(votes) | Exists(calls)):
-        advance_campaign.apply_async([campaign.pk], expires=EXPIRES)
+        advance_campaign.apply_async((campaign.pk,), expires=EXPIRES)
 
 
 @shared_task

@@ -19,8 +19,8 @@ from retrieval.progress import Progress, no_progress
 from retrieval.rows import Row, RowFault, optional_field, read_rows, text_field
 from retrieval.text import clean_text, pair_key, question_key
 
-MAX_QUESTION = 2_000
-MAX_ANSWER = 20_000
+MAX_QUESTION = 10_000
+MAX_ANSWER = 50_000
 MAX_SOURCE = 100
 MAX_ID = 200
 MAX_LICENSE = 300

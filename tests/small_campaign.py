@@ -8,11 +8,13 @@ from pathlib import Path
 from annotation.models import Campaign, Hit, HitItem, Intent
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.assemble import pack_campaign
+from annotation.pipeline.collect import collect
 from annotation.pipeline.create import create_campaign
 from annotation.pipeline.deliver import Delivery, deliver
 from annotation.pipeline.import_controls import import_controls
+from annotation.pipeline.label import label
 from annotation.pipeline.publish import publish
-from annotation.pipeline.review import FIELD
+from annotation.pipeline.review import FIELD, review
 from annotation.protocol.policy import Policy
 from retrieval.ingest import ingest
 from retrieval.search import build_index, retrieve
@@ -136,6 +138,17 @@ class Stage:
 
     def intents(self, kind: str) -> list[Intent]:
         return list(self.campaign.intents.filter(kind=kind).order_by("pk"))
+
+
+def tie(one_hit: Stage) -> None:
+    """The wish for a third vote is written down; all calls before it have been made."""
+    one_hit.work("ada", 1, 0)
+    one_hit.work("bob", 1, lambda query, _: int(query == "bread"))
+    collect(one_hit.campaign, one_hit.mturk.crowd)
+    review(one_hit.campaign)
+    one_hit.deliver()
+    label(one_hit.campaign)
+    assert [intent.kind for intent in one_hit.campaign.intents.exclude(state="done")] == ["extend"]
 
 
 def _judged(item: HitItem, real: int | Judge) -> int:

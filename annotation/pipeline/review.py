@@ -104,11 +104,10 @@ def _decision(campaign: Campaign, assignment: Assignment, check: ControlCheck) -
 
 def _rejection(check: ControlCheck) -> str:
     if check.unanswered:
-        return f"{len(check.unanswered)} of the questions were left without an answer."
-    missed = "one" if len(check.missed) == 1 else str(len(check.missed))
+        return f"Questions left without an answer: {len(check.unanswered)}."
     return (
-        "Each HIT holds check questions whose answer is plain from the instructions; "
-        f"in this one {missed} of them got the wrong answer."
+        "Each HIT holds check questions whose answer is plain from the instructions. "
+        f"Wrong answers to them in this one: {len(check.missed)}."
     )
 
 
@@ -146,6 +145,6 @@ def _shut_out(campaign: Campaign, exclusion: Exclusion) -> Intent:
         worker_id=exclusion.worker_id,
         reason=(
             f"{exclusion.failures} of {exclusion.reviewed} HITs failed their check questions, "
-            f"more than the {campaign.policy.max_failure_rate:.0%} this campaign allows."
+            f"more than the {campaign.policy.max_failure_rate * 100:g}% this campaign allows."
         ),
     )

@@ -1,9 +1,6 @@
 """`manage.py campaign` and `manage.py controls`, as users and scripts meet them."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -13,15 +10,15 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from annotation.models import Campaign, Control
+from annotation.pipeline.create import get_campaign
 from annotation.progress import progress
 from retrieval.models import QaPair
 from tests.conftest import StartMTurk
 from tests.mturk import MTurk
-from tests.small_campaign import PAIRS, Stage, retrieved_campaign, write_rows
+from tests.small_campaign import Stage, retrieved_campaign, write_rows
 
 pytestmark = pytest.mark.django_db
 
-ROOT = Path(__file__).parents[2]
 STEPS = ("create", "retrieve", "quote", "pack", "publish", "collect", "status")
 
 
@@ -77,7 +74,7 @@ def test_every_step_prints_one_line_of_json(stage: Stage, capfd: pytest.CaptureF
     stage.work("ada", 1)
     collected = run_json("campaign", "collect", "faq")
     assert (collected["new"], collected["passed"], collected["finished"]) == (1, 1, False)
-    assert run_json("campaign", "status", "faq") == progress(stage.campaign)
+    assert run_json("campaign", "status", "faq") == progress(get_campaign("faq"))
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err == ""
@@ -238,10 +235,10 @@ def test_a_wrong_command_line_is_explained(arguments: Sequence[str], told: str) 
         call_command(*arguments)
 
 
-@pytest.mark.parametrize("arguments", [["campaign", step] for step in STEPS] + [["controls", "import"]])
-def test_every_step_has_help(
-    arguments: Sequence[str], capsys: pytest.CaptureFixture
-) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["campaign", step] for step in STEPS] + [["controls", "import"]]
+)
+def test_every_step_has_help(arguments: Sequence[str], capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit) as end:
         call_command(*arguments, "--help")
     assert end.value.code == 0
@@ -257,104 +254,5 @@ def test_the_shipped_controls_are_imported_once(db: None) -> None:
     assert run_json("controls", "import") == first | {"added": 0}
 
 
-def test_own_controls_join_the_pool(db: None, tmp_path: Path) -> None:
-    path = tmp_path / "controls.csv"
-    path.write_text("query,question,answer\nhow old is ada,the age of ada,Ten.\n")
-    assert run_json("controls", "import", str(path)) == {"read": 1, "added": 1, "pool": 1}
-    control = Control.objects.get()
-    assert (control.kind, control.campaign, control.expected) == ("positive", None, 1)
-    assert (control.query, control.question, control.answer) == (
-        "how old is ada",
-        "the age of ada",
-        "Ten.",
-    )
-
-
-@pytest.mark.parametrize(
-    ("row", "fault"),
-    [
-        ({"query": "how old is ada", "question": "", "answer": "Ten."}, "Line 2"),
-        ({"query": "How old is ada?", "question": "how old is ada", "answer": "1"}, "same text"),
-        ({"query": "how old is ada", "question": "the age of ada", "answer": ""}, "answer"),
-        ({"query": "x" * 2001, "question": "the age of ada", "answer": "Ten."}, "Line 2"),
-    ],
-)
-def test_one_bad_control_refuses_the_file(
-    db: None, tmp_path: Path, row: dict[str, str], fault: str
-) -> None:
-    good = {"query": "how tall is bob", "question": "the height of bob", "answer": "Tall."}
-    path = write_rows(tmp_path / "controls.jsonl", [good, row])
-    assert fault in refused("controls", "import", str(path))
-    assert not Control.objects.exists()
-
-
 def test_a_file_that_is_not_there_is_refused(db: None, tmp_path: Path) -> None:
     assert "nothing.jsonl" in refused("controls", "import", str(tmp_path / "nothing.jsonl"))
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a packed campaign, as another process finds it."""
-    folder = tmp_path_factory.mktemp("data")
-    script = (
-        "import django; django.setup()\n"
-        "from pathlib import Path\n"
-        "from django.core.management import call_command\n"
-        "from tests.small_campaign import fill_database, packed_campaign\n"
-        "call_command('migrate', verbosity=0)\n"
-        f"fill_database(Path({str(folder)!r})); packed_campaign(Path({str(folder)!r}))\n"
-    )
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "QUORUM_DATA": str(folder),
-    }
-    subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, check=True)
-    return folder
-
-
-def manage(folder: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    environment = os.environ | {"QUORUM_DATA": str(folder)} | variables
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_a_script_reads_json_and_nothing_else_on_standard_output(data: Path) -> None:
-    done = manage(data, "campaign", "status", "faq", "--json", QUORUM_LOG_LEVEL="DEBUG")
-    assert done.returncode == 0
-    assert done.stdout.count("\n") == 1
-    assert json.loads(done.stdout)["triplets"] == len(PAIRS) - 11
-    assert "DEBUG" in done.stderr
-
-
-def test_a_script_sees_a_refusal_by_the_exit_status(data: Path, tmp_path: Path) -> None:
-    nobody = "http://127.0.0.1:9"
-    policy = tmp_path / "policy.json"
-    policy.write_text("{}{}")
-    for arguments, sentence in (
-        (["status", "fag"], "There is no campaign 'fag'; there are: faq."),
-        (["publish", "faq", "--json"], f"MTurk cannot be reached at {nobody}"),
-        (["create", "two", "--sample", "1", "--policy", str(policy)], "is not JSON in UTF-8"),
-    ):
-        done = manage(data, "campaign", *arguments, AWS_ENDPOINT_URL_MTURK=nobody)
-        assert done.returncode == 2
-        assert done.stdout == ""
-        assert sentence in done.stderr
-        assert done.stderr.count("\n") == 1
-
-
-def test_a_wrong_command_line_has_the_exit_status_of_a_refusal(data: Path) -> None:
-    done = manage(data, "campaign", "pack")
-    assert done.returncode == 2
-    assert done.stdout == ""
-
-
-def test_an_empty_data_folder_is_refused(tmp_path: Path) -> None:
-    done = manage(tmp_path, "campaign", "status", "faq")
-    assert done.returncode == 2
-    assert "run `manage.py migrate` first" in done.stderr

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleQueue]:
     """What the tasks send, on kombu's transport in memory."""
-    monkeypatch.setattr(celery.conf, "broker_url", "memory://")
-    monkeypatch.setattr(celery.conf, "broker_transport_options", {})
+    monkeypatch.setitem(celery.conf, "broker_url", "memory://")
+    monkeypatch.setitem(celery.conf, "broker_transport_options", {})
     monkeypatch.setattr(celery.amqp, "_producer_pool", None)
     monkeypatch.setattr(celery, "_pool", None)
     with celery.connection_for_read() as connection:
@@ -108,9 +108,7 @@ def test_a_beat_that_finds_another_crowd_says_so_and_does_nothing(
     assert other.count("hits") == stage.mturk.count("hits") == 0
 
 
-def test_a_beat_that_finds_nobody_says_so(
-    stage: Stage, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_beat_that_finds_nobody_says_so(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     publish(stage.campaign, MTurkCrowd(stage.mturk.url))
     stage.mturk.stop()
     with caplog.at_level(logging.WARNING):

@@ -155,11 +155,11 @@ def test_what_is_a_duplicate_does_not_depend_on_where_a_batch_ends(tmp_path: Pat
         (b'{"question": "Q?", "answer": "\\ud800"}', "the row is not valid UTF-8"),
         (
             b'{"question": "' + b"why " * 25_000 + b'", "answer": "A"}',
-            "the question has 99,999 characters, more than 2,000",
+            "the question has 99,999 characters, more than 10,000",
         ),
         (
-            b'{"question": "Q?", "answer": "' + b"a" * 20_001 + b'"}',
-            "the answer has 20,001 characters, more than 20,000",
+            b'{"question": "Q?", "answer": "' + b"a" * 50_001 + b'"}',
+            "the answer has 50,001 characters, more than 50,000",
         ),
     ],
 )
@@ -180,7 +180,7 @@ def test_a_row_that_cannot_be_used_is_refused_by_its_line(
         (b"a,b,c", "the row has 3 columns, the header 2"),
         (b'"broken"quote,b', "the row cannot be read: ',' expected after '\"'"),
         (b'"' + b"x" * 200_000 + b'",b', "the row cannot be read: field larger than field limit"),
-        (b"x" * 100_000 + b",b", "the question has 100,000 characters, more than 2,000"),
+        (b"x" * 100_000 + b",b", "the question has 100,000 characters, more than 10,000"),
         (b"caf\xe9,b", "the row is not valid UTF-8"),
         (b",b", "the question is empty"),
         (b"Q?,\x00", "the answer is empty"),

@@ -129,7 +129,7 @@ class Command(QuorumCommand):
 
 def _worded(key: str, value: object) -> tuple[str, object]:
     """Money in dollars, the two prices of a quote and a list of faults as sentences."""
-    if key.endswith("cents") and isinstance(value, int):
+    if "cents" in key.split("_") and isinstance(value, int):
         return key.replace("_cents", "").replace("cents_", "cost "), f"${value / 100:,.2f}"
     if isinstance(value, dict):
         per_hit, total = value["assignments_per_hit"], value["assignments"]

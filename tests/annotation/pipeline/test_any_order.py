@@ -89,9 +89,7 @@ def disorder(seed: int) -> Between:
     rng = random.Random(seed)
 
     def die(stage: Stage) -> None:
-        crowd = MortalCrowd(
-            stage.mturk.url, calls=rng.randrange(4), answered=rng.random() < 0.5
-        )
+        crowd = MortalCrowd(stage.mturk.url, calls=rng.randrange(4), answered=rng.random() < 0.5)
         try:
             deliver(stage.campaign, crowd, clock=stage.mturk.clock.now)
         except Killed:

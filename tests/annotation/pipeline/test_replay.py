@@ -147,7 +147,8 @@ def test_labels_are_what_a_replay_of_the_crowd_s_records_gives(
             stage = Stage(packed_campaign(tmp_path, **rules), start_mturk())
             stage.publish()
             # Twice: who found no place at first may find one later.
-            for turn, ((name, number), sheet) in enumerate(zip(order * 2, sheets * 2, strict=True), 1):
+            turns = zip(order * 2, sheets * 2, strict=True)
+            for turn, ((name, number), sheet) in enumerate(turns, 1):
                 hand_in(stage, name, number, sheet)
                 if turn % at_once == 0:
                     stage.advance()

@@ -45,16 +45,14 @@ def test_work_that_passes_is_approved_and_its_answers_are_judgments(one_hit: Sta
     assert Judgment.objects.filter(item__triplet=None).count() == 2
 
 
-@pytest.mark.parametrize(("slips", "told"), [(1, "in this one one of"), (2, "in this one 2 of")])
-def test_a_missed_control_rejects_the_work_and_says_why(
-    one_hit: Stage, slips: int, told: str
-) -> None:
+@pytest.mark.parametrize("slips", [1, 2])
+def test_a_missed_control_rejects_the_work_and_says_why(one_hit: Stage, slips: int) -> None:
     done = one_hit.work("eve", 1, slips=slips)
     assert look_at(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
     one_hit.deliver()
     assert statuses(one_hit, "AEVE") == ["Rejected"]
-    assert told in feedback(one_hit, done)
     assert "check questions" in feedback(one_hit, done)
+    assert feedback(one_hit, done).endswith(f"Wrong answers to them in this one: {slips}.")
 
 
 def test_failed_work_is_paid_and_discarded_where_the_policy_says_so(set_stage: SetStage) -> None:
@@ -76,7 +74,7 @@ def test_an_item_without_an_answer_fails_the_work(one_hit: Stage) -> None:
     done = hand_in(one_hit, "bob", answers)
     assert look_at(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
     one_hit.deliver()
-    assert feedback(one_hit, done) == "1 of the questions were left without an answer."
+    assert feedback(one_hit, done) == "Questions left without an answer: 1."
 
 
 def hand_in(stage: Stage, name: str, answers: dict[str, str]) -> str:
@@ -85,7 +83,7 @@ def hand_in(stage: Stage, name: str, answers: dict[str, str]) -> str:
     return stage.mturk.person(name).work(crowd_id, answers)
 
 
-@pytest.mark.parametrize("garbage", ["", "2", "-1", "yes", " 1", "1|0", "01", "٠", "<b>1</b>"])
+@pytest.mark.parametrize("garbage", ["", "2", "-1", "yes", " 1", "1|0", "01", "\u0661", "<b>1</b>"])
 def test_garbage_is_no_answer(one_hit: Stage, garbage: str) -> None:
     answers = one_hit.sheet(1, 1)
     first = next(iter(answers))

@@ -1,0 +1,118 @@
+"""What a crowd that refuses, or does not answer, does to a delivery."""
+
+import pytest
+
+from annotation.models import Intent
+from annotation.pipeline.collect import collect
+from annotation.pipeline.deliver import waiting
+from annotation.pipeline.publish import publish
+from annotation.pipeline.review import review
+from annotation.progress import progress
+from tests.conftest import SetStage, StartMTurk
+from tests.small_campaign import Stage, tie
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_unreachable_crowd_ends_the_pass_and_harms_nothing(stage: Stage) -> None:
+    publish(stage.campaign, stage.mturk.crowd)
+    stage.mturk.stop()
+    delivery = stage.deliver()
+    assert (delivery.sent, delivery.failed) == (0, 0)
+    assert str(delivery.stopped_by).startswith(f"MTurk cannot be reached at {stage.mturk.url} (")
+    states = stage.campaign.intents.order_by("pk").values_list("state", "attempts")
+    assert list(states) == [("pending", 1)] + [("pending", 0)] * 4
+    assert progress(stage.campaign)["stuck"] == [f"create, 1 times: {delivery.stopped_by}"]
+
+    stage.mturk.start()
+    assert stage.deliver().sent == 5
+    assert stage.mturk.count("hits") == 5
+    assert progress(stage.campaign)["stuck"] == []
+
+
+def test_an_empty_account_ends_the_pass(stage: Stage, start_mturk: StartMTurk) -> None:
+    """The balance was enough when it was looked at; then somebody else spent of it."""
+    stage.mturk = start_mturk(balance_cents=190)
+    publish(stage.campaign, stage.mturk.crowd)
+    use_token(stage, "another", places=2)
+    delivery = stage.deliver()
+    assert delivery.sent == 4
+    assert "insufficient funds" in str(delivery.stopped_by)
+    assert waiting(stage.campaign) == 1
+
+
+def use_token(stage: Stage, token: str, *, places: int = 1) -> None:
+    """As another database on the same account would."""
+    stage.mturk.crowd.create_hit(
+        hit_type_id=stage.campaign.hit_type_id,
+        url="https://quorum.example.org/other",
+        places=places,
+        lifetime_seconds=3600,
+        token=token,
+        annotation="somebody else's",
+    )
+
+
+def test_a_permanent_refusal_is_recorded_and_stops_nothing_else(stage: Stage) -> None:
+    publish(stage.campaign, stage.mturk.crowd)
+    intent = stage.intents("create")[0]
+    use_token(stage, intent.token)
+    delivery = stage.deliver()
+    assert (delivery.sent, delivery.failed, delivery.stopped_by) == (4, 1, None)
+    intent.refresh_from_db()
+    assert intent.state == Intent.State.FAILED
+    assert stage.deliver().sent == 0
+    found = progress(stage.campaign)
+    assert (found["calls_failed"], found["calls_waiting"], found["published"]) == (1, 0, 4)
+    assert found["stuck"] == [f"create, 1 times: {intent.error}"]
+    assert "its token has made the HIT" in intent.error
+
+
+def test_publishing_again_retries_what_failed(stage: Stage) -> None:
+    publish(stage.campaign, stage.mturk.crowd)
+    use_token(stage, stage.intents("create")[0].token)
+    stage.deliver()
+    assert stage.publish().failed == 1
+    stage.mturk.clock.move_on(hours=25)  # the crowd has forgotten who used the token
+    assert stage.publish().sent == 1
+    found = progress(stage.campaign)
+    assert (found["published"], found["calls_failed"], found["stuck"]) == (5, 0, [])
+    assert stage.mturk.count("hits") == 6
+
+
+def test_a_hit_that_others_have_grown_fails_for_good(one_hit: Stage) -> None:
+    tie(one_hit)
+    crowd_id = one_hit.hit(1).crowd_id
+    assert crowd_id
+    one_hit.mturk.crowd.extend_hit(crowd_id, extra=7, token="by hand")
+    assert one_hit.deliver().failed == 1
+    (stuck,) = progress(one_hit.campaign)["stuck"]
+    assert "InvalidMaximumAssignmentsIncrease" in stuck
+
+
+def test_what_the_crowd_approved_meanwhile_is_not_a_fault(one_hit: Stage) -> None:
+    """Work not reviewed in time is approved by the crowd: that is final, and costs money."""
+    failed = one_hit.work("eve", 1, slips=1)
+    collect(one_hit.campaign, one_hit.mturk.crowd)
+    review(one_hit.campaign)
+    one_hit.mturk.crowd.approve(failed)
+    delivery = one_hit.deliver()
+    assert (delivery.sent, delivery.failed) == (1, 0)
+    found = progress(one_hit.campaign)
+    assert (found["approved"], found["rejected"], found["failed_controls"]) == (1, 0, 1)
+    assert found["spent_cents"] == one_hit.mturk.spent_cents == 19
+
+
+def test_exclusion_by_block_names_the_worker_to_the_crowd(set_stage: SetStage) -> None:
+    """The emulator knows no blocks, so the refusal shows what was asked of it."""
+    stage = set_stage(exclude_by="block", min_assignments=1, candidates_per_query=1)
+    stage.publish()
+    assert stage.campaign.exclusion_id == ""
+    stage.work("eve", 1, slips=1)
+    stage.advance()
+    (blocked,) = stage.intents("exclude")
+    assert blocked.state == Intent.State.FAILED
+    assert "CreateWorkerBlock" in blocked.error
+    assert blocked.reason == (
+        "1 of 1 HITs failed their check questions, more than the 10% this campaign allows."
+    )
