@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
@@ -19,7 +20,7 @@ def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """SQLite in a file, as users have it: in memory, two connections cannot wait for each other."""
-    database = django_settings.DATABASES["default"]
+    database: dict[str, Any] = django_settings.DATABASES["default"]
     if database["ENGINE"].endswith("sqlite3"):
         path = tmp_path_factory.mktemp("database") / "test.sqlite3"
         database.setdefault("TEST", {})["NAME"] = str(path)

@@ -175,7 +175,7 @@ class MortalCrowd(LentCrowd):
 
     def create_hit(self, **arguments: Any) -> str:
         call = super().create_hit
-        return self._survive(lambda: call(**arguments))
+        return str(self._survive(lambda: call(**arguments)))
 
     def extend_hit(self, hit_id: str, *, extra: int, token: str) -> None:
         call = super().extend_hit

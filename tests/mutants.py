@@ -22,6 +22,7 @@ from typing import Literal
 import pytest
 from tqdm import tqdm
 
+from tests.annotation.pipeline import mutants as pipeline
 from tests.annotation.protocol import mutants as protocol
 
 ROOT = Path(__file__).parents[1]
@@ -51,6 +52,13 @@ SUITES = (
         tests="tests/annotation/protocol",
         copies=protocol.COPIES,
         table=protocol.MUTANTS,
+    ),
+    Suite(
+        sources="annotation/pipeline",
+        tests="tests/annotation/pipeline",
+        copies=pipeline.COPIES,
+        table=pipeline.MUTANTS,
+        plugins=pipeline.PLUGINS,
     ),
 )
 

@@ -23,7 +23,7 @@ from annotation.hit_url import hit_url
 from annotation.models import Assignment, Campaign, Hit, Intent
 from retrieval.progress import Progress, no_progress
 
-CLAIM = timedelta(minutes=10)
+CLAIM = timedelta(minutes=3)  # longer than a call can take, boto3's repeats included
 TOKEN_LIFE = timedelta(hours=23)  # the crowd remembers tokens for 24 hours
 
 Clock = Callable[[], datetime]

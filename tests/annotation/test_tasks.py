@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
 from kombu.simple import SimpleQueue
+from pytest_django import Settings
 
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.pipeline.publish import publish
@@ -34,7 +36,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleQueue]:
 
 def sent(queue: SimpleQueue) -> list[int]:
     """The campaigns whose pass was asked for."""
-    campaigns = []
+    campaigns: list[int] = []
     while True:
         try:
             message = queue.get_nowait()
@@ -80,7 +82,7 @@ def test_a_pass_that_nobody_made_in_time_is_forgotten(stage: Stage, queue: Simpl
     advance_campaigns()
     message = queue.get_nowait()
     assert message.headers["expires"] is not None
-    beat = django_settings.CELERY_BEAT_SCHEDULE["publish-and-collect"]
+    beat: dict[str, Any] = django_settings.CELERY_BEAT_SCHEDULE["publish-and-collect"]
     assert beat["task"] == advance_campaigns.name
     assert beat["schedule"] <= EXPIRES
 
@@ -97,7 +99,7 @@ def test_a_beat_does_one_pass(stage: Stage) -> None:
 def test_a_beat_that_finds_another_crowd_says_so_and_does_nothing(
     stage: Stage,
     start_mturk: StartMTurk,
-    settings: object,
+    settings: Settings,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     publish(stage.campaign, stage.mturk.crowd)

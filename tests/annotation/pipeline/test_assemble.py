@@ -13,7 +13,7 @@ from annotation.pipeline.assemble import pack_campaign
 from annotation.pipeline.create import create_campaign
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
-from retrieval.models import QaPair
+from retrieval.models import Candidate, QaPair
 from retrieval.search import pair_vectors
 from tests.mturk import Killed
 from tests.small_campaign import (
@@ -187,7 +187,7 @@ def test_queries_without_candidates_are_not_packed() -> None:
 @pytest.mark.usefixtures("small_database")
 def test_a_query_that_lacks_a_candidate_is_not_packed(tmp_path: Path) -> None:
     campaign = retrieved_campaign(tmp_path)
-    campaign.query_set.queries.first().candidates.last().delete()
+    Candidate.objects.filter(rank=5)[0].delete()
     refused(campaign, "has 24 candidates where its policy wants 25")
 
 
@@ -207,7 +207,7 @@ def test_a_database_too_uniform_for_negatives_is_refused(tmp_path: Path) -> None
 @pytest.mark.usefixtures("small_database")
 def test_a_changed_database_is_noticed_before_packing(tmp_path: Path) -> None:
     campaign = retrieved_campaign(tmp_path)
-    QaPair.objects.exclude(candidacies__isnull=False).first().delete()
+    QaPair.objects.filter(candidacies=None)[0].delete()
     refused(campaign, "have changed since the index was made")
 
 

@@ -1,5 +1,7 @@
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,15 +17,15 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def nothing_stays(small_database: None) -> None:
+def nothing_stays(small_database: None) -> Iterator[None]:
     """The database holds pairs, and what is refused leaves no other trace."""
     yield
     counts = [model.objects.count() for model in (Campaign, Instructions, QuerySet, Query)]
     assert counts == [0, 0, 0, 0]
 
 
-def create(name: str = "faq", **arguments: object) -> Campaign:
-    options = {"policy": Policy(), "seed": 3, **arguments}
+def create(name: str = "faq", **arguments: Any) -> Campaign:
+    options: dict[str, Any] = {"policy": Policy(), "seed": 3, **arguments}
     return create_campaign(name, **options)
 
 

@@ -86,7 +86,7 @@ def test_a_hit_that_others_have_grown_fails_for_good(one_hit: Stage) -> None:
     assert crowd_id
     one_hit.mturk.crowd.extend_hit(crowd_id, extra=7, token="by hand")
     assert one_hit.deliver().failed == 1
-    (stuck,) = progress(one_hit.campaign)["stuck"]
+    stuck = str(progress(one_hit.campaign)["stuck"])
     assert "InvalidMaximumAssignmentsIncrease" in stuck
 
 

@@ -59,6 +59,7 @@ def items(stage: Stage) -> dict[str, dict[str, Triplet | int]]:
         if item.control is not None:
             meaning: Triplet | int = item.control.expected
         else:
+            assert item.triplet is not None
             candidate = item.triplet.candidate
             meaning = candidate.query.key, candidate.rank
         found[item.hit.key][f"item-{item.key}"] = meaning
@@ -98,7 +99,8 @@ def replay(stage: Stage) -> tuple[dict[Triplet, Outcome], set[str], dict[str, in
             for field, meaning in meanings[key].items():
                 if not isinstance(meaning, int):
                     votes[meaning].append(answers[field])
-    outcomes, wanted = {}, dict.fromkeys(meanings, 0)
+    outcomes: dict[Triplet, Outcome] = {}
+    wanted = dict.fromkeys(meanings, 0)
     for triplet, given_votes in votes.items():
         label = decide(given_votes, stage.campaign.policy)
         outcomes[triplet] = label.status, label.value, len(given_votes), sum(given_votes)
@@ -143,8 +145,9 @@ def test_labels_are_what_a_replay_of_the_crowd_s_records_gives(
     )
     def always(order: list[tuple[str, int]], sheets: list[Sheet], at_once: int) -> None:
         with transaction.atomic():
-            rules = {"candidates_per_query": 3, "min_assignments": 2, "max_failure_rate": 0.5}
-            stage = Stage(packed_campaign(tmp_path, **rules), start_mturk())
+            rules: dict[str, object] = {"min_assignments": 2, "max_failure_rate": 0.5}
+            campaign = packed_campaign(tmp_path, "faq", candidates_per_query=3, **rules)
+            stage = Stage(campaign, start_mturk())
             stage.publish()
             # Twice: who found no place at first may find one later.
             turns = zip(order * 2, sheets * 2, strict=True)
