@@ -3,8 +3,12 @@ SHELL := /bin/bash
 PYTHON ?= python3.11
 EXTRA ?= cpu
 TORCH := torch==2.13.0
-VENV := var/venv
+# An environment for each EXTRA: faiss-cpu and faiss-gpu install the same module.
+VENV := var/venv$(if $(filter-out cpu,$(EXTRA)),-$(EXTRA))
 BIN := $(VENV)/bin
+# Tests know nothing of the shell's database, broker, crowd or credentials.
+OUTSIDE := $(shell env | grep -oE '^(QUORUM|AWS|CELERY|DJANGO)_[A-Za-z0-9_]+' | sed 's/^/-u /')
+ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
 .DEFAULT_GOAL := help
@@ -34,16 +38,16 @@ run: setup ## the site with a worker and the MTurk emulator, on http://127.0.0.1
 	PATH="$(CURDIR)/$(BIN):$$PATH" honcho start
 
 test: $(VENV)/.dev ## the tests
-	QUORUM_DATA=var/test $(BIN)/python -m pytest -n 2 --dist worksteal
+	$(ALONE) $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev ## style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	QUORUM_DATA=var/test $(BIN)/mypy
-	QUORUM_DATA=var/test $(BIN)/lint-imports
+	$(ALONE) $(BIN)/mypy
+	$(ALONE) $(BIN)/lint-imports
 
-mutants: $(VENV)/.dev ## changes each rule of the protocol once and shows that a test notices
-	$(BIN)/python -m tests.mutants
+mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (ONLY=annotation/protocol)
+	$(ALONE) $(BIN)/python -m tests.mutants $(ONLY)
 
 bench: $(VENV)/.dev ## the main job on real data, with seconds and memory of each step
 	$(BIN)/python -m benchmarks.main_job

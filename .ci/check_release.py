@@ -10,12 +10,18 @@ import hashlib
 import json
 import re
 import sqlite3
+import statistics
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
 from pathlib import Path
 
+GOLD = Path(__file__).parents[1] / "demo" / "gold.jsonl"
 QUERIES, CANDIDATES = 40, 30
+LABELS = QUERIES * CANDIDATES
+ANSWERABLE = (0.6, 0.9)
+POSITIVES = range(3, 9)
+CENTS = 15 + 4  # reward and fee of an approved assignment
 FAILURES_ALLOWED, FROM_REVIEWS = 0.10, 10
 ANSWERS = "{http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd}"
 
@@ -27,8 +33,11 @@ def main(folder: Path) -> None:
     check_files(folder / "release", splits)
     excluded = check_reviews(items, work)
     votes = valid_votes(items, work, excluded)
+    check_every_triplet_was_judged(items, votes)
     check_labels(released, votes)
     check_no_control(released, items)
+    check_statistics(folder / "release", splits, work, votes, excluded)
+    check_answerable(splits)
     check_money(folder / "emulator.sqlite3")
     print(
         f"release checked: {len(released)} labels of {QUERIES} queries equal the majority of "
@@ -130,9 +139,6 @@ def check_files(folder: Path, splits: dict[str, list[dict]]) -> None:
             )
             scores = [candidate["score"] for candidate in query["candidates"]]
             expect(scores == sorted(scores, reverse=True), f"scores of {query['id']}")
-    stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
-    for name, split in splits.items():
-        expect(stats["splits"][name]["queries"] == len(split), f"stats.json counts {name} wrongly")
 
 
 def passes(items: dict[str, sqlite3.Row], work: dict[str, object]) -> bool:
@@ -177,7 +183,18 @@ def valid_votes(
     return votes
 
 
+def check_every_triplet_was_judged(
+    items: dict[str, sqlite3.Row], votes: dict[tuple[str, str, str], list[int]]
+) -> None:
+    real = [item for item in items.values() if item["expected"] is None]
+    packed = {(item["query"], item["question"], item["answer"]) for item in real}
+    expect(len(real) == len(packed), "a triplet stands in two HITs")
+    without = packed - votes.keys()
+    expect(not without, f"{len(without)} packed triplets have no valid vote: {sorted(without)[:3]}")
+
+
 def check_labels(released: dict, votes: dict[tuple[str, str, str], list[int]]) -> None:
+    expect(len(released) == LABELS, f"{len(released)} labels, not {LABELS}")
     expect(any(len(set(given)) == 2 for given in votes.values()), "there was no tie to break")
     for triplet, given in votes.items():
         yes, no = sum(given), len(given) - sum(given)
@@ -201,7 +218,124 @@ def check_money(path: Path) -> None:
     """Every approved assignment was paid once: 15 cents and the fee of 4."""
     approved = rows(path, "SELECT count(*) n FROM assignments WHERE status = 'Approved'")[0]["n"]
     spent = rows(path, "SELECT spent FROM account")[0]["spent"]
-    expect(spent == 19 * approved, f"{spent} cents were spent on {approved} approved assignments")
+    expect(
+        spent == CENTS * approved, f"{spent} cents were spent on {approved} approved assignments"
+    )
+
+
+def check_statistics(
+    folder: Path,
+    splits: dict[str, list[dict]],
+    work: list[dict[str, object]],
+    votes: dict[tuple[str, str, str], list[int]],
+    excluded: set[str],
+) -> None:
+    """stats.json says what the data files and the emulator's records say."""
+    stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
+    everything = [query for split in splits.values() for query in split]
+    for name, queries in {**splits, "all": everything}.items():
+        compare(f"splits.{name}", stats["splits"][name], split_counts(queries))
+    compare("campaign", stats["campaign"], campaign_counts(work, votes, excluded))
+
+
+def compare(where: str, stated: dict, counted: dict) -> None:
+    for name, value in counted.items():
+        if isinstance(value, dict):
+            compare(f"{where}.{name}", stated[name], value)
+            continue
+        same = abs(stated[name] - value) < 0.0001 if value is not None else stated[name] is None
+        expect(same, f"stats.json says {where}.{name} is {stated[name]}, not {value}")
+
+
+def split_counts(queries: list[dict]) -> dict[str, object]:
+    labels = [[candidate["label"] for candidate in query["candidates"]] for query in queries]
+    positives = [sum(given) for given in labels]
+    negatives = [len(given) - sum(given) for given in labels]
+    votes = sum(sum(c["votes"].values()) for query in queries for c in query["candidates"])
+    answerable = sum(number > 0 for number in positives)
+    return {
+        "queries": len(queries),
+        "triplets": sum(map(len, labels)),
+        "positives": sum(positives),
+        "negatives": sum(negatives),
+        "candidates_per_query": spread(list(map(len, labels))),
+        "positives_per_query": spread(positives),
+        "negatives_per_query": spread(negatives),
+        "answerable_queries": answerable,
+        "answerable_share": answerable / len(queries),
+        "votes": votes,
+        "votes_per_triplet": votes / sum(map(len, labels)),
+    }
+
+
+def spread(numbers: list[int]) -> dict[str, float]:
+    return {"mean": statistics.fmean(numbers), "std": statistics.pstdev(numbers)}
+
+
+def campaign_counts(
+    work: list[dict[str, object]],
+    votes: dict[tuple[str, str, str], list[int]],
+    excluded: set[str],
+) -> dict[str, object]:
+    status = Counter(one["status"] for one in work)
+    paid = [one for one in work if one["status"] == "Approved"]
+    undecided = sum(2 * sum(given) == len(given) for given in votes.values())
+    first_two = [(given[0], given[1]) for given in votes.values() if len(given) >= 2]
+    differ = sum(one != other for one, other in first_two)
+    return {
+        "queries": QUERIES,
+        "queries_left_out": 0,
+        "triplets": LABELS,
+        "labelled": LABELS,
+        "open": 0,
+        "unresolved": undecided,
+        "votes": sum(map(len, votes.values())),
+        "first_two_votes": {
+            "triplets": len(first_two),
+            "agreement": 1 - differ / len(first_two),
+            "kappa": kappa(first_two),
+        },
+        "ties_broken": differ - undecided,
+        "workers": len({one["worker_id"] for one in work}),
+        "excluded_workers": len(excluded),
+        "assignments": {
+            "submitted": len(work),
+            "approved": status["Approved"],
+            "rejected": status["Rejected"],
+            "paid_but_discarded": sum(one["worker_id"] in excluded for one in paid),
+        },
+        "cost_cents": CENTS * len(paid),
+    }
+
+
+def kappa(pairs: list[tuple[int, int]]) -> float:
+    """Cohen's, of the first and the second vote."""
+    observed = sum(one == other for one, other in pairs) / len(pairs)
+    first, second = (sum(votes) / len(pairs) for votes in zip(*pairs, strict=True))
+    chance = first * second + (1 - first) * (1 - second)
+    return (observed - chance) / (1 - chance)
+
+
+def check_answerable(splits: dict[str, list[dict]]) -> None:
+    """By the crowd's labels, and by the gold, in which there is no noise."""
+    lines = map(json.loads, GOLD.open(encoding="utf-8"))
+    meaning = {row["question"]: row["meaning"] for row in lines}
+    queries = [query for split in splits.values() for query in split]
+    labelled = sum(any(c["label"] for c in query["candidates"]) for query in queries)
+    positives = {
+        query["id"]: sum(
+            meaning[candidate["question"]] == meaning[query["query"]]
+            for candidate in query["candidates"]
+        )
+        for query in queries
+    }
+    answerable = {name: number for name, number in positives.items() if number}
+    low, high = ANSWERABLE
+    for source, number in (("labels", labelled), ("gold", len(answerable))):
+        share = number / len(queries)
+        expect(low <= share <= high, f"{share:.0%} of the queries are answerable by the {source}")
+    outside = {name: number for name, number in answerable.items() if number not in POSITIVES}
+    expect(not outside, f"answerable queries without 3 to 8 positives in the gold: {outside}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 """The records, to look at. What votes or money hang on is changed by the pipeline alone."""
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
 from annotation.models import (
     Assignment,
@@ -17,22 +15,7 @@ from annotation.models import (
     Triplet,
     Worker,
 )
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
-    """Nothing can be added, changed or deleted; the tables are long, so they are never counted."""
-
-    show_full_result_count = False
-    list_per_page = 50
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
+from retrieval.admin import ReadOnlyAdmin
 
 
 @admin.register(Campaign)

@@ -135,6 +135,7 @@ class Hit(models.Model):
     places = models.PositiveSmallIntegerField()  # assignments asked for so far
     crowd_id = models.CharField(max_length=64, null=True, blank=True, unique=True)
     published_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)  # then nobody can accept it any more
 
     class Meta:
         constraints = [

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.utils import timezone
 
-from annotation.models import Assignment, Campaign, Intent
+from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Triplet
+from annotation.pipeline.deliver import Clock
 from annotation.pipeline.label import votes_by_triplet
-from annotation.protocol.agreement import cohen_kappa, observed_agreement
+from annotation.protocol.agreement import observed_agreement
 from annotation.protocol.cost import assignment_cents
 from retrieval.models import Candidate
 
@@ -57,13 +59,12 @@ def _assignments(campaign: Campaign) -> dict[str, object]:
 def _votes(campaign: Campaign) -> dict[str, object]:
     votes = votes_by_triplet(campaign)
     pairs = first_two_votes(votes.values())
-    agreement, kappa = observed_agreement(pairs), cohen_kappa(pairs)
+    agreement = observed_agreement(pairs)
     return {
         "votes": sum(map(len, votes.values())),
         "votes_discarded": discarded_votes(campaign),
         "ties": sum(first != second for first, second in pairs),
         "agreement": None if agreement is None else round(agreement, 4),
-        "kappa": None if kappa is None else round(kappa, 4),
     }
 
 
@@ -89,8 +90,20 @@ def spent_cents(campaign: Campaign) -> int:
     return approved * assignment_cents(campaign.policy)
 
 
-def stuck(campaign: Campaign) -> list[str]:
-    """What failed or waits after a fault, with its reason and count, the most frequent first."""
+def stuck(campaign: Campaign, *, clock: Clock = timezone.now) -> list[str]:
+    """What stands still, with its reason and count and what to do about it."""
     faults = campaign.intents.exclude(error="").exclude(state=Intent.State.DONE)
     rows = faults.values("kind", "error").annotate(times=Count("pk")).order_by("-times", "kind")
-    return [f"{row['kind']}, {row['times']} times: {row['error']}" for row in rows[:10]]
+    found = [f"{row['kind']}, {row['times']} times: {row['error']}" for row in rows[:10]]
+    if expired := expired_hits(campaign, clock=clock).count():
+        found.append(
+            f"{expired} HITs have expired with votes missing: prolong them at the crowd "
+            "(aws mturk update-expiration-for-hit), the next collect goes on"
+        )
+    return found
+
+
+def expired_hits(campaign: Campaign, *, clock: Clock = timezone.now) -> QuerySet[Hit]:
+    """HITs that nobody can accept any more although votes are missing."""
+    wanting = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
+    return campaign.hits.filter(Exists(wanting), expires_at__lt=clock())

@@ -26,6 +26,7 @@ PAIRS = ROOT.parent / "shared" / "data" / "qa_db" / "qa_pairs.jsonl.gz"
 RESULTS = ROOT / "benchmarks" / "results"
 NAME = "bench"
 SEED = 1
+MOST_TURNS = 60
 
 
 @dataclass(frozen=True)
@@ -108,13 +109,14 @@ def judge(stack: LocalStack, gold: Path) -> list[Step]:
     collect: list[Ran] = []
     options = ["--workers", 60, "--accuracy", 0.99, "--spammers", 0.1, "--seed", SEED]
     options += ["--gold", gold, "--gold", "annotation/controls/positive.jsonl"]
-    status = stack.result("campaign", "status", NAME) or {}
-    while status["open"]:
+    for _ in range(MOST_TURNS):
         crowd.append(stack.manage("crowd", "run", *options, "--assignments", 1500))
         collect.append(stack.manage("campaign", "collect", NAME))
-        status = stack.result("campaign", "status", NAME) or {}
-    done = status["submitted"]
-    return [total("crowd run", done, crowd), total("collect", done, collect)]
+        status = stack.result("campaign", "status", NAME)
+        if status and not status["open"]:
+            done = status["submitted"]
+            return [total("crowd run", done, crowd), total("collect", done, collect)]
+    raise StackError(f"after {MOST_TURNS} turns of the crowd votes are still missing")
 
 
 def total(name: str, rows: int, runs: list[Ran]) -> Step:

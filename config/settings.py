@@ -8,8 +8,9 @@ import contextlib
 import logging
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -23,8 +24,40 @@ def _flag(name: str, default: bool) -> bool:
     return value.lower() in {"1", "true", "yes"} if value else default
 
 
+def _address(name: str, value: str, example: str) -> SplitResult:
+    """The parts of an address; the value is not repeated, it may hold a password."""
+    try:
+        parts = urlsplit(value)
+        _ = parts.port  # read, it is checked
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} must look like {example} ({error}).") from error
+    return parts
+
+
+@contextlib.contextmanager
+def _writing_data() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"The data folder {DATA_DIR} cannot be written ({error.strerror}): let QUORUM_DATA "
+            "name a folder that can."
+        ) from error
+
+
+def _log_level() -> str:
+    level = os.environ.get("QUORUM_LOG_LEVEL", "").upper() or "WARNING"
+    levels = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+    if level not in levels:
+        raise ImproperlyConfigured(
+            f"QUORUM_LOG_LEVEL must be one of {', '.join(levels)}, not {level!r}."
+        )
+    return level
+
+
 DATA_DIR = Path(os.environ.get("QUORUM_DATA") or BASE_DIR / "var" / "data").resolve()
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+with _writing_data():
+    DATA_DIR.mkdir(parents=True, exist_ok=True)
 INDEX_DIR = DATA_DIR / "index"
 
 
@@ -56,11 +89,10 @@ def _database(url: str) -> dict[str, object]:
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
             },
         }
-    parts = urlsplit(url)
+    example = "postgresql://user:password@host:5432/name"
+    parts = _address("QUORUM_DATABASE_URL", url, example)
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
-        raise ImproperlyConfigured(
-            "QUORUM_DATABASE_URL must look like postgresql://user:password@host:5432/name."
-        )
+        raise ImproperlyConfigured(f"QUORUM_DATABASE_URL must look like {example}.")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": parts.path.strip("/"),
@@ -73,12 +105,14 @@ def _database(url: str) -> dict[str, object]:
     }
 
 
-SECRET_KEY = _secret_key()
+with _writing_data():
+    SECRET_KEY = _secret_key()
 DEBUG = _flag("QUORUM_DEBUG", False)
 PUBLIC_URL = os.environ.get("QUORUM_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 ALLOWED_HOSTS = os.environ.get("QUORUM_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
-if _public_host := urlsplit(PUBLIC_URL).hostname:
-    ALLOWED_HOSTS.append(_public_host)
+_public = _address("QUORUM_PUBLIC_URL", PUBLIC_URL, "https://quorum.example.org")
+if _public.hostname:
+    ALLOWED_HOSTS.append(_public.hostname)
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -135,7 +169,8 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
+with _writing_data():
+    STATIC_ROOT.mkdir(exist_ok=True)
 # Files are served straight from the packages: nothing has to be collected before the first start.
 WHITENOISE_USE_FINDERS = True
 
@@ -164,8 +199,9 @@ MTURK_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_MTURK", "http://127.0.0.1:8001
 CELERY_BROKER_URL = os.environ.get("QUORUM_BROKER_URL", "filesystem://")
 if CELERY_BROKER_URL == "filesystem://":
     _QUEUE = DATA_DIR / "queue"
-    for _folder in ("messages", "processed", "control"):
-        (_QUEUE / _folder).mkdir(parents=True, exist_ok=True)
+    with _writing_data():
+        for _folder in ("messages", "processed", "control"):
+            (_QUEUE / _folder).mkdir(parents=True, exist_ok=True)
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         # In and out are one folder: sender and worker share this machine.
         "data_folder_in": str(_QUEUE / "messages"),
@@ -187,6 +223,6 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": os.environ.get("QUORUM_LOG_LEVEL", "WARNING")},
+    "root": {"handlers": ["stderr"], "level": _log_level()},
 }
 logging.captureWarnings(True)

@@ -15,10 +15,12 @@ NAME = "demo"
 QUERIES = 40
 SEED = 20
 GOLD = ["--gold", "demo/gold.jsonl", "--gold", "annotation/controls/positive.jsonl"]
-CROWD = ["--workers", 18, "--accuracy", 0.99, "--spammers", 0.12, "--seed", SEED, *GOLD]
+CROWD = ["--workers", 18, "--accuracy", 0.98, "--spammers", 0.12, "--seed", SEED, *GOLD]
 # The campaign collects between these turns of the crowd, so that spammers are found in time.
 ASSIGNMENTS_A_TURN = 120
 MOST_TURNS = 60
+# Between two looks for a call that a killed run had claimed: its claim runs out in some minutes.
+PAUSE = 5
 
 
 def main() -> int:
@@ -53,11 +55,17 @@ def run_demo(stack: LocalStack) -> None:
 
 def judge(stack: LocalStack) -> None:
     """The crowd works and the campaign collects, in turns, until no vote is missing."""
+    before: dict[str, Any] = {}
     for _ in range(MOST_TURNS):
-        if finished(status(stack)):
+        now = status(stack)
+        if finished(now):
             return
-        stack.manage("crowd", "run", *CROWD, "--assignments", ASSIGNMENTS_A_TURN)
+        if waits_for_calls(before, now):
+            time.sleep(PAUSE)
+        else:
+            stack.manage("crowd", "run", *CROWD, "--assignments", ASSIGNMENTS_A_TURN)
         stack.manage("campaign", "collect", NAME)
+        before = now
     raise StackError(f"after {MOST_TURNS} turns of the crowd votes are still missing")
 
 
@@ -72,15 +80,25 @@ def finished(status: dict[str, Any]) -> bool:
     return not (status["open"] or status["calls_waiting"] or status["to_review"])
 
 
+def waits_for_calls(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether the crowd has nothing to do until a waiting call is made."""
+    nothing_came = before.get("submitted") == now["submitted"]
+    return bool(now["calls_waiting"]) and (nothing_came or not now["open"])
+
+
 def check_quality_control(status: dict[str, Any]) -> None:
     """The demo shows every rule at work, or it fails."""
+    # Every triplet is decided by valid votes alone, so those discarded were replaced; and the HITs
+    # got more places than the two that each was published with.
+    decided = status["labelled"] + status["unresolved"] == status["triplets"]
+    bought_again = decided and status["places"] > 2 * status["hits"]
     shown = {
-        "rejected assignment": status["rejected"],
-        "tie broken": status["ties"],
-        "worker excluded": status["excluded_workers"],
-        "vote of an excluded worker bought again": status["votes_discarded"],
+        "rejected assignment": status["rejected"] > 0,
+        "tie broken": status["ties"] > status["unresolved"],
+        "worker excluded": status["excluded_workers"] > 0,
+        "vote of an excluded worker bought again": status["votes_discarded"] > 0 and bought_again,
     }
-    if missing := [what for what, times in shown.items() if not times]:
+    if missing := [what for what, seen in shown.items() if not seen]:
         raise StackError(f"the campaign ended without a single {' or '.join(missing)}")
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.protocol.agreement import cohen_kappa, observed_agreement
+from annotation.protocol.agreement import observed_agreement
+from annotation.protocol.kappa import cohen_kappa
 
 DECIMALS = 4
 HEADER = ("", "queries", "candidates", "positives", "negatives", "triplets", "answerable", "votes")

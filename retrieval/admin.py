@@ -6,12 +6,21 @@ from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows carry keys and ranks computed from one another: a change by hand would break them."""
+    """Nothing can be added, changed or deleted: rows are computed from one another.
+
+    The tables are long, so they are never counted.
+    """
+
+    show_full_result_count = False
+    list_per_page = 50
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         return False
 
 
@@ -20,8 +29,6 @@ class QaPairAdmin(ReadOnlyAdmin):
     list_display = ("question", "source", "source_id", "license")
     list_filter = ("source",)
     search_fields = ("question", "source_id")
-    # The exact total of millions of rows costs more than the page.
-    show_full_result_count = False
 
 
 @admin.register(IndexVersion)
@@ -51,4 +58,3 @@ class CandidateAdmin(ReadOnlyAdmin):
     list_filter = ("query__query_set",)
     list_select_related = ("query", "pair")
     search_fields = ("query__key", "query__text")
-    show_full_result_count = False

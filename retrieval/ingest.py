@@ -17,7 +17,7 @@ from retrieval.errors import UserError
 from retrieval.models import QaPair
 from retrieval.progress import Progress, no_progress
 from retrieval.rows import Row, RowFault, optional_field, read_rows, text_field
-from retrieval.text import clean_text, pair_key, question_key
+from retrieval.text import clean_text, is_utf8, pair_key, question_key
 
 MAX_QUESTION = 10_000
 MAX_ANSWER = 50_000
@@ -98,8 +98,8 @@ def ingest(
     to a rejects file. A file of which no row can be used is refused.
     """
     source = _checked_source(source)
-    if len(license) > MAX_LICENSE:
-        raise UserError(f"The license is longer than {MAX_LICENSE} characters: name it shortly.")
+    if len(license) > MAX_LICENSE or not is_utf8(license):
+        raise UserError(f"The license must have at most {MAX_LICENSE} characters, in UTF-8.")
     rows = read_rows(path, required=(QUESTION, ANSWER), progress=progress)
     read = added = 0
     try:
@@ -131,14 +131,17 @@ def batched(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
 
 def _checked_source(source: str) -> str:
     name = clean_text(source)
-    if not name or len(name) > MAX_SOURCE:
-        raise UserError(f"The source needs a name of 1 to {MAX_SOURCE} characters, not {name!r}.")
+    if not name or len(name) > MAX_SOURCE or not is_utf8(name):
+        raise UserError(
+            f"The source needs a name of 1 to {MAX_SOURCE} characters in UTF-8, not {name!r}."
+        )
     return name
 
 
 def _rejects_path(path: Path, source: str) -> Path:
     digest = hashlib.sha256(f"{path.resolve()}\n{source}".encode(errors="surrogateescape"))
-    return Path(settings.DATA_DIR) / "rejects" / f"{path.name}.{digest.hexdigest()[:8]}.jsonl"
+    name = os.fsencode(path.name).decode(errors="replace")  # it will be printed
+    return Path(settings.DATA_DIR) / "rejects" / f"{name}.{digest.hexdigest()[:8]}.jsonl"
 
 
 def _readable_pairs(

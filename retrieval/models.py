@@ -37,7 +37,9 @@ class IndexForm(models.TextChoices):
 
 
 class IndexVersion(models.Model):
-    model = models.CharField(max_length=300)
+    MAX_MODEL = 300
+
+    model = models.CharField(max_length=MAX_MODEL)
     form = models.CharField(max_length=3, choices=IndexForm.choices)
     dimension = models.PositiveIntegerField()
     pairs = models.PositiveIntegerField()
@@ -50,7 +52,7 @@ class IndexVersion(models.Model):
     # What `manage.py index` last asked for: the current index is the one chosen last, and the
     # setting's value then tells whether the setting has been changed since.
     chosen_at = models.DateTimeField()
-    model_setting = models.CharField(max_length=300)
+    model_setting = models.CharField(max_length=MAX_MODEL)
 
     class Meta:
         constraints: ClassVar = [

@@ -11,11 +11,11 @@ from pathlib import Path
 from django.db import transaction
 
 from retrieval.errors import UserError
+from retrieval.ingest import MAX_ID, MAX_QUESTION
 from retrieval.models import QaPair, Query, QuerySet
 from retrieval.rows import Row, RowFault, optional_field, read_rows, text_field
 from retrieval.text import clean_text, question_key
 
-MAX_QUERY = 2_000
 MAX_NAME = 100
 LOOKUP = 10_000  # keys in one database query
 QUERY = ("query", "question")
@@ -87,11 +87,11 @@ def load_queries(name: str, path: Path) -> QuerySet:
 def _draft(row: Row) -> Draft:
     if row.fault:
         raise RowFault(row.fault)
-    text = text_field(row, QUERY, limit=MAX_QUERY)
+    text = text_field(row, QUERY, limit=MAX_QUESTION)
     same_question = question_key(text)
     if same_question == NO_WORDS:
         raise RowFault("the query is nothing but punctuation")
-    key = optional_field(row, "id", limit=MAX_QUERY) or _query_key(same_question)
+    key = optional_field(row, "id", limit=MAX_ID) or _query_key(same_question)
     if not KEY.fullmatch(key):
         raise RowFault(
             f"the id {key[:60]!r} is not made of 1 to 40 letters, digits, dots, hyphens or "

@@ -16,12 +16,12 @@ from typing import BinaryIO, cast
 
 from retrieval.errors import UserError
 from retrieval.progress import Progress, no_progress
-from retrieval.text import clean_text
+from retrieval.text import clean_text, is_utf8
 
 MAX_LINE_BYTES = 10_000_000
 EXCERPT = 200
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-NOT_UTF8 = "the row is not valid UTF-8"
+NOT_UTF8 = "the row is not valid UTF-8 (save the file as UTF-8)"
 # Any of these column names will do.
 Column = tuple[str, ...]
 
@@ -91,7 +91,7 @@ def _text(name: str, value: object, limit: int) -> str:
     text = clean_text(value)
     if len(text) > limit:
         raise RowFault(f"the {name} has {len(text):,} characters, more than {limit:,}")
-    if not _is_utf8(text):
+    if not is_utf8(text):
         raise RowFault(NOT_UTF8)
     return text
 
@@ -101,7 +101,7 @@ def _kind(path: Path, plain_column: str | None) -> str:
     name = path.name.lower().removesuffix(".gz")
     kind = next((kind for kind in kinds if name.endswith(kind)), None)
     if not os.path.exists(path):  # unlike Path.exists never raises
-        raise UserError(f"There is no file {path}.")
+        raise UserError(f"There is no file {path}: check the path.")
     if not os.path.isfile(path):
         raise UserError(f"{path} is not a file but a folder or a device: name one file.")
     if kind is None:
@@ -151,11 +151,13 @@ def _refuse_other_encodings(path: Path, line: bytes) -> None:
         raise UserError(f"{path} is in UTF-16 or UTF-32: save it as UTF-8.")
     if start.startswith(b"\x1f\x8b"):
         raise UserError(f"{path} is compressed by gzip: give it a name that ends in .gz.")
+    if b"\r" in line.rstrip() and not line.endswith(b"\n"):
+        raise UserError(f"{path} has the line ends of old Macs (CR): save it with LF or CR LF.")
 
 
 def _json_row(number: int, line: str) -> Row:
     excerpt = line[:EXCERPT]
-    if not _is_utf8(line):
+    if not is_utf8(line):
         return Row(number, {}, NOT_UTF8, excerpt)
     try:
         value = json.loads(line)
@@ -175,7 +177,9 @@ def _delimited_rows(
     try:
         header = [name.strip().casefold() for name in next(reader, [])]
     except csv.Error as error:
-        raise UserError(f"The header of {path} cannot be read: {error}.") from error
+        raise UserError(
+            f"The header of {path} cannot be read ({_csv_fault(error)}): correct the first line."
+        ) from error
     if header:
         _check_header(path, header, required)
     while True:
@@ -183,12 +187,18 @@ def _delimited_rows(
         try:
             values = next(reader, None)
         except csv.Error as error:
-            yield Row(line, {}, f"the row cannot be read: {error}")
+            yield Row(line, {}, f"the row cannot be read: {_csv_fault(error)}")
             continue
         if values is None:
             return
         if values:
             yield _delimited_row(line, header, values, delimiter)
+
+
+def _csv_fault(error: csv.Error) -> str:
+    if str(error).startswith("new-line character"):
+        return "a CR stands in it that ends no line"
+    return str(error)
 
 
 def _check_header(path: Path, header: list[str], required: Sequence[Column]) -> None:
@@ -197,14 +207,18 @@ def _check_header(path: Path, header: list[str], required: Sequence[Column]) -> 
         times = sum(header.count(name) for name in set(column))
         if times == 0:
             names = " or ".join(f"'{name}'" for name in column)
-            raise UserError(f"{path} has no column {names}; its columns are: {found}.")
+            raise UserError(
+                f"{path} has no column {names}: name a column so; its columns are: {found}."
+            )
         if any(header.count(name) > 1 for name in column):
-            raise UserError(f"{path} has a column twice; its columns are: {found}.")
+            raise UserError(
+                f"{path} has a column twice: leave one of them; its columns are: {found}."
+            )
 
 
 def _delimited_row(line: int, header: list[str], values: list[str], delimiter: str) -> Row:
     text = delimiter.join(values)
-    if not _is_utf8(text):
+    if not is_utf8(text):
         return Row(line, {}, NOT_UTF8, text[:EXCERPT])
     if len(values) != len(header):
         fault = f"the row has {len(values)} columns, the header {len(header)}"
@@ -216,19 +230,9 @@ def _not_empty(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
     row = next(rows, None)
     if row is None:
         size = os.path.getsize(path)
-        raise UserError(f"{path} ({size:,} bytes) has no rows: nothing was read.")
+        raise UserError(f"{path} ({size:,} bytes) has no rows: name a file that has some.")
     yield row
     yield from rows
-
-
-def _is_utf8(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _json_type(value: object) -> str:

@@ -27,6 +27,7 @@ from retrieval.versions import (
     indexed_pairs,
     intact_index,
     record,
+    require_storable,
 )
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def build_index(
         )
     if encoder is None:
         encoder = load_encoder(model, device)
+    require_storable(encoder.name)
     with fresh_folder(Path(settings.INDEX_DIR)) as folder:
         index = intact_index(encoder.name, encoder.fingerprint, form)
         if index is not None:

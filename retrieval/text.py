@@ -18,6 +18,17 @@ def clean_text(text: str) -> str:
     return " ".join(text.split())
 
 
+def is_utf8(text: str) -> bool:
+    """False where a lone surrogate stands for a byte, or for half a character."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def normalise_question(text: str) -> str:
     """The form in which questions are compared: NFKC, case, white space and end punctuation.
 

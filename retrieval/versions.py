@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from retrieval.errors import UserError
 from retrieval.models import IndexVersion, QaPair
 from retrieval.store import Manifest, rebuild_hint, verify
+from retrieval.text import is_utf8
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,16 @@ def require_same_pairs(index: IndexVersion, digest: str) -> None:
             f"The q/a pairs have changed since the index was made ({index.pairs:,} then, "
             f"{QaPair.objects.count():,} now): {rebuild_hint(index.manifest)}."
         )
+
+
+def require_storable(model: str) -> None:
+    """The names that `record` will write; told before hours of encoding, not after."""
+    for name in (model, settings.ENCODER_MODEL):
+        if len(name) > IndexVersion.MAX_MODEL or not is_utf8(name):
+            raise UserError(
+                f"The model {name[:60]!r} cannot be recorded, a name or path has at most "
+                f"{IndexVersion.MAX_MODEL} characters in UTF-8: move it to a shorter path."
+            )
 
 
 def intact_index(model: str, fingerprint: str, form: str) -> IndexVersion | None:

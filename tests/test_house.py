@@ -1,6 +1,7 @@
 """The README and the tree say the same, and the rules of the house hold."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,19 @@ def test_the_locks_hold_hashes_and_no_address(name: str) -> None:
     assert "torch" not in pinned
 
 
+def test_the_dev_lock_leaves_faiss_to_the_runtime() -> None:
+    """Else `make test EXTRA=gpu` would put faiss-cpu over faiss-gpu."""
+    assert "faiss" not in (ROOT / "requirements" / "dev.txt").read_text()
+
+
+def test_compose_puts_no_secret_into_an_address() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    for name in ("web", "worker", "beat", "migrate"):
+        environment = services[name]["environment"]
+        assert environment["QUORUM_DATABASE_URL"] == "postgresql://quorum@postgres:5432/quorum"
+        assert "POSTGRES_PASSWORD" in environment["PGPASSWORD"]
+
+
 def test_compose_runs_the_commands_of_the_procfile() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     assert {"web", "worker", "beat", "postgres", "redis"} <= services.keys()
@@ -83,3 +97,29 @@ def test_compose_runs_the_commands_of_the_procfile() -> None:
         line = re.search(rf"^{name}: (.+)$", procfile, flags=re.MULTILINE)
         assert line is not None
         assert line[1].startswith(program)
+
+
+@pytest.mark.parametrize(
+    ("contract", "packages", "itself"),
+    [
+        ("The splits know nothing of ours", ["exports"], "exports.splits"),
+        ("The emulator knows nothing of ours", ["annotation.crowd"], "annotation.crowd.emulator"),
+        ("The emulator knows nothing of ours", ["annotation"], "annotation.crowd"),
+    ],
+)
+def test_a_contract_names_every_other_module_of_the_package(
+    contract: str, packages: list[str], itself: str
+) -> None:
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    named = next(one for one in linter["contracts"] if one["name"] == contract)
+    others = {module for package in packages for module in modules_of(package)} - {itself}
+    assert others - set(named["forbidden_modules"]) == set()
+
+
+def modules_of(package: str) -> set[str]:
+    folder = ROOT / package.replace(".", "/")
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    return {
+        f"{package}.{name}"
+        for name in files | {p.parent.name for p in folder.glob("*/__init__.py")}
+    }

@@ -39,19 +39,23 @@ def advance(
     *,
     clock: Clock = timezone.now,
     progress: Progress = no_progress,
+    sending: Progress = no_progress,
 ) -> Pass:
-    """Every step can be lost or run twice: each finds its own work in the database."""
+    """Every step can be lost or run twice: each finds its own work in the database.
+
+    `progress` counts the HITs that are fetched, `sending` the calls that follow.
+    """
     if not campaign.endpoint:
         raise UserError(
             f"Campaign {campaign} is not published: run `manage.py campaign publish {campaign}`."
         )
     bind(campaign, crowd)
     # What an earlier pass decided goes out first: the crowd's counts below then include it.
-    before = deliver(campaign, crowd, clock=clock)
+    before = deliver(campaign, crowd, clock=clock, progress=sending)
     new = collect(campaign, crowd, progress=progress)
     reviewed = review(campaign)
     labelled = label(campaign)
-    after = deliver(campaign, crowd, clock=clock)
+    after = deliver(campaign, crowd, clock=clock, progress=sending)
     left = waiting(campaign)
     return Pass(
         new=new,

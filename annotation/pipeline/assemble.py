@@ -20,7 +20,7 @@ from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
 from retrieval.models import Candidate, QaPair
 from retrieval.progress import Progress, no_progress
-from retrieval.search import pair_vectors
+from retrieval.search import current_index, pair_vectors
 
 BATCH = 2000
 
@@ -80,6 +80,7 @@ def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
 
 def _create_negatives(campaign: Campaign, names: list[str]) -> None:
     """Random pairs of unrelated questions, each used in one HIT."""
+    _check_index(campaign)
     pairs = _random_pairs(campaign, wanted=4 * len(names) + 50)
     near = _Nearness(list(pairs.values()), campaign.policy)
     drawn = draw_negatives(sorted(pairs), count=len(names), seed=campaign.seed, too_near=near)
@@ -97,6 +98,18 @@ def _create_negatives(campaign: Campaign, names: list[str]) -> None:
         ],
         batch_size=BATCH,
     )
+
+
+def _check_index(campaign: Campaign) -> None:
+    """Near and far are told by the model that found the candidates, or by none."""
+    then, now = campaign.query_set.retrieved_with, current_index()
+    assert then is not None  # there are candidates
+    if (then.model, then.form) != (now.model, now.form):
+        raise UserError(
+            f"The candidates of {campaign} were found with {then.model} ({then.form}), but the "
+            f"index is of {now.model} ({now.form}) now: run `manage.py index --model {then.model} "
+            f"--form {then.form}` first."
+        )
 
 
 def _random_pairs(campaign: Campaign, *, wanted: int) -> dict[str, QaPair]:

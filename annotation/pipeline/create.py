@@ -85,7 +85,9 @@ def _read_instructions(path: Path) -> str:
 
 def get_campaign(name: str) -> Campaign:
     """The campaign of that name; UserError names those there are."""
-    campaign = Campaign.objects.select_related("query_set").filter(name=name).first()
+    campaign = None
+    if NAME.fullmatch(name):  # a database cannot even be asked for some of the others
+        campaign = Campaign.objects.select_related("query_set").filter(name=name).first()
     if campaign is None:
         names = ", ".join(Campaign.objects.order_by("name").values_list("name", flat=True)[:20])
         there_are = f"there are: {names}" if names else "there is none yet: `campaign create` one"

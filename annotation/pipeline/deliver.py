@@ -14,17 +14,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Q, Sum
+from django.db.models import F, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.crowd.base import Crowd, CrowdError, CrowdHit
 from annotation.hit_url import hit_url
 from annotation.models import Assignment, Campaign, Hit, Intent
+from annotation.protocol.cost import assignment_cents
 from retrieval.progress import Progress, no_progress
 
-CLAIM = timedelta(minutes=3)  # longer than a call can take, boto3's repeats included
+# Longer than a call can take, boto3's repeats included; a second sender would do no harm, since
+# its token is the same, but it would be one too many.
+CLAIM = timedelta(minutes=3)
 TOKEN_LIFE = timedelta(hours=23)  # the crowd remembers tokens for 24 hours
+
+UNSENT = (Intent.State.PENDING, Intent.State.CLAIMED)
+SPENDING = (Intent.Kind.CREATE, Intent.Kind.EXTEND)
 
 Clock = Callable[[], datetime]
 
@@ -43,9 +49,17 @@ def deliver(
     clock: Clock = timezone.now,
     progress: Progress = no_progress,
 ) -> Delivery:
-    """Send what waits. A passing fault ends the pass: the rest waits for the next one."""
+    """Send what waits. A passing fault ends the pass: the rest waits for the next one.
+
+    What costs money waits while the account cannot pay for all of it; the rest is sent.
+    """
     sent = failed = 0
-    for intent in _claims(campaign, clock):
+    try:
+        short = _shortfall(campaign, crowd)
+    except CrowdError as error:
+        _to_buy(campaign).update(error=str(error))
+        return Delivery(sent, failed, str(error))
+    for intent in _claims(campaign, clock, unpaid_only=short is not None):
         try:
             _send(intent, campaign, crowd, clock)
         except CrowdError as error:
@@ -56,22 +70,40 @@ def deliver(
         else:
             sent += 1
         progress(1)
-    return Delivery(sent, failed, None)
+    return Delivery(sent, failed, short)
+
+
+def _shortfall(campaign: Campaign, crowd: Crowd) -> str | None:
+    """What the account lacks for the places that are to be bought now; None where it has enough."""
+    places = _to_buy(campaign).aggregate(places=Sum("places", default=0))["places"]
+    needed = places * assignment_cents(campaign.policy)
+    if not needed or needed <= (balance := crowd.balance_cents()):
+        return None
+    short = (
+        f"{places} more assignments cost ${needed / 100:,.2f}, but the account at "
+        f"{crowd.endpoint} holds ${balance / 100:,.2f}: top it up."
+    )
+    _to_buy(campaign).update(error=short)
+    return short
+
+
+def _to_buy(campaign: Campaign) -> QuerySet[Intent]:
+    return campaign.intents.filter(kind__in=SPENDING, state__in=UNSENT)
 
 
 def waiting(campaign: Campaign) -> int:
     """How many calls are still to be made."""
-    states = [Intent.State.PENDING, Intent.State.CLAIMED]
-    return campaign.intents.filter(state__in=states).count()
+    return campaign.intents.filter(state__in=UNSENT).count()
 
 
-def _claims(campaign: Campaign, clock: Clock) -> Iterator[Intent]:
+def _claims(campaign: Campaign, clock: Clock, *, unpaid_only: bool) -> Iterator[Intent]:
     last = 0
+    intents = campaign.intents.exclude(kind__in=SPENDING if unpaid_only else [])
     while True:
         free = Q(state=Intent.State.PENDING) | Q(
             state=Intent.State.CLAIMED, claimed_at__lt=clock() - CLAIM
         )
-        queue = campaign.intents.filter(free, pk__gt=last).order_by("pk")
+        queue = intents.filter(free, pk__gt=last).order_by("pk")
         batch = list(queue.values_list("pk", flat=True)[:500])
         if not batch:
             return
@@ -105,6 +137,7 @@ def _create(
     intent: Intent, campaign: Campaign, crowd: Crowd, forgotten: bool, now: datetime
 ) -> None:
     assert intent.hit is not None
+    lifetime = timedelta(days=campaign.policy.lifetime_days)
     found = _look_up(crowd, intent.hit) if forgotten else None
     crowd_id = (
         found.hit_id
@@ -113,13 +146,15 @@ def _create(
             hit_type_id=campaign.hit_type_id,
             url=hit_url(intent.hit.key),
             places=intent.places,
-            lifetime_seconds=campaign.policy.lifetime_days * 86400,
+            lifetime_seconds=int(lifetime.total_seconds()),
             token=intent.token,
             annotation=intent.hit.key,
         )
     )
     with transaction.atomic():
-        Hit.objects.filter(pk=intent.hit.pk).update(crowd_id=crowd_id, published_at=now)
+        Hit.objects.filter(pk=intent.hit.pk).update(
+            crowd_id=crowd_id, published_at=now, expires_at=now + lifetime
+        )
         _record_done(intent)
 
 

@@ -30,6 +30,8 @@ def votes_by_triplet(campaign: Campaign) -> dict[int, list[int]]:
         Judgment.objects.filter(
             assignment__hit__campaign=campaign, assignment__passed=True, item__control=None
         )
+        # Somebody may have rejected it at the crowd by hand: refused work has no say.
+        .exclude(assignment__status=Assignment.Status.REJECTED)
         .order_by("assignment__submitted_at", "assignment__crowd_id")
         .values_list("worker_id", "item__triplet_id", "value")
     )

@@ -123,8 +123,9 @@ def draw_negatives(
             drawn.append((query, question))
     if len(drawn) < count:
         raise PackingError(
-            f"only {len(drawn)} of {count} negative controls found among {len(keys)} questions: "
-            "add more varied pairs to the database or raise negative_max_cosine"
+            f"Only {len(drawn)} of {count} negative controls were found among {len(keys)} "
+            "questions: add more varied pairs by `manage.py ingest` and run `manage.py index`, or "
+            "create a campaign with a higher negative_max_cosine in its policy."
         )
     return drawn
 
@@ -191,21 +192,22 @@ def _check_supply(
     needed = positives_needed(len(triplets), policy)
     if len(positives) < needed:
         raise PackingError(
-            f"the pool holds {len(positives)} positive controls, but {hits} HITs need at least "
-            f"{needed}: import more, or lower the policy's control_pool_size"
+            f"The pool holds {len(positives)} positive controls, but {hits} HITs need at least "
+            f"{needed}: add more by `manage.py controls import FILE`, or create a campaign with a "
+            "lower control_pool_size in its policy."
         )
     needed = negatives_needed(len(triplets), policy)
     if len(negatives) < needed:
         raise PackingError(
-            f"{len(negatives)} negative controls were drawn, but {hits} HITs need {needed}: "
-            "draw more"
+            f"There are {len(negatives)} negative controls, but {hits} HITs need {needed}: "
+            "draw more."
         )
 
 
 def _refuse_twice(what: str, keys: Sequence[str]) -> None:
     twice = sorted({one for one, other in itertools.pairwise(sorted(keys)) if one == other})
     if twice:
-        raise PackingError(f"{what} given twice: {', '.join(twice)}")
+        raise PackingError(f"Some {what} are given twice, give each once: {', '.join(twice)}.")
 
 
 def _empty_places(triplets: int, policy: Policy) -> int:

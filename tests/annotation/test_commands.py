@@ -154,6 +154,22 @@ def test_a_changed_encoder_is_refused(queries: str, settings: Settings) -> None:
     assert "setting changed from" in refused("campaign", "retrieve", "faq")
 
 
+def test_the_device_is_the_setting_s_where_none_is_named(
+    stage: Stage, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = []
+
+    def retrieve(*args: object, device: str, **options: object) -> int:
+        devices.append(device)
+        return 25
+
+    monkeypatch.setattr("annotation.management.commands.campaign.retrieve", retrieve)
+    settings.ENCODER_DEVICE = "cuda"
+    run("campaign", "retrieve", "faq")
+    run("campaign", "retrieve", "faq", "--device", "cpu")
+    assert devices == ["cuda", "cpu"]
+
+
 @pytest.mark.usefixtures("small_database")
 def test_a_small_pool_of_controls_is_refused(tmp_path: Path) -> None:
     retrieved_campaign(tmp_path)

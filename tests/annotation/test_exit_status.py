@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from demo.stack import without_outside
+
 ROOT = Path(__file__).parents[2]
 NOBODY = "http://127.0.0.1:9"  # nothing listens there
 
@@ -24,7 +26,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "call_command('migrate', verbosity=0)\n"
         f"fill_database(Path({str(folder)!r})); packed_campaign(Path({str(folder)!r}))\n"
     )
-    environment = os.environ | {
+    environment = without_outside(os.environ) | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "QUORUM_DATA": str(folder),
     }
@@ -33,7 +35,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def manage(folder: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    environment = os.environ | {"QUORUM_DATA": str(folder)} | variables
+    environment = without_outside(os.environ) | {"QUORUM_DATA": str(folder)} | variables
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,

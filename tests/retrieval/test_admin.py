@@ -36,6 +36,17 @@ def test_lists_can_be_read_and_searched_with_few_database_queries(
     assert site.get(url, {"q": "rain"}).status_code == 200
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_can_be_added_changed_or_deleted(site: Client, name: str) -> None:
+    page = site.get(reverse(f"admin:retrieval_{name}_changelist"))
+    first = page.context["cl"].result_list[0]
+    assert site.post(reverse(f"admin:retrieval_{name}_add")).status_code == 403
+    for action in ("change", "delete"):
+        url = reverse(f"admin:retrieval_{name}_{action}", args=[first.pk])
+        assert site.post(url, {"post": "yes"}).status_code == 403
+    assert type(first).objects.filter(pk=first.pk).exists()
+
+
 def test_a_pair_can_be_opened_and_shows_its_html_as_text(site: Client) -> None:
     page = site.get(reverse("admin:retrieval_qapair_changelist"))
     first = page.context["cl"].result_list[0]

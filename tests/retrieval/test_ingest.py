@@ -181,7 +181,8 @@ def test_a_row_that_cannot_be_used_is_refused_by_its_line(
         (b'"broken"quote,b', "the row cannot be read: ',' expected after '\"'"),
         (b'"' + b"x" * 200_000 + b'",b', "the row cannot be read: field larger than field limit"),
         (b"x" * 100_000 + b",b", "the question has 100,000 characters, more than 10,000"),
-        (b"caf\xe9,b", "the row is not valid UTF-8"),
+        (b"caf\xe9,b", "the row is not valid UTF-8 (save the file as UTF-8)"),
+        (b"a\rb,c", "the row cannot be read: a CR stands in it that ends no line"),
         (b",b", "the question is empty"),
         (b"Q?,\x00", "the answer is empty"),
     ],
@@ -224,7 +225,7 @@ def test_html_is_stored_as_it_is_and_control_characters_are_not(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("pairs.jsonl", b"", "(0 bytes) has no rows"),
+        ("pairs.jsonl", b"", "(0 bytes) has no rows: name a file that has some."),
         ("pairs.jsonl", b"\n \n\n", "(4 bytes) has no rows"),
         ("pairs.csv", b"question,answer\n", "has no rows"),
         ("pairs.csv", b"", "(0 bytes) has no rows"),
@@ -232,10 +233,14 @@ def test_html_is_stored_as_it_is_and_control_characters_are_not(tmp_path: Path) 
         ("pairs.xlsx", b"x", "has an unknown type: its name must end in .jsonl, .csv, .tsv"),
         ("pairs.txt", b"x", "has an unknown type"),
         ("pairs", b"x", "has an unknown type"),
-        ("pairs.csv", b"q,a\n1,2\n", "has no column 'question'; its columns are: q, a."),
+        ("pairs.csv", b"q,a\n1,2\n", "'question': name a column so; its columns are: q, a."),
         ("pairs.tsv", b"question,answer\n", "its columns are: question,answer."),
-        ("pairs.csv", b"question,answer,question\n", "has a column twice"),
-        ("pairs.csv", b'"question"x,answer\n', "cannot be read"),
+        ("pairs.csv", b"question,answer,question\n", "has a column twice: leave one of them"),
+        ("pairs.csv", b'"question"x,answer\n', "): correct the first line."),
+        ("pairs.csv", b"question,answer\rQ?,A\r", "has the line ends of old Macs (CR): save it"),
+        ("pairs.jsonl", jsonl(RAIN, SNOW).replace(b"\n", b"\r"), "the line ends of old Macs (CR)"),
+        ("pairs.csv", b"question\ranswer\n", "(a CR stands in it that ends no line): correct"),
+        ("pairs.csv", b"question,answer\ncaf\xe9?,A\n", "not valid UTF-8 (save the file as UTF-8)"),
         ("pairs.csv", "question,answer\nQ?,A\n".encode("utf-16"), "is in UTF-16 or UTF-32"),
         ("pairs.csv", "question,answer\nQ?,A\n".encode("utf-16-le"), "is in UTF-16 or UTF-32"),
         ("pairs.jsonl", jsonl(RAIN).decode().encode("utf-32"), "is in UTF-16 or UTF-32"),
@@ -255,7 +260,7 @@ def test_a_file_that_cannot_be_used_is_refused(
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"There is no file .*nowhere\.csv\."):
+    with pytest.raises(UserError, match=r"There is no file .*nowhere\.csv: check the path\."):
         ingest(tmp_path / "nowhere.csv", "faq")
     with pytest.raises(UserError, match="There is no file"):
         ingest(tmp_path / ("long" * 100 + ".csv"), "faq")
@@ -300,10 +305,24 @@ def test_the_rejects_file_of_a_corrected_file_goes_away(tmp_path: Path) -> None:
     assert not result.rejects_path.exists()
 
 
-@pytest.mark.parametrize("source", ["", " ", "\x00", "s" * 101])
+@pytest.mark.parametrize("source", ["", " ", "\x00", "s" * 101, "s\udcff"])
 def test_a_source_needs_a_name(tmp_path: Path, source: str) -> None:
     with pytest.raises(UserError, match="The source needs a name"):
         ingest(write(tmp_path, jsonl(RAIN)), source)
+
+
+@pytest.mark.parametrize("license", ["l" * 301, "CC\udcff"])
+def test_a_license_can_be_stored(tmp_path: Path, license: str) -> None:
+    with pytest.raises(UserError, match="The license must have at most 300 characters, in UTF-8"):
+        ingest(write(tmp_path, jsonl(RAIN)), "faq", license=license)
+
+
+def test_a_file_whose_name_is_not_utf8_has_a_rejects_file_that_can_be_printed(
+    tmp_path: Path,
+) -> None:
+    result = ingest(write(tmp_path, jsonl(RAIN, {}), "caf\udce9.jsonl"), "faq")
+    assert str(result.rejects_path).isprintable()
+    assert rejects(result)[0][0] == 2
 
 
 def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from retrieval.errors import UserError
+from retrieval.ingest import MAX_QUESTION
 from retrieval.models import QaPair, Query, QuerySet
 from retrieval.querysets import load_queries, sample_queries
 from retrieval.text import question_key
@@ -149,6 +150,12 @@ def test_a_querys_own_id_becomes_its_key(tmp_path: Path) -> None:
     assert Query.objects.get(text="What is snow?").key.startswith("q")
 
 
+def test_a_query_may_be_as_long_as_a_question_of_the_database(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text("x" * MAX_QUESTION)
+    assert load_queries("mine", path).queries.count() == 1
+
+
 def test_equal_questions_become_one_query_and_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text("What is rain?\nwhat is RAIN\nWhat is snow?\nWhat is rain!\n")
@@ -162,9 +169,11 @@ def test_equal_questions_become_one_query_and_are_counted(tmp_path: Path) -> Non
     [
         ("mine.txt", b"", "(0 bytes) has no rows"),
         ("mine.txt", b"What is rain?\ncaf\xe9?\n", "1 of its 2 rows cannot be used: line 2: the"),
+        ("mine.txt", b"caf\xe9?\n", "(save the file as UTF-8); correct or remove them."),
+        ("mine.txt", b"What?\rWhy?\r", "has the line ends of old Macs (CR): save it with LF"),
         ("mine.txt", b"?!\n", "line 1: the query is nothing but punctuation"),
-        ("mine.txt", b"why " * 25_000, "line 1: the query has 99,999 characters, more than 2,000"),
-        ("mine.csv", b"q\nWhat?\n", "has no column 'query' or 'question'; its columns are: q"),
+        ("mine.txt", b"why " * 25_000, "line 1: the query has 99,999 characters, more than 10,000"),
+        ("mine.csv", b"q\nWhat?\n", "has no column 'query' or 'question': name a column so"),
         ("mine.csv", b"id,query\na b,What?\n", "the id 'a b' is not made of 1 to 40 letters"),
         ("mine.csv", b"id,query\nx,What?\nx,Why?\n", "the id x stands for two queries"),
         ("mine.jsonl", b'{"id": 1}\n', "line 1: there is no query or question (columns found: id)"),

@@ -101,6 +101,24 @@ def test_an_unknown_form_and_an_empty_database_are_refused() -> None:
         build()
 
 
+@pytest.mark.parametrize("where", ["model", "setting"])
+@pytest.mark.parametrize("name", ["/m" * 151, "/m\udcff"])
+def test_a_model_whose_name_cannot_be_recorded_is_refused_before_it_encodes(
+    add_pairs: AddPairs, settings: Any, where: str, name: str
+) -> None:
+    add_pairs(PAIRS)
+    encoder = KeywordEncoder("rain")
+    if where == "model":
+        encoder.name = name
+    else:
+        settings.ENCODER_MODEL = name
+    seen: list[int] = []
+    with pytest.raises(UserError, match="at most 300 characters in UTF-8: move it to a shorter"):
+        build_index("unused", "QQ", progress=seen.append, encoder=encoder)
+    assert not seen
+    assert not IndexVersion.objects.exists()
+
+
 def test_more_pairs_than_one_step_are_all_encoded(add_pairs: AddPairs) -> None:
     count = 2 * PAIRS_PER_STEP + 1
     pairs = add_pairs((f"What is rain {n}?", "Snow.") for n in range(count))

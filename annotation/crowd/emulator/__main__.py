@@ -2,19 +2,38 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from annotation.crowd.emulator.errors import StartError
 from annotation.crowd.emulator.server import DEFAULT_BALANCE_CENTS, serve
 
+HIGHEST_PORT = 65_535
+HIGHEST_BALANCE = 1_000_000_000_000  # cents: ten billion dollars
+
+
+def whole_number(most: int) -> Callable[[str], int]:
+    """For an option that takes 0 to `most`."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or len(text) > len(str(most)) or int(text) > most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to {most}")
+        return int(text)
+
+    return read
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=int, default=8001, help="0: any free one (default 8001)")
+    parser.add_argument(
+        "--port",
+        type=whole_number(HIGHEST_PORT),
+        default=8001,
+        help="0: any free one (default 8001)",
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address (default 127.0.0.1)")
     parser.add_argument(
         "--balance",
-        type=int,
+        type=whole_number(HIGHEST_BALANCE),
         default=DEFAULT_BALANCE_CENTS,
         metavar="CENTS",
         help="of a new account, in US cents (default 1000000)",

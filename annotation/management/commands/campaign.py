@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from annotation.crowd.base import Crowd, CrowdError
@@ -23,6 +24,11 @@ from retrieval.errors import UserError
 from retrieval.search import retrieve
 
 Result = dict[str, object]
+MONEY = {
+    "cents_min": "first round",
+    "cents_max": "if every HIT needs all votes",
+    "spent_cents": "spent",
+}
 STEPS = {
     "create": "hold out the queries and fix the policy",
     "retrieve": "find the top candidates of each query",
@@ -45,7 +51,8 @@ class Command(QuorumCommand):
             if step == "create":
                 _create_arguments(sub)
             if step == "retrieve":
-                sub.add_argument("--device", default="auto", help="auto, cpu or cuda")
+                device = settings.ENCODER_DEVICE
+                sub.add_argument("--device", default=device, help="auto, cpu or cuda")
             if step in {"publish", "collect"}:
                 sub.add_argument(
                     "--live", action="store_true", help="really spend money on production MTurk"
@@ -93,7 +100,13 @@ class Command(QuorumCommand):
         policy = campaign.policy
         triplets = campaign.query_set.queries.count() * policy.candidates_per_query
         costs = quote(triplets, policy)
-        return {"campaign": campaign.name, "triplets": triplets, **asdict(costs)}
+        left_out = "replacements of rejected and discarded work"
+        return {
+            "campaign": campaign.name,
+            "triplets": triplets,
+            **asdict(costs),
+            "not_counted": left_out,
+        }
 
     def _pack(self, campaign: Campaign, options: dict[str, Any]) -> Result:
         policy = campaign.policy
@@ -116,8 +129,18 @@ class Command(QuorumCommand):
         return {"campaign": campaign.name, "new_hits": written, **asdict(delivery), "waiting": left}
 
     def _collect(self, campaign: Campaign, options: dict[str, Any]) -> Result:
-        with self.progress(None, "collecting", "HIT") as bar:
-            found = advance(campaign, self._crowd(options), progress=bar.update)
+        crowd = self._crowd(options)
+        with (
+            self.progress(None, "collecting", " HITs") as bar,
+            self.progress(None, "approving, rejecting, extending", " calls") as calls,
+        ):
+            found = advance(campaign, crowd, progress=bar.update, sending=calls.update)
+        if found.stopped_by:
+            raise UserError(
+                f"{found.new} submissions came in and {found.sent} calls were made, "
+                f"{found.waiting} wait for the next `manage.py campaign collect {campaign}`: "
+                f"{found.stopped_by}"
+            )
         return {"campaign": campaign.name, **asdict(found)}
 
     def _status(self, campaign: Campaign, options: dict[str, Any]) -> Result:
@@ -130,7 +153,7 @@ class Command(QuorumCommand):
 def _worded(key: str, value: object) -> tuple[str, object]:
     """Money in dollars, the two prices of a quote and a list of faults as sentences."""
     if "cents" in key.split("_") and isinstance(value, int):
-        return key.replace("_cents", "").replace("cents_", "cost "), f"${value / 100:,.2f}"
+        return MONEY.get(key, key), f"${value / 100:,.2f}"
     if isinstance(value, dict):
         per_hit, total = value["assignments_per_hit"], value["assignments"]
         dollars = value["cents"] / 100

@@ -108,6 +108,25 @@ def test_a_port_in_use_is_said_in_one_sentence(turk: Turk, tmp_path: Path) -> No
     assert not (tmp_path / "other.sqlite3").exists()
 
 
+@pytest.mark.parametrize("program", [MODULE, COMMAND])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--balance", "-5"), ("--balance", "1e3"), ("--port", "-1"), ("--port", "65536")],
+)
+def test_a_number_out_of_range_is_refused_by_its_option(
+    tmp_path: Path, program: list[str], option: str, value: str
+) -> None:
+    state = tmp_path / "state.sqlite3"
+    command = [*program, "--state", str(state), "--port", "0", option, value]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    told = f"error: argument {option}: '{value}' is not a whole number from 0 to "
+    assert told in done.stderr.splitlines()[-1]
+    assert not state.exists()
+
+
 def test_a_file_that_is_not_our_state_is_left_alone(tmp_path: Path) -> None:
     text, database = tmp_path / "notes.txt", tmp_path / "other.sqlite3"
     text.write_text("some notes, and quite a few of them")

@@ -14,9 +14,10 @@ from annotation.pipeline.create import create_campaign
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
 from retrieval.models import Candidate, QaPair
-from retrieval.search import pair_vectors
+from retrieval.search import build_index, pair_vectors
 from tests.mturk import Killed
 from tests.small_campaign import (
+    ENCODER,
     PAIRS,
     QUERIES,
     fill_database,
@@ -87,7 +88,7 @@ def test_a_negative_s_questions_share_no_long_word_and_are_not_near(packed: Camp
 
 @pytest.mark.usefixtures("small_database")
 def test_near_questions_make_no_negative(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="only 0 of 5 negative controls found among 31 questions"):
+    with pytest.raises(UserError, match="Only 0 of 5 negative controls were found among 31"):
         packed_campaign(tmp_path, negative_max_cosine=-1.0)
 
 
@@ -95,7 +96,7 @@ def test_near_questions_make_no_negative(tmp_path: Path) -> None:
 def test_a_shared_long_word_makes_no_negative(tmp_path: Path, settings: Settings) -> None:
     settings.INDEX_DIR = tmp_path / "index"
     fill_database(tmp_path, tuple((f"{question} really", answer) for question, answer in PAIRS))
-    with pytest.raises(UserError, match="only 0 of 5 negative controls"):
+    with pytest.raises(UserError, match="Only 0 of 5 negative controls"):
         packed_campaign(tmp_path)
 
 
@@ -196,12 +197,12 @@ def test_too_small_a_pool_of_positives_is_refused(tmp_path: Path) -> None:
     campaign = retrieved_campaign(tmp_path)
     for control in Control.objects.all()[:2]:
         control.delete()
-    refused(campaign, "holds 4 positive controls, but 5 HITs need at least 5: import more")
+    refused(campaign, "holds 4 positive controls, but 5 HITs need at least 5: add more")
 
 
 @pytest.mark.usefixtures("small_database")
 def test_a_database_too_uniform_for_negatives_is_refused(tmp_path: Path) -> None:
-    refused(retrieved_campaign(tmp_path, negative_max_cosine=-0.5), "negative controls found")
+    refused(retrieved_campaign(tmp_path, negative_max_cosine=-0.5), "negative controls were found")
 
 
 @pytest.mark.usefixtures("small_database")
@@ -254,3 +255,12 @@ def test_another_seed_packs_other_hits(tmp_path: Path) -> None:
     pack_campaign(other)
     assert [real(hit) for hit in contents(other)] != [real(hit) for hit in hits]
     assert [len(hit) for hit in contents(other)] == [7] * 5
+
+
+@pytest.mark.usefixtures("small_database")
+def test_negatives_are_not_judged_by_another_index_than_the_candidates(tmp_path: Path) -> None:
+    campaign = retrieved_campaign(tmp_path)
+    build_index("keywords", "QQ", encoder=ENCODER)
+    refused(campaign, "run `manage.py index --model keywords --form QQA` first")
+    build_index("keywords", "QQA", encoder=ENCODER)
+    assert pack_campaign(campaign).hits == 5

@@ -72,7 +72,7 @@ def test_a_name_is_given_once() -> None:
 
 
 @pytest.mark.usefixtures("nothing_stays")
-@pytest.mark.parametrize("name", ["", "two words", "../faq", "f" * 61, "fäq", "faq\n"])
+@pytest.mark.parametrize("name", ["", "two words", "../faq", "f" * 61, "fäq", "faq\n", "x\udcff"])
 def test_a_name_is_made_of_letters_digits_and_hyphens(name: str) -> None:
     with pytest.raises(UserError, match="letters, digits, hyphens"):
         create(name, sample=2)
@@ -165,6 +165,12 @@ def test_a_policy_file_must_be_readable(tmp_path: Path) -> None:
 def test_an_unknown_campaign_is_refused_with_the_names_of_those_there_are(db: None) -> None:
     with pytest.raises(UserError, match="there is none yet: `campaign create` one"):
         get_campaign("faq")
+
+
+@pytest.mark.parametrize("name", ["x\udcff", "x\x00", "x" * 1000])
+def test_a_name_that_no_campaign_can_have_is_an_unknown_one(db: None, name: str) -> None:
+    with pytest.raises(UserError, match="There is no campaign 'x"):
+        get_campaign(name)
 
 
 @pytest.mark.usefixtures("small_database")

@@ -21,8 +21,8 @@ def test_an_unreachable_crowd_ends_the_pass_and_harms_nothing(stage: Stage) -> N
     assert (delivery.sent, delivery.failed) == (0, 0)
     assert str(delivery.stopped_by).startswith(f"MTurk cannot be reached at {stage.mturk.url} (")
     states = stage.campaign.intents.order_by("pk").values_list("state", "attempts")
-    assert list(states) == [("pending", 1)] + [("pending", 0)] * 4
-    assert progress(stage.campaign)["stuck"] == [f"create, 1 times: {delivery.stopped_by}"]
+    assert list(states) == [("pending", 0)] * 5
+    assert progress(stage.campaign)["stuck"] == [f"create, 5 times: {delivery.stopped_by}"]
 
     stage.mturk.start()
     assert stage.deliver().sent == 5
@@ -30,15 +30,34 @@ def test_an_unreachable_crowd_ends_the_pass_and_harms_nothing(stage: Stage) -> N
     assert progress(stage.campaign)["stuck"] == []
 
 
-def test_an_empty_account_ends_the_pass(stage: Stage, start_mturk: StartMTurk) -> None:
-    """The balance was enough when it was looked at; then somebody else spent of it."""
+def test_nothing_is_bought_while_the_account_cannot_pay_for_it(
+    stage: Stage, start_mturk: StartMTurk
+) -> None:
+    """The balance was enough when it was published; then somebody else spent of it."""
     stage.mturk = start_mturk(balance_cents=190)
     publish(stage.campaign, stage.mturk.crowd)
     use_token(stage, "another", places=2)
     delivery = stage.deliver()
-    assert delivery.sent == 4
-    assert "insufficient funds" in str(delivery.stopped_by)
-    assert waiting(stage.campaign) == 1
+    assert (delivery.sent, waiting(stage.campaign), stage.mturk.count("hits")) == (0, 5, 1)
+    assert str(delivery.stopped_by) == (
+        f"10 more assignments cost $1.90, but the account at {stage.mturk.url} holds $1.52: "
+        "top it up."
+    )
+    assert progress(stage.campaign)["stuck"] == [f"create, 5 times: {delivery.stopped_by}"]
+
+
+def test_work_is_reviewed_although_the_account_cannot_pay_for_the_tie_break(
+    set_stage: SetStage, start_mturk: StartMTurk
+) -> None:
+    stage = set_stage()
+    stage.mturk = start_mturk(balance_cents=190)
+    stage.publish()
+    stage.work("ada", 1, 1)
+    stage.work("bob", 1, 0)
+    found = stage.advance()
+    assert "1 more assignments cost $0.19" in str(found.stopped_by)
+    assert (found.sent, found.waiting, found.finished) == (2, 1, False)
+    assert progress(stage.campaign)["approved"] == 2
 
 
 def use_token(stage: Stage, token: str, *, places: int = 1) -> None:

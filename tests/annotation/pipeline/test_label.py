@@ -220,3 +220,12 @@ def test_a_pass_tells_what_it_counted(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
     quiet = replace(one_hit.advance(), new=0, passed=0, sent=0)
     assert one_hit.advance() == quiet
+
+
+def test_work_that_somebody_rejected_at_the_crowd_has_no_vote(one_hit: Stage) -> None:
+    one_hit.publish()
+    refused = one_hit.work("ada", 1, 1)
+    one_hit.mturk.crowd.reject(refused, reason="by hand")
+    one_hit.work("bob", 1, 1)
+    assert one_hit.advance().places_opened == 1
+    assert set(map(tuple, votes_by_triplet(one_hit.campaign).values())) == {(1,)}

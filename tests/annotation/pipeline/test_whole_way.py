@@ -7,8 +7,10 @@ from django.db import connection
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.pipeline.advance import advance
 from annotation.pipeline.deliver import deliver
+from annotation.pipeline.label import votes_by_triplet
 from annotation.pipeline.publish import publish
-from annotation.progress import progress
+from annotation.progress import first_two_votes, progress
+from annotation.protocol.kappa import cohen_kappa
 from tests.small_campaign import QUERIES, Stage
 
 pytestmark = pytest.mark.django_db
@@ -56,8 +58,10 @@ def test_a_campaign_goes_from_its_triplets_to_its_labels(stage: Stage) -> None:
     found = progress(stage.campaign)
     assert (found["approved"], found["rejected"], found["excluded_workers"]) == (12, 2, 1)
     assert (found["votes"], found["votes_discarded"], found["ties"]) == (55, 5, 1)
+    assert found["agreement"] == 0.96
     # 10 of the first votes say yes and 11 of the second: chance alone would give 0.512.
-    assert (found["agreement"], found["kappa"]) == (0.96, 0.918)
+    pairs = first_two_votes(votes_by_triplet(stage.campaign).values())
+    assert cohen_kappa(pairs) == pytest.approx((0.96 - 0.512) / (1 - 0.512))
     assert found["spent_cents"] == stage.mturk.spent_cents == 12 * PRICE
     assert stage.mturk.on_hold_cents == 0
 

@@ -177,6 +177,8 @@ MUTANTS = {
     ("agreement.py", "test_agreement.py"): (
         ("agreement is equality", "first == second", "first <= second"),
         ("no agreement of nothing", "return None\n    return sum(", "return 0.0\n    return sum("),
+    ),
+    ("kappa.py", "test_agreement.py"): (
         ("no kappa of one value", "for vote in pair}) < 2:", "for vote in pair}) < 1:"),
         ("kappa of two values", "for vote in pair}) < 2:", "for vote in pair}) < 3:"),
         ("the second votes count", "score(first, second)", "score(first, first)"),

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.agreement import cohen_kappa, observed_agreement
+from annotation.protocol.agreement import observed_agreement
+from annotation.protocol.kappa import cohen_kappa
 from tests.annotation.protocol.steady import steady
 
 

@@ -25,7 +25,7 @@ def test_every_pair_can_be_drawn_and_no_more() -> None:
         ("a", "b"), ("a", "c"), ("b", "a"), ("b", "c"), ("c", "a"), ("c", "b"),
     ]  # fmt: skip
     with pytest.raises(
-        PackingError, match=r"^only 6 of 7 negative controls found among 3 questions"
+        PackingError, match=r"^Only 6 of 7 negative controls were found among 3 questions"
     ):
         draw_negatives(["a", "b", "c"], count=7, seed=3, too_near=never)
 
@@ -41,13 +41,13 @@ def test_questions_too_near_are_never_paired() -> None:
 
 
 def test_negatives_that_cannot_be_found_end_in_an_error_and_not_in_a_loop() -> None:
-    with pytest.raises(PackingError, match=r"only 0 of 2 .* raise negative_max_cosine"):
+    with pytest.raises(PackingError, match=r"^Only 0 of 2 .* a higher negative_max_cosine"):
         draw_negatives(keys("p", 9), count=2, seed=3, too_near=lambda query, question: True)
 
 
 @pytest.mark.parametrize("questions", [[], ["a"], ["a", "a"]])
 def test_one_question_makes_no_negative(questions: list[str]) -> None:
-    with pytest.raises(PackingError, match="only 0 of 1 negative controls"):
+    with pytest.raises(PackingError, match="Only 0 of 1 negative controls"):
         draw_negatives(questions, count=1, seed=3, too_near=never)
     assert draw_negatives(questions, count=0, seed=3, too_near=never) == []
 

@@ -199,8 +199,9 @@ def test_a_pool_too_small_for_the_campaign_is_refused() -> None:
     with pytest.raises(PackingError) as refusal:
         packed(campaign(61, 5), pool=59)
     assert str(refusal.value) == (
-        "the pool holds 59 positive controls, but 61 HITs need at least 60: "
-        "import more, or lower the policy's control_pool_size"
+        "The pool holds 59 positive controls, but 61 HITs need at least 60: "
+        "add more by `manage.py controls import FILE`, or create a campaign with a lower "
+        "control_pool_size in its policy."
     )
 
 
@@ -218,7 +219,7 @@ def test_a_lower_pool_size_in_the_policy_lets_positives_come_back() -> None:
 
 
 def test_too_few_negatives_are_refused() -> None:
-    with pytest.raises(PackingError, match=r"^3 negative controls were drawn, but 2 HITs need 4:"):
+    with pytest.raises(PackingError, match=r"^There are 3 negative controls, but 2 HITs need 4:"):
         pack(
             campaign(6, 1),
             positives=keys("pos", 60),
@@ -244,4 +245,5 @@ def test_what_is_given_twice_is_refused_by_name(what: str) -> None:
             policy=PAPER,
             seed=1,
         )
-    assert str(refusal.value) == f"{what} given twice: {given[what][1]}, {given[what][2]}"
+    twice = f"{given[what][1]}, {given[what][2]}"
+    assert str(refusal.value) == f"Some {what} are given twice, give each once: {twice}."

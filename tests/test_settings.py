@@ -1,0 +1,65 @@
+"""What is wrong with an environment variable is told in one sentence, by every command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def refused(data: Path, **variables: str) -> str:
+    """The sentence; the exit status is 2 and nothing is printed."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+        cwd=ROOT,
+        env=os.environ | {"QUORUM_DATA": str(data)} | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("QUORUM_DATABASE_URL", "postgresql://ada:secret@db:port/quorum", "must look like postgre"),
+        ("QUORUM_DATABASE_URL", "postgresql://ada:secret@db:99999/quorum", "0-65535"),
+        ("QUORUM_DATABASE_URL", "mysql://ada:secret@db/quorum", "must look like postgresql://"),
+        ("QUORUM_DATABASE_URL", "postgresql://ada:secret@[db/quorum", "must look like postgresql:"),
+        ("QUORUM_PUBLIC_URL", "https://[bad", "must look like https://"),
+        ("QUORUM_DEBUG", "maybe", "must be 1 or 0, not 'maybe'"),
+        ("QUORUM_LOG_LEVEL", "LOUD", "must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
+    ],
+)
+def test_a_variable_that_says_nothing_useful_is_refused_by_name(
+    tmp_path: Path, name: str, value: str, told: str
+) -> None:
+    sentence = refused(tmp_path, **{name: value})
+    assert sentence.startswith(f"Error: {name} ")
+    assert told in sentence
+    assert "secret" not in sentence
+
+
+def test_a_log_level_may_be_written_small(tmp_path: Path) -> None:
+    assert "QUORUM_DEBUG must be" in refused(tmp_path, QUORUM_LOG_LEVEL="info", QUORUM_DEBUG="x")
+
+
+def test_a_data_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for folder in (file, file / "below"):
+        sentence = refused(folder)
+        assert sentence.startswith(f"Error: The data folder {folder} cannot be written (")
+        assert "let QUORUM_DATA name a folder that can." in sentence
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs Linux's /proc")
+def test_a_data_folder_that_cannot_be_written_is_refused() -> None:
+    sentence = refused(Path("/proc"))  # there, not even root can make a file
+    assert sentence.startswith("Error: The data folder /proc cannot be written (")

@@ -1,0 +1,105 @@
+"""The stack of the demo and the benchmark keeps to this machine, and leaves nothing behind."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from demo import stack
+from demo.run import waits_for_calls
+from demo.stack import ROOT, LocalStack, StackError
+
+PRODUCTION = {
+    "QUORUM_DATABASE_URL": "postgresql://quorum:secret@db.example.org/quorum",
+    "QUORUM_BROKER_URL": "redis://broker.example.org/0",
+    "QUORUM_SECRET_KEY": "production",
+    "QUORUM_ENCODER": "another",
+    "AWS_ENDPOINT_URL_MTURK": "https://mturk-requester.us-east-1.amazonaws.com",
+    "AWS_ENDPOINT_URL": "https://amazonaws.com",
+    "AWS_ACCESS_KEY_ID": "AKIAADA",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_PROFILE": "production",
+    "CELERY_BROKER_URL": "redis://broker.example.org/0",
+    "DJANGO_SETTINGS_MODULE": "elsewhere.settings",
+}
+# Starts something that would sleep for long, and dies.
+START_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from demo.stack import LocalStack
+sleep = "import time; print(1, flush=True); time.sleep(600)"
+child = LocalStack(Path(sys.argv[1]))._start([sys.executable, "-c", sleep], stdout=-1)
+child.stdout.readline()
+print(child.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_stack_in_a_production_shell_names_nothing_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in PRODUCTION.items():
+        monkeypatch.setenv(name, value)
+    environment = LocalStack(tmp_path).environment
+    ours = {name for name in environment if name.startswith(stack.OUTSIDE)}
+    assert ours == {"QUORUM_DATA", "QUORUM_PUBLIC_URL", "QUORUM_BIND", "AWS_ENDPOINT_URL_MTURK"}
+    assert environment["QUORUM_DATA"] == str(tmp_path)
+    assert environment["AWS_ENDPOINT_URL_MTURK"].startswith("http://127.0.0.1:")
+    assert environment["PATH"] == os.environ["PATH"]
+
+
+def test_a_port_that_somebody_else_has_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack, "SECONDS_TO_FREE_A_PORT", 1)
+    local = LocalStack(tmp_path)
+    port = local.ports["emulator"]
+    with (
+        socket.create_server(("127.0.0.1", port)),
+        pytest.raises(StackError, match=f"another program listens on port {port}"),
+        local.servers(),
+    ):
+        pass
+
+
+def test_a_server_that_ends_at_once_is_not_taken_for_one_that_answers(tmp_path: Path) -> None:
+    local = LocalStack(tmp_path)
+    with (
+        pytest.raises(StackError, match=r"the site at .* did not start"),
+        local._server("site", [sys.executable, "-c", ""], "/health"),
+    ):
+        pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's end")
+def test_the_children_of_a_killed_stack_die_with_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", START_AND_DIE, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert ends(int(done.stdout))
+
+
+def ends(process: int) -> bool:
+    for _ in range(100):
+        status = Path(f"/proc/{process}/stat")
+        # A zombie has ended, too: nobody may be there to hear of it.
+        if not status.exists() or status.read_text().rpartition(") ")[2].startswith("Z"):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("calls", "open_triplets", "submitted", "waits"),
+    [(1, 0, 9, True), (1, 5, 7, True), (1, 5, 9, False), (0, 5, 7, False)],
+)
+def test_the_demo_waits_only_where_the_crowd_has_nothing_to_do(
+    calls: int, open_triplets: int, submitted: int, waits: bool
+) -> None:
+    now = {"calls_waiting": calls, "open": open_triplets, "submitted": submitted}
+    assert waits_for_calls({"submitted": 7}, now) is waits
