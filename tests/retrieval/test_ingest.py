@@ -27,7 +27,7 @@ def jsonl(*rows: Any) -> bytes:
 
 def write(folder: Path, content: bytes, name: str = "pairs.jsonl") -> Path:
     path = folder / name
-    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    path.write_bytes(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
     return path
 
 
@@ -244,7 +244,7 @@ def test_html_is_stored_as_it_is_and_control_characters_are_not(tmp_path: Path) 
         ("pairs.csv", "question,answer\nQ?,A\n".encode("utf-16"), "is in UTF-16 or UTF-32"),
         ("pairs.csv", "question,answer\nQ?,A\n".encode("utf-16-le"), "is in UTF-16 or UTF-32"),
         ("pairs.jsonl", jsonl(RAIN).decode().encode("utf-32"), "is in UTF-16 or UTF-32"),
-        ("pairs.jsonl", gzip.compress(jsonl(RAIN)), "give it a name that ends in .gz"),
+        ("pairs.jsonl", gzip.compress(jsonl(RAIN), mtime=0), "give it a name that ends in .gz"),
         ("pairs.jsonl", b"x" * 10_000_001, "is longer than 10,000,000 bytes"),
     ],
 )
@@ -272,7 +272,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["cut", "not gzip", "flipped"])
 def test_a_damaged_gzip_file_adds_nothing(tmp_path: Path, data_dir: Path, damage: str) -> None:
     rows = [{"question": f"Question {n}?", "answer": "A" * (n % 97)} for n in range(9000)]
-    content = bytearray(gzip.compress(jsonl({"id": "broken"}, *rows)))
+    content = bytearray(gzip.compress(jsonl({"id": "broken"}, *rows), mtime=0))
     if damage == "cut":
         content = content[: len(content) // 2]
     elif damage == "flipped":

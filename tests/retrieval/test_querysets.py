@@ -126,7 +126,7 @@ def test_a_query_set_needs_a_name_of_its_own(
     [
         ("mine.txt", b"What is  rain?\n\nWhat is snow?\n"),
         ("mine.txt", b"\xef\xbb\xbfWhat is rain?\r\nWhat is snow?\r\n"),
-        ("mine.txt.gz", gzip.compress(b"What is rain?\nWhat is snow?")),
+        ("mine.txt.gz", gzip.compress(b"What is rain?\nWhat is snow?", mtime=0)),
         ("mine.csv", b'query\n"What is\nrain?"\nWhat is snow?\n'),
         ("mine.tsv", b"Question\tscore\nWhat is rain?\t1\nWhat is snow?\t2\n"),
         ("mine.jsonl", b'{"query": "What is rain?"}\n{"question": "What is snow?", "n": 1}\n'),
