@@ -28,7 +28,7 @@ ANSWERS = "{http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/200
 
 def main(folder: Path) -> None:
     items = shown_items(folder / "quorum.sqlite3")
-    work = handed_in(folder / "emulator.sqlite3")
+    work = handed_in(folder / "mturk_emulator.sqlite3")
     released, splits = read_release(folder / "release")
     check_files(folder / "release", splits)
     excluded = check_reviews(items, work)
@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
     check_no_control(released, items)
     check_statistics(folder / "release", splits, work, votes, excluded)
     check_answerable(splits)
-    check_money(folder / "emulator.sqlite3")
+    check_money(folder / "mturk_emulator.sqlite3")
     print(
         f"release checked: {len(released)} labels of {QUERIES} queries equal the majority of "
         f"{sum(map(len, votes.values()))} votes of {len(work)} assignments, "

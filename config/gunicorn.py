@@ -9,3 +9,4 @@ threads = 4
 # Persistent connections: without them, opening one costs more than the page itself.
 keepalive = 30
 preload_app = True
+control_socket_disable = True  # it would lie in the home folder, shared by all checkouts

@@ -77,7 +77,7 @@ class LocalStack:
 
     @contextmanager
     def _emulator(self) -> Iterator[None]:
-        port, state = self.ports["emulator"], self.data / "emulator.sqlite3"
+        port, state = self.ports["emulator"], self.data / "mturk_emulator.sqlite3"
         options = ["--port", str(port), "--state", str(state), "--balance", "10000000"]
         command = [sys.executable, "manage.py", "mturk_emulator", *options]
         with self._server("emulator", command, "/"):

@@ -141,7 +141,8 @@ class WorkerSite:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise UserError(
                 f"The question page {_short(url)} does not answer ({error}): start the site with"
-                " `make run`; HITs name the QUORUM_PUBLIC_URL that they were published with."
+                " `make run`, which brings an emulator of its own, so stop yours first;"
+                " HITs name the QUORUM_PUBLIC_URL that they were published with."
             ) from error
         if answer.is_server_error:
             raise UserError(
