@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3.11
 EXTRA ?= cpu
 TORCH := torch==2.13.0
+FORM ?= QQ
 # An environment for each EXTRA: faiss-cpu and faiss-gpu install the same module.
 VENV := var/venv$(if $(filter-out cpu,$(EXTRA)),-$(EXTRA))
 BIN := $(VENV)/bin
@@ -50,7 +51,7 @@ mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (O
 	$(ALONE) $(BIN)/python -m tests.mutants $(ONLY)
 
 bench: $(VENV)/.dev ## the main job on real data, with seconds and memory of each step
-	$(BIN)/python -m benchmarks.main_job
+	$(BIN)/python -m benchmarks.main_job --form $(FORM)
 
 lock: $(VENV)/.dev ## writes the locks anew from pyproject.toml (needs uv)
 	requirements/lock

@@ -40,7 +40,7 @@ class Step:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--form", default="QQA", choices=["QQA", "QQ"])
+    parser.add_argument("--form", default="QQ", choices=["QQA", "QQ"])
     parser.add_argument("--pairs", type=int, help="only the first so many")
     parser.add_argument("--queries", type=int, default=500)
     options = parser.parse_args()
