@@ -19,7 +19,7 @@ def collect(campaign: Campaign, crowd: Crowd, *, progress: Progress = no_progres
     new = 0
     for theirs in crowd.hits():
         hit = ours.get(theirs.hit_id)
-        if hit is not None and theirs.expires_at != hit.expires_at:
+        if hit and theirs.expires_at != hit.expires_at:
             # Somebody may have prolonged it at the crowd.
             Hit.objects.filter(pk=hit.pk).update(expires_at=theirs.expires_at)
         # Only HITs that the crowd says hold more than is stored cost a call of their own.

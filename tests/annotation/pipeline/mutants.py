@@ -196,7 +196,7 @@ MUTANTS = {
         ("finished without open votes", "not left and not is_open(campaign)", "not left"),
         (
             "what follows is sent",
-            "    after = deliver(campaign, crowd, clock=clock)\n",
+            "    after = deliver(campaign, crowd, clock=clock, progress=sending)\n",
             "    after = before\n",
         ),
     ),

@@ -2,9 +2,10 @@
 
 import pytest
 
+from annotation.crowd.mturk import MTurkCrowd
 from annotation.models import Intent
 from annotation.pipeline.collect import collect
-from annotation.pipeline.deliver import waiting
+from annotation.pipeline.deliver import deliver, waiting
 from annotation.pipeline.publish import publish
 from annotation.pipeline.review import review
 from annotation.progress import progress
@@ -44,6 +45,24 @@ def test_nothing_is_bought_while_the_account_cannot_pay_for_it(
         "top it up."
     )
     assert progress(stage.campaign)["stuck"] == [f"create, 5 times: {delivery.stopped_by}"]
+
+
+class EarlierLook(MTurkCrowd):
+    """The balance as it was before somebody else spent of it."""
+
+    def balance_cents(self) -> int:
+        return 190
+
+
+def test_a_passing_fault_ends_the_pass(stage: Stage, start_mturk: StartMTurk) -> None:
+    stage.mturk = start_mturk(balance_cents=190)
+    publish(stage.campaign, stage.mturk.crowd)
+    use_token(stage, "another", places=3)
+    delivery = deliver(stage.campaign, EarlierLook(stage.mturk.url), clock=stage.mturk.clock.now)
+    assert (delivery.sent, delivery.failed) == (3, 0)
+    assert "insufficient funds" in str(delivery.stopped_by)
+    states = stage.campaign.intents.order_by("pk").values_list("state", "attempts")
+    assert list(states) == [("done", 1)] * 3 + [("pending", 1), ("pending", 0)]
 
 
 def test_work_is_reviewed_although_the_account_cannot_pay_for_the_tie_break(
