@@ -1,6 +1,6 @@
 FROM python:3.11-slim
 
-ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 QUORUM_DATA=/data
 WORKDIR /app
 COPY requirements/cpu.txt requirements/
 RUN pip install --no-deps --require-hashes -r requirements/cpu.txt && pip install torch==2.13.0

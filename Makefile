@@ -13,7 +13,7 @@ ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test run lint lock bench mutants
+.PHONY: help setup demo test run lint lock bench mutants services services-stop test-services
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
@@ -47,11 +47,20 @@ lint: $(VENV)/.dev ## style, types and layers
 	$(ALONE) $(BIN)/mypy
 	$(ALONE) $(BIN)/lint-imports
 
+services: setup ## PostgreSQL and Redis on loopback, without docker; prints the variables that name them
+	@$(BIN)/python -m demo.services start
+
+services-stop: setup ## ends them; what they hold stays in var/services
+	@$(BIN)/python -m demo.services stop
+
+test-services: $(VENV)/.dev ## the tests on PostgreSQL, Redis, two workers and beat, each started for them
+	$(ALONE) $(BIN)/python -m pytest -m services tests/services
+
 mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (ONLY=annotation/protocol)
 	$(ALONE) $(BIN)/python -m tests.mutants $(ONLY)
 
 bench: $(VENV)/.dev ## the main job on real data, with seconds and memory of each step
 	$(BIN)/python -m benchmarks.main_job --form $(FORM)
 
-lock: $(VENV)/.dev ## writes the locks anew from pyproject.toml (needs uv)
-	requirements/lock
+lock: $(VENV)/.dev ## writes the locks anew from pyproject.toml
+	PATH="$(CURDIR)/$(BIN):$$PATH" requirements/lock

@@ -14,15 +14,25 @@ from retrieval.models import Candidate, QuerySet
 class Campaign(models.Model):
     """One run of the protocol over one set of held-out queries."""
 
+    class State(models.TextChoices):
+        ACTIVE = "active"
+        PAUSED = "paused"  # by hand: nothing more is bought
+        CAPPED = "capped"  # at its budget: goes on by itself when the cap is raised
+        CANCELLED = "cancelled"  # for good: what is out there is withdrawn
+
     name = models.SlugField(max_length=60, unique=True)
     # Tells this campaign's HITs and tokens from those of any other database on the same account.
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     query_set = models.OneToOneField(QuerySet, on_delete=models.PROTECT, related_name="campaign")
     policy_data = models.JSONField()
     seed = models.BigIntegerField()
+    state = models.CharField(max_length=9, choices=State.choices, default=State.ACTIVE)
+    # The record of votes has changed in a way that the stored labels do not show yet.
+    labels_stale = models.BooleanField(default=False)
     endpoint = models.CharField(max_length=200, blank=True)  # set at the first publication
     hit_type_id = models.CharField(max_length=64, blank=True)
     exclusion_id = models.CharField(max_length=64, blank=True)
+    known_id = models.CharField(max_length=64, blank=True)  # held by workers with reviewed work
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -133,9 +143,17 @@ class Hit(models.Model):
     seed = models.BigIntegerField()
     instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT)
     places = models.PositiveSmallIntegerField()  # assignments asked for so far
+    price_cents = models.PositiveIntegerField()  # of one approved assignment, the fee included
+    # Places for the breaking of ties: their money is reserved, they are not asked for yet.
+    spare = models.PositiveSmallIntegerField(default=0)
+    repack = models.BooleanField(default=False)  # triplets of other HITs, to be judged once more
+    barred = models.JSONField(default=list, blank=True)  # primary keys of their earlier workers
     crowd_id = models.CharField(max_length=64, null=True, blank=True, unique=True)
     published_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)  # then nobody can accept it any more
+    closed_at = models.DateTimeField(null=True, blank=True)  # since then nobody can hand it in
+    gone = models.BooleanField(default=False)  # the crowd does not know it any more
+    fault = models.TextField(blank=True)  # why its record could not be read
 
     class Meta:
         constraints = [
@@ -197,6 +215,12 @@ class Assignment(models.Model):
         APPROVED = "approved"
         REJECTED = "rejected"
 
+    class Booked(models.TextChoices):
+        RESERVED = "", "reserved"
+        PAID = "paid"
+        DISCARDED = "discarded"  # paid, its votes do not count
+        RELEASED = "released"
+
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments")
     crowd_id = models.CharField(max_length=64, unique=True)
@@ -205,16 +229,24 @@ class Assignment(models.Model):
     submitted_at = models.DateTimeField()
     answers = models.JSONField()  # form field -> value, unchecked
     passed = models.BooleanField(null=True)  # None: not reviewed yet
+    # Where the money of its place is: reserved until the decision is known.
+    account = models.CharField(max_length=9, choices=Booked.choices, blank=True, default="")
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["hit", "worker"], name="one_assignment_per_worker")
         ]
-        # review asks for what is not yet reviewed, in order of submission
         indexes = [
+            # review asks for what is not yet reviewed, in order of submission
             models.Index(
                 fields=["submitted_at"], condition=Q(passed=None), name="assignments_to_review"
-            )
+            ),
+            # the ledger asks for what was decided and is not booked yet
+            models.Index(
+                fields=["hit"],
+                condition=Q(account="") & ~Q(status="submitted"),
+                name="assignments_to_book",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -226,12 +258,17 @@ class Judgment(models.Model):
 
     assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="judgments")
     item = models.ForeignKey(HitItem, on_delete=models.PROTECT, related_name="judgments")
+    # The item's: a triplet may stand in several HITs, and nobody judges it twice. None: a control.
+    triplet = models.ForeignKey(
+        Triplet, on_delete=models.PROTECT, null=True, blank=True, related_name="judgments"
+    )
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="judgments")
     value = models.SmallIntegerField()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["item", "worker"], name="one_judgment_per_worker"),
+            models.UniqueConstraint(fields=["triplet", "worker"], name="a_triplet_once_per_worker"),
             models.CheckConstraint(condition=Q(value__in=[0, 1]), name="a_judgment_is_0_or_1"),
         ]
 
@@ -247,9 +284,16 @@ class Exclusion(models.Model):
     failures = models.PositiveIntegerField()  # when the rate was crossed
     reviewed = models.PositiveIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
+    restored_at = models.DateTimeField(null=True, blank=True)  # taken back by hand
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["campaign", "worker"], name="excluded_once")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "worker"],
+                condition=Q(restored_at=None),
+                name="excluded_once",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.worker} failed {self.failures} of {self.reviewed}"
@@ -264,12 +308,17 @@ class Intent(models.Model):
         APPROVE = "approve"
         REJECT = "reject"
         EXCLUDE = "exclude"
+        READMIT = "readmit"  # an exclusion taken back
+        KNOW = "know"  # the worker gets the qualification that repacked HITs ask for
+        LIFETIME = "lifetime"  # the HIT expires at another time
+        BONUS = "bonus"
 
     class State(models.TextChoices):
         PENDING = "pending"
         CLAIMED = "claimed"
         DONE = "done"
         FAILED = "failed"
+        WITHDRAWN = "withdrawn"  # not wanted any more, and never sent
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="intents")
     kind = models.CharField(max_length=8, choices=Kind.choices)
@@ -284,9 +333,13 @@ class Intent(models.Model):
         Worker, on_delete=models.CASCADE, null=True, blank=True, related_name="intents"
     )
     places = models.PositiveSmallIntegerField(default=0)  # what create or extend asks for
+    cents = models.PositiveIntegerField(default=0)  # what a bonus gives
+    expires_at = models.DateTimeField(null=True, blank=True)  # what lifetime sets
     reason = models.TextField(blank=True)  # what the worker is told
-    state = models.CharField(max_length=7, choices=State.choices, default=State.PENDING)
+    state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
+    claim = models.CharField(max_length=32, blank=True)  # who has it
     claimed_at = models.DateTimeField(null=True, blank=True)
+    retry_at = models.DateTimeField(null=True, blank=True)  # not before
     first_sent_at = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
@@ -304,3 +357,75 @@ class Intent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.state}"
+
+
+class Account(models.Model):
+    """A campaign's money in cents; kept by a trigger from its entries, which alone are written."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="account")
+    budget_cents = models.BigIntegerField(default=0)
+    reserved_cents = models.BigIntegerField(default=0)
+    paid_cents = models.BigIntegerField(default=0)
+    discarded_cents = models.BigIntegerField(default=0)  # paid, but the work does not count
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    budget_cents__gte=F("reserved_cents") + F("paid_cents") + F("discarded_cents")
+                ),
+                name="never_over_budget",
+            ),
+            models.CheckConstraint(
+                condition=Q(reserved_cents__gte=0, paid_cents__gte=0, discarded_cents__gte=0),
+                name="no_money_out_of_nothing",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"account of {self.campaign}"
+
+    @property
+    def spent_cents(self) -> int:
+        return self.paid_cents + self.discarded_cents
+
+    @property
+    def available_cents(self) -> int:
+        return self.budget_cents - self.reserved_cents - self.spent_cents
+
+
+class Entry(models.Model):
+    """Cents moved from one place to another: append-only, which triggers see to."""
+
+    class Place(models.TextChoices):
+        FUNDS = "funds"  # outside: where a budget comes from
+        AVAILABLE = "available"
+        RESERVED = "reserved"
+        PAID = "paid"
+        DISCARDED = "discarded"
+
+    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="entries")
+    key = models.CharField(max_length=120, unique=True)  # one effect is booked once
+    source = models.CharField(max_length=9, choices=Place.choices)
+    target = models.CharField(max_length=9, choices=Place.choices)
+    cents = models.PositiveBigIntegerField()
+    hit = models.ForeignKey(
+        Hit, on_delete=models.PROTECT, null=True, blank=True, related_name="entries"
+    )
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="entries"
+    )
+    intent = models.ForeignKey(
+        Intent, on_delete=models.PROTECT, null=True, blank=True, related_name="entries"
+    )
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "entries"
+        constraints = [
+            models.CheckConstraint(condition=Q(cents__gt=0), name="an_entry_moves_money"),
+            models.CheckConstraint(condition=~Q(source=F("target")), name="an_entry_has_two_sides"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cents} from {self.source} to {self.target}"

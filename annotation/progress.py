@@ -6,10 +6,9 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Triplet
-from annotation.pipeline.deliver import Clock
-from annotation.pipeline.label import votes_by_triplet
+from annotation.pipeline.claims import Clock
+from annotation.pipeline.votes import votes_by_triplet
 from annotation.protocol.agreement import observed_agreement
-from annotation.protocol.cost import assignment_cents
 from retrieval.models import Candidate
 
 
@@ -31,7 +30,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
         **_assignments(campaign),
         **triplets,
         **_votes(campaign),
-        "excluded_workers": campaign.exclusions.count(),
+        "excluded_workers": campaign.exclusions.filter(restored_at=None).count(),
         "calls_waiting": campaign.intents.filter(state__in=["pending", "claimed"]).count(),
         "calls_failed": campaign.intents.filter(state=Intent.State.FAILED).count(),
         "stuck": stuck(campaign),
@@ -78,16 +77,15 @@ def discarded_votes(campaign: Campaign) -> int:
     passed = Assignment.objects.filter(
         hit__campaign=campaign,
         passed=True,
-        worker__in=campaign.exclusions.values("worker"),
+        worker__in=campaign.exclusions.filter(restored_at=None).values("worker"),
     )
     votes = passed.filter(judgments__item__control=None).aggregate(votes=Count("judgments"))
     return int(votes["votes"])
 
 
 def spent_cents(campaign: Campaign) -> int:
-    """Rewards and fees of all approved work."""
-    approved = Assignment.objects.filter(hit__campaign=campaign, status="approved").count()
-    return approved * assignment_cents(campaign.policy)
+    """What has been paid: rewards, bonuses and fees, work whose votes do not count included."""
+    return campaign.account.spent_cents
 
 
 def stuck(campaign: Campaign, *, clock: Clock = timezone.now) -> list[str]:

@@ -23,7 +23,7 @@ from annotation.crowd.mturk_sites import (
 )
 from annotation.hit_url import BadVisit, Visit, read_hit_key, read_visit
 from annotation.markdown import render_markdown
-from annotation.models import Assignment, Campaign, Exclusion, Hit, Triplet
+from annotation.models import Assignment, Campaign, Exclusion, Hit, HitItem, Triplet
 from retrieval.models import Query
 
 # Where Amazon's workers and requesters see our page, and where a submit may lead them on to.
@@ -65,6 +65,12 @@ def hit_page(request: HttpRequest, signed: str) -> HttpResponse:
             " was already approved stays paid."
         )
         return _refusal(403, "This HIT is not open to you", sentence)
+    if _has_judged(hit, visit):
+        sentence = (
+            "You have judged some of these questions before, and each of them needs another pair"
+            " of eyes. Please return this HIT, which costs you nothing, and take another one."
+        )
+        return _refusal(403, "You know these questions already", sentence)
     return _hit_form(hit, visit)
 
 
@@ -81,7 +87,18 @@ def _is_excluded(hit: Hit, visit: Visit) -> bool:
     if not (visit.assignment_id and visit.worker_id):
         return False
     return Exclusion.objects.filter(
-        campaign=hit.campaign_id, worker__worker_id=visit.worker_id
+        campaign=hit.campaign_id, worker__worker_id=visit.worker_id, restored_at=None
+    ).exists()
+
+
+def _has_judged(hit: Hit, visit: Visit) -> bool:
+    """Whether the worker has had one of the HIT's triplets before, in another HIT."""
+    if not (visit.assignment_id and visit.worker_id):
+        return False
+    triplets = hit.items.exclude(triplet=None).values("triplet")
+    others = HitItem.objects.filter(triplet__in=triplets).exclude(hit=hit)
+    return Assignment.objects.filter(
+        hit__in=others.values("hit"), worker__worker_id=visit.worker_id
     ).exists()
 
 

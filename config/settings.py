@@ -24,6 +24,31 @@ def _flag(name: str, default: bool) -> bool:
     return value.lower() in {"1", "true", "yes"} if value else default
 
 
+def _count(name: str) -> int | None:
+    value = os.environ.get(name, "")
+    if value and not (value.isascii() and value.isdigit()):
+        raise ImproperlyConfigured(f"{name} must be a whole number, or 0 for none, not {value!r}.")
+    return int(value) if value else None
+
+
+def _seconds(name: str, default: float) -> float:
+    value = os.environ.get(name, "") or str(default)
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0.1 <= seconds <= 86_400:
+        raise ImproperlyConfigured(f"{name} must be seconds from 0.1 to 86400, not {value!r}.")
+    return seconds
+
+
+def _at_least_one(name: str, default: int) -> int:
+    value = os.environ.get(name, "") or str(default)
+    if not value.isdecimal() or int(value) < 1:
+        raise ImproperlyConfigured(f"{name} must be a whole number from 1 on, not {value!r}.")
+    return int(value)
+
+
 def _address(name: str, value: str, example: str) -> SplitResult:
     """The parts of an address; the value is not repeated, it may hold a password."""
     try:
@@ -76,7 +101,7 @@ def _secret_key() -> str:
     return path.read_text()
 
 
-def _database(url: str) -> dict[str, object]:
+def database_at(url: str) -> dict[str, object]:
     """postgresql://user:password@host:port/name, or SQLite in the data folder when empty."""
     if not url:
         return {
@@ -100,8 +125,17 @@ def _database(url: str) -> dict[str, object]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or "",
         "PORT": parts.port or "",
-        "CONN_MAX_AGE": 60,
+        # Each of the site's threads keeps its connection; one that the server closed is replaced.
+        "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            "connect_timeout": 10,
+            "application_name": "quorum",
+            # A server that has gone without a word is noticed within a minute, not in two hours.
+            "keepalives_idle": 30,
+            "keepalives_interval": 10,
+            "keepalives_count": 3,
+        },
     }
 
 
@@ -152,7 +186,7 @@ TEMPLATES = [
         },
     },
 ]
-DATABASES = {"default": _database(os.environ.get("QUORUM_DATABASE_URL", ""))}
+DATABASES = {"default": database_at(os.environ.get("QUORUM_DATABASE_URL", ""))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -194,15 +228,22 @@ ENCODER_DEVICE = os.environ.get("QUORUM_DEVICE", "auto")
 MTURK_PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
 MTURK_SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
 MTURK_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_MTURK", "http://127.0.0.1:8001").rstrip("/")
+# Calls to the crowd in a second, of all processes together; None: 10 to Amazon, else any number.
+CROWD_CALLS_PER_SECOND = _count("QUORUM_CROWD_CALLS_PER_SECOND")
+# Calls that one process makes at once.
+CROWD_THREADS = _count("QUORUM_CROWD_THREADS") or 8
+# After so long a call that was begun is taken up by another process; the crowd's tokens live a day.
+CLAIM_SECONDS = _count("QUORUM_CLAIM_SECONDS") or 300
 
 # Celery: Redis where QUORUM_BROKER_URL names one, else folders on this machine.
 CELERY_BROKER_URL = os.environ.get("QUORUM_BROKER_URL", "filesystem://")
+CELERY_TASK_TIME_LIMIT = 3600
 if CELERY_BROKER_URL == "filesystem://":
     _QUEUE = DATA_DIR / "queue"
     with _writing_data():
         for _folder in ("messages", "processed", "control"):
             (_QUEUE / _folder).mkdir(parents=True, exist_ok=True)
-    CELERY_BROKER_TRANSPORT_OPTIONS = {
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {
         # In and out are one folder: sender and worker share this machine.
         "data_folder_in": str(_QUEUE / "messages"),
         "data_folder_out": str(_QUEUE / "messages"),
@@ -210,13 +251,35 @@ if CELERY_BROKER_URL == "filesystem://":
         "control_folder": str(_QUEUE / "control"),
         "store_processed": False,
     }
+else:
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        # The message of a killed worker comes back only when no task can still be at it.
+        "visibility_timeout": CELERY_TASK_TIME_LIMIT + 60,
+        "socket_connect_timeout": 10,
+        "socket_keepalive": True,
+        "health_check_interval": 30,
+    }
+# Where those calls are counted: in the broker's Redis, else in each process for itself.
+CROWD_RATE_STORAGE = (
+    CELERY_BROKER_URL if CELERY_BROKER_URL.startswith(("redis://", "rediss://")) else "memory://"
+)
+# A broker that is away is waited for, at the start as later, however long it takes.
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_IGNORE_RESULT = True
+# A task counts as done when it is: that of a killed process is given to another one.
 CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_TIME_LIMIT = 3600
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CONCURRENCY = _at_least_one("QUORUM_WORKER_PROCESSES", 1)
 CELERY_TIMEZONE = "UTC"
+PASS_SECONDS = _seconds("QUORUM_PASS_SECONDS", 30)
+RECONCILE_SECONDS = _seconds("QUORUM_RECONCILE_SECONDS", 3600)
 CELERY_BEAT_SCHEDULE = {
-    "publish-and-collect": {"task": "annotation.tasks.advance_campaigns", "schedule": 30.0},
+    "publish-and-collect": {"task": "annotation.tasks.advance_campaigns", "schedule": PASS_SECONDS},
 }
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
+CELERY_BEAT_SYNC_EVERY = 1  # written at each beat: config/health.py looks at the file's age
 
 LOGGING = {
     "version": 1,

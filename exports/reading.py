@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db.models import Count, Q
 
 from annotation.models import Assignment, Campaign, Triplet
-from annotation.pipeline.label import votes_by_triplet
+from annotation.pipeline.votes import votes_by_triplet
 from annotation.progress import spent_cents
 from annotation.protocol.policy import Policy
 from annotation.protocol.vote import decide
@@ -123,17 +123,14 @@ def _candidate(row: _Row, label: int) -> CandidateRecord:
 def work_statistics(campaign: Campaign) -> dict[str, object]:
     """Who worked on the campaign, what became of the work, and what it cost."""
     assignments = Assignment.objects.filter(hit__campaign=campaign)
-    excluded = campaign.exclusions.values("worker")
-    # Approved by the crowd, hence paid, but its votes do not count.
-    discarded = Q(status="approved") & (Q(worker__in=excluded) | Q(passed=False))
     return {
         "workers": assignments.values("worker").distinct().count(),
-        "excluded_workers": campaign.exclusions.count(),
+        "excluded_workers": campaign.exclusions.filter(restored_at=None).count(),
         "assignments": assignments.aggregate(
             submitted=Count("pk"),
             approved=Count("pk", filter=Q(status="approved")),
             rejected=Count("pk", filter=Q(status="rejected")),
-            paid_but_discarded=Count("pk", filter=discarded),
+            paid_but_discarded=Count("pk", filter=Q(account=Assignment.Booked.DISCARDED)),
         ),
         "cost_cents": spent_cents(campaign),
     }

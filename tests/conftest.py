@@ -1,11 +1,12 @@
 """The stage that tests share: a database in a file, the real emulator, a small campaign."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.db import connection
 from pytest_django import Settings
 
 from tests.mturk import BALANCE_CENTS, MTurk
@@ -24,6 +25,23 @@ def django_db_modify_db_settings(
     if database["ENGINE"].endswith("sqlite3"):
         path = tmp_path_factory.mktemp("database") / "test.sqlite3"
         database.setdefault("TEST", {})["NAME"] = str(path)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _emptied_between_tests(django_db_setup: None) -> None:
+    """SQLite empties tables row by row, which the ledger's trigger forbids to everybody."""
+    if connection.vendor != "sqlite":
+        return
+    flush = connection.ops.execute_sql_flush
+
+    def without_trigger(sql_list: Sequence[str]) -> None:
+        name = "annotation_entry_never_deleted"
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT sql FROM sqlite_master WHERE name = %s", [name])
+            (trigger,) = cursor.fetchone()
+        flush([f"DROP TRIGGER {name}", *sql_list, trigger])
+
+    connection.ops.execute_sql_flush = without_trigger
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from annotation.crowd.emulator.errors import StartError
+from annotation.crowd.emulator.faults import Faults
 from annotation.crowd.emulator.server import Server
 from annotation.crowd.mturk import MTurkCrowd
 
@@ -81,11 +82,17 @@ class MTurk:
     """A running emulator, its workers, and its own records."""
 
     def __init__(
-        self, state: Path, *, balance_cents: int = BALANCE_CENTS, port: int | None = None
+        self,
+        state: Path,
+        *,
+        balance_cents: int = BALANCE_CENTS,
+        port: int | None = None,
+        faults: Faults | None = None,
     ) -> None:
         self.clock = Clock()
         self._state = state
         self._balance_cents = balance_cents
+        self._faults = faults
         self._people: dict[str, Person] = {}
         self._browser = httpx.Client(trust_env=False, verify=False)
         try:
@@ -99,6 +106,7 @@ class MTurk:
             state=self._state,
             balance_cents=self._balance_cents,
             clock=self.clock.seconds,
+            faults=self._faults,
         )
         self.url = self._server.url
         self.port = int(self.url.rpartition(":")[2])
@@ -195,7 +203,8 @@ class MortalCrowd(LentCrowd):
 
     def _survive(self, call: Callable[[], Any]) -> Any:
         self._left -= 1
-        if self._left < 0 and not self._answered:
+        # Who is dead makes no more calls, whatever was still to be done.
+        if self._left < -1 or (self._left < 0 and not self._answered):
             raise Killed
         answer = call()
         if self._left < 0:

@@ -12,6 +12,7 @@ from annotation.pipeline.collect import collect
 from annotation.pipeline.create import create_campaign
 from annotation.pipeline.deliver import Delivery, deliver
 from annotation.pipeline.import_controls import import_controls
+from annotation.pipeline.ledger import set_budget
 from annotation.pipeline.label import label
 from annotation.pipeline.publish import publish
 from annotation.pipeline.review import FIELD, review
@@ -44,6 +45,7 @@ POLICY: Mapping[str, object] = {
     "control_pool_size": 6,
     "min_assignments": 3,
 }
+BUDGET_CENTS = 1_000_000
 ENCODER = KeywordEncoder(" ".join(TOPICS))
 
 Judge = Callable[[str, int], int]  # (query's key, rank) -> 0 or 1
@@ -75,6 +77,7 @@ def retrieved_campaign(folder: Path, name: str = "faq", **policy: object) -> Cam
 def packed_campaign(folder: Path, name: str = "faq", **policy: object) -> Campaign:
     campaign = retrieved_campaign(folder, name, **policy)
     pack_campaign(campaign)
+    set_budget(campaign, BUDGET_CENTS)
     return campaign
 
 

@@ -34,6 +34,10 @@ def refused(data: Path, **variables: str) -> str:
         ("QUORUM_DATABASE_URL", "postgresql://ada:secret@[db/quorum", "must look like postgresql:"),
         ("QUORUM_PUBLIC_URL", "https://[bad", "must look like https://"),
         ("QUORUM_DEBUG", "maybe", "must be 1 or 0, not 'maybe'"),
+        ("QUORUM_PASS_SECONDS", "soon", "must be seconds from 0.1 to 86400, not 'soon'"),
+        ("QUORUM_PASS_SECONDS", "nan", "must be seconds from 0.1 to 86400"),
+        ("QUORUM_RECONCILE_SECONDS", "0", "must be seconds from 0.1 to 86400"),
+        ("QUORUM_WORKER_PROCESSES", "0", "must be a whole number from 1 on, not '0'"),
         ("QUORUM_LOG_LEVEL", "LOUD", "must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
     ],
 )

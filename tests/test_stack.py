@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from demo import stack
+from demo import processes, programs
+from demo.processes import ROOT, StackError
+from demo.programs import check_entry, find
 from demo.run import waits_for_calls
-from demo.stack import ROOT, LocalStack, StackError
+from demo.stack import LocalStack
 
 PRODUCTION = {
     "QUORUM_DATABASE_URL": "postgresql://quorum:secret@db.example.org/quorum",
@@ -26,6 +28,7 @@ PRODUCTION = {
     "AWS_PROFILE": "production",
     "CELERY_BROKER_URL": "redis://broker.example.org/0",
     "DJANGO_SETTINGS_MODULE": "elsewhere.settings",
+    "PGPASSWORD": "secret",
 }
 # Starts something that would sleep for long, and dies.
 START_AND_DIE = """
@@ -46,17 +49,19 @@ def test_a_stack_in_a_production_shell_names_nothing_outside(
     for name, value in PRODUCTION.items():
         monkeypatch.setenv(name, value)
     environment = LocalStack(tmp_path).environment
-    ours = {name for name in environment if name.startswith(stack.OUTSIDE)}
+    ours = {name for name in environment if name.startswith(processes.OUTSIDE)}
     assert ours == {"QUORUM_DATA", "QUORUM_PUBLIC_URL", "QUORUM_BIND", "AWS_ENDPOINT_URL_MTURK"}
     assert environment["QUORUM_DATA"] == str(tmp_path)
     assert environment["AWS_ENDPOINT_URL_MTURK"].startswith("http://127.0.0.1:")
-    assert environment["PATH"] == os.environ["PATH"]
+    programs_of_ours, *others = environment["PATH"].split(os.pathsep)
+    assert (Path(programs_of_ours) / "celery").exists()
+    assert os.pathsep.join(others) == os.environ["PATH"]
 
 
 def test_a_port_that_somebody_else_has_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stack, "SECONDS_TO_FREE_A_PORT", 1)
+    monkeypatch.setattr(processes, "SECONDS_TO_FREE_A_PORT", 1)
     local = LocalStack(tmp_path)
     port = local.ports["emulator"]
     with (
@@ -70,8 +75,8 @@ def test_a_port_that_somebody_else_has_is_refused(
 def test_a_server_that_ends_at_once_is_not_taken_for_one_that_answers(tmp_path: Path) -> None:
     local = LocalStack(tmp_path)
     with (
-        pytest.raises(StackError, match=r"the site at .* did not start"),
-        local._server("site", [sys.executable, "-c", ""], "/health"),
+        pytest.raises(StackError, match="the site did not start"),
+        local._server("site", [sys.executable, "-c", ""]),
     ):
         pass
 
@@ -103,3 +108,35 @@ def test_the_demo_waits_only_where_the_crowd_has_nothing_to_do(
 ) -> None:
     now = {"calls_waiting": calls, "open": open_triplets, "submitted": submitted}
     assert waits_for_calls({"submitted": 7}, now) is waits
+
+
+def test_a_missing_server_is_told_with_the_packages_that_bring_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(programs, "DEBIAN_POSTGRESQL", f"{tmp_path}/*/bin")
+    with pytest.raises(StackError, match=r"no initdb in PATH .* install Debian's packages postgre"):
+        find("initdb")
+
+
+def test_of_two_postgresqls_the_newer_one_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """15 and 9 in this order, and none of them in PATH."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(programs, "DEBIAN_POSTGRESQL", f"{tmp_path}/*/bin")
+    for version in ("15", "9"):
+        program = tmp_path / version / "bin" / "initdb"
+        program.parent.mkdir(parents=True)
+        program.touch(mode=0o755)
+    assert find("initdb") == str(tmp_path / "15" / "bin" / "initdb")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs servers as other users")
+def test_a_folder_that_the_servers_cannot_enter_is_refused(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    folder = closed / "services"
+    folder.mkdir()
+    with pytest.raises(StackError, match=r"cannot enter .*: let QUORUM_SERVICES name a folder"):
+        check_entry(folder)

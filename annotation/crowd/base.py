@@ -1,22 +1,30 @@
 """The port to a crowd: what a campaign needs of any place where people judge HITs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
 
 class CrowdError(Exception):
-    """The crowd refused or could not be reached; `permanent` says that trying again is useless."""
+    """The crowd refused or could not be reached.
 
-    def __init__(self, message: str, *, permanent: bool) -> None:
+    `permanent` says that trying again is useless, `throttled` that we ask too often: never both.
+    """
+
+    def __init__(self, message: str, *, permanent: bool, throttled: bool = False) -> None:
         super().__init__(message)
         self.permanent = permanent
+        self.throttled = throttled
 
 
 @dataclass(frozen=True)
 class HitTypeSpec:
-    """What all HITs of a campaign share: workers find HITs by type."""
+    """What many HITs share: workers find HITs by type.
+
+    With `barred`, only workers who hold the qualification `known_id` can take these HITs, and none
+    of them whose number, the qualification's value, is among the barred.
+    """
 
     title: str
     description: str
@@ -28,6 +36,8 @@ class HitTypeSpec:
     min_approval_percent: int
     min_approved: int
     exclusion_id: str | None  # workers who hold this qualification may not work; None: none is used
+    known_id: str | None = None
+    barred: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,12 +57,23 @@ class CrowdHit:
     hit_id: str
     annotation: str  # our own key of the HIT
     max_assignments: int
-    handed_in: int  # at most so many: an expired HIT does not tell its free places apart
+    available: int  # places that can be taken; of an expired HIT none
+    pending: int  # places in somebody's hands
+    completed: int  # handed in and reviewed
     expires_at: datetime
+
+    @property
+    def handed_in(self) -> int:
+        """At most so many: an expired HIT does not tell its free places apart."""
+        return self.max_assignments - self.available - self.pending
 
 
 class Crowd(Protocol):
-    """Every method raises CrowdError. Each `token` makes its call safe to repeat for 24 hours."""
+    """Every method raises CrowdError. Each `token` makes its call safe to repeat for 24 hours.
+
+    The other calls are safe to repeat at any time: what is done already is success. Only a
+    notice may reach a worker twice.
+    """
 
     @property
     def endpoint(self) -> str:
@@ -68,8 +89,8 @@ class Crowd(Protocol):
 
     def balance_cents(self) -> int: ...
 
-    def create_exclusion(self, name: str) -> str:
-        """Make (or find again) the qualification that shuts workers out; its id."""
+    def create_qualification(self, name: str, description: str) -> str:
+        """Make the qualification, or find it again by its name; its id."""
 
     def create_hit_type(self, spec: HitTypeSpec) -> str: ...
 
@@ -87,6 +108,15 @@ class Crowd(Protocol):
 
     def extend_hit(self, hit_id: str, *, extra: int, token: str) -> None: ...
 
+    def set_expiration(self, hit_id: str, at: datetime) -> None:
+        """From then on nobody can take the HIT; a time past ends it now, a later one opens it."""
+
+    def delete_hit(self, hit_id: str) -> None:
+        """Once all its work is decided and nobody is at it. Success too where it is gone."""
+
+    def hit(self, hit_id: str) -> CrowdHit | None:
+        """None where the crowd does not know it, or no longer."""
+
     def hits(self) -> Iterator[CrowdHit]:
         """Every HIT of the account."""
 
@@ -98,6 +128,26 @@ class Crowd(Protocol):
     def reject(self, assignment_id: str, *, reason: str) -> None:
         """Success too where it is rejected already."""
 
+    def bonus(
+        self, worker_id: str, assignment_id: str, *, cents: int, reason: str, token: str
+    ) -> None:
+        """Pay a worker extra for an assignment, which the crowd must have taken in."""
+
+    def bonus_paid(self, assignment_id: str, *, cents: int, reason: str) -> bool:
+        """Whether a bonus was paid: who asks when the crowd has forgotten the token, asks here."""
+
+    def grant(self, worker_id: str, *, qualification_id: str, value: int) -> None:
+        """Give a worker the qualification, or another value of it."""
+
     def exclude(self, worker_id: str, *, exclusion_id: str) -> None: ...
 
+    def readmit(self, worker_id: str, *, exclusion_id: str) -> None:
+        """Take the exclusion away; success too where the worker does not hold it."""
+
     def block(self, worker_id: str, *, reason: str) -> None: ...
+
+    def unblock(self, worker_id: str, *, reason: str) -> None:
+        """Success too where the worker is not blocked."""
+
+    def notify(self, worker_ids: Sequence[str], *, subject: str, text: str) -> None:
+        """Send workers a mail. Who cannot be reached is named when all others have been sent it."""

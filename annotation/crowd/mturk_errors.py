@@ -2,9 +2,10 @@
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import InvalidOperation
+from typing import Any
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -37,7 +38,8 @@ _REPAIRABLE = {
 # What they are made of comes from the settings and the policy: refused for one, refused for all,
 # until somebody repairs it.
 _MAKING = {"CreateHITType", "CreateHITWithHITType", "CreateQualificationType"}
-_PASSING = {429, 500, 502, 503, 504}
+_TOO_MANY = 429
+_PASSING = {500, 502, 503, 504}
 _THROTTLED = ("Throttl", "TooManyRequests", "RequestLimitExceeded", "SlowDown")
 # How MTurk words its answer to a token that it has seen before.
 _REPLAY = re.compile(r"already (exists|been processed)", re.IGNORECASE)
@@ -63,9 +65,17 @@ def translated(endpoint: str) -> Iterator[None]:
 
 
 def name(error: ClientError) -> str:
+    return _name(error.response)
+
+
+def _name(answer: Mapping[str, Any]) -> str:
     """MTurk's own name of the error where it gives one, else AWS's."""
-    code = error.response.get("TurkErrorCode") or error.response["Error"].get("Code", "")
+    code = answer.get("TurkErrorCode") or answer.get("Error", {}).get("Code", "")
     return str(code).rpartition(".")[2]
+
+
+def _status(answer: Mapping[str, Any]) -> int:
+    return int(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def message(error: ClientError) -> str:
@@ -77,15 +87,21 @@ def is_replay(error: ClientError) -> bool:
     return bool(_REPLAY.search(message(error)))
 
 
+def is_throttle(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer, as botocore has parsed it, says that we call too often."""
+    return _status(answer) == _TOO_MANY or _name(answer).startswith(_THROTTLED)
+
+
 def _refused(error: ClientError, endpoint: str) -> CrowdError:
     code = name(error)
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    status = _status(error.response)
+    throttled = is_throttle(error.response)
     if code in _REPAIRABLE:
         text = f"MTurk refused {error.operation_name}: {message(error)} To go on: "
         return CrowdError(f"{text}{_REPAIRABLE[code]}.", permanent=False)
-    if status in _PASSING or code.startswith(_THROTTLED):
+    if status in _PASSING or throttled:
         text = f"{endpoint} cannot take {error.operation_name} now ({code}), try again later:"
-        return CrowdError(f"{text} {message(error)}", permanent=False)
+        return CrowdError(f"{text} {message(error)}", permanent=False, throttled=throttled)
     if code.isdigit() or not code:  # a bare HTTP status: no MTurk answers so
         return _not_mturk(endpoint, f"HTTP status {code or status}")
     text = f"MTurk refused {error.operation_name} ({code}): {message(error)}"

@@ -34,6 +34,15 @@ def qualification_requirements(
             )
     if spec.exclusion_id:
         wanted.append({"QualificationTypeId": spec.exclusion_id, "Comparator": "DoesNotExist"})
+    if spec.known_id and spec.barred:
+        # MTurk lets in nobody who does not hold the qualification at all.
+        wanted.append(
+            {
+                "QualificationTypeId": spec.known_id,
+                "Comparator": "NotIn",
+                "IntegerValues": list(spec.barred),
+            }
+        )
     for requirement in wanted:
         requirement["ActionsGuarded"] = "DiscoverPreviewAndAccept"
     return wanted

@@ -1,12 +1,17 @@
 """The crowd that the settings choose."""
 
+from functools import cache
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from annotation.crowd.base import Crowd
 from annotation.crowd.mturk import MTurkCrowd
+from annotation.crowd.mturk_sites import is_amazon
+from annotation.crowd.rate import RateLimiter
 from retrieval.errors import UserError
+
+AMAZON_CALLS_PER_SECOND = 10  # MTurk names no number; where this one is too high, it tells us so
 
 
 def open_crowd(*, live: bool) -> Crowd:
@@ -17,13 +22,26 @@ def open_crowd(*, live: bool) -> Crowd:
             f"AWS_ENDPOINT_URL_MTURK is {endpoint!r}, which is no http or https URL:"
             f" set it to one, such as {settings.MTURK_SANDBOX}."
         )
-    crowd = MTurkCrowd(endpoint)
+    calls = calls_per_second(endpoint)
+    crowd = MTurkCrowd(endpoint, _rate(endpoint, calls, settings.CROWD_RATE_STORAGE))
     if crowd.is_production and not live:
         raise UserError(
             f"{endpoint} is MTurk's production, where work costs real money:"
             " add --live to go on, or set AWS_ENDPOINT_URL_MTURK to the sandbox or the emulator."
         )
     return crowd
+
+
+def calls_per_second(endpoint: str) -> int:
+    """As the settings say, else what suits the endpoint; 0: no limit."""
+    if settings.CROWD_CALLS_PER_SECOND is not None:
+        return int(settings.CROWD_CALLS_PER_SECOND)
+    return AMAZON_CALLS_PER_SECOND if is_amazon(endpoint) else 0
+
+
+@cache  # all crowds of a process count together
+def _rate(endpoint: str, calls_per_second: int, storage: str) -> RateLimiter:
+    return RateLimiter(endpoint, calls_per_second=calls_per_second, storage=storage)
 
 
 def _is_http_url(text: str) -> bool:

@@ -2,14 +2,15 @@
 
 Everything follows from the seed, the texts and the crowd's own state: a judgment from (seed,
 worker, query, question), the order of the workers from the seed and the number of assignments
-taken before, so that a second run goes on where the first one stopped.
+taken before, so that a second run goes on where the first one stopped. Some assignments do not
+go the straight way; which ones, and how, follows from the seed and the assignment's id.
 """
 
 import base64
 import hashlib
 import random
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
@@ -22,16 +23,22 @@ from retrieval.text import normalise_question
 HITS_FROM_A_LIST = 10
 # Workers look at these first pages in turn: they would all crowd on the first one otherwise.
 PAGES_IN_USE = 8
+# Given back; never handed in; handed in twice; handed in only when the run ends.
+STRAYS = ("returned", "abandoned", "repeated", "late")
 
 
 @dataclass(frozen=True)
 class Crew:
-    """`accuracy`: the share of judgments that careful workers get right; `spammers`: a share."""
+    """`accuracy`: the share of judgments that careful workers get right; `spammers`: a share.
+
+    `faults`: the share of the assignments that stray, one in four in each way.
+    """
 
     workers: int = 20
     accuracy: float = 0.97
     spammers: float = 0.15
     seed: int = 0
+    faults: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class Outcome:
     workers: int  # that submitted at least one assignment
     refused_workers: int  # whom the question page turned away
     unknown_pairs: int  # distinct; judged by equality of the texts, for lack of gold
+    faults: Mapping[str, int]  # assignments in each way, and too_late: refused by the crowd
     seconds: float
 
     def to_dict(self) -> dict[str, object]:
@@ -84,33 +92,44 @@ class Simulation:
         self._taken: set[str] = set()  # HITs that were full when somebody last tried
         self._page = 0
         self._judgments = 0
+        self._refused: list[Worker] = []
+        self._done = 0
+        self._faults = Counter(dict.fromkeys((*STRAYS, "too_late"), 0))
+        self._left: set[str] = set()  # assignments that their workers do not go on with
+        self._late: list[tuple[Worker, QuestionForm]] = []
         self._unknown: set[tuple[str, str]] = set()
 
     def run(self, most: int | None = None, *, progress: Progress = no_progress) -> Outcome:
         """At most `most` assignments are handed in."""
         began = time.monotonic()
-        done = 0
-        refused: list[Worker] = []
         active = list(self._workers)
-        while active and (most is None or done < most):
+        while active and not self._is_over(most):
             worker = self._random.choice(active)
             assignment = self._take(worker)
             if assignment is None:
                 active.remove(worker)
             elif self._work(worker, assignment):
-                done += 1
                 progress(1)
             else:
-                refused.append(worker)
-                # The place that the worker gave back is open to everybody else.
-                active = [other for other in self._workers if other not in refused]
+                # A place that the worker gave back is open to everybody else.
+                active = [other for other in self._workers if other not in self._refused]
+        for worker, form in self._late:
+            if not self._is_over(most) and self._hand_in(worker, form):
+                progress(1)
+        return self._outcome(time.monotonic() - began)
+
+    def _is_over(self, most: int | None) -> bool:
+        return most is not None and self._done >= most
+
+    def _outcome(self, seconds: float) -> Outcome:
         return Outcome(
-            assignments=done,
+            assignments=self._done,
             judgments=self._judgments,
             workers=sum(worker.submitted > 0 for worker in self._workers),
-            refused_workers=len(refused),
+            refused_workers=len(self._refused),
             unknown_pairs=len(self._unknown),
-            seconds=round(time.monotonic() - began, 2),
+            faults=dict(self._faults),
+            seconds=round(seconds, 2),
         )
 
     def _take(self, worker: Worker) -> str | None:
@@ -147,20 +166,54 @@ class Simulation:
         listing = self._site.list_hits(worker.list_url, page)
         self._taken -= {offer.hit_id for offer in listing.offers}
         count = min(HITS_FROM_A_LIST, len(listing.offers))
-        worker.accepted = deque(listing.accepted)
+        worker.accepted = deque(url for url in listing.accepted if url not in self._left)
         worker.offers = deque(self._random.sample(listing.offers, count))
         return listing.more
 
     def _work(self, worker: Worker, assignment_url: str) -> bool:
-        """Judge and submit; False when the page turned the worker away."""
+        """Judge and submit; False when nothing was handed in, for now at least."""
         form = self._site.open_question(assignment_url)
         if form is None:
             self._site.give_back(assignment_url)
+            self._refused.append(worker)
             return False
-        self._site.submit(form, self._answers(worker, form))
+        stray = self._stray(assignment_url)
+        if stray is None:
+            return self._hand_in(worker, form)
+        self._faults[stray] += 1
+        if stray == "repeated":
+            return self._hand_in_twice(worker, form)
+        if stray == "returned":
+            self._site.give_back(assignment_url)
+            return False
+        self._left.add(assignment_url)
+        if stray == "late":
+            self._late.append((worker, form))
+        return False
+
+    def _stray(self, assignment_url: str) -> str | None:
+        """In which way the assignment strays; the same whoever runs the crew again."""
+        draw = _fraction(self._crew.seed, assignment_url.rpartition("/")[2], "stray")
+        if draw >= self._crew.faults:
+            return None
+        return STRAYS[int(draw / self._crew.faults * len(STRAYS))]
+
+    def _hand_in(self, worker: Worker, form: QuestionForm) -> bool:
+        """False when the crowd does not take it any more."""
+        if not self._site.submit(form, self._answers(worker, form)):
+            self._faults["too_late"] += 1
+            return False
+        self._done += 1
         worker.submitted += 1
         self._judgments += len(form.items)
         return True
+
+    def _hand_in_twice(self, worker: Worker, form: QuestionForm) -> bool:
+        """The second time with the opposite answers, which must change nothing."""
+        done = self._hand_in(worker, form)
+        answers = self._answers(worker, form)
+        self._site.submit(form, {name: "10"[int(value)] for name, value in answers.items()})
+        return done
 
     def _answers(self, worker: Worker, form: QuestionForm) -> Mapping[str, str]:
         return {

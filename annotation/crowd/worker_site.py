@@ -16,7 +16,7 @@ from retrieval.errors import UserError
 TIMEOUT_SECONDS = 60
 STANDING = {"masters": "1", "approvalPercent": "100", "approvedHits": "10000"}
 REFUSED_TO_WORKER = 403
-TAKEN = 409
+TAKEN = TOO_LATE = 409
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,12 @@ class WorkerSite:
             return None
         return _question_form(answer)
 
-    def submit(self, form: QuestionForm, answers: Mapping[str, str]) -> None:
+    def submit(self, form: QuestionForm, answers: Mapping[str, str]) -> bool:
+        """False when it comes too late: the time has run out, or it was handed in before."""
         answer = self._crowd("POST", form.action, form={**form.hidden, **answers})
-        if answer.status_code != httpx.codes.OK:
+        if answer.status_code not in (httpx.codes.OK, TOO_LATE):
             raise _refused(answer)
+        return answer.status_code == httpx.codes.OK
 
     def give_back(self, assignment_url: str) -> None:
         _expect_redirect(self._crowd("POST", f"{assignment_url}/return", form={}))

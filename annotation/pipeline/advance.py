@@ -1,16 +1,18 @@
 """One pass over a campaign: collect, review and count what came in, send what follows."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 
+from django.db.models import Max
 from django.utils import timezone
 
 from annotation.crowd.base import Crowd
-from annotation.models import Campaign, Triplet
+from annotation.models import Assignment, Campaign, Triplet
+from annotation.pipeline.claims import Clock, waiting
 from annotation.pipeline.collect import collect
-from annotation.pipeline.deliver import Clock, deliver, waiting
-from annotation.pipeline.label import label
+from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import bind
-from annotation.pipeline.review import review
+from annotation.pipeline.recompute import recompute
 from retrieval.errors import UserError
 from retrieval.progress import Progress, no_progress
 
@@ -52,25 +54,40 @@ def advance(
     bind(campaign, crowd)
     # What an earlier pass decided goes out first: the crowd's counts below then include it.
     before = deliver(campaign, crowd, clock=clock, progress=sending)
-    new = collect(campaign, crowd, progress=progress)
-    reviewed = review(campaign)
-    labelled = label(campaign)
+    new, known_until = _collect(campaign, crowd, clock, progress)
+    found = recompute(campaign, until=known_until)
     after = deliver(campaign, crowd, clock=clock, progress=sending)
     left = waiting(campaign)
     return Pass(
         new=new,
-        passed=reviewed.passed,
-        failed=reviewed.failed,
-        excluded=reviewed.excluded,
-        labelled=labelled.labelled,
-        open=labelled.open,
-        unresolved=labelled.unresolved,
-        places_opened=labelled.places_opened,
+        **asdict(found),
         sent=before.sent + after.sent,
         waiting=left,
         stopped_by=after.stopped_by or before.stopped_by,
         finished=not left and not is_open(campaign),
     )
+
+
+def _collect(
+    campaign: Campaign, crowd: Crowd, clock: Clock, progress: Progress
+) -> tuple[int, datetime | None]:
+    """How much is new, and the time up to which nothing handed in is missing.
+
+    A look takes a while, and what is handed in meanwhile may be seen without what came shortly
+    before it. What was known when a look began, and all before it, is complete when it ends.
+    """
+    known_until = newest(campaign)
+    new = collect(campaign, crowd, clock=clock, progress=progress)
+    if new:
+        known_until = newest(campaign)
+        new += collect(campaign, crowd, clock=clock, progress=progress)
+    return new, known_until
+
+
+def newest(campaign: Campaign) -> datetime | None:
+    works = Assignment.objects.filter(hit__campaign=campaign)
+    found: datetime | None = works.aggregate(last=Max("submitted_at"))["last"]
+    return found
 
 
 def is_open(campaign: Campaign) -> bool:

@@ -1,12 +1,17 @@
 """Pack a campaign's candidates into HITs with controls."""
 
 import hashlib
+import math
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.models import Campaign, Control, Hit, HitItem, Triplet
+from annotation.protocol.cost import PAPER_AGREEMENT, assignment_cents
 from annotation.protocol.packing import (
     HitSpec,
     ItemSpec,
@@ -71,11 +76,21 @@ def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
     pool = Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None)
     positives = list(pool.order_by("key").values_list("key", flat=True))
     needed = negatives_needed(len(refs), policy)
+    more = _negatives_for_ties(len(refs), policy)
     # pack() refuses a pool that is too small: ask it before the negatives are written.
-    names = [f"n{number:06d}" for number in range(1, needed + 1)]
-    specs = pack(refs, positives=positives, negatives=names, policy=policy, seed=campaign.seed)
+    names = [f"n{number:06d}" for number in range(1, needed + more + 1)]
+    specs = pack(
+        refs, positives=positives, negatives=names[:needed], policy=policy, seed=campaign.seed
+    )
     _create_negatives(campaign, names)
     return specs
+
+
+def _negatives_for_ties(triplets: int, policy: Policy) -> int:
+    """Controls for HITs of repacked triplets, drawn while the index is at hand."""
+    tied = math.ceil(triplets * (1 - PAPER_AGREEMENT)) if policy.tie_mode == "repack" else 0
+    # Any campaign may have to repack a triplet whose HIT cannot grow.
+    return max(negatives_needed(tied, policy), negatives_needed(1, policy))
 
 
 def _create_negatives(campaign: Campaign, names: list[str]) -> None:
@@ -142,17 +157,21 @@ class _Nearness:
         return float(self._vectors[a] @ self._vectors[b]) > self._limit
 
 
-def _create_triplets(campaign: Campaign, refs: dict[TripletRef, int]) -> dict[str, Triplet]:
-    rows = [Triplet(campaign=campaign, candidate_id=candidate) for candidate in refs.values()]
-    created = Triplet.objects.bulk_create(rows, batch_size=BATCH)
-    return {ref.key: triplet for ref, triplet in zip(refs, created, strict=True)}
+def _create_triplets(campaign: Campaign, refs: dict[TripletRef, int]) -> dict[str, int]:
+    """The triplet's key -> its primary key."""
+    rows = (Triplet(campaign=campaign, candidate_id=candidate) for candidate in refs.values())
+    keys: list[int] = []
+    while batch := list(islice(rows, BATCH)):
+        keys += [triplet.pk for triplet in Triplet.objects.bulk_create(batch)]
+    return {ref.key: pk for ref, pk in zip(refs, keys, strict=True)}
 
 
 def _create_hits(
-    campaign: Campaign, specs: list[HitSpec], triplets: dict[str, Triplet], progress: Progress
+    campaign: Campaign, specs: list[HitSpec], triplets: dict[str, int], progress: Progress
 ) -> None:
     controls = _controls_by_name(campaign)
     instructions = campaign.instructions.latest("version")
+    price = assignment_cents(campaign.policy)
     for start in range(0, len(specs), BATCH):
         batch = specs[start : start + BATCH]
         hits = Hit.objects.bulk_create(
@@ -164,33 +183,44 @@ def _create_hits(
                     seed=spec.seed,
                     instructions=instructions,
                     places=campaign.policy.annotators,
+                    price_cents=price,
                 )
                 for number, spec in enumerate(batch, start=start + 1)
             ]
         )
-        items = [
-            _item(hit, position, item, triplets, controls)
-            for hit, spec in zip(hits, batch, strict=True)
-            for position, item in enumerate(spec.items)
-        ]
-        HitItem.objects.bulk_create(items, batch_size=BATCH)
+        create_items(zip(hits, batch, strict=True), triplets, controls)
         progress(len(batch))
 
 
-def _controls_by_name(campaign: Campaign) -> dict[tuple[str, str], Control]:
-    usable = Control.objects.filter(campaign=None) | Control.objects.filter(campaign=campaign)
-    return {(control.kind, control.key): control for control in usable}
+def _controls_by_name(campaign: Campaign) -> dict[tuple[str, str], int]:
+    usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign))
+    rows = usable.values_list("kind", "key", "pk")
+    return {(kind, key): pk for kind, key, pk in rows}
+
+
+def create_items(
+    hits: Iterable[tuple[Hit, HitSpec]],
+    triplets: Mapping[str, int],
+    controls: Mapping[tuple[str, str], int],
+) -> None:
+    """The HITs' items; `triplets` and `controls` give the primary keys of what the specs name."""
+    items = [
+        _item(hit, position, item, triplets, controls)
+        for hit, spec in hits
+        for position, item in enumerate(spec.items)
+    ]
+    HitItem.objects.bulk_create(items, batch_size=BATCH)
 
 
 def _item(
     hit: Hit,
     position: int,
     spec: ItemSpec,
-    triplets: dict[str, Triplet],
-    controls: dict[tuple[str, str], Control],
+    triplets: Mapping[str, int],
+    controls: Mapping[tuple[str, str], int],
 ) -> HitItem:
     # A name that says nothing: neither the order of packing nor the kind of item shows in it.
     key = hashlib.sha256(f"{hit.key}:{position}".encode()).hexdigest()[:16]
     if spec.kind == "real":
-        return HitItem(hit=hit, position=position, key=key, triplet=triplets[spec.key])
-    return HitItem(hit=hit, position=position, key=key, control=controls[spec.kind, spec.key])
+        return HitItem(hit=hit, position=position, key=key, triplet_id=triplets[spec.key])
+    return HitItem(hit=hit, position=position, key=key, control_id=controls[spec.kind, spec.key])

@@ -1,53 +1,183 @@
 """Copy the crowd's record of handed-in work: the only source of votes."""
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Count
+from django.utils import timezone
 
-from annotation.crowd.base import Crowd, Submission
+from annotation.crowd.base import Crowd, CrowdError, CrowdHit, Submission
 from annotation.models import Assignment, Campaign, Hit, Worker
+from annotation.pipeline.claims import Clock
+from annotation.pipeline.ledger import locked, release_rest
 from retrieval.progress import Progress, no_progress
 
 CROWD = "mturk"
+CALLS_A_THREAD = 8
+ROWS = 10_000
+
+log = logging.getLogger(__name__)
 
 
-def collect(campaign: Campaign, crowd: Crowd, *, progress: Progress = no_progress) -> int:
-    """Store every assignment not stored yet; how many were new."""
-    published = campaign.hits.exclude(crowd_id=None).annotate(stored=Count("assignments"))
-    ours = {hit.crowd_id: hit for hit in published}
+@dataclass
+class Ours:
+    """What is known here of a HIT, in little memory: there may be a hundred thousand of them."""
+
+    pk: int
+    expires_at: datetime | None
+    closed_at: datetime | None
+    stored: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """A HIT's record as the crowd has it, or why it could not be read."""
+
+    hit: int
+    submissions: Sequence[Submission] = ()
+    error: CrowdError | None = None
+
+
+def collect(
+    campaign: Campaign,
+    crowd: Crowd,
+    *,
+    clock: Clock = timezone.now,
+    progress: Progress = no_progress,
+    threads: int | None = None,
+) -> int:
+    """Store every assignment not stored yet; how many were new.
+
+    A HIT whose record cannot be read keeps no other work waiting; the reason stays with it. Where
+    that may pass, the CrowdError is raised when all others are stored.
+    """
+    threads = threads or settings.CROWD_THREADS
     new = 0
-    for theirs in crowd.hits():
-        hit = ours.get(theirs.hit_id)
-        if hit and theirs.expires_at != hit.expires_at:
-            # Somebody may have prolonged it at the crowd.
-            Hit.objects.filter(pk=hit.pk).update(expires_at=theirs.expires_at)
-        # Only HITs that the crowd says hold more than is stored cost a call of their own.
-        if hit is not None and theirs.handed_in > hit.stored:
+    faults: list[CrowdError] = []
+    over: list[int] = []
+    changed = _changed_hits(campaign, crowd, over, clock)
+    with ThreadPoolExecutor(threads) as pool:
+        while batch := list(islice(changed, threads * CALLS_A_THREAD)):
             # Read to the end first: no call to the crowd is made inside a transaction.
-            new += store(hit, list(crowd.submissions(theirs.hit_id)))
-            progress(1)
+            found = list(pool.map(lambda one: _fetch(one[0], one[1], crowd), batch))
+            new += store([one for one in found if one.error is None])
+            faults += _faults(found)
+            progress(len(batch))
+    if faults:
+        raise faults[0]
+    close(campaign, over, clock())
     return new
 
 
+def _fetch(hit: int, crowd_id: str, crowd: Crowd) -> Found:
+    try:
+        return Found(hit, list(crowd.submissions(crowd_id)))
+    except CrowdError as error:
+        return Found(hit, error=error)
+
+
+def _faults(found: Sequence[Found]) -> list[CrowdError]:
+    """Keeps each HIT's; those that may pass."""
+    for one in found:
+        if one.error is not None:
+            log.warning("HIT %s cannot be read: %s", one.hit, one.error)
+            Hit.objects.filter(pk=one.hit).update(fault=str(one.error))
+    return [one.error for one in found if one.error is not None and not one.error.permanent]
+
+
+def _changed_hits(
+    campaign: Campaign, crowd: Crowd, over: list[int], clock: Clock
+) -> Iterator[tuple[int, str]]:
+    """HITs of which the crowd holds more than is stored; others cost no call of their own.
+
+    `over` gets those that have expired while nobody is at work on them.
+    """
+    ours = _published(campaign)
+    for theirs in crowd.hits():
+        hit = ours.get(theirs.hit_id)
+        if hit is None:
+            continue
+        if theirs.expires_at != hit.expires_at:
+            # Somebody may have prolonged it at the crowd.
+            Hit.objects.filter(pk=hit.pk).update(expires_at=theirs.expires_at)
+        if hit.closed_at is None and _is_over(theirs, clock()):
+            over.append(hit.pk)
+        if hit.closed_at is None and theirs.handed_in > hit.stored:
+            yield hit.pk, theirs.hit_id
+
+
+def _published(campaign: Campaign) -> dict[str, Ours]:
+    hits = campaign.hits.exclude(crowd_id=None).annotate(stored=Count("assignments"))
+    rows = hits.values_list("crowd_id", "pk", "expires_at", "closed_at", "stored").order_by()
+    return {
+        crowd_id: Ours(pk, expires_at, closed_at, stored)
+        for crowd_id, pk, expires_at, closed_at, stored in rows.iterator(chunk_size=ROWS)
+        if crowd_id is not None
+    }
+
+
+def _is_over(theirs: CrowdHit, now: datetime) -> bool:
+    return theirs.expires_at <= now and theirs.available == theirs.pending == 0
+
+
 @transaction.atomic
-def store(hit: Hit, submissions: Iterable[Submission]) -> int:
+def store(found: Sequence[Found]) -> int:
     """Add what is not there yet; what is there already stays as it was read first."""
-    Hit.objects.select_for_update().get(pk=hit.pk)  # two collectors at once take turns
-    known = set(hit.assignments.values_list("crowd_id", flat=True))
-    new = [submission for submission in submissions if submission.assignment_id not in known]
-    Assignment.objects.bulk_create([_assignment(hit, submission) for submission in new])
+    # Two collectors at once take turns.
+    hits = Hit.objects.filter(pk__in=[one.hit for one in found]).order_by("pk")
+    list(hits.select_for_update(no_key=True).values_list("pk"))
+    ids = [theirs.assignment_id for one in found for theirs in one.submissions]
+    stored = Assignment.objects.filter(crowd_id__in=ids)
+    known = set(stored.values_list("crowd_id", flat=True))
+    new = [
+        (one.hit, theirs)
+        for one in found
+        for theirs in one.submissions
+        if theirs.assignment_id not in known
+    ]
+    workers = _workers({theirs.worker_id for _, theirs in new})
+    hits.exclude(fault="").update(fault="")
+    Assignment.objects.bulk_create(
+        [_assignment(hit, workers[theirs.worker_id], theirs) for hit, theirs in new]
+    )
     return len(new)
 
 
-def _assignment(hit: Hit, submission: Submission) -> Assignment:
-    worker, _ = Worker.objects.get_or_create(crowd=CROWD, worker_id=submission.worker_id)
+def _workers(names: set[str]) -> dict[str, int]:
+    """Their primary keys; who is new gets a row."""
+    rows = Worker.objects.filter(crowd=CROWD, worker_id__in=names)
+    known = dict(rows.values_list("worker_id", "pk"))
+    if missing := sorted(names - known.keys()):
+        fresh = [Worker(crowd=CROWD, worker_id=name) for name in missing]
+        Worker.objects.bulk_create(fresh, ignore_conflicts=True)
+        known = dict(rows.values_list("worker_id", "pk"))
+    return known
+
+
+def _assignment(hit: int, worker: int, submission: Submission) -> Assignment:
     return Assignment(
-        hit=hit,
-        worker=worker,
+        hit_id=hit,
+        worker_id=worker,
         crowd_id=submission.assignment_id,
         status=submission.status,
         accepted_at=submission.accepted_at,
         submitted_at=submission.submitted_at,
         answers=dict(submission.answers),
     )
+
+
+@transaction.atomic
+def close(campaign: Campaign, hits: Sequence[int], now: datetime) -> int:
+    """Nobody can hand these in any more: the money of the places left over is free again."""
+    if not hits:
+        return 0
+    campaign = locked(campaign)
+    closing = campaign.hits.filter(pk__in=hits, closed_at=None)
+    release_rest(campaign, list(closing))
+    return closing.update(closed_at=now, spare=0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.db import transaction
 
-from annotation.models import Campaign, Instructions
+from annotation.models import Account, Campaign, Instructions
 from annotation.protocol.policy import Policy, PolicyError
 from retrieval.errors import UserError
 from retrieval.querysets import load_queries, sample_queries
@@ -50,11 +50,6 @@ def create_campaign(
         )
     if seed not in SEEDS:
         raise UserError(f"The seed {seed} is too large: take one of at most 18 digits.")
-    if policy.tie_mode != "extend":
-        raise UserError(
-            f'Ties are broken by extending the HIT: set the policy\'s tie_mode to "extend", '
-            f'"{policy.tie_mode}" can be quoted but not run yet.'
-        )
     if Campaign.objects.filter(name=name).exists():
         raise UserError(f"There is a campaign {name!r} already: choose another name.")
     if queries is not None:
@@ -66,6 +61,7 @@ def create_campaign(
     campaign = Campaign.objects.create(
         name=name, query_set=query_set, policy_data=policy.to_dict(), seed=seed
     )
+    Account.objects.create(campaign=campaign)
     text = _read_instructions(instructions or DEFAULT_INSTRUCTIONS)
     Instructions.objects.create(campaign=campaign, version=1, text=text)
     return campaign

@@ -1,38 +1,35 @@
 """Make the calls that the intents name.
 
-1. Claim an intent with one update; whoever changed the row has it.
-2. Make the call, outside any transaction: it may take long, and it cannot be rolled back.
-3. Record what came of it.
-
-A process that dies in between leaves a claim that runs out; the next one sends the same call with
-the same token, which the crowd answers as it did the first time. After a day the crowd has
-forgotten tokens, so the crowd's own record is asked first.
+1. Claim some intents with one update; whoever changed the rows has them.
+2. Make the calls, outside any transaction: they may take long, and they cannot be rolled back.
+3. Record what came of them, with the money that moved, in one transaction.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
 
-from annotation.crowd.base import Crowd, CrowdError, CrowdHit
-from annotation.hit_url import hit_url
+from annotation.crowd.base import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, Hit, Intent
-from annotation.protocol.cost import assignment_cents
+from annotation.pipeline.claims import (
+    SPENDING,
+    UNSENT,
+    Clock,
+    claim,
+    record_done,
+    record_fault,
+)
+from annotation.pipeline.ledger import locked, settle, settle_bonuses
+from annotation.pipeline.send import Known, Outcome, is_forgotten, send
 from retrieval.progress import Progress, no_progress
 
-# Longer than a call can take, boto3's repeats included; a second sender would do no harm, since
-# its token is the same, but it would be one too many.
-CLAIM = timedelta(minutes=3)
-TOKEN_LIFE = timedelta(hours=23)  # the crowd remembers tokens for 24 hours
-
-UNSENT = (Intent.State.PENDING, Intent.State.CLAIMED)
-SPENDING = (Intent.Kind.CREATE, Intent.Kind.EXTEND)
-
-Clock = Callable[[], datetime]
+CALLS_A_THREAD = 8  # in one batch: what is claimed and recorded together
 
 
 @dataclass(frozen=True)
@@ -48,39 +45,46 @@ def deliver(
     *,
     clock: Clock = timezone.now,
     progress: Progress = no_progress,
+    threads: int | None = None,
 ) -> Delivery:
-    """Send what waits. A passing fault ends the pass: the rest waits for the next one.
+    """Send what waits. Where the crowd takes no call at all, the rest waits for the next pass.
 
-    What costs money waits while the account cannot pay for all of it; the rest is sent.
+    What costs money waits while the account cannot pay for it, or the campaign is paused; the
+    rest is sent.
     """
     sent = failed = 0
-    try:
-        short = _shortfall(campaign, crowd)
-    except CrowdError as error:
-        _to_buy(campaign).update(error=str(error))
-        return Delivery(sent, failed, str(error))
-    for intent in _claims(campaign, clock, unpaid_only=short is not None):
-        try:
-            _send(intent, campaign, crowd, clock)
-        except CrowdError as error:
-            _record_fault(intent, error)
-            failed += error.permanent
-            if not error.permanent:
+    threads = threads or settings.CROWD_THREADS
+    with ThreadPoolExecutor(threads) as pool:
+        while True:
+            try:
+                short = _shortfall(campaign, crowd)
+            except CrowdError as error:
+                _to_buy(campaign).update(error=str(error))
                 return Delivery(sent, failed, str(error))
-        else:
-            sent += 1
-        progress(1)
-    return Delivery(sent, failed, short)
+            held = _held(campaign, short)
+            batch = claim(campaign, clock(), held=held, size=threads * CALLS_A_THREAD)
+            if not batch:
+                return Delivery(sent, failed, short)
+            outcomes = _send_all(batch, campaign, crowd, clock(), pool)
+            _record(campaign, outcomes, clock())
+            progress(len(outcomes))
+            faults = [outcome.error for outcome in outcomes if outcome.error]
+            sent += len(outcomes) - len(faults)
+            failed += sum(error.permanent for error in faults)
+            passing = [error for error in faults if not error.permanent]
+            if len(passing) == len(outcomes) or any(error.throttled for error in passing):
+                return Delivery(sent, failed, str(passing[0]))
 
 
 def _shortfall(campaign: Campaign, crowd: Crowd) -> str | None:
     """What the account lacks for the places that are to be bought now; None where it has enough."""
-    places = _to_buy(campaign).aggregate(places=Sum("places", default=0))["places"]
-    needed = places * assignment_cents(campaign.policy)
+    buys = _to_buy(campaign).values_list("hit__price_cents").annotate(places=Sum("places"))
+    prices = dict(buys.order_by())
+    needed = sum(price * places for price, places in prices.items())
     if not needed or needed <= (balance := crowd.balance_cents()):
         return None
     short = (
-        f"{places} more assignments cost ${needed / 100:,.2f}, but the account at "
+        f"{sum(prices.values())} more assignments cost ${needed / 100:,.2f}, but the account at "
         f"{crowd.endpoint} holds ${balance / 100:,.2f}: top it up."
     )
     _to_buy(campaign).update(error=short)
@@ -88,141 +92,81 @@ def _shortfall(campaign: Campaign, crowd: Crowd) -> str | None:
 
 
 def _to_buy(campaign: Campaign) -> QuerySet[Intent]:
-    return campaign.intents.filter(kind__in=SPENDING, state__in=UNSENT)
+    """Never sent yet: what was sent may be bought already."""
+    return campaign.intents.filter(kind__in=SPENDING, state__in=UNSENT, first_sent_at=None)
 
 
-def waiting(campaign: Campaign) -> int:
-    """How many calls are still to be made."""
-    return campaign.intents.filter(state__in=UNSENT).count()
+def _held(campaign: Campaign, short: str | None) -> Q:
+    """Intents that are not to be sent now."""
+    campaign.refresh_from_db(fields=["state"])
+    if campaign.state in (Campaign.State.PAUSED, Campaign.State.CANCELLED):
+        return Q(kind__in=SPENDING)
+    return Q(kind__in=SPENDING if short else (), first_sent_at=None)
 
 
-def _claims(campaign: Campaign, clock: Clock, *, unpaid_only: bool) -> Iterator[Intent]:
-    last = 0
-    intents = campaign.intents.exclude(kind__in=SPENDING if unpaid_only else [])
-    while True:
-        free = Q(state=Intent.State.PENDING) | Q(
-            state=Intent.State.CLAIMED, claimed_at__lt=clock() - CLAIM
-        )
-        queue = intents.filter(free, pk__gt=last).order_by("pk")
-        batch = list(queue.values_list("pk", flat=True)[:500])
-        if not batch:
-            return
-        for last in batch:
-            now = clock()
-            mine = Intent.objects.filter(free, pk=last).update(
-                state=Intent.State.CLAIMED,
-                claimed_at=now,
-                first_sent_at=Coalesce(F("first_sent_at"), now),
-                attempts=F("attempts") + 1,
-            )
-            if mine:
-                related = Intent.objects.select_related("hit", "assignment__hit", "worker")
-                yield related.get(pk=last)
+def _send_all(
+    batch: Sequence[Intent],
+    campaign: Campaign,
+    crowd: Crowd,
+    now: datetime,
+    pool: ThreadPoolExecutor,
+) -> list[Outcome]:
+    known = _known(batch, crowd, now)
+    if isinstance(known, CrowdError):
+        return [Outcome(intent, error=known) for intent in batch]
+    return list(pool.map(lambda intent: send(intent, campaign, crowd, known, now), batch))
 
 
-def _send(intent: Intent, campaign: Campaign, crowd: Crowd, clock: Clock) -> None:
-    forgotten = intent.first_sent_at is not None and intent.first_sent_at < clock() - TOKEN_LIFE
-    match intent.kind:
-        case Intent.Kind.CREATE:
-            _create(intent, campaign, crowd, forgotten, clock())
-        case Intent.Kind.EXTEND:
-            _extend(intent, crowd, forgotten)
-        case Intent.Kind.APPROVE | Intent.Kind.REJECT:
-            _decide(intent, crowd)
-        case Intent.Kind.EXCLUDE:
-            _exclude(intent, campaign, crowd)
-
-
-def _create(
-    intent: Intent, campaign: Campaign, crowd: Crowd, forgotten: bool, now: datetime
-) -> None:
-    assert intent.hit is not None
-    lifetime = timedelta(days=campaign.policy.lifetime_days)
-    found = _look_up(crowd, intent.hit) if forgotten else None
-    crowd_id = (
-        found.hit_id
-        if found
-        else crowd.create_hit(
-            hit_type_id=campaign.hit_type_id,
-            url=hit_url(intent.hit.key),
-            places=intent.places,
-            lifetime_seconds=int(lifetime.total_seconds()),
-            token=intent.token,
-            annotation=intent.hit.key,
-        )
+def _known(batch: Sequence[Intent], crowd: Crowd, now: datetime) -> Known | CrowdError:
+    """The crowd's record, read once for all the intents whose token it may have forgotten."""
+    old = [intent for intent in batch if is_forgotten(intent, now)]
+    hits: dict[str, str] = {}
+    if any(intent.kind == Intent.Kind.CREATE for intent in old):
+        try:
+            hits = {hit.annotation: hit.hit_id for hit in crowd.hits()}
+        except CrowdError as error:
+            return error
+    bought = Intent.objects.filter(
+        kind__in=SPENDING, state=Intent.State.DONE, hit__in=[intent.hit_id for intent in old]
     )
-    with transaction.atomic():
-        Hit.objects.filter(pk=intent.hit.pk).update(
-            crowd_id=crowd_id, published_at=now, expires_at=now + lifetime
-        )
-        _record_done(intent)
+    places = bought.order_by().values_list("hit").annotate(total=Sum("places"))
+    return Known(hits, {hit: total for hit, total in places if hit is not None})
 
 
-def _extend(intent: Intent, crowd: Crowd, forgotten: bool) -> None:
-    assert intent.hit is not None
-    assert intent.hit.crowd_id is not None
-    if not (forgotten and _has_places(crowd, intent)):
-        crowd.extend_hit(intent.hit.crowd_id, extra=intent.places, token=intent.token)
-    _record_done(intent)
+@transaction.atomic
+def _record(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> None:
+    campaign = locked(campaign)
+    done = [outcome for outcome in outcomes if outcome.error is None]
+    _record_hits(done, now)
+    for status in (Assignment.Status.APPROVED, Assignment.Status.REJECTED):
+        mine = [outcome.intent.assignment_id for outcome in done if outcome.status == status]
+        record_status([work for work in mine if work is not None], status)
+    record_done([outcome.intent for outcome in done])
+    settle(campaign)
+    settle_bonuses(campaign)
+    for outcome in outcomes:
+        if outcome.error is not None:
+            record_fault(outcome.intent, outcome.error, now)
 
 
-def _decide(intent: Intent, crowd: Crowd) -> None:
-    assert intent.assignment is not None
-    try:
-        if intent.kind == Intent.Kind.APPROVE:
-            crowd.approve(intent.assignment.crowd_id)
-            status = Assignment.Status.APPROVED
-        else:
-            crowd.reject(intent.assignment.crowd_id, reason=intent.reason)
-            status = Assignment.Status.REJECTED
-    except CrowdError as error:
-        if not error.permanent:
-            raise
-        # Work that waits too long is approved by the crowd itself, and its word is final.
-        status = _decided(intent.assignment, crowd)
-        if status == Assignment.Status.SUBMITTED:
-            raise
-    with transaction.atomic():
-        Assignment.objects.filter(pk=intent.assignment.pk).update(status=status)
-        _record_done(intent)
+def _record_hits(done: Sequence[Outcome], now: datetime) -> None:
+    hits: list[Hit] = []
+    for outcome in done:
+        hit = outcome.intent.hit
+        if hit is None or outcome.expires_at is None:
+            continue
+        hit.expires_at = outcome.expires_at
+        if outcome.crowd_id:
+            hit.crowd_id, hit.published_at = outcome.crowd_id, now
+        hits.append(hit)
+    Hit.objects.bulk_update(hits, ["crowd_id", "published_at", "expires_at"])
 
 
-def _decided(assignment: Assignment, crowd: Crowd) -> Assignment.Status:
-    """What the crowd's record says of it by now."""
-    assert assignment.hit.crowd_id is not None
-    for theirs in crowd.submissions(assignment.hit.crowd_id):
-        if theirs.assignment_id == assignment.crowd_id:
-            return Assignment.Status(theirs.status)
-    return Assignment.Status.SUBMITTED
-
-
-def _exclude(intent: Intent, campaign: Campaign, crowd: Crowd) -> None:
-    assert intent.worker is not None
-    if campaign.policy.exclude_by == "block":
-        crowd.block(intent.worker.worker_id, reason=intent.reason)
-    else:
-        crowd.exclude(intent.worker.worker_id, exclusion_id=campaign.exclusion_id)
-    _record_done(intent)
-
-
-def _look_up(crowd: Crowd, hit: Hit) -> CrowdHit | None:
-    return next((found for found in crowd.hits() if found.annotation == hit.key), None)
-
-
-def _has_places(crowd: Crowd, intent: Intent) -> bool:
-    """Whether the crowd already counts the places this intent asks for."""
-    assert intent.hit is not None
-    found = _look_up(crowd, intent.hit)
-    if found is None:
-        raise CrowdError(f"The crowd no longer knows HIT {intent.hit.crowd_id}.", permanent=True)
-    done = intent.hit.intents.filter(state=Intent.State.DONE).aggregate(total=Sum("places"))
-    return found.max_assignments >= (done["total"] or 0) + intent.places
-
-
-def _record_done(intent: Intent) -> None:
-    Intent.objects.filter(pk=intent.pk).update(state=Intent.State.DONE, error="")
-
-
-def _record_fault(intent: Intent, error: CrowdError) -> None:
-    state = Intent.State.FAILED if error.permanent else Intent.State.PENDING
-    Intent.objects.filter(pk=intent.pk).update(state=state, error=str(error))
+def record_status(works: Sequence[int], status: Assignment.Status) -> int:
+    """The crowd's decision on these assignments; how many are news. The ledger books it after."""
+    changed = Assignment.objects.filter(pk__in=works).exclude(status=status)
+    if status == Assignment.Status.REJECTED:
+        # Somebody may have refused by hand what had passed: its votes count no longer.
+        stale = changed.filter(passed=True).values("hit__campaign")
+        Campaign.objects.filter(pk__in=list(stale)).update(labels_stale=True)
+    return changed.update(status=status)

@@ -1,19 +1,29 @@
-"""Derive the labels from the valid votes, and ask for the votes that are missing."""
+"""Derive the labels from the valid votes, set-wise; then ask for the votes that are missing."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Count
 
-from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Judgment, Triplet
-from annotation.pipeline.publish import token
-from annotation.protocol.policy import CROWDED_HIT
-from annotation.protocol.vote import Label, decide, places_to_open, valid_votes
+from annotation.models import Campaign, Triplet
+from annotation.pipeline.ledger import locked
+from annotation.pipeline.open_places import open_places
+from annotation.pipeline.votes import ROWS, tallies
+from annotation.protocol.policy import Policy
+from annotation.protocol.vote import decide_tally
 
-BATCH = 1000
-MANY = 1000
-FIELDS = ["status", "label", "votes", "positive_votes"]
+
+class Outcome(NamedTuple):
+    """A triplet's stored columns, in this order."""
+
+    status: str
+    label: int | None
+    votes: int
+    positive_votes: int
 
 
 @dataclass(frozen=True)
@@ -24,92 +34,61 @@ class Labelled:
     places_opened: int
 
 
-def votes_by_triplet(campaign: Campaign) -> dict[int, list[int]]:
-    """Triplet -> its valid votes in order of submission; triplets without votes are absent."""
-    judgments = (
-        Judgment.objects.filter(
-            assignment__hit__campaign=campaign, assignment__passed=True, item__control=None
-        )
-        # Somebody may have rejected it at the crowd by hand: refused work has no say.
-        .exclude(assignment__status=Assignment.Status.REJECTED)
-        .order_by("assignment__submitted_at", "assignment__crowd_id")
-        .values_list("worker_id", "item__triplet_id", "value")
-    )
-    excluded = set(campaign.exclusions.values_list("worker_id", flat=True))
-    return valid_votes(judgments.iterator(chunk_size=10_000), excluded)
-
-
 def label(campaign: Campaign) -> Labelled:
-    """Recompute every label of the campaign and open the places that are missing, at once."""
+    """All labels and missing votes from the record as it stands, in one transaction."""
     with transaction.atomic():
-        campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
-        policy = campaign.policy
-        votes = votes_by_triplet(campaign)
-        triplets = list(campaign.triplets.all())
-        decisions = {row.pk: decide(votes.get(row.pk, []), policy) for row in triplets}
-        opened, stuck = _open_places(campaign, decisions)
-        changed = [row for row in triplets if _update(row, decisions[row.pk], votes, stuck)]
-        Triplet.objects.bulk_update(changed, FIELDS, batch_size=BATCH)
-    counts = Counter(row.status for row in triplets)
-    return Labelled(counts["labelled"], counts["open"], counts["unresolved"], opened)
+        campaign = locked(campaign)
+        write_labels(campaign)
+        opened = open_places(campaign)
+    return Labelled(**counts(campaign), places_opened=opened)
 
 
-def _open_places(campaign: Campaign, decisions: dict[int, Label]) -> tuple[int, set[int]]:
-    """Extend the HITs whose triplets lack votes; (places opened, triplets of full HITs)."""
-    intents: list[Intent] = []
-    grown: list[Hit] = []
-    stuck: set[int] = set()
-    # The crowd lets no HIT of fewer than 10 places grow to 10 or more.
-    most = CROWDED_HIT - 1 if campaign.policy.annotators < CROWDED_HIT else MANY
-    reviewed = _reviewed_by_hit(campaign)
-    triplets = _triplets_by_hit(campaign)
-    for hit in campaign.hits.exclude(crowd_id=None).order_by("number"):
-        wanted = {triplet: decisions[triplet].wanted for triplet in triplets[hit.pk]}
-        outstanding = hit.places - reviewed.get(hit.pk, 0)
-        missing = places_to_open(wanted.values(), outstanding)
-        extra = min(missing, most - hit.places)
-        if extra > 0:
-            hit.places += extra
-            grown.append(hit)
-            intents.append(_extension(campaign, hit, extra))
-        elif missing:
-            stuck |= {triplet for triplet, votes in wanted.items() if votes > outstanding}
-    Hit.objects.bulk_update(grown, ["places"], batch_size=BATCH)
-    Intent.objects.bulk_create(intents, batch_size=BATCH)
-    return sum(intent.places for intent in intents), stuck
+def counts(campaign: Campaign) -> dict[str, int]:
+    rows = campaign.triplets.order_by().values_list("status")
+    found = Counter(dict(rows.annotate(count=Count("pk"))))
+    return {status: found[status] for status in Triplet.Status.values}
 
 
-def _reviewed_by_hit(campaign: Campaign) -> dict[int, int]:
-    done = Assignment.objects.filter(hit__campaign=campaign, passed__isnull=False)
-    counts = done.order_by().values_list("hit").annotate(reviewed=Count("pk"))
-    return dict(counts)
+def write_labels(campaign: Campaign) -> int:
+    """Recompute every triplet, write what is not stored already; how many that were.
+
+    Triplets and their votes come in step from the database: memory does not grow with them.
+    """
+    changed: defaultdict[Outcome, list[int]] = defaultdict(list)
+    written = 0
+    for triplet, outcome in _news(campaign):
+        changed[outcome].append(triplet)
+        if len(changed[outcome]) == ROWS:
+            written += _write(outcome, changed.pop(outcome))
+    written += sum(_write(outcome, triplets) for outcome, triplets in changed.items())
+    Campaign.objects.filter(pk=campaign.pk).update(labels_stale=False)
+    return written
 
 
-def _triplets_by_hit(campaign: Campaign) -> dict[int, list[int]]:
-    found: defaultdict[int, list[int]] = defaultdict(list)
-    rows = HitItem.objects.filter(hit__campaign=campaign, control=None)
-    for hit, triplet in rows.values_list("hit_id", "triplet_id").iterator(chunk_size=10_000):
-        if triplet is not None:
-            found[hit].append(triplet)
-    return found
+def _news(campaign: Campaign) -> Iterator[tuple[int, Outcome]]:
+    """Triplets whose stored outcome is not the one that their votes make, with the latter."""
+    policy = campaign.policy
+
+    @cache  # few combinations, many triplets
+    def outcome(votes: int, positive: int) -> Outcome:
+        return _outcome(votes, positive, policy)
+
+    counted = tallies(campaign)
+    tally = next(counted, None)
+    rows = campaign.triplets.order_by("pk").values_list("pk", *Outcome._fields)
+    for pk, *stored in rows.iterator(chunk_size=ROWS):
+        votes = positive = 0
+        if tally is not None and tally.triplet == pk:
+            votes, positive = tally.votes, tally.positive
+            tally = next(counted, None)
+        if tuple(stored) != (right := outcome(votes, positive)):
+            yield pk, right
 
 
-def _extension(campaign: Campaign, hit: Hit, extra: int) -> Intent:
-    """The token names the size the HIT grows to: each growth is its own effect."""
-    return Intent(
-        campaign=campaign,
-        kind=Intent.Kind.EXTEND,
-        token=token("extend", hit.key, hit.places),
-        hit=hit,
-        places=extra,
-    )
+def _outcome(votes: int, positive: int, policy: Policy) -> Outcome:
+    decision = decide_tally(votes, positive, policy)
+    return Outcome(decision.status, decision.value, votes, positive)
 
 
-def _update(row: Triplet, decision: Label, votes: dict[int, list[int]], stuck: set[int]) -> bool:
-    """Write the decision into the row; whether that changed it."""
-    before = [getattr(row, field) for field in FIELDS]
-    given = votes.get(row.pk, [])
-    row.status = Triplet.Status.UNRESOLVED if row.pk in stuck else decision.status
-    row.label = decision.value
-    row.votes, row.positive_votes = len(given), sum(given)
-    return before != [getattr(row, field) for field in FIELDS]
+def _write(outcome: Outcome, triplets: list[int]) -> int:
+    return Triplet.objects.filter(pk__in=triplets).update(**outcome._asdict())

@@ -1,35 +1,116 @@
 """Write down that a campaign's packed HITs are to be published; `deliver` sends them."""
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotation.crowd.base import Crowd, HitTypeSpec
 from annotation.models import Campaign, Hit, Intent
-from annotation.protocol.cost import assignment_cents
+from annotation.pipeline.ledger import account_of, book, first_round_cents, locked, reserve
+from annotation.protocol.cost import assignment_cents, quote, tie_places
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
 
+BATCH = 1000
 
-def publish(campaign: Campaign, crowd: Crowd) -> int:
-    """One intent for each HIT that has none; how many were written. Safe to repeat."""
-    waiting = campaign.hits.filter(crowd_id=None)
+
+@dataclass(frozen=True)
+class Published:
+    """Intents written now, and HITs that the budget leaves out."""
+
+    new: int
+    left_out: int
+
+
+def publish(campaign: Campaign, crowd: Crowd) -> Published:
+    """One intent for each HIT that has none, as far as the budget reaches. Safe to repeat."""
     if not campaign.hits.exists():
         raise UserError(
             f"Campaign {campaign} has no HITs: run `manage.py campaign pack {campaign}` first."
         )
     check_endpoint(campaign, crowd)
-    check_balance(campaign, crowd, hits=waiting.count())
+    _check_state(campaign)
+    _check_budget(campaign)
+    check_balance(campaign, crowd, hits=affordable_hits(campaign))
     # Only now: an address at which nobody answers, or nobody can pay, must not bind.
     bind(campaign, crowd)
     prepare(campaign, crowd)
     with transaction.atomic():
-        campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
-        missing = waiting.exclude(intents__kind=Intent.Kind.CREATE).order_by("number")
-        intents = [create_intent(campaign, hit) for hit in missing]
-        Intent.objects.bulk_create(intents, batch_size=1000)
+        campaign = locked(campaign)
+        _check_state(campaign)
+        new = ask_for_affordable(campaign)
         retry_failed(campaign)
-    return len(intents)
+        rest = left_out(campaign)
+        set_capped(campaign, rest > 0)
+    return Published(new, rest)
+
+
+def ask_for_affordable(campaign: Campaign) -> int:
+    """Intents for the HITs of the first round that the budget reaches; with the campaign locked."""
+    new = affordable_hits(campaign)
+    for start in range(0, new, BATCH):
+        _ask_for(campaign, list(_without_intent(campaign)[: min(BATCH, new - start)]))
+    return new
+
+
+def left_out(campaign: Campaign) -> int:
+    return _without_intent(campaign).count()
+
+
+def _check_state(campaign: Campaign) -> None:
+    if campaign.state in (Campaign.State.PAUSED, Campaign.State.CANCELLED):
+        todo = (
+            f"run `manage.py campaign resume {campaign}` first"
+            if campaign.state == Campaign.State.PAUSED
+            else "that is for good, create another one"
+        )
+        raise UserError(f"Campaign {campaign} is {campaign.state}: {todo}.")
+
+
+def _check_budget(campaign: Campaign) -> None:
+    account = account_of(campaign)
+    if account.budget_cents or not _without_intent(campaign).exists():
+        return
+    policy = campaign.policy
+    likely = quote(campaign.triplets.count(), policy)
+    mode = likely.extend if policy.tie_mode == "extend" else likely.repack
+    raise UserError(
+        f"Campaign {campaign} has no budget yet: set what it may cost at most by `manage.py "
+        f"campaign budget {campaign} DOLLARS` (about ${mode.cents / 100:,.2f} without "
+        f"replacements, ${likely.cents_max / 100:,.2f} if every HIT needs all votes)."
+    )
+
+
+def _without_intent(campaign: Campaign) -> QuerySet[Hit]:
+    """HITs of the first round that nobody has asked the crowd for."""
+    hits = campaign.hits.filter(crowd_id=None, repack=False)
+    return hits.exclude(intents__kind=Intent.Kind.CREATE).order_by("number")
+
+
+def affordable_hits(campaign: Campaign) -> int:
+    """HITs of the first round that are not asked for yet and that the budget reaches."""
+    room = max(0, account_of(campaign).available_cents)
+    return min(room // first_round_cents(campaign.policy), _without_intent(campaign).count())
+
+
+def _ask_for(campaign: Campaign, hits: list[Hit]) -> None:
+    """The intents, the money that they may cost and the spare places: in one transaction."""
+    account = account_of(campaign)
+    spare = tie_places(campaign.policy)
+    Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(spare=spare)
+    intents = Intent.objects.bulk_create([create_intent(campaign, hit) for hit in hits])
+    book([reserve(account, intent, places=intent.places + spare) for intent in intents])
+
+
+def set_capped(campaign: Campaign, capped: bool) -> None:
+    """At its cap a campaign pauses by itself, and goes on by itself when there is room again."""
+    states = Campaign.State.ACTIVE, Campaign.State.CAPPED
+    if campaign.state in states:
+        campaign.state = states[capped]
+        campaign.save(update_fields=["state"])
 
 
 def bind(campaign: Campaign, crowd: Crowd) -> None:
@@ -60,18 +141,30 @@ def check_balance(campaign: Campaign, crowd: Crowd, *, hits: int) -> None:
 
 
 def prepare(campaign: Campaign, crowd: Crowd) -> None:
-    """The qualification that shuts workers out, and the HIT type: both calls may be repeated."""
+    """The qualifications and the HIT type: the calls may be repeated."""
     policy = campaign.policy
+    ours = f"Quorum {campaign.uid.hex[:16]}"
     if policy.exclude_by == "qualification" and not campaign.exclusion_id:
-        name = f"Quorum {campaign.uid.hex[:16]}: no further work in this campaign"
-        campaign.exclusion_id = crowd.create_exclusion(name)
+        campaign.exclusion_id = crowd.create_qualification(
+            f"{ours}: no further work in this campaign",
+            "Workers who hold this take no further part in the campaign.",
+        )
         campaign.save(update_fields=["exclusion_id"])
+    if not campaign.known_id:
+        campaign.known_id = crowd.create_qualification(
+            f"{ours}: has worked in this campaign",
+            "Workers who hold this have handed in work of the campaign; the value is their number.",
+        )
+        campaign.save(update_fields=["known_id"])
     if not campaign.hit_type_id:
         campaign.hit_type_id = crowd.create_hit_type(hit_type(policy, campaign.exclusion_id))
         campaign.save(update_fields=["hit_type_id"])
 
 
-def hit_type(policy: Policy, exclusion_id: str) -> HitTypeSpec:
+def hit_type(
+    policy: Policy, exclusion_id: str, *, known_id: str = "", barred: Sequence[int] = ()
+) -> HitTypeSpec:
+    """With `known_id`: for workers who hold it, save those whose numbers are `barred`."""
     return HitTypeSpec(
         title=policy.title,
         description=policy.description,
@@ -83,6 +176,8 @@ def hit_type(policy: Policy, exclusion_id: str) -> HitTypeSpec:
         min_approval_percent=policy.min_approval_percent,
         min_approved=policy.min_approved,
         exclusion_id=exclusion_id or None,
+        known_id=known_id or None,
+        barred=tuple(barred),
     )
 
 
@@ -102,6 +197,7 @@ def token(*parts: object) -> str:
 
 
 def retry_failed(campaign: Campaign) -> int:
-    """Give what failed for good another try: publishing again is how a person asks for it."""
+    """Give what failed another try now: publishing again is how a person asks for it."""
+    campaign.intents.filter(state=Intent.State.PENDING).update(retry_at=None)
     failed = campaign.intents.filter(state=Intent.State.FAILED)
-    return failed.update(state=Intent.State.PENDING)
+    return failed.update(state=Intent.State.PENDING, retry_at=None)

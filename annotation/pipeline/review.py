@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import transaction
 
 from annotation.models import Assignment, Campaign, Exclusion, HitItem, Intent, Judgment
+from annotation.pipeline.ledger import discard, locked, settle
 from annotation.pipeline.publish import token
 from annotation.protocol.blacklist import Review, exclusions
 from annotation.protocol.control import ControlCheck, check_controls
@@ -21,21 +23,30 @@ class Reviewed:
     excluded: int
 
 
-def review(campaign: Campaign) -> Reviewed:
-    """Review every new assignment in order of submission, in one transaction."""
+def review(campaign: Campaign, *, until: datetime | None = None) -> Reviewed:
+    """Review every new assignment in order of submission, in one transaction.
+
+    Those handed in after `until` wait: an earlier one may not be known yet, and the order decides
+    who is excluded.
+    """
     with transaction.atomic():
-        campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
+        campaign = locked(campaign)
         passed = failed = 0
-        while batch := _to_review(campaign):
+        while batch := _to_review(campaign, until):
             fresh = _review_batch(campaign, batch)
             passed += fresh
             failed += len(batch) - fresh
         excluded = _exclude(campaign) if passed or failed else 0
+        settle(campaign)  # what the crowd had decided before
+        if passed or failed:
+            Campaign.objects.filter(pk=campaign.pk).update(labels_stale=True)
     return Reviewed(passed, failed, excluded)
 
 
-def _to_review(campaign: Campaign) -> list[Assignment]:
+def _to_review(campaign: Campaign, until: datetime | None) -> list[Assignment]:
     new = Assignment.objects.filter(hit__campaign=campaign, passed=None)
+    if until is not None:
+        new = new.filter(submitted_at__lte=until)
     return list(new.order_by("submitted_at", "crowd_id").select_related("worker")[:BATCH])
 
 
@@ -49,10 +60,31 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
         assignment.passed = check.passed
         judgments += _judgments(assignment, items[assignment.hit_id], answers)
         intents += _decision(campaign, assignment, check)
-    Assignment.objects.bulk_update(batch, ["passed"])
+    for passed in (True, False):
+        mine = [assignment.pk for assignment in batch if assignment.passed is passed]
+        Assignment.objects.filter(pk__in=mine).update(passed=passed)
+    if campaign.hits.filter(repack=True).exists():
+        judgments = _first_only(judgments)
     Judgment.objects.bulk_create(judgments)
     Intent.objects.bulk_create(intents)
     return sum(assignment.passed is True for assignment in batch)
+
+
+def _first_only(judgments: list[Judgment]) -> list[Judgment]:
+    """Without a worker's second judgment on a triplet, which stands in several HITs.
+
+    The crowd and our page let nobody take such a HIT; who got round both has had their vote.
+    """
+    triplets = {judgment.triplet_id for judgment in judgments} - {None}
+    before = Judgment.objects.filter(triplet__in=triplets)
+    seen: set[tuple[int | None, int]] = set(before.values_list("triplet_id", "worker_id"))
+    first = []
+    for judgment in judgments:
+        key = judgment.triplet_id, judgment.worker_id
+        if judgment.triplet_id is None or key not in seen:
+            first.append(judgment)
+            seen.add(key)
+    return first
 
 
 def _items(hits: Iterable[int]) -> dict[int, list[HitItem]]:
@@ -78,7 +110,11 @@ def _judgments(
 ) -> list[Judgment]:
     return [
         Judgment(
-            assignment=assignment, item=item, worker=assignment.worker, value=answers[item.key]
+            assignment=assignment,
+            item=item,
+            triplet_id=item.triplet_id,
+            worker=assignment.worker,
+            value=answers[item.key],
         )
         for item in items
         if item.key in answers
@@ -112,7 +148,10 @@ def _rejection(check: ControlCheck) -> str:
 
 
 def _exclude(campaign: Campaign) -> int:
-    """Recompute the exclusions from all reviews; how many are new. They are never undone here."""
+    """Recompute the exclusions from all reviews; how many are new.
+
+    They are never undone here, and whoever was taken back by hand is not shut out again.
+    """
     names = _reviewed_workers(campaign)
     known = set(campaign.exclusions.values_list("worker_id", flat=True))
     reviews = [Review(str(worker), passed) for worker, passed in names]
@@ -128,6 +167,7 @@ def _exclude(campaign: Campaign) -> int:
     ]
     Exclusion.objects.bulk_create(new)
     Intent.objects.bulk_create([_shut_out(campaign, exclusion) for exclusion in new])
+    discard(campaign)
     return len(new)
 
 
@@ -141,7 +181,7 @@ def _shut_out(campaign: Campaign, exclusion: Exclusion) -> Intent:
     return Intent(
         campaign=campaign,
         kind=Intent.Kind.EXCLUDE,
-        token=token("exclude", campaign.uid.hex, exclusion.worker_id),
+        token=token("exclude", campaign.uid.hex, exclusion.worker_id, exclusion.pk),
         worker_id=exclusion.worker_id,
         reason=(
             f"{exclusion.failures} of {exclusion.reviewed} HITs failed their check questions, "

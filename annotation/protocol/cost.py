@@ -58,10 +58,8 @@ def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> 
         raise ValueError(f"no quote for {triplets} triplets at an agreement of {agreement}")
     hits = hits_needed(triplets, policy)
     agreed = Fraction(str(agreement))
-    # An odd number of votes of 0 or 1 is never tied.
-    can_tie = policy.annotators % 2 == 0 and policy.max_votes > policy.annotators
-    tied_hits = 1 - agreed**policy.real_items if can_tie else Fraction(0)
-    tied_share = 1 - agreed if can_tie else Fraction(0)
+    tied_hits = (1 - agreed**policy.real_items) * tie_places(policy)
+    tied_share = (1 - agreed) * tie_places(policy)
     first_round = hits * policy.annotators
     price = assignment_cents(policy)
     return Quote(
@@ -72,6 +70,17 @@ def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> 
         cents_min=first_round * price,
         cents_max=hits * policy.max_votes * price,
     )
+
+
+def bonus_price_cents(cents: int) -> int:
+    """What a bonus of so many cents costs in all."""
+    return cents + max(1, (cents * FEE_PERCENT + 50) // 100)
+
+
+def tie_places(policy: Policy) -> int:
+    """Places that breaking the ties of one HIT's first round takes: one at most, in either mode."""
+    # An odd number of votes of 0 or 1 is never tied.
+    return int(policy.annotators % 2 == 0 and policy.max_votes > policy.annotators)
 
 
 def _mode_cost(hits: int, policy: Policy, extra_per_hit: Fraction, *, places: int) -> ModeCost:

@@ -185,9 +185,9 @@ def _check_supply(
     negatives: Sequence[str],
     policy: Policy,
 ) -> None:
-    _refuse_twice("triplets", [triplet.key for triplet in triplets])
-    _refuse_twice("positive controls", positives)
-    _refuse_twice("negative controls", negatives)
+    refuse_twice("triplets", [triplet.key for triplet in triplets])
+    refuse_twice("positive controls", positives)
+    refuse_twice("negative controls", negatives)
     hits = hits_needed(len(triplets), policy)
     needed = positives_needed(len(triplets), policy)
     if len(positives) < needed:
@@ -204,7 +204,7 @@ def _check_supply(
         )
 
 
-def _refuse_twice(what: str, keys: Sequence[str]) -> None:
+def refuse_twice(what: str, keys: Sequence[str]) -> None:
     twice = sorted({one for one, other in itertools.pairwise(sorted(keys)) if one == other})
     if twice:
         raise PackingError(f"Some {what} are given twice, give each once: {', '.join(twice)}.")

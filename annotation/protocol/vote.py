@@ -48,13 +48,17 @@ def decide(votes: Sequence[int], policy: Policy) -> Label:
     """
     if any(vote not in (0, 1) for vote in votes):
         raise ValueError(f"a vote is 0 or 1, not as in {list(votes)}")
-    if len(votes) < policy.annotators:
-        return Label(None, "open", policy.annotators - len(votes))
-    positive = sum(votes)
-    negative = len(votes) - positive
+    return decide_tally(len(votes), sum(votes), policy)
+
+
+def decide_tally(votes: int, positive: int, policy: Policy) -> Label:
+    """The same from the number of valid votes and of those for 1: the order has no say."""
+    if votes < policy.annotators:
+        return Label(None, "open", policy.annotators - votes)
+    negative = votes - positive
     if positive != negative:
         return Label(int(positive > negative), "labelled", 0)
-    if len(votes) < policy.max_votes:
+    if votes < policy.max_votes:
         return Label(None, "open", 1)
     return Label(None, "unresolved", 0)
 

@@ -45,6 +45,7 @@ def make_hit(
         seed=number,
         instructions=campaign.instructions.get(),
         places=places,
+        price_cents=19,
     )
     contents: list[Triplet | Control] = [make_triplet(campaign, row) for row in real]
     contents.insert(2, _control(positive, kind="positive", campaign=None))

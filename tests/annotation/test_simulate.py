@@ -2,7 +2,10 @@
 
 import json
 import socket
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 
@@ -13,8 +16,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.crowd.base import HitTypeSpec
 from annotation.crowd.gold import Gold
-from annotation.crowd.simulate import Crew, Outcome, Simulation, make_workers
-from annotation.crowd.worker_site import WorkerSite
+from annotation.crowd.simulate import STRAYS, Crew, Outcome, Simulation, make_workers
+from annotation.crowd.worker_site import QuestionForm, WorkerSite
 from annotation.hit_url import hit_url
 from annotation.models import Exclusion, Hit, Worker
 from retrieval.errors import UserError
@@ -22,6 +25,7 @@ from retrieval.text import normalise_question
 from tests.annotation.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
 from tests.mturk import MTurk
 
+MOST_HITS = 6
 SPEC = HitTypeSpec(
     title="Same question?",
     description="Say whether two questions ask the same.",
@@ -40,9 +44,20 @@ SPEC = HitTypeSpec(
 def hits(live_server: LiveServer, settings: Settings, mturk: MTurk) -> list[Hit]:
     """Three published HITs with two places each."""
     settings.PUBLIC_URL = live_server.url
+    return make_hits(mturk, number=3, places=2)
+
+
+@pytest.fixture
+def many_hits(live_server: LiveServer, settings: Settings, mturk: MTurk) -> list[Hit]:
+    """So many that chance leaves no way of straying out."""
+    settings.PUBLIC_URL = live_server.url
+    return make_hits(mturk, number=MOST_HITS, places=9)
+
+
+def make_hits(mturk: MTurk, *, number: int, places: int) -> list[Hit]:
     campaign = make_campaign()
-    rows = [[(f"{query} {number}", u, a) for query, u, a in REAL] for number in range(3)]
-    hits = [make_hit(campaign, real=real) for real in rows]
+    rows = [[(f"{query} {each}", u, a) for query, u, a in REAL] for each in range(number)]
+    hits = [make_hit(campaign, real=real, places=places) for real in rows]
     publish(hits, mturk)
     return hits
 
@@ -69,7 +84,11 @@ GOLD = Gold(
     labels={
         key_of(*POSITIVE[:2]): 1,
         key_of(*NEGATIVE[:2]): 0,
-        **{key_of(f"{q} {n}", u): int(q == "boil an egg") for q, u, _ in REAL for n in range(3)},
+        **{
+            key_of(f"{q} {n}", u): int(q == "boil an egg")
+            for q, u, _ in REAL
+            for n in range(MOST_HITS)
+        },
     }
 )
 
@@ -191,6 +210,79 @@ def test_a_pair_that_the_gold_does_not_know_is_counted_and_judged_by_its_texts(
     assert {answers for _, _, answers in answered(mturk, hits)} == {("0",) * 7}
 
 
+STRAYING = Crew(workers=12, accuracy=1.0, spammers=0.0, seed=3, faults=0.8)
+
+
+def test_work_that_strays_is_counted_and_the_record_stays_right(
+    many_hits: list[Hit], mturk: MTurk
+) -> None:
+    outcome = run(mturk, STRAYING)
+    rows, counts = answered(mturk, many_hits), statuses(mturk)
+    assert all(outcome.faults[way] > 0 for way in STRAYS)
+    assert outcome.faults["too_late"] == 0
+    assert counts.pop("Submitted") == outcome.assignments == len(rows)
+    assert counts == {
+        "Returned": outcome.faults["returned"],
+        "Accepted": outcome.faults["abandoned"],
+    }
+    # Who hands in twice says the opposite of this the second time.
+    assert {answers for _, _, answers in rows} == {("0", "0", "1", "0", "0", "0", "1")}
+    assert len({(hit, worker) for hit, worker, _ in rows}) == len(rows)
+
+
+def test_what_a_worker_abandons_falls_to_others_after_its_deadline(
+    many_hits: list[Hit], mturk: MTurk
+) -> None:
+    abandoned = run(mturk, STRAYING).faults["abandoned"]
+    mturk.clock.move_on(seconds=SPEC.assignment_seconds)
+    assert run(mturk, replace(STRAYING, faults=0.0)).assignments == abandoned
+    counts = statuses(mturk)
+    assert counts["Abandoned"] == abandoned
+    assert counts["Submitted"] == MOST_HITS * 9
+
+
+class Stragglers(Simulation):
+    """All of them hand in when the run ends."""
+
+    def _stray(self, assignment_url: str) -> str:
+        return "late"
+
+
+class PatientSite(WorkerSite):
+    """Time passes before the first submission."""
+
+    def __init__(self, mturk: MTurk, seconds: float) -> None:
+        super().__init__(mturk.url)
+        self._clock = mturk.clock
+        self._seconds = seconds
+
+    def submit(self, form: QuestionForm, answers: Mapping[str, str]) -> bool:
+        self._clock.move_on(seconds=self._seconds)
+        self._seconds = 0
+        return super().submit(form, answers)
+
+
+@pytest.mark.parametrize(("seconds", "taken"), [(400, 6), (700, 0)])
+def test_who_straggles_beyond_the_hits_end_has_until_the_deadline(
+    hits: list[Hit], mturk: MTurk, seconds: float, taken: int
+) -> None:
+    for hit in hits:
+        mturk.crowd._client.update_expiration_for_hit(
+            HITId=hit.crowd_id, ExpireAt=mturk.clock.now() + timedelta(seconds=300)
+        )
+    with PatientSite(mturk, seconds) as site:
+        outcome = Stragglers(CAREFUL, GOLD, site).run()
+    assert outcome.faults["late"] == 6
+    assert (outcome.assignments, outcome.faults["too_late"]) == (taken, 6 - taken)
+    assert mturk.rows("SELECT COUNT(*) FROM hits WHERE expired = 1") == [(3,)]
+    assert len(submitted(mturk)) == taken
+
+
+def test_stragglers_count_against_the_limit_too(hits: list[Hit], mturk: MTurk) -> None:
+    with WorkerSite(mturk.url) as site:
+        assert Stragglers(CAREFUL, GOLD, site).run(most=4).assignments == 4
+
+
 @pytest.mark.parametrize(
     ("crew", "least", "most"),
     [
@@ -282,6 +374,7 @@ def test_the_command_prints_one_line_of_json(hits: list[Hit], mturk: MTurk, tmp_
         ("--workers", "0"),
         ("--accuracy", "1.5"),
         ("--spammers", "3"),
+        ("--faults", "1.1"),
         ("--accuracy", "nan"),
         ("--assignments", "x"),
         ("--gold", "missing.jsonl"),

@@ -10,9 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from annotation.models import (
+    Account,
     Assignment,
     Campaign,
     Control,
+    Entry,
     Exclusion,
     Hit,
     HitItem,
@@ -22,6 +24,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.pipeline.label import label
+from annotation.pipeline.ledger import book, set_budget, settle
 from annotation.protocol.policy import Policy
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 from retrieval.text import pair_key, question_key
@@ -41,6 +44,7 @@ POLICY: dict[str, Any] = {
     "test": 1,
 }
 SPAMMER = "eve"
+PRICE_CENTS = 19
 START = datetime(2024, 2, 29, 12, tzinfo=UTC)
 
 
@@ -70,6 +74,7 @@ def make_campaign(
         _store(campaign, row, began, text, "Z" if backwards else "A")
     for worker in Worker.objects.filter(worker_id=SPAMMER):
         Exclusion.objects.create(campaign=campaign, worker=worker, failures=9, reviewed=20)
+    _pay(campaign)
     label(campaign)
     return campaign
 
@@ -90,6 +95,7 @@ def _empty_campaign(name: str, policy: Policy) -> Campaign:
     campaign = Campaign.objects.create(
         name=name, query_set=queries, policy_data=policy.to_dict(), seed=7
     )
+    Account.objects.create(campaign=campaign)
     Instructions.objects.create(campaign=campaign, version=1, text="Same meaning, same answer?")
     for kind, of in (("positive", None), ("negative", campaign)):
         Control.objects.create(
@@ -121,12 +127,31 @@ def _store(campaign: Campaign, row: Rows, began: datetime, text: str, crowd: str
         seed=row.number,
         instructions=campaign.instructions.get(),
         places=len(row.verdict.split()),
+        price_cents=PRICE_CENTS,
         crowd_id=f"{crowd}-HIT-{campaign.name}-{row.number}",
     )
     items = _items(hit, _triplet(campaign, row, text))
     for place, vote in enumerate(row.verdict.split()):
         submitted = began + timedelta(hours=place, minutes=row.number)
         _submit(hit, items, vote, submitted, f"{crowd}-WORK-{hit.key}-{9 - place}")
+
+
+def _pay(campaign: Campaign) -> None:
+    set_budget(campaign, PRICE_CENTS * sum(campaign.hits.values_list("places", flat=True)))
+    book(
+        [
+            Entry(
+                account=campaign.account,
+                key=f"reserve:{hit.key}",
+                source=Entry.Place.AVAILABLE,
+                target=Entry.Place.RESERVED,
+                cents=PRICE_CENTS * hit.places,
+                hit=hit,
+            )
+            for hit in campaign.hits.filter(places__gt=0)
+        ]
+    )
+    settle(campaign)
 
 
 def _triplet(campaign: Campaign, row: Rows, text: str) -> Triplet:
@@ -165,13 +190,14 @@ def _submit(
     hit: Hit, items: Sequence[HitItem], vote: str, submitted: datetime, crowd_id: str
 ) -> None:
     passed = not vote.endswith("!")
+    paid = passed or hit.campaign.policy.on_failed_control == "pay_and_discard"
     value = int("+" in vote)
     worker, _ = Worker.objects.get_or_create(crowd="mturk", worker_id=vote.rstrip("!")[:-1])
     assignment = Assignment.objects.create(
         hit=hit,
         worker=worker,
         crowd_id=crowd_id,
-        status="approved" if passed else "rejected",
+        status="approved" if paid else "rejected",
         accepted_at=submitted,
         submitted_at=submitted,
         answers={},
@@ -179,4 +205,10 @@ def _submit(
     )
     values = [1 if passed else 0, value, 0]
     for item, given in zip(items, values, strict=True):
-        Judgment.objects.create(assignment=assignment, item=item, worker=worker, value=given)
+        Judgment.objects.create(
+            assignment=assignment,
+            item=item,
+            triplet_id=item.triplet_id,
+            worker=worker,
+            value=given,
+        )

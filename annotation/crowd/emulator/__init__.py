@@ -8,10 +8,12 @@ the question in a frame, submit. `wire` and `pages` are those two faces; `operat
 `work` hold MTurk's rules for each; `lifecycle`, `money` and `qualifications` what both share.
 
 The state is one SQLite file (write-ahead log), which anyone may read while the server runs.
+What falls due by time is carried out by the next call, so auditors make one before they read.
 Times are seconds since 1970 in UTC, money is integer US cents. `schema.sql` has every column:
 
     hits                 one row a HIT: hit_id, hit_type_id, requester_annotation,
                          unique_request_token, max_assignments, open_places, expired, expires_at,
+                         deleted_at,
                          reward_cents, fee_cents (MTurk's fee for one assignment), question (XML)
     hit_types            title, reward_cents, requirements (JSON), ... ; equal ones share an id
     hit_records          view: hits with their type, the counts of assignments and MTurk's status
@@ -19,12 +21,18 @@ Times are seconds since 1970 in UTC, money is integer US cents. `schema.sql` has
     workers              worker_id and the standing that they signed in with
     assignments          assignment_id, hit_id, worker_id, status, accepted_at, deadline,
                          submitted_at, submit_number (1, 2, 3 ... in order of submission),
+                         auto_approval_at (when the sweep approves what nobody has decided),
                          approved_at, rejected_at, ended_at, feedback, answer (XML);
                          status: Accepted, Submitted, Approved, Rejected, Returned, Abandoned
     money                append-only: each row moves cents between available, on_hold and spent,
                          which add up to 0 in every kind but `deposit`; kinds: deposit, hold,
-                         release, reward, fee
+                         release, reward, fee, bonus, bonus_fee
     account              one row, the sums of `money`, kept by a trigger; none may be negative
+    bonuses              one row an accepted SendBonus: assignment_id, worker_id, cents, fee_cents,
+                         reason, unique_request_token, granted_at
+    blocks               workers who can accept nothing, each with the reason
+    notifications        one row a message and worker: worker_id, subject, text, sent_at
+    faults               one row a fault that was injected: kind, operation, at (see `faults`)
     qualification_types  the system's and the requester's own
     qualifications       value and status (Granted, Revoked) of a worker for a requester's type
 """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from annotation.crowd.emulator.errors import StartError
+from annotation.crowd.emulator.faults import Faults
 from annotation.crowd.emulator.server import DEFAULT_BALANCE_CENTS, serve
 
 HIGHEST_PORT = 65_535
@@ -23,6 +24,16 @@ def whole_number(most: int) -> Callable[[str], int]:
     return read
 
 
+def share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to 1")
+    return value
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port",
@@ -37,6 +48,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_BALANCE_CENTS,
         metavar="CENTS",
         help="of a new account, in US cents (default 1000000)",
+    )
+    parser.add_argument(
+        "--faults",
+        type=share,
+        default=0.0,
+        metavar="SHARE",
+        help="of the requester's calls that are lost, fail, are throttled or come late (default 0)",
+    )
+    parser.add_argument(
+        "--fault-seed",
+        type=int,
+        default=0,
+        metavar="SEED",
+        help="which calls those are (default 0)",
     )
 
 
@@ -55,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             port=options.port,
             state=options.state,
             balance_cents=options.balance,
+            faults=Faults(options.faults, options.fault_seed),
             started=announce,
         )
     except StartError as error:

@@ -8,6 +8,8 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 
 from annotation.crowd.emulator.errors import Refused
+from annotation.crowd.emulator.faults import Faults
+from annotation.crowd.emulator.faulty_wire import FaultyWire
 from annotation.crowd.emulator.pages import Pages
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.validation import Model
@@ -50,9 +52,10 @@ class LimitedRequest(Request):
 class Emulator:
     """Both faces of one store."""
 
-    def __init__(self, store: Store) -> None:
-        self._wire = Wire(store, Model())
-        self._pages = Pages(store)
+    def __init__(self, store: Store, faults: Faults | None = None) -> None:
+        faults = faults or Faults()
+        self._wire = FaultyWire(Wire(store, Model()), store, faults)
+        self._pages = Pages(store, faults)
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"

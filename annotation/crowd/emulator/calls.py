@@ -45,6 +45,13 @@ def check_length(call: Call, name: str, limit: int) -> None:
         raise invalid(f"{name} must be at most {limit} characters, not {len(value)}.")
 
 
+def token_used(token: object, done: str) -> RequestError:
+    return RequestError(
+        "IdempotencyTokenAlreadyProcessed",
+        f'The idempotency token "{token}" has already been processed: {done}.',
+    )
+
+
 def found(row: Row | None, code: str, message: str) -> Row:
     if row is None:
         raise RequestError(code, message)

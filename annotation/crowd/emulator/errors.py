@@ -5,7 +5,7 @@ class RequestError(Exception):
     """MTurk's RequestError: `code` is the part of TurkErrorCode after AWS.MechanicalTurk.
 
     Codes that MTurk documents or that its users have published: AssignmentDoesNotExist,
-    HITDoesNotExist, HitAlreadyExists, InsufficientFunds, InvalidAssignmentState,
+    HITDoesNotExist, HitAlreadyExists, InsufficientFunds, InvalidAssignmentState, InvalidHITState,
     InvalidMaximumAssignmentsIncrease, InvalidParameterValue, InvalidQualificationState,
     PermissionDeniedException, QualificationDoesNotExist, QualificationTypeAlreadyExists,
     QualificationTypeDoesNotExist, XMLParseError. Assumed here: HITTypeDoesNotExist,

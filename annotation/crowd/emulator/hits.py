@@ -3,6 +3,7 @@
 import json
 
 from annotation.crowd.emulator.calls import Answer, found
+from annotation.crowd.emulator.errors import RequestError
 from annotation.crowd.emulator.money import dollars
 from annotation.crowd.emulator.session import Row, Session
 
@@ -10,6 +11,22 @@ from annotation.crowd.emulator.session import Row, Session
 def hit_record(session: Session, hit_id: str) -> Row:
     row = session.db.execute("SELECT * FROM hit_records WHERE hit_id = ?", (hit_id,)).fetchone()
     return found(row, "HITDoesNotExist", f"Hit {hit_id} does not exist.")
+
+
+def kept_hit(session: Session, hit_id: str) -> Row:
+    """For what cannot be done to a HIT that was deleted."""
+    hit = hit_record(session, hit_id)
+    if hit["deleted_at"] is not None:
+        raise invalid_state(hit, "Assignable, Unassignable, Reviewing, Reviewable")
+    return hit
+
+
+def invalid_state(hit: Row, wanted: str) -> RequestError:
+    return RequestError(
+        "InvalidHITState",
+        f"This HIT is currently in the state '{hit['status']}'."
+        f"  This operation can be called with a status of: {wanted}",
+    )
 
 
 def hit_answer(hit: Row) -> Answer:

@@ -27,7 +27,15 @@ def fee_cents(reward: int, *, masters: bool, assignments: int) -> int:
         parts.append(MASTERS_PERCENT)
     if assignments >= MANY_ASSIGNMENTS:
         parts.append(MANY_PERCENT)
-    return sum(max(1, (reward * percent + 50) // 100) for percent in parts)
+    return sum(_part(reward, percent) for percent in parts)
+
+
+def bonus_fee_cents(bonus: int) -> int:
+    return _part(bonus, BASE_PERCENT)
+
+
+def _part(amount: int, percent: int) -> int:
+    return max(1, (amount * percent + 50) // 100)
 
 
 def balance(session: Session) -> Row:
@@ -70,6 +78,20 @@ def pay(session: Session, hit: Row, assignment_id: str) -> None:
             spent=amount,
             hit_id=hit["hit_id"],
             assignment_id=assignment_id,
+        )
+
+
+def pay_bonus(session: Session, assignment: Row, *, bonus: int, fee: int) -> None:
+    """Out of what is available, for no place holds it; or raise InsufficientFunds."""
+    _require(session, bonus + fee)
+    for kind, amount in (("bonus", bonus), ("bonus_fee", fee)):
+        _book(
+            session,
+            kind,
+            available=-amount,
+            spent=amount,
+            hit_id=assignment["hit_id"],
+            assignment_id=assignment["assignment_id"],
         )
 
 

@@ -2,10 +2,10 @@
 
 import json
 
-from annotation.crowd.emulator import money
+from annotation.crowd.emulator import lifecycle, money
 from annotation.crowd.emulator.calls import DAY, Answer, Call, Operation, check_length, found
 from annotation.crowd.emulator.errors import RequestError
-from annotation.crowd.emulator.hits import hit_answer, hit_record
+from annotation.crowd.emulator.hits import hit_answer, hit_record, kept_hit
 from annotation.crowd.emulator.session import Row
 
 OVERRIDE_SECONDS = 30 * DAY
@@ -39,8 +39,8 @@ def list_assignments_for_hit(call: Call) -> Answer:
 
 
 def get_assignment(call: Call) -> Answer:
-    assignment = _assignment(call)
-    _require_status(assignment, HANDED_IN)
+    assignment = assignment_record(call)
+    require_status(assignment, HANDED_IN)
     hit = hit_record(call.session, assignment["hit_id"])
     return {"Assignment": assignment_answer(assignment), "HIT": hit_answer(hit)}
 
@@ -48,22 +48,14 @@ def get_assignment(call: Call) -> Answer:
 def approve_assignment(call: Call) -> Answer:
     """Final. A rejection can be overridden within 30 days of the submission."""
     check_length(call, "RequesterFeedback", FEEDBACK_LENGTH)
-    assignment = _assignment(call)
-    hit = hit_record(call.session, assignment["hit_id"])
+    assignment = assignment_record(call)
     if _is_overridden(call, assignment):
+        hit = kept_hit(call.session, assignment["hit_id"])
         money.hold(call.session, hit, 1)  # the rejection had released it
     else:
-        _require_status(assignment, ("Submitted",))
-    money.pay(call.session, hit, assignment["assignment_id"])
-    call.session.db.execute(
-        "UPDATE assignments SET status = 'Approved', approved_at = ?,"
-        " feedback = COALESCE(?, feedback) WHERE assignment_id = ?",
-        (
-            call.session.now,
-            call.parameters.get("RequesterFeedback"),
-            assignment["assignment_id"],
-        ),
-    )
+        require_status(assignment, ("Submitted",))
+    feedback = call.parameters.get("RequesterFeedback")
+    lifecycle.approve(call.session, assignment, at=call.session.now, feedback=feedback)
     return {}
 
 
@@ -82,8 +74,8 @@ def _is_overridden(call: Call, assignment: Row) -> bool:
 def reject_assignment(call: Call) -> Answer:
     """Releases the money; the place does not re-open."""
     check_length(call, "RequesterFeedback", FEEDBACK_LENGTH)
-    assignment = _assignment(call)
-    _require_status(assignment, ("Submitted",))
+    assignment = assignment_record(call)
+    require_status(assignment, ("Submitted",))
     assignment_id = assignment["assignment_id"]
     hit = hit_record(call.session, assignment["hit_id"])
     money.release(call.session, hit, 1, assignment_id=assignment_id)
@@ -95,7 +87,7 @@ def reject_assignment(call: Call) -> Answer:
     return {}
 
 
-def _assignment(call: Call) -> Row:
+def assignment_record(call: Call) -> Row:
     assignment_id = call.parameters["AssignmentId"]
     row = call.session.db.execute(
         "SELECT * FROM assignments WHERE assignment_id = ?", (assignment_id,)
@@ -103,7 +95,7 @@ def _assignment(call: Call) -> Row:
     return found(row, "AssignmentDoesNotExist", f"Assignment {assignment_id} does not exist.")
 
 
-def _require_status(assignment: Row, statuses: tuple[str, ...]) -> None:
+def require_status(assignment: Row, statuses: tuple[str, ...]) -> None:
     if assignment["status"] not in statuses:
         raise RequestError(
             "InvalidAssignmentState",

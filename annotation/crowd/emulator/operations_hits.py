@@ -14,9 +14,10 @@ from annotation.crowd.emulator.calls import (
     check_length,
     check_range,
     found,
+    token_used,
 )
 from annotation.crowd.emulator.errors import RequestError, invalid, unsupported
-from annotation.crowd.emulator.hits import hit_answer, hit_record
+from annotation.crowd.emulator.hits import hit_answer, hit_record, kept_hit
 from annotation.crowd.emulator.questions import parse_question
 from annotation.crowd.emulator.session import Row, new_id
 
@@ -134,8 +135,8 @@ def _hit_type(call: Call) -> Row:
 
 def create_additional_assignments(call: Call) -> Answer:
     check_range(call, "NumberOfAdditionalAssignments", 1, MAX_ASSIGNMENTS)
-    hit = hit_record(call.session, call.parameters["HITId"])
     _refuse_extension_replay(call)
+    hit = kept_hit(call.session, call.parameters["HITId"])
     places = call.parameters["NumberOfAdditionalAssignments"]
     many, before = money.MANY_ASSIGNMENTS, hit["max_assignments"]
     if before < many <= before + places:
@@ -161,11 +162,8 @@ def _refuse_extension_replay(call: Call) -> None:
         (token, call.session.now - TOKEN_LIFE),
     ).fetchone()
     if row is not None:
-        raise RequestError(
-            "IdempotencyTokenAlreadyProcessed",
-            f'The idempotency token "{token}" has already been processed: it extended HIT'
-            f" {row['hit_id']} in request {row['request_id']}.",
-        )
+        done = f"it extended HIT {row['hit_id']} in request {row['request_id']}"
+        raise token_used(token, done)
 
 
 def _add_places(call: Call, hit_id: str, places: int) -> None:
@@ -197,7 +195,8 @@ def list_hits(call: Call) -> Answer:
     def fetch(after: int | None, count: int) -> list[Row]:
         return call.session.db.execute(
             "SELECT *, seq AS position FROM hit_records"
-            " WHERE seq < COALESCE(?, 9223372036854775807) ORDER BY seq DESC LIMIT ?",
+            " WHERE deleted_at IS NULL AND seq < COALESCE(?, 9223372036854775807)"
+            " ORDER BY seq DESC LIMIT ?",
             (after, count),
         ).fetchall()
 

@@ -11,6 +11,7 @@ from werkzeug.utils import redirect
 
 from annotation.crowd.emulator import money, work
 from annotation.crowd.emulator.errors import Refused
+from annotation.crowd.emulator.faults import HASTY_APPROVAL, Faults, record
 from annotation.crowd.emulator.questions import frame_url
 from annotation.crowd.emulator.session import Row
 from annotation.crowd.emulator.store import Store
@@ -34,8 +35,9 @@ MAX_PAGE = 10**6
 
 
 class Pages:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, faults: Faults) -> None:
         self._store = store
+        self._faults = faults
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
         )
@@ -107,8 +109,12 @@ class Pages:
             for name, values in request.form.lists()
             if name not in ("", "assignmentId")
         ]
+        assignment_id = request.form.get("assignmentId", "")
+        haste = self._faults.of_submission()
         with self._store.writing() as session:
-            assignment = work.submit(session, request.form.get("assignmentId", ""), fields)
+            assignment = work.submit(session, assignment_id, fields, approved_after=haste)
+            if haste is not None:
+                record(session, HASTY_APPROVAL, "externalSubmit")
         return self._page("submitted.html", worker_id=assignment["worker_id"])
 
     def refusal(self, status: int, sentence: str) -> Response:

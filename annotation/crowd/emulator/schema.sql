@@ -31,6 +31,7 @@ CREATE TABLE hits (
     fee_cents INTEGER NOT NULL,           -- for one assignment
     external_url TEXT NOT NULL,           -- from the question
     frame_height INTEGER NOT NULL,
+    deleted_at REAL,                      -- shown as Disposed since, and in no list
     question TEXT NOT NULL                -- last: it is long, and lists do not read it
 );
 -- The worker's list walks this one: HITs drop out when they fill up or expire.
@@ -83,10 +84,12 @@ CREATE INDEX assignments_of_hit ON assignments (hit_id, status);
 CREATE INDEX assignments_in_order ON assignments (hit_id, submit_number)
     WHERE submit_number IS NOT NULL;
 CREATE INDEX assignments_due ON assignments (deadline) WHERE status = 'Accepted';
+CREATE INDEX assignments_to_approve ON assignments (auto_approval_at) WHERE status = 'Submitted';
 CREATE INDEX assignments_at_work ON assignments (worker_id, seq) WHERE status = 'Accepted';
 
 CREATE VIEW hit_records AS
-SELECT *, CASE WHEN open_places > 0 AND NOT expired THEN 'Assignable'
+SELECT *, CASE WHEN deleted_at IS NOT NULL THEN 'Disposed'
+               WHEN open_places > 0 AND NOT expired THEN 'Assignable'
                WHEN pending > 0 THEN 'Unassignable'
                ELSE 'Reviewable' END AS status
 FROM (
@@ -110,7 +113,8 @@ INSERT INTO account VALUES (1, 0, 0, 0);
 CREATE TABLE money (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     at REAL NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('deposit', 'hold', 'release', 'reward', 'fee')),
+    kind TEXT NOT NULL CHECK (kind IN
+        ('deposit', 'hold', 'release', 'reward', 'fee', 'bonus', 'bonus_fee')),
     hit_id TEXT REFERENCES hits (hit_id),
     assignment_id TEXT REFERENCES assignments (assignment_id),
     available INTEGER NOT NULL,
@@ -154,3 +158,42 @@ CREATE TABLE qualifications (
     UNIQUE (qualification_type_id, worker_id)
 );
 CREATE INDEX qualifications_of_worker ON qualifications (worker_id);
+
+CREATE TABLE bonuses (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    hit_id TEXT NOT NULL REFERENCES hits (hit_id),
+    assignment_id TEXT NOT NULL REFERENCES assignments (assignment_id),
+    worker_id TEXT NOT NULL REFERENCES workers,
+    cents INTEGER NOT NULL CHECK (cents > 0),
+    fee_cents INTEGER NOT NULL CHECK (fee_cents > 0),
+    reason TEXT NOT NULL,
+    unique_request_token TEXT,
+    request_id TEXT NOT NULL,
+    granted_at REAL NOT NULL
+);
+CREATE INDEX bonuses_of_hit ON bonuses (hit_id, seq);
+CREATE INDEX bonuses_of_assignment ON bonuses (assignment_id, seq);
+CREATE INDEX bonuses_by_token ON bonuses (unique_request_token, granted_at)
+    WHERE unique_request_token IS NOT NULL;
+
+CREATE TABLE blocks (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    worker_id TEXT NOT NULL UNIQUE REFERENCES workers,
+    reason TEXT NOT NULL,
+    blocked_at REAL NOT NULL
+);
+
+CREATE TABLE notifications (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    worker_id TEXT NOT NULL REFERENCES workers,
+    subject TEXT NOT NULL,
+    text TEXT NOT NULL,
+    sent_at REAL NOT NULL
+);
+
+CREATE TABLE faults (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    at REAL NOT NULL
+);

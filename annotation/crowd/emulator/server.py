@@ -15,6 +15,7 @@ from waitress.server import create_server
 
 from annotation.crowd.emulator.app import Emulator
 from annotation.crowd.emulator.errors import StartError
+from annotation.crowd.emulator.faults import Faults
 from annotation.crowd.emulator.session import Clock
 from annotation.crowd.emulator.store import Store
 
@@ -36,6 +37,7 @@ class Server:
         state: Path,
         balance_cents: int = DEFAULT_BALANCE_CENTS,
         clock: Clock = time.time,
+        faults: Faults | None = None,
     ) -> None:
         # Its warnings count calls that wait for a thread: normal under load.
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
@@ -47,7 +49,7 @@ class Server:
             raise
         self._sockets: dict[int, object] = {}
         self._server = create_server(
-            Emulator(self._store),
+            Emulator(self._store, faults),
             map=self._sockets,
             sockets=[self._socket],
             threads=THREADS,
@@ -93,6 +95,7 @@ def serve(
     port: int,
     state: Path | None,
     balance_cents: int,
+    faults: Faults,
     started: Callable[[str], None],
 ) -> None:
     """Run until SIGTERM or SIGINT. `started` gets the address; without `state` it is forgotten."""
@@ -102,6 +105,7 @@ def serve(
             port=port,
             state=state or Path(scratch) / "state.sqlite3",
             balance_cents=balance_cents,
+            faults=faults,
         )
 
         def stop(number: int, frame: FrameType | None) -> None:

@@ -12,7 +12,7 @@ from annotation.crowd.emulator.errors import StartError
 from annotation.crowd.emulator.session import Clock, Session
 
 APPLICATION_ID = 0x4D54524B  # "MTRK": tells our files from other SQLite files
-VERSION = 1
+VERSION = 2
 BUSY_SECONDS = 30.0
 SCHEMA = Path(__file__).with_name("schema.sql")
 
@@ -56,16 +56,25 @@ class Store:
     def reading(self) -> Iterator[Session]:
         db = self._connection()
         if lifecycle.is_due(Session(db, self._now())):
-            with self.writing():
-                pass
+            with self._writer:
+                self._settle(db)
         with self._transaction(db, "BEGIN") as session:
             yield session
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        with self._writer, self._transaction(self._connection(), "BEGIN IMMEDIATE") as session:
-            lifecycle.sweep(session)
-            yield session
+        db = self._connection()
+        with self._writer:
+            self._settle(db)
+            with self._transaction(db, "BEGIN IMMEDIATE") as session:
+                lifecycle.sweep(session)  # what has fallen due in between
+                yield session
+
+    def _settle(self, db: sqlite3.Connection) -> None:
+        """In a transaction of its own: what has fallen due stays when the call is refused."""
+        if lifecycle.is_due(Session(db, self._now())):
+            with self._transaction(db, "BEGIN IMMEDIATE") as session:
+                lifecycle.sweep(session)
 
     @contextmanager
     def _transaction(self, db: sqlite3.Connection, begin: str) -> Iterator[Session]:

@@ -10,8 +10,11 @@ from werkzeug import Request, Response
 from annotation.crowd.emulator import (
     operations_account,
     operations_assignments,
+    operations_bonuses,
     operations_hits,
+    operations_lifecycle,
     operations_qualifications,
+    operations_workers,
 )
 from annotation.crowd.emulator.calls import Answer, Call, Operation
 from annotation.crowd.emulator.errors import RequestError, unsupported
@@ -24,7 +27,10 @@ OPERATIONS: dict[str, Operation] = {
     **operations_account.OPERATIONS,
     **operations_hits.OPERATIONS,
     **operations_assignments.OPERATIONS,
+    **operations_bonuses.OPERATIONS,
+    **operations_lifecycle.OPERATIONS,
     **operations_qualifications.OPERATIONS,
+    **operations_workers.OPERATIONS,
 }
 
 log = logging.getLogger(__name__)
@@ -48,7 +54,7 @@ class Wire:
         """No signature is checked: whoever can reach a loopback port may call."""
         request_id = str(uuid.uuid4())
         try:
-            return _response(200, self._run(request, request_id), request_id)
+            return json_response(200, self._run(request, request_id), request_id)
         except ProtocolError as error:
             body: Answer = {"__type": error.kind, "message": str(error)}
         except RequestError as error:
@@ -58,7 +64,7 @@ class Wire:
                 "TurkErrorCode": error.code,
             }
         log.info("%s refused: %s", request.headers.get("X-Amz-Target"), body)
-        return _response(400, body, request_id)
+        return json_response(400, body, request_id)
 
     def _run(self, request: Request, request_id: str) -> Answer:
         name = self._operation_name(request)
@@ -74,11 +80,16 @@ class Wire:
             return operation.run(Call(session, parameters, request_id, self._pager))
 
     def _operation_name(self, request: Request) -> str:
-        prefix, _, name = request.headers.get("X-Amz-Target", "").partition(".")
+        prefix, _, _ = request.headers.get("X-Amz-Target", "").partition(".")
+        name = operation_name(request)
         if prefix != TARGET_PREFIX or name not in self._model.operations:
             message = f"X-Amz-Target must name an operation of {TARGET_PREFIX}."
             raise ProtocolError("UnknownOperationException", message)
         return name
+
+
+def operation_name(request: Request) -> str:
+    return request.headers.get("X-Amz-Target", "").partition(".")[2]
 
 
 def _parsed(body: bytes) -> object:
@@ -92,10 +103,10 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _response(status: int, body: Answer, request_id: str) -> Response:
+def json_response(status: int, body: Answer, request_id: str | None = None) -> Response:
     return Response(
         json.dumps(body, ensure_ascii=False, separators=(",", ":")),
         status,
-        {"x-amzn-RequestId": request_id},
+        {"x-amzn-RequestId": request_id or str(uuid.uuid4())},
         content_type=CONTENT_TYPE,
     )

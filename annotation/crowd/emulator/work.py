@@ -51,11 +51,12 @@ def offers(session: Session, worker_id: str, *, skip: int, count: int) -> list[R
         "SELECT h.hit_id, h.reward_cents, h.expires_at, t.title, t.description,"
         " t.assignment_seconds, t.requirements"
         " FROM hits h JOIN hit_types t USING (hit_type_id)"
-        " WHERE h.open_places > 0 AND h.expired = 0 AND NOT EXISTS ("
+        " WHERE h.open_places > 0 AND h.expired = 0"
+        " AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.worker_id = ?) AND NOT EXISTS ("
         "  SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = ?"
         "  AND a.status NOT IN ('Returned', 'Abandoned'))"
         " ORDER BY h.seq",
-        (worker_id,),
+        (worker_id, worker_id),
     )
     # Rows are fetched one by one: the walk ends where the page does.
     eligible = (row for row in rows if qualifications.may_accept(row["requirements"], held))
@@ -118,6 +119,11 @@ def accept(session: Session, worker_id: str, hit_id: str) -> str:
 def _check_offer(session: Session, worker_id: str, offered: Row) -> None:
     if offered["expired"]:
         raise Refused(409, "This HIT has expired.")
+    blocked = session.db.execute(
+        "SELECT 1 FROM blocks WHERE worker_id = ?", (worker_id,)
+    ).fetchone()
+    if blocked is not None:
+        raise Refused(409, "The requester of this HIT has blocked you.")
     taken = session.db.execute(
         "SELECT 1 FROM assignments WHERE hit_id = ? AND worker_id = ?"
         " AND status NOT IN ('Returned', 'Abandoned')",
@@ -158,8 +164,13 @@ def give_back(session: Session, worker_id: str, assignment_id: str) -> None:
     lifecycle.give_back(session, assignment, status="Returned", at=session.now)
 
 
-def submit(session: Session, assignment_id: str, fields: Fields) -> Row:
-    """Hand in the answers; the assignment as it was."""
+def submit(
+    session: Session, assignment_id: str, fields: Fields, *, approved_after: float | None
+) -> Row:
+    """Hand in the answers; the assignment as it was.
+
+    MTurk approves them after so many seconds; None: after those of the HIT type.
+    """
     assignment = _open(
         session.db.execute(
             "SELECT a.assignment_id, a.worker_id, a.status, h.auto_approval_seconds"
@@ -172,16 +183,12 @@ def submit(session: Session, assignment_id: str, fields: Fields) -> Row:
     answer = answers_xml(fields)
     if len(answer.encode()) > MAX_ANSWER_BYTES:
         raise Refused(413, f"The answers are larger than {MAX_ANSWER_BYTES} bytes.")
+    delay = assignment["auto_approval_seconds"] if approved_after is None else approved_after
     session.db.execute(
         "UPDATE assignments SET status = 'Submitted', submitted_at = ?, answer = ?,"
         " auto_approval_at = ?,"
         " submit_number = (SELECT COALESCE(MAX(submit_number), 0) + 1 FROM assignments)"
         " WHERE assignment_id = ?",
-        (
-            session.now,
-            answer,
-            session.now + assignment["auto_approval_seconds"],
-            assignment_id,
-        ),
+        (session.now, answer, session.now + delay, assignment_id),
     )
     return assignment

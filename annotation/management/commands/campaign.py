@@ -13,8 +13,9 @@ from annotation.crowd.open import open_crowd
 from annotation.models import Campaign
 from annotation.pipeline.advance import advance
 from annotation.pipeline.assemble import pack_campaign
+from annotation.pipeline.claims import waiting
 from annotation.pipeline.create import create_campaign, get_campaign, read_policy
-from annotation.pipeline.deliver import deliver, waiting
+from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import publish
 from annotation.progress import progress
 from annotation.protocol.cost import quote

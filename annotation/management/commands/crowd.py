@@ -2,6 +2,7 @@
 
 import re
 from argparse import ArgumentTypeError
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,12 @@ class Command(QuorumCommand):
             ("accuracy", _share, "share of judgments that careful workers get right"),
             ("spammers", _share, "share of the workers who answer at random, from 0 to 1"),
             ("seed", int, "of the workers and their judgments"),
+            (
+                "faults",
+                _share,
+                "share of the assignments that are returned, abandoned, handed in twice or only"
+                " when the run ends, from 0 to 1",
+            ),
         ):
             default = getattr(DEFAULTS, name)
             sub.add_argument(
@@ -59,7 +66,7 @@ class Command(QuorumCommand):
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         url = options["emulator"].rstrip("/")
         _refuse_amazon(url)
-        crew = Crew(**{name: options[name] for name in ("workers", "accuracy", "spammers", "seed")})
+        crew = Crew(**{each.name: options[each.name] for each in fields(Crew)})
         gold = read_gold([SHIPPED, *options["gold"]])
         most = options["assignments"]
         with WorkerSite(url) as site:

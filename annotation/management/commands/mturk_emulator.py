@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from annotation.crowd.emulator.__main__ import add_arguments, announce
 from annotation.crowd.emulator.errors import StartError
+from annotation.crowd.emulator.faults import Faults
 from annotation.crowd.emulator.server import serve
 from retrieval.cli import REFUSED, Error
 
@@ -36,6 +37,7 @@ class Command(BaseCommand):
                 port=options["port"],
                 state=options["state"],
                 balance_cents=options["balance"],
+                faults=Faults(options["faults"], options["fault_seed"]),
                 started=self._announce_json if options["json"] else announce,
             )
         except StartError as error:

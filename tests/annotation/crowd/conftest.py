@@ -82,7 +82,13 @@ class Market:
     hire: Callable[..., MTurkWorker]
     tokens: Iterator[str] = field(default_factory=lambda: iter(lambda: uuid.uuid4().hex, ""))
 
-    def hit_type(self, *, exclusion_id: str | None = None) -> str:
+    def hit_type(
+        self,
+        *,
+        exclusion_id: str | None = None,
+        known_id: str | None = None,
+        barred: tuple[int, ...] = (),
+    ) -> str:
         spec = HitTypeSpec(
             title="Do two questions ask for the same?",
             description="Seven pairs of questions.",
@@ -94,6 +100,8 @@ class Market:
             min_approval_percent=95,
             min_approved=100,
             exclusion_id=exclusion_id,
+            known_id=known_id,
+            barred=barred,
         )
         return self.crowd.create_hit_type(spec)
 

@@ -19,6 +19,7 @@ from annotation.crowd.mturk_requirements import (
     MASTERS_SANDBOX,
     qualification_requirements,
 )
+from annotation.crowd.rate import RateLimiter
 from tests.annotation.crowd.conftest import Market
 
 PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
@@ -82,9 +83,26 @@ def always(status: int, body: object) -> Answer:
     return lambda headers, sent: (status, text.encode())
 
 
-def refusal_of(status: int, body: object) -> CrowdError:
+class Counting(RateLimiter):
+    """The limiter, and what it was asked and told."""
+
+    def __init__(self) -> None:
+        super().__init__("counted", calls_per_second=0, sleep=lambda seconds: None)
+        self.calls = ""
+
+    def acquire(self) -> None:
+        self.calls += "a"
+
+    def penalise(self) -> None:
+        self.calls += "p"
+
+    def relieve(self) -> None:
+        self.calls += "r"
+
+
+def refusal_of(status: int, body: object, rate: RateLimiter | None = None) -> CrowdError:
     with endpoint(always(status, body)) as url, pytest.raises(CrowdError) as refusal:
-        MTurkCrowd(url).balance_cents()
+        MTurkCrowd(url, rate).balance_cents()
     return refusal.value
 
 
@@ -137,6 +155,17 @@ def test_workers_must_be_masters_and_well_approved_and_not_excluded() -> None:
         ("X", "DoesNotExist", None),
     ]
     assert {each["ActionsGuarded"] for each in wanted} == {"DiscoverPreviewAndAccept"}
+
+
+def test_who_has_judged_a_triplet_before_is_barred_by_number() -> None:
+    spec = replace(SPEC, known_id="K", barred=(7, 9))
+    *_, wanted = qualification_requirements(spec, sandbox=False)
+    assert wanted == {
+        "QualificationTypeId": "K",
+        "Comparator": "NotIn",
+        "IntegerValues": [7, 9],
+        "ActionsGuarded": "DiscoverPreviewAndAccept",
+    }
 
 
 def test_the_sandbox_has_masters_of_its_own() -> None:
@@ -202,14 +231,41 @@ def test_a_review_whose_answer_was_lost_is_done(emulator: str, market: Market) -
     assert found == {by_ada: "approved", by_eve: "rejected"}
 
 
+def test_a_lost_answer_pays_no_bonus_twice(emulator: str, market: Market) -> None:
+    ada = market.hire("ada")
+    done = ada.work(market.publish())
+    before = market.crowd.balance_cents()
+    with losing_first_answers(emulator) as url:
+        MTurkCrowd(url).bonus(
+            ada.worker_id, done, cents=100, reason="Thank you.", token=next(market.tokens)
+        )
+    assert market.crowd.balance_cents() == before - 120
+
+
+def test_a_deletion_or_readmission_whose_answer_was_lost_is_done(
+    emulator: str, market: Market
+) -> None:
+    hit_id, eve = market.publish(places=1), market.hire("eve")
+    exclusion = market.crowd.create_qualification(f"excluded {next(market.tokens)}", "Shut out.")
+    market.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
+    market.crowd.approve(eve.work(hit_id))
+    with losing_first_answers(emulator) as url:
+        crowd = MTurkCrowd(url)
+        crowd.delete_hit(hit_id)
+        crowd.readmit(eve.worker_id, exclusion_id=exclusion)
+    assert market.crowd.hit(hit_id) is None
+
+
 def test_a_qualification_whose_answer_was_lost_is_found(emulator: str, market: Market) -> None:
     name = f"excluded {next(market.tokens)}"
     with losing_first_answers(emulator) as url:
         crowd = MTurkCrowd(url)
         with pytest.raises(CrowdError, match="try again") as refusal:
-            crowd.create_exclusion(name)
+            crowd.create_qualification(name, "Shut out.")
         assert not refusal.value.permanent
-        assert crowd.create_exclusion(name) == market.crowd.create_exclusion(name)
+        assert crowd.create_qualification(name, "Shut out.") == market.crowd.create_qualification(
+            name, "Shut out."
+        )
 
 
 def test_an_unreachable_endpoint_is_named_with_what_to_do() -> None:
@@ -262,16 +318,60 @@ def test_a_call_that_boto_itself_refuses_is_a_refusal_for_good(market: Market) -
 
 
 @pytest.mark.parametrize(
-    ("status", "body"),
+    ("status", "kind", "throttled"),
     [
-        (400, {"__type": "ThrottlingException", "message": "Rate exceeded"}),
-        (500, {"__type": "ServiceFault", "Message": "Try your call again."}),
+        (400, "ThrottlingException", True),
+        (429, "Unknown", True),
+        (503, "SlowDown", True),
+        (503, "ServiceUnavailable", False),
+        (500, "ServiceFault", False),
     ],
 )
-def test_what_passes_by_itself_is_not_for_good(status: int, body: dict[str, str]) -> None:
-    refusal = refusal_of(status, body)
+def test_what_passes_by_itself_is_not_for_good_and_haste_is_told_apart(
+    status: int, kind: str, throttled: bool
+) -> None:
+    refusal = refusal_of(status, {"__type": kind, "message": "Not now."}, Counting())
     assert "try again later" in str(refusal)
-    assert not refusal.permanent
+    assert (refusal.throttled, refusal.permanent) == (throttled, False)
+
+
+def test_a_throttled_call_holds_the_next_ones_back() -> None:
+    sent: list[str] = []
+
+    def answer(headers: Message, body: bytes) -> tuple[int, bytes]:
+        sent.append(headers["X-Amz-Target"])
+        return 400, b'{"__type": "ThrottlingException"}'
+
+    with endpoint(answer) as url:
+        crowd = MTurkCrowd(url, RateLimiter(url, calls_per_second=0, most_wait=0))
+        for _ in range(3):
+            with pytest.raises(CrowdError, match="was not made") as refusal:
+                crowd.balance_cents()
+            assert refusal.value.throttled
+    assert len(sent) == 1
+
+
+def test_every_page_of_a_list_asks_the_limiter(emulator: str, market: Market) -> None:
+    kind, rate = market.hit_type(), Counting()
+    for _ in range(101):
+        market.publish(hit_type_id=kind)
+    listed = list(MTurkCrowd(emulator, rate).hits())
+    assert rate.calls == "ar" * -(-len(listed) // 100)
+    assert len(rate.calls) >= 4
+
+
+def test_every_attempt_of_a_call_asks_the_limiter_anew() -> None:
+    answers = iter(
+        [
+            (400, b'{"__type": "ThrottlingException"}'),
+            (500, b'{"__type": "ServiceFault"}'),
+            (200, b'{"AvailableBalance": "1.00"}'),
+        ]
+    )
+    rate = Counting()
+    with endpoint(lambda headers, body: next(answers)) as url:
+        assert MTurkCrowd(url, rate).balance_cents() == 100
+    assert rate.calls == "apa" + "ar"
 
 
 def test_wrong_credentials_can_be_repaired() -> None:

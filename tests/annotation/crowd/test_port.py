@@ -1,11 +1,13 @@
 """The contract that every crowd keeps, whichever adapter reaches it."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from annotation.crowd.base import CrowdError, Submission
+from annotation.crowd.base import CrowdError, CrowdHit, Submission
 from tests.annotation.crowd.conftest import Market
 
 PRICE_CENTS = 19  # of an assignment: 15 of reward, 3 of fee, 1 for Masters
@@ -13,6 +15,12 @@ PRICE_CENTS = 19  # of an assignment: 15 of reward, 3 of fee, 1 for Masters
 
 def submissions(market: Market, hit_id: str) -> dict[str, Submission]:
     return {found.assignment_id: found for found in market.crowd.submissions(hit_id)}
+
+
+def look_up(market: Market, hit_id: str) -> CrowdHit:
+    found = market.crowd.hit(hit_id)
+    assert found is not None
+    return found
 
 
 def test_publishing_twice_with_one_token_makes_one_hit(market: Market) -> None:
@@ -41,7 +49,24 @@ def test_a_hit_is_listed_with_our_key_and_its_counts(market: Market) -> None:
     market.hire("bob").accept(hit_id)
     (hit,) = [hit for hit in market.crowd.hits() if hit.annotation == key]
     assert (hit.hit_id, hit.max_assignments, hit.handed_in) == (hit_id, 3, 1)
+    assert (hit.available, hit.pending, hit.completed) == (1, 1, 0)
     assert hit.expires_at.utcoffset() is not None
+
+
+def test_reviewed_work_counts_as_completed_and_stays_handed_in(market: Market) -> None:
+    hit_id = market.publish(places=2)
+    market.crowd.approve(market.hire("ada").work(hit_id))
+    hit = look_up(market, hit_id)
+    assert (hit.available, hit.pending, hit.completed, hit.handed_in) == (1, 0, 1, 1)
+
+
+def test_a_hit_looked_up_is_the_one_listed(market: Market) -> None:
+    hit_id = market.publish(annotation=next(market.tokens))
+    assert [hit for hit in market.crowd.hits() if hit.hit_id == hit_id] == [look_up(market, hit_id)]
+
+
+def test_a_hit_that_the_crowd_does_not_know_is_none(market: Market) -> None:
+    assert market.crowd.hit("3AAAAAAAAAAAAAAAAAAAAAAAAAAAAA") is None
 
 
 def test_hits_beyond_one_page_are_all_listed(market: Market) -> None:
@@ -174,21 +199,57 @@ def test_a_worker_takes_one_place_of_a_hit(market: Market) -> None:
     assert ada.accept(hit_id) is None
 
 
-def test_an_excluded_worker_cannot_accept(market: Market) -> None:
-    exclusion = market.crowd.create_exclusion(f"excluded {next(market.tokens)}")
-    hit_id = market.publish(hit_type_id=market.hit_type(exclusion_id=exclusion))
-    ada, eve = market.hire("ada"), market.hire("eve")
-    for _ in range(2):  # a repeated call changes nothing
-        market.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
-    assert eve.accept(hit_id) is None
-    assert ada.accept(hit_id) is not None
+def test_an_expiration_that_is_past_ends_a_hit_at_once(market: Market) -> None:
+    hit_id = market.publish(places=2)
+    begun = market.hire("ada").accept(hit_id)
+    assert begun
+    for _ in range(2):
+        market.crowd.set_expiration(hit_id, datetime.now(UTC) - timedelta(days=1))
+    assert market.hire("bob").accept(hit_id) is None
+    hit = look_up(market, hit_id)
+    assert (hit.available, hit.pending) == (0, 1)
+    assert hit.expires_at < datetime.now(UTC)
 
 
-def test_an_exclusion_is_found_again_by_its_exact_name(market: Market) -> None:
-    name = f"excluded {next(market.tokens)}"
-    other = market.crowd.create_exclusion(f"{name} 2")
-    first = market.crowd.create_exclusion(name)
-    assert market.crowd.create_exclusion(name) == first != other
+def test_a_later_expiration_opens_the_places_again(market: Market) -> None:
+    hit_id, later = market.publish(), datetime.now(UTC).replace(microsecond=0) + timedelta(days=2)
+    market.crowd.set_expiration(hit_id, datetime.now(UTC) - timedelta(days=1))
+    market.crowd.set_expiration(hit_id, later)
+    assert market.hire("ada").accept(hit_id) is not None
+    assert look_up(market, hit_id).expires_at == later
+
+
+def test_a_hit_that_is_done_can_be_deleted_and_is_gone(market: Market) -> None:
+    hit_id = market.publish(places=1)
+    market.crowd.approve(market.hire("ada").work(hit_id))
+    for _ in range(2):
+        market.crowd.delete_hit(hit_id)
+    assert market.crowd.hit(hit_id) is None
+    assert hit_id not in {hit.hit_id for hit in market.crowd.hits()}
+
+
+def test_what_was_never_there_counts_as_deleted(market: Market) -> None:
+    market.crowd.delete_hit("3AAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+
+
+@pytest.mark.parametrize("handed_in", [False, True])
+def test_a_hit_that_is_not_done_is_not_deleted(market: Market, handed_in: bool) -> None:
+    hit_id = market.publish(places=1)
+    if handed_in:
+        market.hire("ada").work(hit_id)
+    with pytest.raises(CrowdError, match="DeleteHIT") as refusal:
+        market.crowd.delete_hit(hit_id)
+    assert refusal.value.permanent
+    assert market.crowd.hit(hit_id) is not None
+
+
+def test_sixteen_threads_can_call_at_once(market: Market) -> None:
+    kind = market.hit_type()
+    keys = [next(market.tokens) for _ in range(64)]
+    with ThreadPoolExecutor(16) as threads:
+        made = list(threads.map(lambda key: market.publish(hit_type_id=kind, annotation=key), keys))
+    listed = {hit.annotation: hit.hit_id for hit in market.crowd.hits()}
+    assert [listed[key] for key in keys] == made
 
 
 def test_the_same_wishes_give_the_same_hit_type(market: Market) -> None:
@@ -218,6 +279,12 @@ def test_what_does_not_exist_is_refused_for_good(market: Market) -> None:
         "extend": lambda: crowd.extend_hit(wrong, extra=1, token=next(market.tokens)),
         "submissions": lambda: list(crowd.submissions(wrong)),
         "exclude": lambda: crowd.exclude("AEVE", exclusion_id=wrong),
+        "readmit": lambda: crowd.readmit("AEVE", exclusion_id=wrong),
+        "block": lambda: crowd.block("ANOBODY", reason="Wrong."),
+        "expire": lambda: crowd.set_expiration(wrong, datetime.now(UTC)),
+        "bonus": lambda: crowd.bonus(
+            "AEVE", wrong, cents=1, reason="Wrong.", token=next(market.tokens)
+        ),
     }
     for name, call in calls.items():
         with pytest.raises(CrowdError, match="does not exist") as refusal:

@@ -2,6 +2,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,10 @@ Starter = Callable[..., Turk]
 
 
 @contextmanager
-def running(state: Path, **options: int) -> Iterator[Turk]:
+def running(state: Path, **options: Any) -> Iterator[Turk]:
     """An emulator in a thread of this process."""
     clock = Clock()
-    server = Server(state=state, clock=clock, **options)  # type: ignore[arg-type]
+    server = Server(state=state, clock=clock, **options)
     thread = threading.Thread(target=server.run)
     thread.start()
     turk = Turk(server.url, state, clock, SESSION.client("mturk", endpoint_url=server.url))

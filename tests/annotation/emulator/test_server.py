@@ -5,11 +5,13 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
+from annotation.crowd.emulator.faults import Faults
 from tests.annotation.emulator.turk import SESSION, Clock, Turk
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -137,6 +139,31 @@ def test_a_file_that_is_not_our_state_is_left_alone(tmp_path: Path) -> None:
     for path in (text, database, tmp_path):
         assert "name another file" in refused("--port", "0", "--state", str(path))
     assert (text.read_bytes(), database.read_bytes()) == before
+
+
+@pytest.mark.parametrize("program", [MODULE, COMMAND])
+@pytest.mark.parametrize("share", ["1.5", "-0.1", "nan", "often"])
+def test_a_share_of_faults_is_from_0_to_1(tmp_path: Path, program: list[str], share: str) -> None:
+    state = tmp_path / "state.sqlite3"
+    command = [*program, "--state", str(state), "--port", "0", f"--faults={share}"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"argument --faults: '{share}' is not a share from 0 to 1" in done.stderr
+    assert not state.exists()
+
+
+@pytest.mark.parametrize("command", [MODULE, COMMAND])
+def test_the_program_injects_the_faults_of_its_seed(tmp_path: Path, command: list[str]) -> None:
+    state = tmp_path / "state.sqlite3"
+    with program(command, state, "--faults", "1", "--fault-seed", "7") as (_, turk, _line):
+        expected = Faults(1.0, 7).of_call()
+        with suppress(httpx.RemoteProtocolError):
+            turk.raw("GetAccountBalance")
+        (row,) = turk.rows("SELECT kind, operation FROM faults")
+    assert expected is not None
+    assert tuple(row) == (expected.kind, "GetAccountBalance")
 
 
 def test_it_runs_without_django_and_without_the_rest_of_quorum() -> None:

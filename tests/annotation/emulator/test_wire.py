@@ -230,6 +230,16 @@ def test_every_response_follows_the_service_model(turk: Turk, ada: Worker) -> No
     call("GetQualificationScore", **own, WorkerId="AADA")
     call("ListWorkersWithQualificationType", **own)
     call("DisassociateQualificationFromWorker", **own, WorkerId="AADA", Reason="done")
+    bonus = {"BonusAmount": "0.50", "Reason": "thanks"}
+    call("SendBonus", WorkerId="AADA", AssignmentId=approved, **bonus)
+    call("ListBonusPayments", AssignmentId=approved)
+    call("CreateWorkerBlock", WorkerId="AADA", Reason="done")
+    call("ListWorkerBlocks", MaxResults=1)
+    call("DeleteWorkerBlock", WorkerId="AADA", Reason="done")
+    call("NotifyWorkers", Subject="s", MessageText="t", WorkerIds=["AADA", "ANOBODY"])
+    call("UpdateExpirationForHIT", HITId=hit_id, ExpireAt=0)
+    call("DeleteHIT", HITId=hit_id)
+    call("GetHIT", HITId=hit_id)
     assert called == OPERATIONS.keys()
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.db import transaction
 
 from annotation.models import Assignment
 from annotation.pipeline.collect import collect
-from annotation.pipeline.deliver import CLAIM, deliver
+from annotation.pipeline.deliver import deliver
 from annotation.pipeline.label import label
 from annotation.pipeline.publish import publish
 from annotation.pipeline.review import review
@@ -91,11 +92,11 @@ def disorder(seed: int) -> Between:
     def die(stage: Stage) -> None:
         crowd = MortalCrowd(stage.mturk.url, calls=rng.randrange(4), answered=rng.random() < 0.5)
         try:
-            deliver(stage.campaign, crowd, clock=stage.mturk.clock.now)
+            deliver(stage.campaign, crowd, clock=stage.mturk.clock.now, threads=1)
         except Killed:
             if rng.random() < 0.5:
                 stage.deliver()  # the claim of the dead still holds
-            later = CLAIM.total_seconds() + 1 if rng.random() < 0.7 else 25 * 3600
+            later = settings.CLAIM_SECONDS + 1 if rng.random() < 0.7 else 25 * 3600
             stage.mturk.clock.move_on(seconds=later)
 
     def steps(stage: Stage) -> None:

@@ -131,4 +131,4 @@ def test_progress_counts_the_hits_read(stage: Stage) -> None:
     stage.work("ada", 2)
     steps: list[int] = []
     collect(stage.campaign, stage.mturk.crowd, progress=steps.append)
-    assert steps == [1, 1]
+    assert sum(steps) == 2

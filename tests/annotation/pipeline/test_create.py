@@ -98,12 +98,6 @@ def test_no_more_queries_are_sampled_than_there_are() -> None:
 
 
 @pytest.mark.usefixtures("nothing_stays")
-def test_ties_are_not_broken_by_repacking_yet() -> None:
-    with pytest.raises(UserError, match='set the policy\'s tie_mode to "extend"'):
-        create(sample=2, policy=Policy(tie_mode="repack"))
-
-
-@pytest.mark.usefixtures("nothing_stays")
 @pytest.mark.parametrize(
     ("content", "fault"),
     [

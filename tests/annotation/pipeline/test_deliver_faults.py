@@ -5,7 +5,8 @@ import pytest
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.models import Intent
 from annotation.pipeline.collect import collect
-from annotation.pipeline.deliver import deliver, waiting
+from annotation.pipeline.claims import waiting
+from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import publish
 from annotation.pipeline.review import review
 from annotation.progress import progress
@@ -54,15 +55,17 @@ class EarlierLook(MTurkCrowd):
         return 190
 
 
-def test_a_passing_fault_ends_the_pass(stage: Stage, start_mturk: StartMTurk) -> None:
+def test_a_passing_fault_keeps_nothing_else_waiting(stage: Stage, start_mturk: StartMTurk) -> None:
     stage.mturk = start_mturk(balance_cents=190)
     publish(stage.campaign, stage.mturk.crowd)
     use_token(stage, "another", places=3)
-    delivery = deliver(stage.campaign, EarlierLook(stage.mturk.url), clock=stage.mturk.clock.now)
-    assert (delivery.sent, delivery.failed) == (3, 0)
-    assert "insufficient funds" in str(delivery.stopped_by)
+    crowd = EarlierLook(stage.mturk.url)
+    delivery = deliver(stage.campaign, crowd, clock=stage.mturk.clock.now, threads=1)
+    assert (delivery.sent, delivery.failed, delivery.stopped_by) == (3, 0, None)
     states = stage.campaign.intents.order_by("pk").values_list("state", "attempts")
-    assert list(states) == [("done", 1)] * 3 + [("pending", 1), ("pending", 0)]
+    assert list(states) == [("done", 1)] * 3 + [("pending", 1)] * 2
+    assert "2 times: MTurk refused" in str(progress(stage.campaign)["stuck"])
+    assert "insufficient funds" in str(progress(stage.campaign)["stuck"])
 
 
 def test_work_is_reviewed_although_the_account_cannot_pay_for_the_tie_break(
@@ -141,16 +144,16 @@ def test_what_the_crowd_approved_meanwhile_is_not_a_fault(one_hit: Stage) -> Non
     assert found["spent_cents"] == one_hit.mturk.spent_cents == 19
 
 
-def test_exclusion_by_block_names_the_worker_to_the_crowd(set_stage: SetStage) -> None:
-    """The emulator knows no blocks, so the refusal shows what was asked of it."""
-    stage = set_stage(exclude_by="block", min_assignments=1, candidates_per_query=1)
+def test_exclusion_by_block_shuts_the_worker_out_at_the_crowd(set_stage: SetStage) -> None:
+    stage = set_stage(exclude_by="block", min_assignments=1)
     stage.publish()
     assert stage.campaign.exclusion_id == ""
     stage.work("eve", 1, slips=1)
     stage.advance()
     (blocked,) = stage.intents("exclude")
-    assert blocked.state == Intent.State.FAILED
-    assert "CreateWorkerBlock" in blocked.error
-    assert blocked.reason == (
-        "1 of 1 HITs failed their check questions, more than the 10% this campaign allows."
+    assert (blocked.state, blocked.reason) == (
+        Intent.State.DONE,
+        "1 of 1 HITs failed their check questions, more than the 10% this campaign allows.",
     )
+    assert stage.accept("eve", 2) is None
+    assert stage.accept("ada", 2)

@@ -4,7 +4,8 @@ import pytest
 
 from annotation.models import Intent, Triplet
 from annotation.pipeline.collect import collect
-from annotation.pipeline.label import Labelled, label, votes_by_triplet
+from annotation.pipeline.label import Labelled, label
+from annotation.pipeline.votes import votes_by_triplet
 from annotation.pipeline.review import review
 from annotation.progress import progress
 from tests.conftest import SetStage
@@ -150,19 +151,18 @@ def test_a_tie_at_max_votes_stays_unresolved(set_stage: SetStage) -> None:
     assert places(stage) == {1: 4}
 
 
-def test_a_hit_that_cannot_grow_leaves_its_triplets_unresolved(one_hit: Stage) -> None:
+def test_the_triplets_of_a_hit_that_cannot_grow_go_into_another_one(one_hit: Stage) -> None:
     """Nine workers fail: MTurk lets no HIT of fewer than ten places grow to ten."""
     for number in range(9):
         one_hit.work(f"eve{number}", 1, slips=1)
         done = one_hit.advance()
-    assert places(one_hit) == {1: 9}
-    assert (done.unresolved, done.labelled, done.places_opened) == (5, 0, 0)
-    assert set(one_hit.labels().values()) == {"unresolved"}
-    assert done.finished
-    assert progress(one_hit.campaign)["stuck"] == []
+    assert places(one_hit) == {1: 9, 2: 1}
+    assert (done.open, done.labelled, done.places_opened) == (5, 0, 1)
+    assert one_hit.hit(2).repack
+    assert len(one_hit.hit(2).barred) == 9
 
 
-def test_only_what_lacks_votes_is_unresolved_in_a_full_hit(set_stage: SetStage) -> None:
+def test_only_what_lacks_votes_leaves_a_full_hit(set_stage: SetStage) -> None:
     """Four to four on one triplet, eight to none on the others, and a ninth who failed."""
     stage = set_stage(candidates_per_query=1, annotators=8, max_votes=9)
     stage.publish()
@@ -170,11 +170,11 @@ def test_only_what_lacks_votes_is_unresolved_in_a_full_hit(set_stage: SetStage) 
     stage.advance()
     for number in range(8):
         stage.work(f"bob{number}", 1, yes_to("bread") if number % 2 else 0)
-    done = stage.advance()
-    assert places(stage) == {1: 9}
-    assert status(stage, "bread") == ("unresolved", None, 8, 4)
-    assert stage.labels() == {(query, 1): 0 for query in QUERIES} | {("bread", 1): "unresolved"}
-    assert done.finished
+    stage.advance()
+    assert places(stage) == {1: 9, 2: 1}
+    assert status(stage, "bread") == ("open", None, 8, 4)
+    assert stage.labels() == {(query, 1): 0 for query in QUERIES} | {("bread", 1): "open"}
+    assert stage.triplets(2) == [("bread", 1)]
 
 
 def test_a_hit_of_ten_places_may_grow(set_stage: SetStage) -> None:

@@ -7,7 +7,7 @@ from pytest_django import Settings
 from annotation.crowd.base import Crowd, CrowdError
 from annotation.crowd.open import open_crowd
 from annotation.pipeline.create import get_campaign
-from annotation.pipeline.publish import publish
+from annotation.pipeline.publish import bind, prepare, publish
 from retrieval.errors import UserError
 from tests.conftest import SetStage, StartMTurk
 from tests.mturk import MTurk
@@ -66,7 +66,7 @@ def test_the_policy_says_who_may_work_and_for_how_long(set_stage: SetStage) -> N
 
 def test_publishing_twice_makes_no_second_hit(stage: Stage) -> None:
     stage.publish()
-    assert publish(stage.campaign, stage.mturk.crowd) == 0
+    assert publish(stage.campaign, stage.mturk.crowd).new == 0
     assert stage.deliver().sent == 0
     assert stage.mturk.count("hits") == 5
     assert stage.mturk.count("hit_types") == 1
@@ -93,7 +93,7 @@ def test_what_the_account_cannot_pay_is_not_begun(stage: Stage, start_mturk: Sta
     sentence = r"Publishing 5 HITs costs \$1\.90 in the first round, .* holds \$1\.89"
     refused(stage, poor.crowd, sentence)
     assert poor.count("hit_types") == 0
-    assert publish(stage.campaign, start_mturk(balance_cents=FIRST_ROUND).crowd) == 5
+    assert publish(stage.campaign, start_mturk(balance_cents=FIRST_ROUND).crowd).new == 5
 
 
 def test_an_unreachable_crowd_binds_nothing(stage: Stage) -> None:
@@ -125,8 +125,8 @@ def test_production_is_refused_unless_it_is_meant(settings: Settings) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_who_publish_at_once_make_each_hit_once(stage: Stage) -> None:
-    publish(stage.campaign, stage.mturk.crowd)
-    stage.campaign.intents.all().delete()
+    bind(stage.campaign, stage.mturk.crowd)
+    prepare(stage.campaign, stage.mturk.crowd)
 
     def publish_too() -> int:
         campaign = get_campaign(stage.campaign.name)

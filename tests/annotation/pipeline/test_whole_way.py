@@ -7,7 +7,7 @@ from django.db import connection
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.pipeline.advance import advance
 from annotation.pipeline.deliver import deliver
-from annotation.pipeline.label import votes_by_triplet
+from annotation.pipeline.votes import votes_by_triplet
 from annotation.pipeline.publish import publish
 from annotation.progress import first_two_votes, progress
 from annotation.protocol.kappa import cohen_kappa

@@ -128,6 +128,65 @@ MUTANTS = {
         ("too few are an error", "if len(drawn) < count:", "if not drawn:"),
         ("a copy is no other question", "sorted(set(questions))", "sorted(questions)"),
     ),
+    ("repack.py", "test_repack.py"): (
+        ("ten can be barred", "len(triplet.earlier) <= MOST_BARRED", "len(triplet.earlier) < 10"),
+        (
+            "the rest waits",
+            "_last_groups(rest, policy.real_items) if flush else ()",
+            "_last_groups(rest, policy.real_items)",
+        ),
+        ("no triplet twice", 'refuse_twice("triplets", [', 'refuse_twice("triplets", [] and ['),
+        ("fewest workers first", "return max(0, growth - share), ", "return 0, "),
+        (
+            "later choices are tried",
+            "if found := self.complete([*group, one], fitting[number:]):\n                return found",
+            "return self.complete([*group, one], fitting[number:])",
+        ),
+        (
+            "a second, wider search",
+            "(20, 3, 400), (MOST_CANDIDATES, MOST_CANDIDATES, 4_000)",
+            "((20, 3, 400),)",
+        ),
+        (
+            "other queries first at the end",
+            "(queries.count(one.query), barred, number)",
+            "(0, barred, number)",
+        ),
+        (
+            "fewest workers at the end",
+            "(queries.count(one.query), barred, number)",
+            "(queries.count(one.query), 0, number)",
+        ),
+        ("the HIT's size", "not in range(1, policy", "not in range(0, policy"),
+        ("the HIT's room", "policy.real_items + 1):", "policy.real_items + 2):"),
+        ("the seed's choice", "policy=policy, seed=seed)", "policy=policy, seed=1)"),
+        (
+            "all are barred",
+            "for worker in triplet.earlier}",
+            "for worker in sorted(triplet.earlier)[:1]}",
+        ),
+    ),
+    ("repack.py", "test_repack_properties.py"): (
+        ("groups of different queries", "if one.query not in met and", "if"),
+        (
+            "ten at most",
+            "(workers | one.workers).bit_count() <= MOST_BARRED\n        ]",
+            "True]",
+        ),
+        (
+            "ten at most at the end",
+            "(barred := (workers | one.workers).bit_count()) <= MOST_BARRED",
+            "(barred := 1)",
+        ),
+        ("fair shares are free", "share = MOST_BARRED // self._size", "share = 0"),
+        ("the fullest queries come first", "-self._pool.left(one.query), one", "one"),
+        ("a place for each", "pool.take(group or start)", "pool.take(start)"),
+        (
+            "any order",
+            "given = sorted(triplets, key=lambda triplet: triplet.key)",
+            "given = list(triplets)",
+        ),
+    ),
     ("control.py", "test_control.py"): (
         ("a missed control fails", "answered[key] != right", "answered[key] > right"),
         ("one miss is enough", "(not missed and not", "(len(missed) < 2 and not"),

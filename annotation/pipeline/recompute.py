@@ -1,0 +1,43 @@
+"""Everything that follows from the record, in one transaction: nothing of it can be half done."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from annotation.models import Campaign
+from annotation.pipeline.label import counts, write_labels
+from annotation.pipeline.ledger import locked
+from annotation.pipeline.open_places import open_places
+from annotation.pipeline.review import review
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    passed: int
+    failed: int
+    excluded: int
+    labelled: int
+    open: int
+    unresolved: int
+    places_opened: int
+
+
+def recompute(campaign: Campaign, *, until: datetime | None = None) -> Recomputed:
+    """Review, exclude, label, and ask for what is missing; each may have been done before.
+
+    `until`: the time up to which no submission is missing from the record.
+    """
+    with transaction.atomic():
+        reviewed = review(campaign, until=until)
+        campaign = locked(campaign)
+        if campaign.labels_stale:
+            write_labels(campaign)
+        opened = open_places(campaign)
+    return Recomputed(
+        passed=reviewed.passed,
+        failed=reviewed.failed,
+        excluded=reviewed.excluded,
+        **counts(campaign),
+        places_opened=opened,
+    )

@@ -1,0 +1,197 @@
+"""One call to the crowd for each kind of intent, safe to repeat. Nothing here writes our database.
+
+After a day the crowd has forgotten its tokens, so its own record is asked first.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from annotation.crowd.base import Crowd, CrowdError
+from annotation.hit_url import hit_url
+from annotation.models import Assignment, Campaign, Intent
+from annotation.pipeline.publish import hit_type
+
+TOKEN_LIFE = timedelta(hours=23)  # the crowd remembers tokens for 24 hours
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the crowd already has, for intents whose token it may have forgotten."""
+
+    hits: Mapping[str, str] = field(default_factory=dict)  # our key -> the crowd's id
+    places: Mapping[int, int] = field(default_factory=dict)  # HIT -> places bought before
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call."""
+
+    intent: Intent
+    crowd_id: str = ""  # of a HIT that is published now
+    status: str = ""  # of an assignment that is decided now
+    expires_at: datetime | None = None
+    error: CrowdError | None = None
+
+
+def is_forgotten(intent: Intent, now: datetime) -> bool:
+    return intent.first_sent_at is not None and intent.first_sent_at < now - TOKEN_LIFE
+
+
+def send(intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime) -> Outcome:
+    """The call and what came of it, a CrowdError included."""
+    try:
+        return _CALLS[Intent.Kind(intent.kind)](intent, campaign, crowd, known, now)
+    except CrowdError as error:
+        return Outcome(intent, error=error)
+
+
+def _create(
+    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    hit = intent.hit
+    assert hit is not None
+    lifetime = timedelta(days=campaign.policy.lifetime_days)
+    crowd_id = known.hits.get(hit.key) if is_forgotten(intent, now) else None
+    if crowd_id is None:
+        crowd_id = crowd.create_hit(
+            hit_type_id=_hit_type(intent, campaign, crowd),
+            url=hit_url(hit.key),
+            places=intent.places,
+            lifetime_seconds=int(lifetime.total_seconds()),
+            token=intent.token,
+            annotation=hit.key,
+        )
+    return Outcome(intent, crowd_id=crowd_id, expires_at=now + lifetime)
+
+
+def _hit_type(intent: Intent, campaign: Campaign, crowd: Crowd) -> str:
+    """The campaign's, or for repacked triplets one that bars their earlier workers."""
+    assert intent.hit is not None
+    if not intent.hit.repack:
+        return campaign.hit_type_id
+    return crowd.create_hit_type(
+        hit_type(
+            campaign.policy,
+            campaign.exclusion_id,
+            known_id=campaign.known_id,
+            barred=intent.hit.barred,
+        )
+    )
+
+
+def _extend(
+    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    hit = intent.hit
+    assert hit is not None
+    assert hit.crowd_id is not None
+    if not (is_forgotten(intent, now) and _has_places(intent, crowd, known)):
+        crowd.extend_hit(hit.crowd_id, extra=intent.places, token=intent.token)
+    return Outcome(intent)
+
+
+def _has_places(intent: Intent, crowd: Crowd, known: Known) -> bool:
+    """Whether the crowd already counts the places this intent asks for."""
+    assert intent.hit is not None
+    assert intent.hit.crowd_id is not None
+    found = crowd.hit(intent.hit.crowd_id)
+    if found is None:
+        raise CrowdError(f"The crowd no longer knows HIT {intent.hit.crowd_id}.", permanent=True)
+    return found.max_assignments >= known.places.get(intent.hit.pk, 0) + intent.places
+
+
+def _decide(
+    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    work = intent.assignment
+    assert work is not None
+    try:
+        if intent.kind == Intent.Kind.APPROVE:
+            crowd.approve(work.crowd_id)
+            return Outcome(intent, status=Assignment.Status.APPROVED)
+        crowd.reject(work.crowd_id, reason=intent.reason)
+        return Outcome(intent, status=Assignment.Status.REJECTED)
+    except CrowdError as error:
+        if not error.permanent:
+            raise
+        # Work that waits too long is approved by the crowd itself, and its word is final.
+        status = _decided(work, crowd)
+        if status == Assignment.Status.SUBMITTED:
+            raise
+        return Outcome(intent, status=status)
+
+
+def _decided(work: Assignment, crowd: Crowd) -> str:
+    """What the crowd's record says of it by now."""
+    assert work.hit.crowd_id is not None
+    for theirs in crowd.submissions(work.hit.crowd_id):
+        if theirs.assignment_id == work.crowd_id:
+            return theirs.status
+    return Assignment.Status.SUBMITTED
+
+
+def _exclude(
+    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    assert intent.worker is not None
+    if campaign.policy.exclude_by == "block":
+        crowd.block(intent.worker.worker_id, reason=intent.reason)
+    else:
+        crowd.exclude(intent.worker.worker_id, exclusion_id=campaign.exclusion_id)
+    return Outcome(intent)
+
+
+def _readmit(
+    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    assert intent.worker is not None
+    if campaign.policy.exclude_by == "block":
+        crowd.unblock(intent.worker.worker_id, reason=intent.reason)
+    else:
+        crowd.readmit(intent.worker.worker_id, exclusion_id=campaign.exclusion_id)
+    return Outcome(intent)
+
+
+def _know(intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime) -> Outcome:
+    worker = intent.worker
+    assert worker is not None
+    crowd.grant(worker.worker_id, qualification_id=campaign.known_id, value=worker.pk)
+    return Outcome(intent)
+
+
+def _lifetime(
+    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    assert intent.hit is not None
+    assert intent.hit.crowd_id is not None
+    assert intent.expires_at is not None
+    crowd.set_expiration(intent.hit.crowd_id, intent.expires_at)
+    return Outcome(intent, expires_at=intent.expires_at)
+
+
+def _bonus(
+    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    work, worker = intent.assignment, intent.worker
+    assert work is not None
+    assert worker is not None
+    cents, reason = intent.cents, intent.reason
+    if not (
+        is_forgotten(intent, now) and crowd.bonus_paid(work.crowd_id, cents=cents, reason=reason)
+    ):
+        crowd.bonus(worker.worker_id, work.crowd_id, cents=cents, reason=reason, token=intent.token)
+    return Outcome(intent)
+
+
+_CALLS: Mapping[Intent.Kind, Callable[[Intent, Campaign, Crowd, Known, datetime], Outcome]] = {
+    Intent.Kind.CREATE: _create,
+    Intent.Kind.EXTEND: _extend,
+    Intent.Kind.APPROVE: _decide,
+    Intent.Kind.REJECT: _decide,
+    Intent.Kind.EXCLUDE: _exclude,
+    Intent.Kind.READMIT: _readmit,
+    Intent.Kind.KNOW: _know,
+    Intent.Kind.LIFETIME: _lifetime,
+    Intent.Kind.BONUS: _bonus,
+}

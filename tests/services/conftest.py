@@ -1,0 +1,62 @@
+"""PostgreSQL and Redis for the session; for each test its own processes on them."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+from django.db import connection, connections
+from pytest_django import Settings
+
+from config.settings import database_at
+from demo.services import Services
+from tests.services.stack import ServiceStack
+
+
+@pytest.fixture(scope="session")
+def services() -> Iterator[Services]:
+    # pytest's own folders are closed to the users that root lets the servers run as.
+    folder = Path(tempfile.mkdtemp(prefix="quorum-services-"))
+    with Services(folder, durable=False) as running:
+        yield running
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    services: Services, django_db_modify_db_settings_parallel_suffix: None
+) -> None:
+    """These tests read and write the database that the processes have."""
+    django_settings.DATABASES["default"] = database_at(services.database_url)
+    connections.settings = connections.configure_settings(None)
+    if connection.vendor != "postgresql":  # it was looked at before
+        del connections["default"]
+
+
+@pytest.fixture
+def on_postgresql(transactional_db: None) -> None:
+    """The test's own database, its rows to be seen by every process."""
+    assert connection.vendor == "postgresql", "run these without others: make test-services"
+
+
+@pytest.fixture
+def stack(
+    services: Services, on_postgresql: None, tmp_path: Path, settings: Settings
+) -> Iterator[ServiceStack]:
+    """Started and answering, on the test's database and an empty Redis."""
+    redis.Redis.from_url(services.broker_url).flushall()
+    database = urlsplit(services.database_url)._replace(path=f"/{connection.settings_dict['NAME']}")
+    variables = {
+        "QUORUM_DATABASE_URL": database.geturl(),
+        "QUORUM_SECRET_KEY": settings.SECRET_KEY,
+        "QUORUM_LOG_LEVEL": "INFO",
+    }
+    with ServiceStack(tmp_path / "stack", services, variables=variables) as running:
+        settings.MTURK_ENDPOINT = running.emulator_url
+        settings.PUBLIC_URL = running.site_url
+        settings.INDEX_DIR = tmp_path / "index"
+        yield running
