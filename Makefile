@@ -4,6 +4,9 @@ PYTHON ?= python3.11
 EXTRA ?= cpu
 TORCH := torch==2.13.0
 FORM ?= QQ
+SEED ?= 1
+QUERIES ?= 40
+KILLS ?= 20
 # An environment for each EXTRA: faiss-cpu and faiss-gpu install the same module.
 VENV := var/venv$(if $(filter-out cpu,$(EXTRA)),-$(EXTRA))
 BIN := $(VENV)/bin
@@ -13,7 +16,7 @@ ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test run lint lock bench mutants services services-stop test-services
+.PHONY: help setup demo test run lint lock bench mutants services services-stop test-services chaos
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
@@ -55,6 +58,9 @@ services-stop: setup ## ends them; what they hold stays in var/services
 
 test-services: $(VENV)/.dev ## the tests on PostgreSQL, Redis, two workers and beat, each started for them
 	$(ALONE) $(BIN)/python -m pytest -m services tests/services
+
+chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then audits it (SEED=1 QUERIES=40 KILLS=20)
+	$(ALONE) CHAOS_SEED=$(SEED) CHAOS_QUERIES=$(QUERIES) CHAOS_KILLS=$(KILLS) $(BIN)/python -m pytest -s -m chaos tests/services/test_chaos.py
 
 mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (ONLY=annotation/protocol)
 	$(ALONE) $(BIN)/python -m tests.mutants $(ONLY)

@@ -267,9 +267,7 @@ def test_who_straggles_beyond_the_hits_end_has_until_the_deadline(
     hits: list[Hit], mturk: MTurk, seconds: float, taken: int
 ) -> None:
     for hit in hits:
-        mturk.crowd._client.update_expiration_for_hit(
-            HITId=hit.crowd_id, ExpireAt=mturk.clock.now() + timedelta(seconds=300)
-        )
+        mturk.crowd.set_expiration(hit.crowd_id, mturk.clock.now() + timedelta(seconds=300))
     with PatientSite(mturk, seconds) as site:
         outcome = Stragglers(CAREFUL, GOLD, site).run()
     assert outcome.faults["late"] == 6

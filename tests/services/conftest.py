@@ -2,7 +2,8 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -47,16 +48,32 @@ def on_postgresql(transactional_db: None) -> None:
 def stack(
     services: Services, on_postgresql: None, tmp_path: Path, settings: Settings
 ) -> Iterator[ServiceStack]:
+    with start_stack(services, tmp_path, settings) as running:
+        yield running
+
+
+@contextmanager
+def start_stack(
+    services: Services,
+    folder: Path,
+    settings: Settings,
+    variables: Mapping[str, str] | None = None,
+    *,
+    emulator_options: tuple[str, ...] = (),
+) -> Iterator[ServiceStack]:
     """Started and answering, on the test's database and an empty Redis."""
     redis.Redis.from_url(services.broker_url).flushall()
     database = urlsplit(services.database_url)._replace(path=f"/{connection.settings_dict['NAME']}")
-    variables = {
+    given = {
         "QUORUM_DATABASE_URL": database.geturl(),
         "QUORUM_SECRET_KEY": settings.SECRET_KEY,
         "QUORUM_LOG_LEVEL": "INFO",
+        **(variables or {}),
     }
-    with ServiceStack(tmp_path / "stack", services, variables=variables) as running:
+    with ServiceStack(
+        folder / "stack", services, variables=given, emulator_options=emulator_options
+    ) as running:
         settings.MTURK_ENDPOINT = running.emulator_url
         settings.PUBLIC_URL = running.site_url
-        settings.INDEX_DIR = tmp_path / "index"
+        settings.INDEX_DIR = folder / "index"
         yield running

@@ -139,8 +139,8 @@ MUTANTS = {
         ("fewest workers first", "return max(0, growth - share), ", "return 0, "),
         (
             "later choices are tried",
-            "if found := self.complete([*group, one], fitting[number:]):\n                return found",
-            "return self.complete([*group, one], fitting[number:])",
+            "if found := self.complete([*group, one], fitting[number:]):\n",
+            "if (found := self.complete([*group, one], fitting[number:])) or True:\n",
         ),
         (
             "a second, wider search",

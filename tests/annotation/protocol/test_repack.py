@@ -76,9 +76,9 @@ def test_in_the_end_other_queries_come_first_though_they_bar_more() -> None:
 def test_in_the_end_those_who_share_workers_come_together() -> None:
     triplets = [
         tied("a.1", *range(6)),
-        tied("b.1", 6, 7, 8, 9),  # fits a too
+        tied("b.1", 7, 8, 9, 10),  # fits a too
         tied("c.1", *range(7)),
-        tied("d.1", 6, 7, 8, 9, *range(20, 26)),
+        tied("d.1", 7, 8, 9, 10, *range(20, 26)),
     ]
     assert names(regroup(triplets, PAPER, flush=True)) == ["a.1 c.1", "b.1 d.1"]
 

@@ -1,0 +1,376 @@
+"""Money moves by entries alone, each once, and never past the budget; the database sees to it."""
+
+import pytest
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.utils import timezone
+
+from annotation.models import Account, Assignment, Entry, Exclusion, Intent
+from annotation.pipeline.collect import collect
+from annotation.pipeline.ledger import (
+    OverBudget,
+    account_of,
+    book,
+    discard,
+    first_round_cents,
+    release_rest,
+    release_spare,
+    reserve,
+    reserved_cents,
+    restore,
+    set_budget,
+    settle,
+)
+from annotation.pipeline.publish import publish
+from annotation.pipeline.review import review
+from annotation.protocol.policy import Policy
+from tests.conftest import SetStage
+from tests.small_campaign import BUDGET_CENTS, Stage
+
+pytestmark = pytest.mark.django_db
+
+PRICE = 19  # of 15 cents, with MTurk's fees of 3 and 1
+FIRST_ROUND = 3 * PRICE  # two places, and one that breaks a tie
+
+
+def money(stage: Stage) -> tuple[int, int, int]:
+    """(reserved, paid, discarded): the account's, which is what its entries add up to."""
+    account = account_of(stage.campaign)
+    sides = Entry.objects.filter(account=account).values_list("source", "target", "cents")
+    balance = {"available": 0, "reserved": 0, "paid": 0, "discarded": 0, "funds": 0}
+    for source, target, cents in sides:
+        balance[source] -= cents
+        balance[target] += cents
+    assert account.budget_cents == -balance["funds"]
+    assert account.available_cents == balance["available"]
+    shown = account.reserved_cents, account.paid_cents, account.discarded_cents
+    assert shown == (balance["reserved"], balance["paid"], balance["discarded"])
+    return shown
+
+
+def entry(stage: Stage, cents: int, key: str = "by hand", **sides: str) -> Entry:
+    sides = {"source": "available", "target": "reserved"} | sides
+    return Entry(account=account_of(stage.campaign), key=key, cents=cents, **sides)
+
+
+def refused(stage: Stage, entries: list[Entry]) -> None:
+    """Nothing of them stays."""
+    before = money(stage), Entry.objects.count()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Entry.objects.bulk_create(entries)
+    assert (money(stage), Entry.objects.count()) == before
+
+
+def work(stage: Stage, name: str, *, slips: int = 0) -> Assignment:
+    """Handed in on the first HIT, reviewed, and the crowd told."""
+    crowd_id = stage.work(name, 1, slips=slips)
+    collect(stage.campaign, stage.mturk.crowd)
+    review(stage.campaign)
+    stage.deliver()
+    return Assignment.objects.get(crowd_id=crowd_id)
+
+
+def exclude(stage: Stage, name: str) -> Exclusion:
+    worker = Assignment.objects.filter(worker__worker_id=f"A{name.upper()}").first().worker
+    return Exclusion.objects.create(campaign=stage.campaign, worker=worker, failures=1, reviewed=1)
+
+
+def take_back(exclusion: Exclusion) -> None:
+    exclusion.restored_at = timezone.now()
+    exclusion.save()
+
+
+# What the database itself sees to
+
+
+@pytest.mark.parametrize(
+    "change", ["UPDATE annotation_entry SET cents = 1", "DELETE FROM annotation_entry"]
+)
+def test_an_entry_is_never_changed_whoever_tries(stage: Stage, change: str) -> None:
+    before = list(Entry.objects.values())
+    with (
+        pytest.raises(DatabaseError, match="the ledger is append-only"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(change)
+    assert list(Entry.objects.values()) == before != []
+
+
+def test_the_orm_changes_none_either(stage: Stage) -> None:
+    for change in (Entry.objects.get().save, Entry.objects.all().delete):
+        with pytest.raises(DatabaseError, match="the ledger is append-only"), transaction.atomic():
+            change()
+
+
+def test_an_entry_past_the_budget_is_refused(stage: Stage) -> None:
+    refused(stage, [entry(stage, BUDGET_CENTS + 1)])
+    entry(stage, BUDGET_CENTS).save()
+    assert money(stage) == (BUDGET_CENTS, 0, 0)
+    refused(stage, [entry(stage, 1, "one cent more")])
+
+
+def test_entries_that_only_together_pass_the_budget_are_refused_together(stage: Stage) -> None:
+    half = BUDGET_CENTS // 2 + 1
+    refused(stage, [entry(stage, half, "one"), entry(stage, half, "two")])
+
+
+def test_what_is_spent_counts_against_the_budget_too(stage: Stage) -> None:
+    entry(stage, BUDGET_CENTS).save()
+    entry(stage, 600_000, "paid", source="reserved", target="paid").save()
+    entry(stage, 400_000, "discarded", source="reserved", target="discarded").save()
+    assert money(stage) == (0, 600_000, 400_000)
+    refused(stage, [entry(stage, 1, "one cent more")])
+
+
+def test_an_insert_by_hand_is_held_to_the_budget_as_well(stage: Stage) -> None:
+    columns = "account_id, key, source, target, cents, at"
+    values = [account_of(stage.campaign).pk, "by hand", BUDGET_CENTS + 1, timezone.now()]
+    with (
+        pytest.raises(IntegrityError, match="never_over_budget"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(
+            f"INSERT INTO annotation_entry ({columns})"
+            " VALUES (%s, %s, 'available', 'reserved', %s, %s)",
+            values,
+        )
+    assert money(stage) == (0, 0, 0)
+
+
+def test_no_place_can_give_what_it_does_not_hold(stage: Stage) -> None:
+    for source in ("reserved", "paid", "discarded"):
+        refused(stage, [entry(stage, 1, source=source, target="available")])
+
+
+def test_an_effect_is_booked_once(stage: Stage) -> None:
+    entry(stage, PRICE, "the same").save()
+    refused(stage, [entry(stage, PRICE, "the same")])
+    refused(stage, [entry(stage, PRICE, "another"), entry(stage, PRICE, "another")])
+
+
+def test_an_entry_moves_money_between_two_places(stage: Stage) -> None:
+    refused(stage, [entry(stage, 0)])
+    refused(stage, [entry(stage, PRICE, target="available")])
+
+
+def test_the_account_cannot_be_talked_over_its_budget(stage: Stage) -> None:
+    with pytest.raises(IntegrityError, match="never_over_budget"), transaction.atomic():
+        Account.objects.update(reserved_cents=BUDGET_CENTS + 1)
+    with pytest.raises(IntegrityError, match="never_over_budget"), transaction.atomic():
+        Account.objects.update(budget_cents=-1)
+
+
+def test_each_campaign_has_money_of_its_own(stage: Stage, set_stage: SetStage) -> None:
+    entry(stage, PRICE).save()
+    other = set_stage("other", candidates_per_query=1)
+    both = [entry(stage, 1, "here"), entry(other, 2, "there"), entry(other, 3, "there too")]
+    Entry.objects.bulk_create(both)
+    assert (money(stage), money(other)) == ((PRICE + 1, 0, 0), (5, 0, 0))
+
+
+# Budget and reservation
+
+
+def test_a_budget_can_be_raised_and_lowered_again_and_again(stage: Stage) -> None:
+    for cents in (500, 700, 700, 500, 700, BUDGET_CENTS):
+        set_budget(stage.campaign, cents)
+        assert account_of(stage.campaign).budget_cents == cents
+    assert Entry.objects.count() == 6  # to 700 from 700 is no move
+    assert money(stage) == (0, 0, 0)
+
+
+def test_a_budget_cannot_fall_below_what_is_in_use(stage: Stage) -> None:
+    publish(stage.campaign, stage.mturk.crowd)
+    with pytest.raises(OverBudget):
+        set_budget(stage.campaign, 5 * FIRST_ROUND - 1)
+    assert account_of(stage.campaign).budget_cents == BUDGET_CENTS
+    set_budget(stage.campaign, 5 * FIRST_ROUND)
+    assert account_of(stage.campaign).available_cents == 0
+
+
+def test_entries_are_booked_all_or_none(stage: Stage) -> None:
+    with pytest.raises(OverBudget):
+        book([entry(stage, 1, "little"), entry(stage, BUDGET_CENTS, "much")])
+    assert money(stage) == (0, 0, 0)
+    entry(stage, 1, "known").save()
+    with pytest.raises(IntegrityError):
+        book([entry(stage, 1, "new"), entry(stage, 1, "known")])
+    assert money(stage) == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "cents"),
+    [
+        (Policy(), 3 * PRICE),
+        (Policy(annotators=3), 3 * PRICE),  # of three votes none is tied
+        (Policy(annotators=2, max_votes=2), 2 * PRICE),
+        (Policy(annotators=10, max_votes=11), 11 * 22),  # a crowded HIT costs more
+    ],
+)
+def test_a_first_round_reserves_a_place_for_a_tie_where_there_can_be_one(
+    policy: Policy, cents: int
+) -> None:
+    assert first_round_cents(policy) == cents
+
+
+def test_publishing_reserves_what_each_hit_may_cost(stage: Stage) -> None:
+    publish(stage.campaign, stage.mturk.crowd)
+    assert money(stage) == (5 * FIRST_ROUND, 0, 0)
+    hits = list(stage.campaign.hits.all())
+    assert reserved_cents(hits) == {hit.pk: FIRST_ROUND for hit in hits}
+    assert {hit.spare for hit in hits} == {1}
+    stage.deliver()
+    assert stage.mturk.on_hold_cents == 5 * 2 * PRICE
+
+
+def test_an_intent_cannot_reserve_twice(one_hit: Stage) -> None:
+    (intent,) = one_hit.intents("create")
+    with pytest.raises(IntegrityError):
+        book([reserve(account_of(one_hit.campaign), intent, places=1)])
+
+
+# Settlement
+
+
+def test_approved_work_is_paid_and_the_rest_stays_reserved(one_hit: Stage) -> None:
+    assert work(one_hit, "ada").account == "paid"
+    assert money(one_hit) == (2 * PRICE, PRICE, 0)
+    assert one_hit.mturk.spent_cents == PRICE
+
+
+def test_rejected_work_gives_its_money_back(one_hit: Stage) -> None:
+    assert work(one_hit, "eve", slips=1).account == "released"
+    assert money(one_hit) == (2 * PRICE, 0, 0)
+    assert one_hit.mturk.spent_cents == 0
+
+
+def test_work_paid_although_it_failed_is_discarded(set_stage: SetStage) -> None:
+    stage = set_stage(candidates_per_query=1, on_failed_control="pay_and_discard")
+    stage.publish()
+    assert work(stage, "eve", slips=1).account == "discarded"
+    assert money(stage) == (2 * PRICE, 0, PRICE)
+
+
+def test_settling_again_books_nothing(one_hit: Stage) -> None:
+    work(one_hit, "ada")
+    assert settle(one_hit.campaign) == 0
+    assert money(one_hit) == (2 * PRICE, PRICE, 0)
+
+
+def test_what_the_crowd_approved_before_our_review_waits_for_it(one_hit: Stage) -> None:
+    one_hit.mturk.crowd.approve(one_hit.work("eve", 1, slips=1))
+    collect(one_hit.campaign, one_hit.mturk.crowd)
+    assert settle(one_hit.campaign) == 0
+    assert money(one_hit) == (FIRST_ROUND, 0, 0)
+    review(one_hit.campaign)
+    assert money(one_hit) == (2 * PRICE, 0, PRICE)
+
+
+def test_work_of_somebody_excluded_meanwhile_is_discarded(one_hit: Stage) -> None:
+    one_hit.work("ada", 1)
+    collect(one_hit.campaign, one_hit.mturk.crowd)
+    review(one_hit.campaign)
+    exclude(one_hit, "ada")
+    one_hit.deliver()
+    assert money(one_hit) == (2 * PRICE, 0, PRICE)
+
+
+def test_an_exclusion_moves_what_was_paid_and_its_end_moves_it_back(stage: Stage) -> None:
+    stage.publish()
+    for name, number, slips in (("ada", 1, 0), ("eve", 1, 0), ("eve", 2, 1)):
+        stage.work(name, number, slips=slips)
+    stage.advance()
+    paid = money(stage)
+    assert paid == (5 * FIRST_ROUND - 3 * PRICE, 2 * PRICE, 0)
+    for _ in range(2):  # each time is an effect of its own
+        exclusion = exclude(stage, "eve")
+        assert (discard(stage.campaign), discard(stage.campaign)) == (1, 0)
+        assert money(stage) == (paid[0], PRICE, PRICE)
+        assert restore(stage.campaign) == 0
+        take_back(exclusion)
+        assert (restore(stage.campaign), restore(stage.campaign)) == (1, 0)
+        assert money(stage) == paid
+
+
+def test_work_that_failed_stays_discarded_when_its_worker_is_taken_back(
+    set_stage: SetStage,
+) -> None:
+    stage = set_stage(candidates_per_query=1, on_failed_control="pay_and_discard")
+    stage.publish()
+    work(stage, "eve", slips=1)
+    take_back(exclude(stage, "eve"))
+    assert restore(stage.campaign) == 0
+    assert money(stage) == (2 * PRICE, 0, PRICE)
+
+
+def grown_by_others(one_hit: Stage) -> None:
+    """Four have worked on a HIT for which three places are reserved."""
+    crowd_id = one_hit.hit(1).crowd_id
+    assert crowd_id
+    one_hit.mturk.crowd.extend_hit(crowd_id, extra=2, token="by hand")
+    for name in ("ada", "bob", "cara", "dan"):
+        one_hit.work(name, 1)
+    collect(one_hit.campaign, one_hit.mturk.crowd)
+    review(one_hit.campaign)
+
+
+def test_work_that_nobody_reserved_for_is_paid_from_what_is_available(one_hit: Stage) -> None:
+    grown_by_others(one_hit)
+    one_hit.deliver()
+    assert money(one_hit) == (0, 4 * PRICE, 0)
+    assert one_hit.mturk.spent_cents == 4 * PRICE
+
+
+def test_what_the_budget_cannot_cover_waits_until_it_is_raised(one_hit: Stage) -> None:
+    set_budget(one_hit.campaign, FIRST_ROUND)
+    grown_by_others(one_hit)
+    one_hit.deliver()
+    assert money(one_hit) == (0, 3 * PRICE, 0)
+    assert Assignment.objects.filter(account="", status="approved").count() == 1
+    set_budget(one_hit.campaign, 4 * PRICE)
+    assert settle(one_hit.campaign) == 1
+    assert money(one_hit) == (0, 4 * PRICE, 0)
+
+
+def test_a_bonus_is_paid_once_out_of_what_was_reserved_for_it(one_hit: Stage) -> None:
+    done = work(one_hit, "ada")
+    intent = Intent.objects.create(
+        campaign=one_hit.campaign,
+        kind="bonus",
+        token="for ada",
+        assignment=done,
+        worker=done.worker,
+        cents=50,
+        reason="careful",
+    )
+    entry(one_hit, 60, "for ada").save()
+    for _ in range(2):
+        one_hit.deliver()
+        assert money(one_hit) == (2 * PRICE, PRICE + 60, 0)
+    intent.refresh_from_db()
+    assert (intent.state, one_hit.mturk.spent_cents) == ("done", PRICE + 60)
+
+
+# Release
+
+
+def test_a_closed_hit_keeps_only_what_waits_for_its_decision(one_hit: Stage) -> None:
+    one_hit.work("ada", 1)
+    collect(one_hit.campaign, one_hit.mturk.crowd)
+    assert release_rest(one_hit.campaign, [one_hit.hit(1)]) == 2 * PRICE
+    assert release_rest(one_hit.campaign, [one_hit.hit(1)]) == 0
+    assert money(one_hit) == (PRICE, 0, 0)
+
+
+def test_a_hit_without_a_reservation_has_nothing_to_release(stage: Stage) -> None:
+    hits = list(stage.campaign.hits.all())
+    assert reserved_cents(hits) == {}
+    assert release_rest(stage.campaign, hits) == 0
+
+
+def test_a_tie_break_that_is_not_needed_is_free_again(stage: Stage) -> None:
+    publish(stage.campaign, stage.mturk.crowd)
+    release_spare(stage.campaign, list(stage.campaign.hits.filter(number__lte=2)))
+    assert money(stage) == (5 * FIRST_ROUND - 2 * PRICE, 0, 0)
+    assert [hit.spare for hit in stage.campaign.hits.order_by("number")] == [0, 0, 1, 1, 1]
