@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Triplet
 from annotation.pipeline.claims import Clock
+from annotation.pipeline.ledger import account_of
 from annotation.pipeline.votes import votes_by_triplet
 from annotation.protocol.agreement import observed_agreement
 from retrieval.models import Candidate
@@ -85,7 +86,7 @@ def discarded_votes(campaign: Campaign) -> int:
 
 def spent_cents(campaign: Campaign) -> int:
     """What has been paid: rewards, bonuses and fees, work whose votes do not count included."""
-    return campaign.account.spent_cents
+    return account_of(campaign).spent_cents
 
 
 def stuck(campaign: Campaign, *, clock: Clock = timezone.now) -> list[str]:

@@ -66,7 +66,7 @@ def collect(
         while batch := list(islice(changed, threads * CALLS_A_THREAD)):
             # Read to the end first: no call to the crowd is made inside a transaction.
             found = list(pool.map(lambda one: _fetch(one[0], one[1], crowd), batch))
-            new += store([one for one in found if one.error is None])
+            new += store(campaign, [one for one in found if one.error is None])
             faults += _faults(found)
             progress(len(batch))
     if faults:
@@ -127,11 +127,9 @@ def _is_over(theirs: CrowdHit, now: datetime) -> bool:
 
 
 @transaction.atomic
-def store(found: Sequence[Found]) -> int:
+def store(campaign: Campaign, found: Sequence[Found]) -> int:
     """Add what is not there yet; what is there already stays as it was read first."""
-    # Two collectors at once take turns.
-    hits = Hit.objects.filter(pk__in=[one.hit for one in found]).order_by("pk")
-    list(hits.select_for_update(no_key=True).values_list("pk"))
+    locked(campaign)  # two collectors at once take turns
     ids = [theirs.assignment_id for one in found for theirs in one.submissions]
     stored = Assignment.objects.filter(crowd_id__in=ids)
     known = set(stored.values_list("crowd_id", flat=True))
@@ -142,6 +140,7 @@ def store(found: Sequence[Found]) -> int:
         if theirs.assignment_id not in known
     ]
     workers = _workers({theirs.worker_id for _, theirs in new})
+    hits = Hit.objects.filter(pk__in=[one.hit for one in found])
     hits.exclude(fault="").update(fault="")
     Assignment.objects.bulk_create(
         [_assignment(hit, workers[theirs.worker_id], theirs) for hit, theirs in new]

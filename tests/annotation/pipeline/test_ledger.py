@@ -276,21 +276,18 @@ def test_work_of_somebody_excluded_meanwhile_is_discarded(one_hit: Stage) -> Non
     assert money(one_hit) == (2 * PRICE, 0, PRICE)
 
 
-def test_an_exclusion_moves_what_was_paid_and_its_end_moves_it_back(stage: Stage) -> None:
-    stage.publish()
-    for name, number, slips in (("ada", 1, 0), ("eve", 1, 0), ("eve", 2, 1)):
-        stage.work(name, number, slips=slips)
-    stage.advance()
-    paid = money(stage)
-    assert paid == (5 * FIRST_ROUND - 3 * PRICE, 2 * PRICE, 0)
+def test_an_exclusion_moves_what_was_paid_and_its_end_moves_it_back(one_hit: Stage) -> None:
+    work(one_hit, "ada")
+    work(one_hit, "eve")
+    assert money(one_hit) == (PRICE, 2 * PRICE, 0)
     for _ in range(2):  # each time is an effect of its own
-        exclusion = exclude(stage, "eve")
-        assert (discard(stage.campaign), discard(stage.campaign)) == (1, 0)
-        assert money(stage) == (paid[0], PRICE, PRICE)
-        assert restore(stage.campaign) == 0
+        exclusion = exclude(one_hit, "eve")
+        assert (discard(one_hit.campaign), discard(one_hit.campaign)) == (1, 0)
+        assert money(one_hit) == (PRICE, PRICE, PRICE)
+        assert restore(one_hit.campaign) == 0
         take_back(exclusion)
-        assert (restore(stage.campaign), restore(stage.campaign)) == (1, 0)
-        assert money(stage) == paid
+        assert (restore(one_hit.campaign), restore(one_hit.campaign)) == (1, 0)
+        assert money(one_hit) == (PRICE, 2 * PRICE, 0)
 
 
 def test_work_that_failed_stays_discarded_when_its_worker_is_taken_back(

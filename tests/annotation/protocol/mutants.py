@@ -157,6 +157,13 @@ MUTANTS = {
             "(queries.count(one.query), barred, number)",
             "(queries.count(one.query), 0, number)",
         ),
+        (
+            "ten at most at the end",
+            "(barred := (workers | one.workers).bit_count()) <= MOST_BARRED",
+            "(barred := 1)",
+        ),
+        ("fair shares are free", "share = MOST_BARRED // self._size", "share = 0"),
+        ("the fullest queries come first", "-self._pool.left(one.query), one", "one"),
         ("the HIT's size", "not in range(1, policy", "not in range(0, policy"),
         ("the HIT's room", "policy.real_items + 1):", "policy.real_items + 2):"),
         ("the seed's choice", "policy=policy, seed=seed)", "policy=policy, seed=1)"),
@@ -173,13 +180,6 @@ MUTANTS = {
             "(workers | one.workers).bit_count() <= MOST_BARRED\n        ]",
             "True]",
         ),
-        (
-            "ten at most at the end",
-            "(barred := (workers | one.workers).bit_count()) <= MOST_BARRED",
-            "(barred := 1)",
-        ),
-        ("fair shares are free", "share = MOST_BARRED // self._size", "share = 0"),
-        ("the fullest queries come first", "-self._pool.left(one.query), one", "one"),
         ("a place for each", "pool.take(group or start)", "pool.take(start)"),
         (
             "any order",

@@ -73,6 +73,11 @@ def test_in_the_end_other_queries_come_first_though_they_bar_more() -> None:
     assert groups == ["a.1 a.2 b.1 c.1 d.1", "a.3"]
 
 
+def test_in_the_end_no_hit_bars_more_than_ten_either() -> None:
+    triplets = [tied("a.1", *range(6)), tied("b.1", *range(6, 12))]
+    assert names(regroup(triplets, PAPER, flush=True)) == ["a.1", "b.1"]
+
+
 def test_in_the_end_those_who_share_workers_come_together() -> None:
     triplets = [
         tied("a.1", *range(6)),
@@ -93,12 +98,19 @@ def test_who_adds_many_workers_is_left_to_those_who_share_them() -> None:
     assert groups == ["a.1 b.1 c.1 d.1 f.1", "e.1 g.1 h.1 i.1 j.1"]
 
 
-def test_a_query_with_many_triplets_begins_early_enough() -> None:
-    triplets = [tied(f"z.{rank}", 1) for rank in range(3)]
-    triplets += [tied(f"{query}.1", 2) for query in "abcdefghijkl"]
-    regrouped = regroup(triplets, PAPER, flush=False)
-    assert len(regrouped.groups) == 3
-    assert all("z." in group for group in names(regrouped))
+def test_queries_with_many_triplets_come_early_enough() -> None:
+    triplets = [*fives("abc", 1, 2)]
+    triplets += [tied(f"{query}.{rank}", 1, 2) for query in "yz" for rank in range(3)]
+    groups = names(regroup(triplets, Policy(hit_size=5), flush=False))
+    assert len(groups) == 3
+    assert all("y." in group and "z." in group for group in groups)
+
+
+def test_they_come_early_enough_also_where_others_share_more_workers() -> None:
+    triplets = [*fives("abc", 1, 2)]
+    triplets += [tied(f"y.{rank}", 1, 2) for rank in range(3)]
+    triplets += [tied(f"z.{rank}", 3, 4) for rank in range(3)]
+    assert len(regroup(triplets, Policy(hit_size=5), flush=False).groups) == 3
 
 
 def test_ten_earlier_workers_can_be_barred() -> None:

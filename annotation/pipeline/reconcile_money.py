@@ -1,0 +1,101 @@
+"""What a repair moves of the money, and whether the account is what its entries make it."""
+
+from django.db import transaction
+from django.db.models import Q, Sum
+
+from annotation.models import Account, Assignment, Campaign, Entry, Hit
+from annotation.pipeline.ledger import (
+    Booked,
+    Place,
+    account_of,
+    book,
+    excluded_workers,
+    locked,
+    reserved_cents,
+    settle,
+)
+from annotation.pipeline.reconcile_report import Reconciled, Repair
+
+
+def set_reserved(campaign: Campaign, hit: Hit) -> None:
+    """Reserve for the HIT what its outstanding places and spares cost, no more and no less.
+
+    The campaign is locked. Raises OverBudget.
+    """
+    missing = _outstanding(hit) * hit.price_cents - reserved_cents([hit]).get(hit.pk, 0)
+    if not missing:
+        return
+    more = missing > 0
+    entry = Entry(
+        account=account_of(campaign),
+        key=f"drift:{hit.key}:{hit.entries.count()}",
+        source=Place.AVAILABLE if more else Place.RESERVED,
+        target=Place.RESERVED if more else Place.AVAILABLE,
+        cents=abs(missing),
+        hit=hit,
+    )
+    book([entry])
+
+
+def _outstanding(hit: Hit) -> int:
+    works = hit.assignments.all()
+    if hit.closed_at is not None:
+        return works.filter(account=Booked.RESERVED).count()
+    return hit.places - works.exclude(account=Booked.RESERVED).count() + hit.spare
+
+
+def pay_overturned(campaign: Campaign, work: Assignment) -> None:
+    """Reserve again what a rejection had released, and settle it. Raises OverBudget."""
+    counts = work.passed and work.worker_id not in excluded_workers(campaign)
+    work.account = Booked.PAID if counts else Booked.DISCARDED
+    account = account_of(campaign)
+    steps = ((Place.AVAILABLE, Place.RESERVED), (Place.RESERVED, Place(work.account)))
+    book(
+        [
+            Entry(
+                account=account,
+                key=f"overturned:{target}:{work.crowd_id}",
+                source=source,
+                target=target,
+                cents=work.hit.price_cents,
+                hit=work.hit,
+                assignment=work,
+            )
+            for source, target in steps
+        ]
+    )
+    work.save(update_fields=["account"])
+
+
+def settle_decided(campaign: Campaign, report: Reconciled) -> None:
+    """Every decision is booked when it is recorded; here is what was not."""
+    with transaction.atomic():
+        settled = settle(locked(campaign))
+    if settled:
+        sentence = f"{settled} decided assignments had not been booked: settled."
+        report.did(Repair.SETTLED, sentence, count=settled)
+
+
+def check_account(campaign: Campaign, report: Reconciled) -> None:
+    """Never mended here: a trigger keeps the row, so a person has to know how this came about."""
+    with transaction.atomic():
+        account = account_of(locked(campaign))
+        moved = _moved(account)
+    for column, cents in moved.items():
+        if cents != (stands := getattr(account, column)):
+            report.leave(
+                f"The account of {campaign} says {column} {stands}, its entries make {cents}."
+            )
+
+
+def _moved(account: Account) -> dict[str, int]:
+    """What the entries add up to, by the account's column."""
+    sums: dict[str, int] = {}
+    for place in (Place.RESERVED, Place.PAID, Place.DISCARDED):
+        sums[f"{place}_cents"] = _sum(account, Q(target=place)) - _sum(account, Q(source=place))
+    funds = Q(source=Place.FUNDS), Q(target=Place.FUNDS)
+    return {"budget_cents": _sum(account, funds[0]) - _sum(account, funds[1]), **sums}
+
+
+def _sum(account: Account, which: Q) -> int:
+    return int(account.entries.filter(which).aggregate(cents=Sum("cents", default=0))["cents"])

@@ -1,0 +1,45 @@
+"""What a reconciliation found, and did about it."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Repair(StrEnum):
+    """What was done, by the kind of drift."""
+
+    ADOPTED = "adopted"  # a HIT there that we did not know to be published
+    WITHDRAWN = "withdrawn"  # a second HIT of the same items, or one that nobody here knows
+    DELETED = "deleted"  # such a HIT, on which nobody had worked
+    GONE = "gone"  # a HIT of ours that the crowd does not know any more
+    PUBLISHED_ANEW = "published_anew"
+    RESIZED = "resized"  # more or fewer places there than we bought
+    RESCHEDULED = "rescheduled"  # expires at another time, or is open again
+    DECIDED = "decided"  # approved or rejected there: by time-out, by hand
+    OVERTURNED = "overturned"  # a rejection, by hand
+    SENT_AGAIN = "sent_again"  # a decision that the crowd does not have
+    STORED = "stored"  # work that was missing here
+    SETTLED = "settled"  # decided work whose money had not moved
+
+
+@dataclass
+class Reconciled:
+    """Counts, and a sentence with its ids for each thing done or left to a person."""
+
+    hits: int = 0  # of ours, in the crowd's list
+    read: int = 0  # of those, whose assignments were compared one by one
+    repaired: dict[str, int] = field(default_factory=lambda: {str(kind): 0 for kind in Repair})
+    done: list[str] = field(default_factory=list)
+    by_hand: list[str] = field(default_factory=list)
+    stopped_by: str | None = None  # why it ended before all was compared
+
+    @property
+    def repairs(self) -> int:
+        return sum(self.repaired.values())
+
+    def did(self, kind: Repair, sentence: str, *, count: int = 1) -> None:
+        self.repaired[kind] += count
+        self.done.append(sentence)
+
+    def leave(self, sentence: str) -> None:
+        """To a person."""
+        self.by_hand.append(sentence)

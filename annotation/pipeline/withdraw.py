@@ -1,0 +1,21 @@
+"""Take back intents that have had no effect."""
+
+from django.db.models import Q, QuerySet
+
+from annotation.models import Intent
+
+
+def withdraw(intents: QuerySet[Intent]) -> list[Intent]:
+    """Those never sent and those that the crowd has refused; in the caller's transaction.
+
+    Whatever else was sent may have been carried out: it goes on until its answer is known.
+    """
+    without_effect = Q(state=Intent.State.PENDING, first_sent_at=None) | Q(
+        state=Intent.State.FAILED
+    )
+    # Locked first: a sender may be claiming them at this moment.
+    ours = intents.filter(without_effect).order_by("pk").select_for_update()
+    taken = list(ours.values_list("pk", flat=True))
+    rows = Intent.objects.filter(pk__in=taken)
+    rows.update(state=Intent.State.WITHDRAWN, retry_at=None)
+    return list(rows.select_related("hit").order_by("pk"))
