@@ -3,9 +3,11 @@
 from django.contrib import admin
 
 from annotation.models import (
+    Account,
     Assignment,
     Campaign,
     Control,
+    Entry,
     Exclusion,
     Hit,
     HitItem,
@@ -20,7 +22,7 @@ from retrieval.admin import ReadOnlyAdmin
 
 @admin.register(Campaign)
 class CampaignAdmin(ReadOnlyAdmin):
-    list_display = ("name", "query_set", "endpoint", "created_at")
+    list_display = ("name", "state", "query_set", "endpoint", "created_at")
     list_select_related = ("query_set",)
     search_fields = ("name",)
 
@@ -88,7 +90,7 @@ class JudgmentAdmin(ReadOnlyAdmin):
 
 @admin.register(Exclusion)
 class ExclusionAdmin(ReadOnlyAdmin):
-    list_display = ("worker", "campaign", "failures", "reviewed", "created_at")
+    list_display = ("worker", "campaign", "failures", "reviewed", "created_at", "restored_at")
     list_select_related = ("campaign", "worker")
     list_filter = ("campaign",)
     search_fields = ("worker__worker_id",)
@@ -96,7 +98,29 @@ class ExclusionAdmin(ReadOnlyAdmin):
 
 @admin.register(Intent)
 class IntentAdmin(ReadOnlyAdmin):
-    list_display = ("token", "campaign", "kind", "state", "attempts", "error", "created_at")
+    list_display = ("token", "campaign", "kind", "state", "attempts", "retry_at", "error")
     list_select_related = ("campaign",)
     list_filter = ("campaign", "kind", "state")
     search_fields = ("token", "hit__key", "assignment__crowd_id", "worker__worker_id")
+
+
+@admin.register(Account)
+class AccountAdmin(ReadOnlyAdmin):
+    list_display = (
+        "campaign",
+        "budget_cents",
+        "reserved_cents",
+        "paid_cents",
+        "discarded_cents",
+        "available_cents",
+    )
+    list_select_related = ("campaign",)
+    search_fields = ("campaign__name",)
+
+
+@admin.register(Entry)
+class EntryAdmin(ReadOnlyAdmin):
+    list_display = ("at", "account", "source", "target", "cents", "hit", "assignment", "key")
+    list_select_related = ("account__campaign", "hit", "assignment")
+    list_filter = ("account__campaign", "source", "target")
+    search_fields = ("key", "hit__key", "assignment__crowd_id")

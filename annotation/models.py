@@ -318,7 +318,7 @@ class Intent(models.Model):
         CLAIMED = "claimed"
         DONE = "done"
         FAILED = "failed"
-        WITHDRAWN = "withdrawn"  # not wanted any more, and never sent
+        WITHDRAWN = "withdrawn"  # not wanted any more, and without effect at the crowd
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="intents")
     kind = models.CharField(max_length=8, choices=Kind.choices)

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
-from django.utils import timezone
+from django.db.models import Count, Q, Sum
 
-from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Triplet
-from annotation.pipeline.claims import Clock
+from annotation.models import Assignment, Campaign, Intent
+from annotation.pipeline.claims import waiting
 from annotation.pipeline.ledger import account_of
+from annotation.pipeline.standing import standing, stuck
 from annotation.pipeline.votes import votes_by_triplet
 from annotation.protocol.agreement import observed_agreement
 from retrieval.models import Candidate
@@ -24,6 +24,8 @@ def progress(campaign: Campaign) -> dict[str, object]:
     )
     return {
         "campaign": campaign.name,
+        "standing": standing(campaign),  # reads the state anew
+        "state": campaign.state,
         "crowd": campaign.endpoint or "not published yet",
         "queries": campaign.query_set.queries.count(),
         "candidates": Candidate.objects.filter(query__query_set=campaign.query_set_id).count(),
@@ -32,10 +34,10 @@ def progress(campaign: Campaign) -> dict[str, object]:
         **triplets,
         **_votes(campaign),
         "excluded_workers": campaign.exclusions.filter(restored_at=None).count(),
-        "calls_waiting": campaign.intents.filter(state__in=["pending", "claimed"]).count(),
+        "calls_waiting": waiting(campaign),
         "calls_failed": campaign.intents.filter(state=Intent.State.FAILED).count(),
         "stuck": stuck(campaign),
-        "spent_cents": spent_cents(campaign),
+        **_money(campaign),
     }
 
 
@@ -84,25 +86,18 @@ def discarded_votes(campaign: Campaign) -> int:
     return int(votes["votes"])
 
 
+def _money(campaign: Campaign) -> dict[str, object]:
+    account = account_of(campaign)
+    return {
+        "budget_cents": account.budget_cents,
+        "reserved_cents": account.reserved_cents,
+        "paid_cents": account.paid_cents,
+        "discarded_cents": account.discarded_cents,
+        "available_cents": account.available_cents,
+        "spent_cents": account.spent_cents,
+    }
+
+
 def spent_cents(campaign: Campaign) -> int:
     """What has been paid: rewards, bonuses and fees, work whose votes do not count included."""
     return account_of(campaign).spent_cents
-
-
-def stuck(campaign: Campaign, *, clock: Clock = timezone.now) -> list[str]:
-    """What stands still, with its reason and count and what to do about it."""
-    faults = campaign.intents.exclude(error="").exclude(state=Intent.State.DONE)
-    rows = faults.values("kind", "error").annotate(times=Count("pk")).order_by("-times", "kind")
-    found = [f"{row['kind']}, {row['times']} times: {row['error']}" for row in rows[:10]]
-    if expired := expired_hits(campaign, clock=clock).count():
-        found.append(
-            f"{expired} HITs have expired with votes missing: prolong them at the crowd "
-            "(aws mturk update-expiration-for-hit), the next collect goes on"
-        )
-    return found
-
-
-def expired_hits(campaign: Campaign, *, clock: Clock = timezone.now) -> QuerySet[Hit]:
-    """HITs that nobody can accept any more although votes are missing."""
-    wanting = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
-    return campaign.hits.filter(Exists(wanting), expires_at__lt=clock())

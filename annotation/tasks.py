@@ -1,39 +1,118 @@
 """Celery is the clock: each task finds its work in the database and may be lost or run twice."""
 
 import logging
+from datetime import timedelta
 
 from celery import shared_task
-from django.db.models import Exists, OuterRef
+from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 
 from annotation.crowd.base import CrowdError
 from annotation.crowd.open import open_crowd
-from annotation.models import Campaign, Intent, Triplet
+from annotation.models import Assignment, Campaign, Hit, Intent, Triplet
 from annotation.pipeline.advance import advance
+from annotation.pipeline.claims import UNSENT
+from annotation.pipeline.deliver import deliver
+from annotation.pipeline.publish import check_endpoint
+from annotation.pipeline.reconcile import reconcile
+from annotation.pipeline.reconcile_hits import KEPT
 from retrieval.errors import UserError
 
 log = logging.getLogger(__name__)
 
 EXPIRES = 60  # seconds: a pass that found no free worker is made up for by the next one
+# Then a task ends by itself, before it is killed; the next one goes on where it was.
+SOFT_LIMIT = settings.CELERY_TASK_TIME_LIMIT - 300
+MANY_CALLS = 200  # that wait: worth the while of another worker
+FULL_SECONDS = timedelta(days=1).total_seconds()
+FAULTS = (CrowdError, UserError, SoftTimeLimitExceeded)
 
 
 @shared_task
 def advance_campaigns() -> None:
-    """One pass over every published campaign that still waits for votes or calls."""
-    votes = Triplet.objects.filter(campaign=OuterRef("pk"), status=Triplet.Status.OPEN)
-    calls = Intent.objects.filter(
-        campaign=OuterRef("pk"), state__in=[Intent.State.PENDING, Intent.State.CLAIMED]
-    )
-    for campaign in Campaign.objects.exclude(endpoint="").filter(Exists(votes) | Exists(calls)):
+    """One pass over every published campaign that still waits for votes, calls or decisions."""
+    for campaign in _waiting():
         advance_campaign.apply_async((campaign.pk,), expires=EXPIRES)
 
 
-@shared_task
+@shared_task(soft_time_limit=SOFT_LIMIT)
 def advance_campaign(campaign_id: int) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
     try:
         # A campaign's endpoint was confirmed by hand when it was first published.
         result = advance(campaign, open_crowd(live=True))
-    except (CrowdError, UserError) as error:
-        log.warning("campaign %s: %s", campaign, error)
+    except FAULTS as error:
+        _warn(campaign, error)
     else:
         log.info("campaign %s: %s", campaign, result)
+
+
+@shared_task
+def deliver_campaigns() -> None:
+    """Where many calls wait, the workers that are free share them with the one at the pass."""
+    unsent = Count("intents", filter=Q(intents__state__in=UNSENT))
+    rests = Campaign.State.PAUSED, Campaign.State.CANCELLED
+    many = _published().exclude(state__in=rests).annotate(unsent=unsent)
+    for campaign in many.filter(unsent__gte=MANY_CALLS):
+        deliver_campaign.apply_async((campaign.pk,), expires=EXPIRES)
+
+
+@shared_task(soft_time_limit=SOFT_LIMIT)
+def deliver_campaign(campaign_id: int) -> None:
+    campaign = Campaign.objects.get(pk=campaign_id)
+    try:
+        crowd = open_crowd(live=True)  # confirmed by hand, as above
+        check_endpoint(campaign, crowd)
+        result = deliver(campaign, crowd)
+    except FAULTS as error:
+        _warn(campaign, error)
+    else:
+        log.info("campaign %s: %s", campaign, result)
+
+
+@shared_task
+def reconcile_campaigns(*, full: bool = False) -> None:
+    """Campaigns that wait for something; in full, all whose HITs the crowd still keeps."""
+    kept = Hit.objects.filter(
+        campaign=OuterRef("pk"), published_at__gte=timezone.now() - KEPT, crowd_id__isnull=False
+    )
+    expires = FULL_SECONDS if full else settings.RECONCILE_SECONDS
+    for campaign in _published().filter(Exists(kept)) if full else _waiting():
+        reconcile_campaign.apply_async((campaign.pk,), {"full": full}, expires=expires)
+
+
+@shared_task(soft_time_limit=SOFT_LIMIT)
+def reconcile_campaign(campaign_id: int, *, full: bool = False) -> None:
+    campaign = Campaign.objects.get(pk=campaign_id)
+    try:
+        # Confirmed by hand, as above.
+        report = reconcile(campaign, open_crowd(live=True), full=full)
+    except FAULTS as error:
+        _warn(campaign, error)
+        return
+    for sentence in (*report.done, *report.by_hand):
+        log.warning("campaign %s: %s", campaign, sentence)
+    if report.stopped_by:
+        log.warning("campaign %s: the comparison ended early: %s", campaign, report.stopped_by)
+
+
+def _published() -> QuerySet[Campaign]:
+    return Campaign.objects.exclude(endpoint="").order_by("pk")
+
+
+def _waiting() -> QuerySet[Campaign]:
+    """Whatever their state: work that was asked for is taken in, decided and paid."""
+    calls = Intent.objects.filter(campaign=OuterRef("pk"), state__in=UNSENT)
+    unreviewed = Assignment.objects.filter(hit__campaign=OuterRef("pk"), passed=None)
+    votes = Triplet.objects.filter(campaign=OuterRef("pk"), status=Triplet.Status.OPEN)
+    wanted = Q(Exists(votes)) & ~Q(state=Campaign.State.CANCELLED)
+    # Money is reserved as long as somebody may hand something in.
+    expected = Q(account__reserved_cents__gt=0)
+    return _published().filter(expected | wanted | Exists(calls) | Exists(unreviewed))
+
+
+def _warn(campaign: Campaign, error: Exception) -> None:
+    reason = "its time is up" if isinstance(error, SoftTimeLimitExceeded) else error
+    log.warning("campaign %s: %s", campaign, reason)

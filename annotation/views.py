@@ -23,7 +23,8 @@ from annotation.crowd.mturk_sites import (
 )
 from annotation.hit_url import BadVisit, Visit, read_hit_key, read_visit
 from annotation.markdown import render_markdown
-from annotation.models import Assignment, Campaign, Exclusion, Hit, HitItem, Triplet
+from annotation.models import Account, Assignment, Campaign, Exclusion, Hit, HitItem, Triplet
+from annotation.pipeline.money import dollars
 from retrieval.models import Query
 
 # Where Amazon's workers and requesters see our page, and where a submit may lead them on to.
@@ -161,6 +162,10 @@ def _framed(response: HttpResponse, *, submit_origin: str | None) -> HttpRespons
 @dataclass(frozen=True)
 class CampaignRow:
     name: str
+    state: str
+    spent: str
+    reserved: str
+    budget: str
     queries: int
     hits: int
     published: int
@@ -196,8 +201,10 @@ def _campaign_rows() -> list[CampaignRow]:
             Count("pk")
         )
     }
+    accounts = {account.campaign_id: account for account in Account.objects.all()}
     rows = []
     for campaign in Campaign.objects.order_by("-created_at", "-pk"):
+        money = accounts.get(campaign.pk, Account())
         packed, published = hits.get(campaign.pk, (0, 0))
         labelled, still_open, unresolved = (
             triplets.get((campaign.pk, status), 0)
@@ -206,6 +213,10 @@ def _campaign_rows() -> list[CampaignRow]:
         rows.append(
             CampaignRow(
                 name=campaign.name,
+                state=campaign.state,
+                spent=dollars(money.spent_cents),
+                reserved=dollars(money.reserved_cents),
+                budget=dollars(money.budget_cents),
                 queries=queries.get(campaign.query_set_id, 0),
                 hits=packed,
                 published=published,

@@ -76,6 +76,7 @@ def run(stack: LocalStack, form: str, limit: int | None, queries: int) -> list[S
     step("ingest", rows, "pairs", "ingest", pairs, "--source", "real")
     step("index", rows, "pairs", "index", "--form", form)
     campaign = ["campaign", "create", NAME, "--sample", queries, "--seed", SEED]
+    campaign += ["--budget", queries * 10]  # dollars: more than it can need
     step("create", queries, "queries", *campaign)
     step("retrieve", queries, "queries", "campaign", "retrieve", NAME)
     step("pack", queries * 30, "triplets", "campaign", "pack", NAME)

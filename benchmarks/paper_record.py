@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 
 from django.db import transaction
@@ -12,7 +12,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Worker
+from annotation.models import Assignment, Campaign, HitItem, Intent, Worker
 from annotation.pipeline.collect import CROWD
 from annotation.pipeline.review import FIELD
 from benchmarks.paper_inputs import SEED, copy

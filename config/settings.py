@@ -277,6 +277,18 @@ PASS_SECONDS = _seconds("QUORUM_PASS_SECONDS", 30)
 RECONCILE_SECONDS = _seconds("QUORUM_RECONCILE_SECONDS", 3600)
 CELERY_BEAT_SCHEDULE = {
     "publish-and-collect": {"task": "annotation.tasks.advance_campaigns", "schedule": PASS_SECONDS},
+    "share-the-calls": {"task": "annotation.tasks.deliver_campaigns", "schedule": PASS_SECONDS},
+    "reconcile": {
+        "task": "annotation.tasks.reconcile_campaigns",
+        "schedule": RECONCILE_SECONDS,
+        "options": {"expires": RECONCILE_SECONDS},
+    },
+    "reconcile-in-full": {
+        "task": "annotation.tasks.reconcile_campaigns",
+        "kwargs": {"full": True},
+        "schedule": 86400,
+        "options": {"expires": 86400},
+    },
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 CELERY_BEAT_SYNC_EVERY = 1  # written at each beat: config/health.py looks at the file's age

@@ -14,6 +14,7 @@ from demo.stack import ROOT, LocalStack, StackError
 NAME = "demo"
 QUERIES = 40
 SEED = 20
+BUDGET = 160  # dollars: 240 HITs with a place each for a tie, and replacements
 GOLD = ["--gold", "demo/gold.jsonl", "--gold", "annotation/controls/positive.jsonl"]
 CROWD = ["--workers", 18, "--accuracy", 0.98, "--spammers", 0.12, "--seed", SEED, *GOLD]
 # The campaign collects between these turns of the crowd, so that spammers are found in time.
@@ -41,7 +42,8 @@ def run_demo(stack: LocalStack) -> None:
     stack.manage("index")
     stack.manage("controls", "import")
     if stack.result("campaign", "status", NAME) is None:
-        stack.manage("campaign", "create", NAME, "--sample", QUERIES, "--seed", SEED)
+        sampled = ("--sample", QUERIES, "--seed", SEED)
+        stack.manage("campaign", "create", NAME, *sampled, "--budget", BUDGET)
     for step in ("retrieve", "quote", "pack"):
         stack.manage("campaign", step, NAME)
     with stack.servers():

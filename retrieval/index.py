@@ -121,11 +121,15 @@ class IndexWriter:
         np.save(folder / PAIR_KEYS, np.concatenate(self._keys), allow_pickle=False)
 
 
-def open_index(folder: Path, manifest: Manifest) -> VectorIndex:
-    """The index of a folder whose files have been verified against the manifest."""
+def open_index(folder: Path, manifest: Manifest, *, mapped: bool = False) -> VectorIndex:
+    """The index of a folder whose files have been verified against the manifest.
+
+    `mapped`: only what is looked at is read into memory, for who wants a few of many vectors.
+    """
     hint = rebuild_hint(manifest)
     try:
-        flat = faiss.read_index(str(folder / VECTORS))
+        how = faiss.IO_FLAG_MMAP_IFC if mapped else 0
+        flat = faiss.read_index(str(folder / VECTORS), how)
         keys = np.load(folder / PAIR_KEYS, allow_pickle=False)
     except (RuntimeError, ValueError, EOFError) as error:
         raise UserError(f"The index in {folder} cannot be read: {hint}.") from error

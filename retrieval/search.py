@@ -119,21 +119,25 @@ def retrieve(
     return len(queries) * k
 
 
-def pair_vectors(pair_ids: Sequence[int]) -> Vectors:
-    """The vectors that the current index holds of these pairs, in their order."""
-    index = current_index()
+def pair_vectors(pair_ids: Sequence[int], index: IndexVersion | None = None) -> Vectors:
+    """The vectors that the current index holds of these pairs, in their order.
+
+    `index`: the current one, where the caller has it already; to check it takes seconds.
+    """
+    index = index or current_index()
     keys: dict[int, str] = {}
     for start in range(0, len(pair_ids), LOOKUP):
         some = QaPair.objects.filter(pk__in=pair_ids[start : start + LOOKUP])
         keys.update(some.values_list("pk", "pair_key"))
     if missing := sorted(set(pair_ids) - keys.keys()):
         raise UserError(f"There are no q/a pairs with the ids {missing[:10]}.")
-    vectors = open_index(index)
+    vectors = open_index(index, mapped=True)
     return vectors.vectors(vectors.positions([keys[pk] for pk in pair_ids]))
 
 
-def open_index(index: IndexVersion) -> "VectorIndex":
-    opened: VectorIndex = load_faiss().open_index(folder_of(index), index.manifest)
+def open_index(index: IndexVersion, *, mapped: bool = False) -> "VectorIndex":
+    folder = folder_of(index)
+    opened: VectorIndex = load_faiss().open_index(folder, index.manifest, mapped=mapped)
     return opened
 
 

@@ -12,8 +12,8 @@ from annotation.pipeline.collect import collect
 from annotation.pipeline.create import create_campaign
 from annotation.pipeline.deliver import Delivery, deliver
 from annotation.pipeline.import_controls import import_controls
-from annotation.pipeline.ledger import set_budget
 from annotation.pipeline.label import label
+from annotation.pipeline.ledger import set_budget
 from annotation.pipeline.publish import publish
 from annotation.pipeline.review import FIELD, review
 from annotation.protocol.policy import Policy

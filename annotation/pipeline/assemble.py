@@ -3,14 +3,15 @@
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, Value
 
 from annotation.models import Campaign, Control, Hit, HitItem, Triplet
+from annotation.pipeline.bulk import insert, insert_found
 from annotation.protocol.cost import PAPER_AGREEMENT, assignment_cents
 from annotation.protocol.packing import (
     HitSpec,
@@ -23,11 +24,28 @@ from annotation.protocol.packing import (
 )
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
-from retrieval.models import Candidate, QaPair
+from retrieval.models import Candidate, IndexVersion, QaPair
 from retrieval.progress import Progress, no_progress
 from retrieval.search import current_index, pair_vectors
 
-BATCH = 2000
+ROWS = 10_000
+# Negative controls are made of so many pairs at most: each then serves in some HITs, where a
+# positive control serves in far more.
+MOST_PAIRS = 20_000
+HIT_COLUMNS = (
+    "campaign_id",
+    "key",
+    "number",
+    "seed",
+    "instructions_id",
+    "places",
+    "price_cents",
+    "spare",
+    "repack",
+    "barred",
+    "gone",
+    "fault",
+)
 
 
 @dataclass(frozen=True)
@@ -43,32 +61,41 @@ def pack_campaign(campaign: Campaign, *, progress: Progress = no_progress) -> Pa
         campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
         if hits := campaign.hits.count():
             return Packed(campaign.triplets.count(), hits, already=True)
-        refs = _triplet_refs(campaign)
+        triplets = _create_triplets(campaign)
         try:
-            specs = _specs(campaign, list(refs))
+            specs = _specs(campaign, list(triplets))
         except PackingError as error:
             raise UserError(str(error)) from error
-        triplets = _create_triplets(campaign, refs)
-        _create_hits(campaign, specs, triplets, progress)
-    return Packed(len(refs), len(specs), already=False)
+        _create_hits(campaign, specs, {ref.key: pk for ref, pk in triplets.items()}, progress)
+    return Packed(len(triplets), len(specs), already=False)
 
 
-def _triplet_refs(campaign: Campaign) -> dict[TripletRef, int]:
-    """Every candidate of the campaign -> its primary key; refuses queries that lack candidates."""
-    wanted = campaign.policy.candidates_per_query
-    rows = (
-        Candidate.objects.filter(query__query_set=campaign.query_set_id)
-        .order_by("query__key", "rank")
-        .values_list("pk", "query__key", "rank")
-    )
-    refs = {TripletRef(f"{query}:{rank:03d}", query, rank): pk for pk, query, rank in rows}
-    expected = campaign.query_set.queries.count() * wanted
-    if not refs or len(refs) != expected:
+def _create_triplets(campaign: Campaign) -> dict[TripletRef, int]:
+    """Every candidate of the campaign -> its triplet; refuses queries that lack candidates."""
+    candidates = Candidate.objects.filter(query__query_set=campaign.query_set_id)
+    wanted = campaign.query_set.queries.count() * campaign.policy.candidates_per_query
+    found = candidates.count()
+    if not found or found != wanted:
         raise UserError(
-            f"Campaign {campaign} has {len(refs)} candidates where its policy wants {expected}: "
+            f"Campaign {campaign} has {found} candidates where its policy wants {wanted}: "
             f"run `manage.py campaign retrieve {campaign}` first."
         )
-    return refs
+    insert_found(
+        Triplet,
+        ("campaign_id", "candidate_id", "status", "votes", "positive_votes"),
+        candidates.order_by("query__key", "rank").values_list(
+            Value(campaign.pk), "pk", Value(Triplet.Status.OPEN), Value(0), Value(0)
+        ),
+    )
+    return dict(_refs(campaign))
+
+
+def _refs(campaign: Campaign) -> Iterator[tuple[TripletRef, int]]:
+    """By query and rank."""
+    rows = campaign.triplets.order_by("candidate__query__key", "candidate__rank")
+    columns = rows.values_list("pk", "candidate__query__key", "candidate__rank")
+    for pk, query, rank in columns.iterator(chunk_size=ROWS):
+        yield TripletRef(f"{query}:{rank:03d}", sys.intern(query), rank), pk
 
 
 def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
@@ -95,27 +122,28 @@ def _negatives_for_ties(triplets: int, policy: Policy) -> int:
 
 def _create_negatives(campaign: Campaign, names: list[str]) -> None:
     """Random pairs of unrelated questions, each used in one HIT."""
-    _check_index(campaign)
-    pairs = _random_pairs(campaign, wanted=4 * len(names) + 50)
-    near = _Nearness(list(pairs.values()), campaign.policy)
+    index = _checked_index(campaign)
+    pairs = _random_pairs(campaign, wanted=min(4 * len(names) + 50, MOST_PAIRS))
+    near = _Nearness(list(pairs.values()), campaign.policy, index)
     drawn = draw_negatives(sorted(pairs), count=len(names), seed=campaign.seed, too_near=near)
-    Control.objects.bulk_create(
-        [
-            Control(
-                kind=Control.Kind.NEGATIVE,
-                campaign=campaign,
-                key=name,
-                query=pairs[first].question,
-                question=pairs[second].question,
-                answer=pairs[second].answer,
+    insert(
+        Control,
+        ("kind", "campaign_id", "key", "query", "question", "answer"),
+        (
+            (
+                Control.Kind.NEGATIVE.value,
+                campaign.pk,
+                name,
+                pairs[first].question,
+                pairs[second].question,
+                pairs[second].answer,
             )
             for name, (first, second) in zip(names, drawn, strict=True)
-        ],
-        batch_size=BATCH,
+        ),
     )
 
 
-def _check_index(campaign: Campaign) -> None:
+def _checked_index(campaign: Campaign) -> IndexVersion:
     """Near and far are told by the model that found the candidates, or by none."""
     then, now = campaign.query_set.retrieved_with, current_index()
     assert then is not None  # there are candidates
@@ -125,6 +153,7 @@ def _check_index(campaign: Campaign) -> None:
             f"index is of {now.model} ({now.form}) now: run `manage.py index --model {then.model} "
             f"--form {then.form}` first."
         )
+    return now
 
 
 def _random_pairs(campaign: Campaign, *, wanted: int) -> dict[str, QaPair]:
@@ -144,10 +173,10 @@ def _random_pairs(campaign: Campaign, *, wanted: int) -> dict[str, QaPair]:
 class _Nearness:
     """Whether two questions are too near for a negative control: by vector, or by a shared word."""
 
-    def __init__(self, pairs: list[QaPair], policy: Policy) -> None:
+    def __init__(self, pairs: list[QaPair], policy: Policy, index: IndexVersion) -> None:
         self._row = {pair.pair_key: row for row, pair in enumerate(pairs)}
         self._words = [set(re.findall(r"\w{5,}", pair.question.casefold())) for pair in pairs]
-        self._vectors = pair_vectors([pair.pk for pair in pairs])
+        self._vectors = pair_vectors([pair.pk for pair in pairs], index)
         self._limit = policy.negative_max_cosine
 
     def __call__(self, first: str, second: str) -> bool:
@@ -157,39 +186,31 @@ class _Nearness:
         return float(self._vectors[a] @ self._vectors[b]) > self._limit
 
 
-def _create_triplets(campaign: Campaign, refs: dict[TripletRef, int]) -> dict[str, int]:
-    """The triplet's key -> its primary key."""
-    rows = (Triplet(campaign=campaign, candidate_id=candidate) for candidate in refs.values())
-    keys: list[int] = []
-    while batch := list(islice(rows, BATCH)):
-        keys += [triplet.pk for triplet in Triplet.objects.bulk_create(batch)]
-    return {ref.key: pk for ref, pk in zip(refs, keys, strict=True)}
-
-
 def _create_hits(
-    campaign: Campaign, specs: list[HitSpec], triplets: dict[str, int], progress: Progress
+    campaign: Campaign, specs: list[HitSpec], triplets: Mapping[str, int], progress: Progress
 ) -> None:
     controls = _controls_by_name(campaign)
-    instructions = campaign.instructions.latest("version")
-    price = assignment_cents(campaign.policy)
-    for start in range(0, len(specs), BATCH):
-        batch = specs[start : start + BATCH]
-        hits = Hit.objects.bulk_create(
-            [
-                Hit(
-                    campaign=campaign,
-                    key=f"{campaign.uid.hex[:16]}-{number:06d}",
-                    number=number,
-                    seed=spec.seed,
-                    instructions=instructions,
-                    places=campaign.policy.annotators,
-                    price_cents=price,
-                )
-                for number, spec in enumerate(batch, start=start + 1)
-            ]
+    instructions = campaign.instructions.latest("version").pk
+    policy = campaign.policy
+    same = (instructions, policy.annotators, assignment_cents(policy), 0, False, "[]", False, "")
+    for start in range(0, len(specs), ROWS):
+        batch = list(enumerate(specs[start : start + ROWS], start=start + 1))
+        rows = (
+            (campaign.pk, hit_key(campaign, number), number, spec.seed, *same)
+            for number, spec in batch
         )
-        create_items(zip(hits, batch, strict=True), triplets, controls)
+        insert(Hit, HIT_COLUMNS, rows)
+        stored = campaign.hits.filter(number__gt=start).order_by("number").values_list("pk", "key")
+        create_items(
+            ((pk, key, spec) for (pk, key), (_, spec) in zip(stored, batch, strict=True)),
+            triplets,
+            controls,
+        )
         progress(len(batch))
+
+
+def hit_key(campaign: Campaign, number: int) -> str:
+    return f"{campaign.uid.hex[:16]}-{number:06d}"
 
 
 def _controls_by_name(campaign: Campaign) -> dict[tuple[str, str], int]:
@@ -199,28 +220,31 @@ def _controls_by_name(campaign: Campaign) -> dict[tuple[str, str], int]:
 
 
 def create_items(
-    hits: Iterable[tuple[Hit, HitSpec]],
+    hits: Iterable[tuple[int, str, HitSpec]],
     triplets: Mapping[str, int],
     controls: Mapping[tuple[str, str], int],
 ) -> None:
-    """The HITs' items; `triplets` and `controls` give the primary keys of what the specs name."""
-    items = [
-        _item(hit, position, item, triplets, controls)
-        for hit, spec in hits
-        for position, item in enumerate(spec.items)
-    ]
-    HitItem.objects.bulk_create(items, batch_size=BATCH)
+    """The items of HITs given by primary key, key and spec; the mappings lead to theirs."""
+    insert(
+        HitItem,
+        ("hit_id", "position", "key", "triplet_id", "control_id"),
+        (
+            (hit, position, _item_key(key, position), *_content(item, triplets, controls))
+            for hit, key, spec in hits
+            for position, item in enumerate(spec.items)
+        ),
+    )
 
 
-def _item(
-    hit: Hit,
-    position: int,
-    spec: ItemSpec,
-    triplets: Mapping[str, int],
-    controls: Mapping[tuple[str, str], int],
-) -> HitItem:
-    # A name that says nothing: neither the order of packing nor the kind of item shows in it.
-    key = hashlib.sha256(f"{hit.key}:{position}".encode()).hexdigest()[:16]
+def _item_key(hit: str, position: int) -> str:
+    """A name that says nothing: neither the order of packing nor the kind of item shows in it."""
+    return hashlib.sha256(f"{hit}:{position}".encode()).hexdigest()[:16]
+
+
+def _content(
+    spec: ItemSpec, triplets: Mapping[str, int], controls: Mapping[tuple[str, str], int]
+) -> tuple[int | None, int | None]:
+    """The triplet or the control."""
     if spec.kind == "real":
-        return HitItem(hit=hit, position=position, key=key, triplet_id=triplets[spec.key])
-    return HitItem(hit=hit, position=position, key=key, control_id=controls[spec.kind, spec.key])
+        return triplets[spec.key], None
+    return None, controls[spec.kind, spec.key]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotation.models import Account, Assignment, Campaign, Entry, Intent
 from annotation.pipeline.ledger import OverBudget, account_of, book, locked
@@ -59,16 +60,28 @@ def give_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) 
     return bonus
 
 
+@transaction.atomic
+def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> int:
+    """Where it has not been paid and is not on its way; the cents that are free again."""
+    campaign = locked(campaign)
+    bonuses = campaign.intents.filter(kind=Intent.Kind.BONUS)
+    return _withdraw(campaign, bonuses.filter(token=_token(assignment, cents, reason)))
+
+
 def withdraw_refused(campaign: Campaign) -> None:
     """Bonuses that the crowd refuses to pay give their money back; the campaign is locked."""
-    refused = campaign.intents.filter(kind=Intent.Kind.BONUS, state=Intent.State.FAILED)
+    bonuses = campaign.intents.filter(kind=Intent.Kind.BONUS)
+    _withdraw(campaign, bonuses.filter(state=Intent.State.FAILED))
+
+
+def _withdraw(campaign: Campaign, bonuses: QuerySet[Intent]) -> int:
     account = account_of(campaign)
-    book(
-        [
-            _move(account, intent, "release", source=Place.RESERVED, target=Place.AVAILABLE)
-            for intent in withdraw(refused)
-        ]
-    )
+    moves = [
+        _move(account, intent, "release", source=Place.RESERVED, target=Place.AVAILABLE)
+        for intent in withdraw(bonuses)
+    ]
+    book(moves)
+    return sum(move.cents for move in moves)
 
 
 def _ask_for(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> None:

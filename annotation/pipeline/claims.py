@@ -42,7 +42,7 @@ def claim(campaign: Campaign, now: datetime, *, held: Q, size: int) -> list[Inte
     free = _free(now)
     ready = campaign.intents.filter(free).exclude(held)
     mine = uuid.uuid4().hex
-    while batch := list(_in_turn(ready).order_by("pk").values_list("pk", flat=True)[:size]):
+    while batch := list(_in_turn(ready, held).order_by("pk").values_list("pk", flat=True)[:size]):
         # Whoever changed the row has it; who came second looks for others.
         taken = Intent.objects.filter(free, pk__in=batch).update(
             state=Intent.State.CLAIMED,
@@ -65,13 +65,14 @@ def _free(now: datetime) -> Q:
     return Q(due, state=Intent.State.PENDING) | Q(state=Intent.State.CLAIMED, claimed_at__lt=lapsed)
 
 
-def _in_turn(ready: QuerySet[Intent]) -> QuerySet[Intent]:
+def _in_turn(ready: QuerySet[Intent], held: Q) -> QuerySet[Intent]:
+    """What is held keeps nothing else waiting: a paused campaign's HITs can still be expired."""
     earlier = Intent.objects.filter(
         kind__in=IN_ORDER,
         state__in=UNSENT,
         campaign=OuterRef("campaign"),
         pk__lt=OuterRef("pk"),
-    )
+    ).exclude(held)
     same_hit = Exists(earlier.filter(hit=OuterRef("hit")))
     same_worker = Exists(earlier.filter(worker=OuterRef("worker")))
     return ready.filter(~Q(kind__in=IN_ORDER) | (~same_hit & ~same_worker))

@@ -9,12 +9,12 @@ from itertools import islice
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 from django.utils import timezone
 
 from annotation.crowd.base import Crowd, CrowdError, CrowdHit, Submission
-from annotation.models import Assignment, Campaign, Hit, Worker
-from annotation.pipeline.claims import Clock
+from annotation.models import Assignment, Campaign, Hit, Intent, Worker
+from annotation.pipeline.claims import UNSENT, Clock
 from annotation.pipeline.ledger import locked, release_rest
 from retrieval.progress import Progress, no_progress
 
@@ -104,8 +104,9 @@ def _changed_hits(
         if hit is None:
             continue
         if theirs.expires_at != hit.expires_at:
-            # Somebody may have prolonged it at the crowd.
-            Hit.objects.filter(pk=hit.pk).update(expires_at=theirs.expires_at)
+            # Somebody may have prolonged it at the crowd; if we have since, the look is too old.
+            seen = Hit.objects.filter(pk=hit.pk, expires_at=hit.expires_at)
+            seen.update(expires_at=theirs.expires_at)
         if hit.closed_at is None and _is_over(theirs, clock()):
             over.append(hit.pk)
         if hit.closed_at is None and theirs.handed_in > hit.stored:
@@ -177,6 +178,12 @@ def close(campaign: Campaign, hits: Sequence[int], now: datetime) -> int:
     if not hits:
         return 0
     campaign = locked(campaign)
-    closing = campaign.hits.filter(pk__in=hits, closed_at=None)
+    # Since we looked, they may have been given more time.
+    reopening = Intent.objects.filter(
+        hit=OuterRef("pk"), kind=Intent.Kind.LIFETIME, state__in=UNSENT, expires_at__gt=now
+    )
+    closing = campaign.hits.filter(
+        ~Exists(reopening), pk__in=hits, closed_at=None, expires_at__lte=now
+    )
     release_rest(campaign, list(closing))
     return closing.update(closed_at=now, spare=0)

@@ -99,9 +99,12 @@ def _to_buy(campaign: Campaign) -> QuerySet[Intent]:
 def _held(campaign: Campaign, short: str | None) -> Q:
     """Intents that are not to be sent now."""
     campaign.refresh_from_db(fields=["state"])
-    if campaign.state in (Campaign.State.PAUSED, Campaign.State.CANCELLED):
+    if campaign.state == Campaign.State.CANCELLED:
+        # What was sent once may be bought already: the reconciler looks, without buying.
         return Q(kind__in=SPENDING)
-    return Q(kind__in=SPENDING if short else (), first_sent_at=None)
+    stopped = short or campaign.state == Campaign.State.PAUSED
+    # What was sent once goes on until its answer is known.
+    return Q(kind__in=SPENDING if stopped else (), first_sent_at=None)
 
 
 def _send_all(
@@ -160,6 +163,8 @@ def _record_hits(done: Sequence[Outcome], now: datetime) -> None:
             hit.crowd_id, hit.published_at = outcome.crowd_id, now
         hits.append(hit)
     Hit.objects.bulk_update(hits, ["crowd_id", "published_at", "expires_at"])
+    open_again = [hit.pk for hit in hits if hit.expires_at is not None and hit.expires_at > now]
+    Hit.objects.filter(pk__in=open_again).update(closed_at=None)
 
 
 def record_status(works: Sequence[int], status: Assignment.Status) -> int:
@@ -168,5 +173,5 @@ def record_status(works: Sequence[int], status: Assignment.Status) -> int:
     if status == Assignment.Status.REJECTED:
         # Somebody may have refused by hand what had passed: its votes count no longer.
         stale = changed.filter(passed=True).values("hit__campaign")
-        Campaign.objects.filter(pk__in=list(stale)).update(labels_stale=True)
+        Campaign.objects.filter(pk__in=stale).update(labels_stale=True)
     return changed.update(status=status)

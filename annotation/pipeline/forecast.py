@@ -152,8 +152,7 @@ def prolongations(
     return covered, left_out
 
 
-def foresee_prolonging(campaign: Campaign, until: datetime) -> Prolonging:
-    covered, left_out = prolongations(campaign, until)
+def prolonging(covered: Sequence[Prolongation], left_out: Sequence[Prolongation]) -> Prolonging:
     return Prolonging(
         hits=len(covered),
         places=sum(one.lacking for one in covered),

@@ -15,6 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, Count, F, QuerySet, Sum, When
 
 from annotation.models import Account, Assignment, Campaign, Entry, Hit, Intent
+from annotation.pipeline.bulk import insert_objects
 from annotation.protocol.cost import assignment_cents, bonus_price_cents, tie_places
 from annotation.protocol.policy import Policy
 
@@ -68,7 +69,7 @@ def book(entries: Sequence[Entry]) -> None:
     """All or none, in the caller's transaction."""
     try:
         with transaction.atomic():
-            Entry.objects.bulk_create(entries, batch_size=BATCH)
+            insert_objects(entries)
     except IntegrityError as error:
         if CAP not in str(error):
             raise

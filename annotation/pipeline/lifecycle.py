@@ -8,18 +8,25 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Campaign, Hit, Intent
 from annotation.pipeline.bonus import withdraw_refused
 from annotation.pipeline.claims import SPENDING, UNSENT
 from annotation.pipeline.forecast import (
     Prolonging,
-    foresee_prolonging,
     prolongations,
+    prolonging,
     takeable_hits,
 )
-from annotation.pipeline.ledger import account_of, book, locked, release_rest, reserve, reserved_cents
+from annotation.pipeline.ledger import (
+    account_of,
+    book,
+    locked,
+    release_rest,
+    reserve,
+    reserved_cents,
+)
 from annotation.pipeline.publish import token
 from annotation.pipeline.withdraw import withdraw
 from retrieval.errors import UserError
@@ -63,15 +70,16 @@ def prolong(campaign: Campaign, *, days: int, now: datetime) -> Prolonging:
             f"Campaign {campaign} is paused: run `manage.py campaign resume {campaign}` first."
         )
     until = end_of(days, now)
-    foreseen = foresee_prolonging(campaign, until)
-    covered, _ = prolongations(campaign, until)
+    covered, left_out = prolongations(campaign, until)
     for start in range(0, len(covered), BATCH):
         chunk = covered[start : start + BATCH]
         intents = _set_end(campaign, [one.hit for one in chunk], until)
         account = account_of(campaign)
         paired = zip(intents, chunk, strict=True)
-        book([reserve(account, intent, places=one.lacking) for intent, one in paired if one.lacking])
-    return foreseen
+        book(
+            [reserve(account, intent, places=one.lacking) for intent, one in paired if one.lacking]
+        )
+    return prolonging(covered, left_out)
 
 
 def end_of(days: int, now: datetime) -> datetime:
@@ -160,15 +168,15 @@ def _idle() -> Q:
     buying = _unsent(Q(kind__in=SPENDING))
     handed_in = Q(crowd_id__isnull=False, places__lte=F("handed_in"))
     never_out = Q(crowd_id=None)
-    return (~Exists(buying) & (handed_in | never_out)) | _is_closed()
+    return Q(handed_in | never_out, ~Exists(buying)) | _is_closed()
 
 
 def _is_closed() -> Q:
     reopening = _unsent(Q(kind=Intent.Kind.LIFETIME))
-    return Q(closed_at__isnull=False) & ~Exists(reopening)
+    return Q(~Exists(reopening), closed_at__isnull=False)
 
 
-def _unsent(which: Q) -> "QuerySet[Intent]":
+def _unsent(which: Q) -> QuerySet[Intent]:
     return Intent.objects.filter(which, hit=OuterRef("pk"), state__in=UNSENT)
 
 
@@ -177,7 +185,7 @@ def _release_idle(campaign: Campaign, which: Q) -> None:
     if not account_of(campaign).reserved_cents:
         return
     counted = campaign.hits.annotate(handed_in=Count("assignments"))
-    idle = list(reserved_cents(counted.filter(which).values("pk")))
+    idle = list(reserved_cents(counted.filter(which)))
     for start in range(0, len(idle), BATCH):
         hits = Hit.objects.filter(pk__in=idle[start : start + BATCH])
         release_rest(campaign, list(hits))

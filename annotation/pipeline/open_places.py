@@ -53,10 +53,12 @@ class Plan:
 
 def open_places(campaign: Campaign) -> int:
     """Places asked for now. In the caller's transaction, with the campaign locked."""
+    if not campaign.hit_type_id:  # nobody has published it yet
+        return 0
     if campaign.state not in (Campaign.State.ACTIVE, Campaign.State.CAPPED):
         return 0
-    plan = _plan(campaign)
     _release_spares(campaign)
+    plan = missing_places(campaign)  # after that: it must not count on a place just given up
     opened, unpaid = _extend(campaign, plan.extensions)
     more, unpaid_groups = repack(campaign, plan.repacked, nothing_comes=_nothing_comes(campaign))
     if campaign.state == Campaign.State.CAPPED:
@@ -65,10 +67,12 @@ def open_places(campaign: Campaign) -> int:
     return opened + more
 
 
-def _plan(campaign: Campaign) -> Plan:
+def missing_places(campaign: Campaign) -> Plan:
+    """What is to be asked for, whatever the budget; read-only."""
     plan = Plan()
-    for wanting in _wanting(campaign):
-        _plan_hit(wanting, campaign.policy, plan)
+    policy = campaign.policy
+    for wanting in _wanting(campaign, policy):
+        _plan_hit(wanting, policy, plan)
     return plan
 
 
@@ -78,7 +82,7 @@ def _plan_hit(wanting: Wanting, policy: Policy, plan: Plan) -> None:
     if policy.tie_mode == "extend" or hit.repack:
         by_extension |= wanting.ties
     # The crowd lets no HIT of fewer than 10 places grow to 10 or more.
-    most = CROWDED_HIT - 1 if policy.annotators < CROWDED_HIT else MANY
+    most = CROWDED_HIT - 1 if hit.places < CROWDED_HIT else MANY
     room = 0 if wanting.superseded or hit.gone else most - hit.places
     extra = min(places_to_open(by_extension.values(), wanting.outstanding), room)
     if extra > 0:
@@ -87,7 +91,7 @@ def _plan_hit(wanting: Wanting, policy: Policy, plan: Plan) -> None:
         plan.repacked += sorted(wanting.gaps | wanting.ties)
 
 
-def _wanting(campaign: Campaign) -> Iterator[Wanting]:
+def _wanting(campaign: Campaign, policy: Policy) -> Iterator[Wanting]:
     """The published HITs with open triplets of which some work was reviewed, by number.
 
     Not those that have expired: a person decides whether they are prolonged.
@@ -96,14 +100,22 @@ def _wanting(campaign: Campaign) -> Iterator[Wanting]:
     open_items = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
     alive = Q(closed_at=None) | Q(gone=True)
     hits = _with_outstanding(campaign).filter(alive, Exists(open_items), reviewed__gt=0)
-    last = 0
-    while chunk := list(hits.filter(number__gt=last).order_by("number")[:BATCH]):
-        last = chunk[-1].number
-        wanted = _wanted(chunk, campaign.policy)
+    hits = hits.order_by("number")
+    # Counted once: with each chunk, all of the campaign's assignments would be counted again.
+    outstanding = dict(hits.values_list("pk", "outstanding"))
+    for chunk in _chunks(campaign, list(outstanding)):
+        wanted = _wanted(chunk, policy)
         for hit in chunk:
             if hit.pk in wanted:
                 gaps, ties = wanted[hit.pk]
-                yield Wanting(hit, hit.outstanding, hit.pk in superseded, ties, gaps)
+                yield Wanting(hit, outstanding[hit.pk], hit.pk in superseded, ties, gaps)
+
+
+def _chunks(campaign: Campaign, hits: Sequence[int]) -> Iterator[list[Hit]]:
+    """These HITs by number, some at a time."""
+    ordered = campaign.hits.order_by("number")
+    for start in range(0, len(hits), BATCH):
+        yield list(ordered.filter(pk__in=hits[start : start + BATCH]))
 
 
 def _with_outstanding(campaign: Campaign) -> "QuerySet[WithAnnotations[Hit, Counts]]":
@@ -146,7 +158,8 @@ def _release_spares(campaign: Campaign) -> None:
     if campaign.policy.tie_mode == "extend":
         open_items = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
         done = done.filter(~Exists(open_items))
-    while chunk := list(done.order_by("number")[:BATCH]):
+    found = list(done.order_by("number").values_list("pk", flat=True))
+    for chunk in _chunks(campaign, found):
         release_spare(campaign, chunk)
 
 
@@ -154,6 +167,7 @@ def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[
     """(places opened, HITs that the budget leaves waiting). Spare places are paid for already."""
     account = account_of(campaign)
     left = account.available_cents
+    growths = _growths(campaign) if extensions else {}
     grown: list[Hit] = []
     intents: list[Intent] = []
     new_places: list[int] = []
@@ -165,9 +179,9 @@ def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[
         hit.places += extra
         hit.spare -= extra - new
         grown.append(hit)
-        intents.append(_extension(campaign, hit, extra))
+        intents.append(_extension(campaign, hit, extra, growths.get(hit.pk, 0)))
         new_places.append(new)
-    Hit.objects.bulk_update(grown, ["places", "spare"], batch_size=BATCH)
+    _grow(campaign, grown)
     intents = Intent.objects.bulk_create(intents, batch_size=BATCH)
     book(
         [
@@ -179,12 +193,30 @@ def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[
     return sum(intent.places for intent in intents), len(extensions) - len(grown)
 
 
-def _extension(campaign: Campaign, hit: Hit, extra: int) -> Intent:
-    """The token names the size the HIT grows to: each growth is its own effect."""
+def _grow(campaign: Campaign, grown: Sequence[Hit]) -> None:
+    """Store their places and spare places: few combinations, many HITs."""
+    sizes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    for hit in grown:
+        sizes[hit.places, hit.spare].append(hit.pk)
+    for (places, spare), hits in sizes.items():
+        campaign.hits.filter(pk__in=hits).update(places=places, spare=spare)
+
+
+def _growths(campaign: Campaign) -> dict[int | None, int]:
+    """HIT -> how often it was extended."""
+    before = campaign.intents.filter(kind=Intent.Kind.EXTEND).order_by().values_list("hit")
+    return dict(before.annotate(times=Count("pk")))
+
+
+def _extension(campaign: Campaign, hit: Hit, extra: int, growth: int) -> Intent:
+    """The token names the size the HIT grows to, and which growth it is.
+
+    Places that the crowd turns out not to have are asked for again: that is an effect of its own.
+    """
     return Intent(
         campaign=campaign,
         kind=Intent.Kind.EXTEND,
-        token=token("extend", hit.key, hit.places),
+        token=token("extend", hit.key, hit.places, growth),
         hit=hit,
         places=extra,
     )

@@ -50,10 +50,12 @@ def publish(campaign: Campaign, crowd: Crowd) -> Published:
 
 def ask_for_affordable(campaign: Campaign) -> int:
     """Intents for the HITs of the first round that the budget reaches; with the campaign locked."""
-    new = affordable_hits(campaign)
-    for start in range(0, new, BATCH):
-        _ask_for(campaign, list(_without_intent(campaign)[: min(BATCH, new - start)]))
-    return new
+    # Found once: to look for them among all HITs takes long.
+    new = list(_without_intent(campaign).values_list("pk", flat=True)[: affordable_hits(campaign)])
+    for start in range(0, len(new), BATCH):
+        hits = campaign.hits.filter(pk__in=new[start : start + BATCH])
+        _ask_for(campaign, list(hits.order_by("number")))
+    return len(new)
 
 
 def left_out(campaign: Campaign) -> int:

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.utils import timezone
 
 from annotation.models import Campaign
 from annotation.pipeline.label import counts, write_labels
 from annotation.pipeline.ledger import locked
+from annotation.pipeline.lifecycle import wind_up
 from annotation.pipeline.open_places import open_places
 from annotation.pipeline.review import review
 
@@ -33,6 +35,8 @@ def recompute(campaign: Campaign, *, until: datetime | None = None) -> Recompute
         campaign = locked(campaign)
         if campaign.labels_stale:
             write_labels(campaign)
+        if campaign.state == Campaign.State.CANCELLED:
+            wind_up(campaign, timezone.now())
         opened = open_places(campaign)
     return Recomputed(
         passed=reviewed.passed,

@@ -41,10 +41,21 @@ class Ours:
 
 @dataclass(frozen=True)
 class Listing:
-    """The crowd's HITs that bear our campaign's mark, the newest of a key last."""
+    """The crowd's HITs that bear our campaign's mark."""
 
     hits: list[CrowdHit]
     error: str | None  # why the list is not complete
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A campaign, its crowd, and what stood on either side when the comparison began."""
+
+    campaign: Campaign
+    crowd: Crowd
+    before: Mapping[str, Ours]  # by key; looked up before the list was read
+    listing: Listing
+    now: datetime
 
 
 def mark(campaign: Campaign) -> str:
@@ -79,8 +90,12 @@ def look(campaign: Campaign) -> dict[str, Ours]:
 
 def _count_places(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
     bought = campaign.intents.filter(kind__in=SPENDING).exclude(state=Intent.State.WITHDRAWN)
-    rows = bought.order_by().values_list("hit").annotate(
-        done=Sum("places", filter=DONE, default=0), made=Sum("places", filter=MADE, default=0)
+    rows = (
+        bought.order_by()
+        .values_list("hit")
+        .annotate(
+            done=Sum("places", filter=DONE, default=0), made=Sum("places", filter=MADE, default=0)
+        )
     )
     for pk, done, made in rows.iterator(chunk_size=ROWS):
         if pk in hits:

@@ -3,7 +3,8 @@
 from django.db import transaction
 from django.db.models import Q, Sum
 
-from annotation.models import Account, Assignment, Campaign, Entry, Hit
+from annotation.models import Account, Assignment, Campaign, Entry, Hit, Intent
+from annotation.pipeline.claims import UNSENT
 from annotation.pipeline.ledger import (
     Booked,
     Place,
@@ -15,6 +16,8 @@ from annotation.pipeline.ledger import (
     settle,
 )
 from annotation.pipeline.reconcile_report import Reconciled, Repair
+
+FAILED = Intent.State.FAILED
 
 
 def set_reserved(campaign: Campaign, hit: Hit) -> None:
@@ -39,7 +42,8 @@ def set_reserved(campaign: Campaign, hit: Hit) -> None:
 
 def _outstanding(hit: Hit) -> int:
     works = hit.assignments.all()
-    if hit.closed_at is not None:
+    reopening = hit.intents.filter(kind=Intent.Kind.LIFETIME, state__in=[*UNSENT, FAILED])
+    if hit.closed_at is not None and not reopening.exists():
         return works.filter(account=Booked.RESERVED).count()
     return hit.places - works.exclude(account=Booked.RESERVED).count() + hit.spare
 

@@ -14,6 +14,7 @@ class Repair(StrEnum):
     PUBLISHED_ANEW = "published_anew"
     RESIZED = "resized"  # more or fewer places there than we bought
     RESCHEDULED = "rescheduled"  # expires at another time, or is open again
+    ANSWERED = "answered"  # a purchase, before the campaign was cancelled, with its answer lost
     DECIDED = "decided"  # approved or rejected there: by time-out, by hand
     OVERTURNED = "overturned"  # a rejection, by hand
     SENT_AGAIN = "sent_again"  # a decision that the crowd does not have

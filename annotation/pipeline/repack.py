@@ -114,7 +114,7 @@ def _ask_for(campaign: Campaign, group: Group, price: int) -> None:
     triplets = {triplet.key: int(triplet.key) for triplet in group.triplets}
     controls = {("positive", key): pk for key, pk in positives.items()}
     controls |= {("negative", key): pk for key, pk in negatives.items()}
-    create_items([(hit, spec)], triplets, controls)
+    create_items([(hit.pk, hit.key, spec)], triplets, controls)
     intent = create_intent(campaign, hit)
     intent.save()
     book([reserve(account_of(campaign), intent, places=PLACES)])

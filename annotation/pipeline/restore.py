@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, Exclusion, Intent, Triplet, Worker
@@ -16,7 +16,6 @@ from annotation.pipeline.withdraw import withdraw
 from retrieval.errors import UserError
 
 Kind = Intent.Kind
-Outcomes = dict[int, tuple[str, int | None]]  # triplet -> status and label
 
 
 @dataclass(frozen=True)
@@ -25,10 +24,18 @@ class Change:
 
     worker: str
     votes: int
-    assignments: int  # whose money moves between paid and discarded
-    cents: int
+    cents: int  # that move between paid and discarded
     labels_changed: int  # other label, or none any more, or one now
     triplets_reopened: int  # of these: their votes have to be bought again
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A worker's valid votes, the campaign's money, the outcomes of what the worker judged."""
+
+    votes: int
+    paid_cents: int
+    outcomes: dict[int, tuple[str, int | None]]  # triplet -> status and label
 
 
 def foresee(act: Callable[[], Change]) -> Change:
@@ -46,13 +53,12 @@ def restore(campaign: Campaign, worker_id: str) -> Change:
     exclusion = _exclusions(campaign, worker_id).select_related("worker").first()
     if exclusion is None:
         raise UserError(f"Worker {worker_id!r} is not excluded from campaign {campaign}.")
-    worker = exclusion.worker
-    before = _outcomes(campaign, worker)
+    before = _standing(campaign, exclusion.worker)
     exclusion.restored_at = timezone.now()
     exclusion.save(update_fields=["restored_at"])
-    moved = ledger.restore(campaign)
+    ledger.restore(campaign)
     _readmit(campaign, exclusion)
-    return _recount(campaign, worker, before, moved, votes=_votes(campaign, worker))
+    return _recount(campaign, exclusion.worker, before)
 
 
 @transaction.atomic
@@ -62,26 +68,24 @@ def exclude(campaign: Campaign, worker_id: str, *, reason: str) -> Change:
     if _exclusions(campaign, worker_id).exists():
         raise UserError(f"Worker {worker_id!r} is excluded from campaign {campaign} already.")
     worker = _worker(campaign, worker_id)
-    before, votes = _outcomes(campaign, worker), _votes(campaign, worker)
+    before = _standing(campaign, worker)
     reviewed = Assignment.objects.filter(hit__campaign=campaign, worker=worker)
     counts = reviewed.aggregate(
         failures=Count("pk", filter=Q(passed=False)),
         reviewed=Count("pk", filter=Q(passed__isnull=False)),
     )
     exclusion = Exclusion.objects.create(campaign=campaign, worker=worker, **counts)
-    moved = ledger.discard(campaign)
+    ledger.discard(campaign)
     _call(campaign, Kind.EXCLUDE, exclusion, reason)
-    return _recount(campaign, worker, before, moved, votes=votes)
+    return _recount(campaign, worker, before)
 
 
-def _exclusions(campaign: Campaign, worker_id: str) -> "QuerySet[Exclusion]":
+def _exclusions(campaign: Campaign, worker_id: str) -> QuerySet[Exclusion]:
     return campaign.exclusions.filter(worker__worker_id=worker_id, restored_at=None)
 
 
 def _worker(campaign: Campaign, worker_id: str) -> Worker:
-    worker = Worker.objects.filter(
-        worker_id=worker_id, assignments__hit__campaign=campaign
-    ).first()
+    worker = Worker.objects.filter(worker_id=worker_id, assignments__hit__campaign=campaign).first()
     if worker is None:
         raise UserError(f"Nobody called {worker_id!r} has handed in work in campaign {campaign}.")
     return worker
@@ -91,7 +95,7 @@ def _readmit(campaign: Campaign, exclusion: Exclusion) -> None:
     """Nothing is to be taken back where the crowd was never told."""
     told = campaign.intents.filter(kind=Kind.EXCLUDE, worker=exclusion.worker)
     withdraw(told)
-    if told.exclude(state=Intent.State.WITHDRAWN).exists():
+    if told.exclude(first_sent_at=None).exists():
         _call(campaign, Kind.READMIT, exclusion, "You may work in this campaign again.")
 
 
@@ -105,27 +109,25 @@ def _call(campaign: Campaign, kind: Kind, exclusion: Exclusion, reason: str) -> 
     )
 
 
-def _votes(campaign: Campaign, worker: Worker) -> int:
-    return valid_judgments(campaign).filter(worker=worker).count()
-
-
-def _outcomes(campaign: Campaign, worker: Worker) -> Outcomes:
-    """Of the triplets that the worker has judged."""
+def _standing(campaign: Campaign, worker: Worker) -> Standing:
     judged = Triplet.objects.filter(campaign=campaign, judgments__worker=worker)
-    return {pk: (status, label) for pk, status, label in judged.values_list("pk", "status", "label")}
+    rows = judged.values_list("pk", "status", "label")
+    return Standing(
+        votes=valid_judgments(campaign).filter(worker=worker).count(),
+        paid_cents=ledger.account_of(campaign).paid_cents,
+        outcomes={pk: (status, label) for pk, status, label in rows},
+    )
 
 
-def _recount(
-    campaign: Campaign, worker: Worker, before: Outcomes, moved: int, *, votes: int
-) -> Change:
+def _recount(campaign: Campaign, worker: Worker, before: Standing) -> Change:
     write_labels(campaign)
-    after = _outcomes(campaign, worker)
-    changed = [triplet for triplet in after if after[triplet] != before[triplet]]
+    after = _standing(campaign, worker)
+    changed = [one for one in after.outcomes if after.outcomes[one] != before.outcomes[one]]
+    reopened = [one for one in changed if after.outcomes[one][0] == Triplet.Status.OPEN]
     return Change(
         worker=worker.worker_id,
-        votes=votes,
-        assignments=moved,
-        cents=_moved_cents(campaign, worker),
+        votes=abs(after.votes - before.votes),
+        cents=abs(after.paid_cents - before.paid_cents),
         labels_changed=len(changed),
-        triplets_reopened=sum(after[one][0] == Triplet.Status.OPEN for one in changed),
+        triplets_reopened=len(reopened),
     )

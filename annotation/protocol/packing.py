@@ -24,20 +24,20 @@ class PackingError(ValueError):
     """The campaign cannot be packed from what was given."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TripletRef:
     key: str
     query: str
     rank: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ItemSpec:
     kind: ItemKind
     key: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HitSpec:
     """A HIT's items in the order shown, which `seed` alone decides: see `presentation`."""
 

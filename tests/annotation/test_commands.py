@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
+from annotation.management.commands import campaign
 from annotation.models import Campaign, Control
 from annotation.pipeline.create import get_campaign
 from annotation.progress import progress
@@ -19,7 +20,15 @@ from tests.small_campaign import Stage, retrieved_campaign, write_rows
 
 pytestmark = pytest.mark.django_db
 
-STEPS = ("create", "retrieve", "quote", "pack", "publish", "collect", "status")
+STEPS = ("create", *campaign.STEPS)
+# What a step wants besides the campaign's name.
+MORE = {
+    "budget": ["100"],
+    "extend": ["--days", "7"],
+    "exclude": ["AEVE"],
+    "restore": ["AEVE"],
+    "bonus": ["3ONE", "0.50", "--reason", "Thank you."],
+}
 
 
 def run(*arguments: str) -> str:
@@ -68,10 +77,12 @@ def test_every_step_prints_one_line_of_json(
     assert run_json("campaign", "publish", "faq") == {
         "campaign": "faq",
         "new_hits": 5,
+        "left_out": 0,
         "sent": 5,
         "failed": 0,
         "stopped_by": None,
         "waiting": 0,
+        "standing": "active",
     }
     stage.work("ada", 1)
     collected = run_json("campaign", "collect", "faq")
@@ -89,9 +100,12 @@ def test_creating_says_what_was_held_out(queries: str) -> None:
         "queries": 1,
         "duplicate_queries": 0,
         "seed": 0,
+        "budget_cents": 0,
     }
-    sampled = run_json("campaign", "create", "sampled", "--sample", "4", "--seed", "9")
-    assert (sampled["queries"], sampled["seed"]) == (4, 9)
+    sampled = run_json(
+        "campaign", "create", "sampled", "--sample", "4", "--seed", "9", "--budget", "12.5"
+    )
+    assert (sampled["queries"], sampled["seed"], sampled["budget_cents"]) == (4, 9, 1250)
 
 
 @pytest.mark.usefixtures("small_database")
@@ -106,7 +120,8 @@ def test_people_read_words_and_dollars(stage: Stage) -> None:
     stage.publish()
     shown = run("campaign", "status", "faq")
     assert "triplets" in shown
-    assert "$0.00" in shown
+    assert "paid but discarded" in shown
+    assert "$10,000.00" in shown
     assert "{" not in shown
 
 
@@ -124,7 +139,7 @@ def test_progress_goes_to_standard_error(
 @pytest.mark.parametrize("step", STEPS[1:])
 def test_an_unknown_campaign_is_refused(step: str) -> None:
     Campaign.objects.all().delete()
-    sentence = refused("campaign", step, "faq")
+    sentence = refused("campaign", step, "faq", *MORE.get(step, []))
     assert sentence.startswith("There is no campaign 'faq'")
 
 
@@ -163,7 +178,7 @@ def test_the_device_is_the_setting_s_where_none_is_named(
         devices.append(device)
         return 25
 
-    monkeypatch.setattr("annotation.management.commands.campaign.retrieve", retrieve)
+    monkeypatch.setattr("annotation.management.campaign_steps.retrieve", retrieve)
     settings.ENCODER_DEVICE = "cuda"
     run("campaign", "retrieve", "faq")
     run("campaign", "retrieve", "faq", "--device", "cpu")
@@ -235,6 +250,8 @@ def test_a_bad_policy_is_refused_with_all_its_faults(tmp_path: Path) -> None:
         (["campaign", "create", "faq", "--sample", "2", "--queries", "q.txt"], "not allowed with"),
         (["campaign", "create", "faq", "--sample", "two"], "invalid int value"),
         (["controls"], "STEP"),
+        (["campaign", "extend", "faq"], "--days"),
+        (["campaign", "bonus", "faq", "3ONE", "0.50"], "--reason"),
     ],
 )
 def test_a_wrong_command_line_is_explained(arguments: Sequence[str], told: str) -> None:

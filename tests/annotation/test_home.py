@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import models
-from annotation.models import Assignment, Judgment, Triplet, Worker
+from annotation.models import Account, Assignment, Judgment, Triplet, Worker
+from annotation.pipeline.ledger import set_budget
 from tests.annotation.hits import make_campaign, make_hit
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +48,8 @@ def test_without_a_campaign_the_next_commands_are_named(staff: Client) -> None:
 def test_each_campaign_is_listed_with_its_counts(staff: Client) -> None:
     hit = make_hit(make_campaign("faq"))
     make_hit(hit.campaign, real=[("a", "b", "c")])
+    Account.objects.create(campaign=hit.campaign)
+    set_budget(hit.campaign, 12_345)
     hit.crowd_id = "3HIT"
     hit.save()
     ada = Worker.objects.create(crowd="mturk", worker_id="AADA")
@@ -61,6 +64,23 @@ def test_each_campaign_is_listed_with_its_counts(staff: Client) -> None:
     assert (row.name, row.queries) == ("faq", 6)
     assert (row.hits, row.published, row.submitted) == (2, 1, 1)
     assert (row.triplets, row.labelled, row.open, row.unresolved) == (6, 1, 4, 1)
+    assert (row.spent, row.reserved, row.budget) == ("$0.00", "$0.00", "$123.45")
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("paused", "manage.py campaign resume faq"),
+        ("capped", "manage.py campaign budget faq DOLLARS"),
+        ("cancelled", "Cancelled for good"),
+    ],
+)
+def test_a_campaign_that_buys_nothing_says_why(staff: Client, state: str, told: str) -> None:
+    campaign = make_campaign("faq")
+    assert told not in staff.get("/").content.decode()
+    campaign.state = state
+    campaign.save()
+    assert told in staff.get("/").content.decode()
 
 
 def test_many_campaigns_cost_no_more_queries_than_one(staff: Client) -> None:
@@ -94,9 +114,11 @@ def test_health_is_an_error_when_the_database_does_not_answer(client: Client) ->
 
 
 RECORDS = (
+    "account",
     "assignment",
     "campaign",
     "control",
+    "entry",
     "exclusion",
     "hit",
     "instructions",
@@ -116,6 +138,8 @@ def test_the_staff_look_at_records_and_change_none(staff: Client, name: str) -> 
         hit=hit, worker=ada, crowd_id="3A", accepted_at=now, submitted_at=now, answers={}
     )
     Judgment.objects.create(assignment=assignment, item=hit.items.all()[0], worker=ada, value=1)
+    Account.objects.create(campaign=hit.campaign)
+    set_budget(hit.campaign, 100)
     assert staff.get(reverse(f"admin:annotation_{name}_changelist"), {"q": "x"}).status_code == 200
     assert staff.get(reverse(f"admin:annotation_{name}_changelist")).status_code == 200
     assert staff.get(reverse(f"admin:annotation_{name}_add")).status_code == 403

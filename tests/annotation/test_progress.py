@@ -1,9 +1,12 @@
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from annotation.pipeline.create import create_campaign
-from annotation.progress import first_two_votes, progress, stuck
+from annotation.pipeline.ledger import set_budget
+from annotation.pipeline.lifecycle import cancel, pause, prolong
+from annotation.pipeline.standing import standing, stuck
+from annotation.progress import first_two_votes, progress
 from annotation.protocol.policy import Policy
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
@@ -18,6 +21,8 @@ def test_a_new_campaign_has_nothing_yet() -> None:
     campaign = create_campaign("faq", policy=Policy(), seed=1, sample=3)
     assert progress(campaign) == {
         "campaign": "faq",
+        "standing": "active",
+        "state": "active",
         "crowd": "not published yet",
         "queries": 3,
         "candidates": 0,
@@ -43,6 +48,11 @@ def test_a_new_campaign_has_nothing_yet() -> None:
         "calls_waiting": 0,
         "calls_failed": 0,
         "stuck": [],
+        "budget_cents": 0,
+        "reserved_cents": 0,
+        "paid_cents": 0,
+        "discarded_cents": 0,
+        "available_cents": 0,
         "spent_cents": 0,
     }
 
@@ -80,6 +90,11 @@ def test_every_count_is_right_halfway(stage: Stage) -> None:
     assert found["agreement"] == (5 - ties) / 5
     assert (found["calls_waiting"], found["calls_failed"], found["stuck"]) == (0, 0, [])
     assert found["spent_cents"] == stage.mturk.spent_cents == 6 * PRICE
+    assert (found["paid_cents"], found["discarded_cents"]) == (4 * PRICE, 2 * PRICE)
+    spares = sum(hit.spare for hit in stage.campaign.hits.all()) * PRICE
+    assert found["reserved_cents"] == stage.mturk.on_hold_cents + spares
+    budget = (found["spent_cents"], found["reserved_cents"], found["available_cents"])
+    assert found["budget_cents"] == sum(budget) == 1_000_000
 
 
 def test_agreement_is_that_of_the_first_two_votes_by_time(set_stage: SetStage) -> None:
@@ -125,19 +140,41 @@ def test_work_without_a_single_answer_is_counted(one_hit: Stage) -> None:
     assert (found["submitted"], found["failed_controls"], found["votes"]) == (1, 1, 0)
 
 
-def test_faults_are_grouped_the_most_frequent_first(stage: Stage) -> None:
+def test_refused_calls_are_grouped_the_most_frequent_first(stage: Stage) -> None:
     stage.publish()
-    first, second, third, fourth, done = stage.intents("create")
-    for intent, error in ((first, "rare"), (second, "often"), (third, "often")):
+    intents = stage.intents("create")
+    for intent, error in zip(intents, ("rare", "often", "often"), strict=False):
         intent.state, intent.error = "failed", error
         intent.save()
-    fourth.state, fourth.error = "pending", "rare"
-    fourth.save()
-    assert done.state == "done"
-    assert progress(stage.campaign)["stuck"] == ["create, 2 times: often", "create, 2 times: rare"]
-    fourth.error = "often"
-    fourth.save()
-    assert progress(stage.campaign)["stuck"] == ["create, 3 times: often", "create, 1 times: rare"]
+    told = "(refused, tried once; when that is mended: `manage.py campaign retry faq`)"
+    assert stuck(stage.campaign) == [
+        f"create, 2 times: often {told}",
+        f"create, 1 times: rare {told}",
+    ]
+    assert progress(stage.campaign)["stuck"] == stuck(stage.campaign)
+
+
+def test_a_call_that_waits_tells_how_often_it_was_tried_and_when_it_goes_out(stage: Stage) -> None:
+    stage.publish()
+    again = datetime(2027, 1, 2, 3, 4, 5, tzinfo=UTC)
+    stage.campaign.intents.update(state="pending", error="throttled", retry_at=again, attempts=4)
+    assert stuck(stage.campaign) == [
+        "create, 5 times: throttled (tried 4 times, again from 2027-01-02 03:04:05 UTC on)"
+    ]
+    stage.campaign.intents.update(retry_at=None, attempts=0)
+    assert stuck(stage.campaign) == ["create, 5 times: throttled"]
+
+
+def test_what_was_given_up_is_not_stuck(stage: Stage) -> None:
+    stage.publish()
+    stage.campaign.intents.update(state="withdrawn", error="no")
+    assert stuck(stage.campaign) == []
+
+
+def test_hits_whose_record_cannot_be_read_are_told(stage: Stage) -> None:
+    stage.publish()
+    stage.campaign.hits.filter(number__lte=2).update(fault="no such HIT")
+    assert stuck(stage.campaign) == ["2 HITs cannot be read: no such HIT"]
 
 
 def test_hits_that_expired_with_votes_missing_are_told(one_hit: Stage) -> None:
@@ -148,7 +185,63 @@ def test_hits_that_expired_with_votes_missing_are_told(one_hit: Stage) -> None:
     one_hit.mturk.clock.move_on(days=8)
     one_hit.advance()
     [told] = stuck(one_hit.campaign, clock=one_hit.mturk.clock.now)
-    assert told.startswith("1 HITs have expired with votes missing: prolong them at the crowd")
+    assert told.startswith("1 HITs have expired with votes missing: `manage.py campaign extend faq")
+    prolong(one_hit.campaign, days=7, now=one_hit.mturk.clock.now())
+    assert stuck(one_hit.campaign, clock=one_hit.mturk.clock.now) == []
+
+
+def test_the_expired_hits_of_a_cancelled_campaign_are_as_they_should_be(one_hit: Stage) -> None:
+    cancel(one_hit.campaign, one_hit.mturk.clock.now())
+    one_hit.advance()
+    assert progress(one_hit.campaign)["stuck"] == []
+
+
+def test_approved_work_that_the_budget_does_not_cover_is_told(one_hit: Stage) -> None:
+    """Somebody has made the HIT larger at the crowd."""
+    set_budget(one_hit.campaign, 3 * PRICE)
+    crowd_id = one_hit.hit(1).crowd_id
+    assert crowd_id
+    one_hit.mturk.crowd.extend_hit(crowd_id, extra=2, token="by hand")
+    for name in ("ada", "bob", "cara", "dan"):
+        one_hit.work(name, 1)
+    one_hit.advance()
+    one_hit.advance()
+    [told] = stuck(one_hit.campaign)
+    assert told == (
+        "1 approved assignments, $0.19, are not covered by the budget: raise it by "
+        "`manage.py campaign budget faq DOLLARS`"
+    )
+    set_budget(one_hit.campaign, 4 * PRICE)
+    one_hit.advance()
+    assert stuck(one_hit.campaign) == []
+    assert progress(one_hit.campaign)["spent_cents"] == one_hit.mturk.spent_cents
+
+
+def test_at_its_budget_a_campaign_names_the_votes_that_wait(one_hit: Stage) -> None:
+    """Eve's place was filled again from what was set aside for a tie; now there is one."""
+    one_hit.work("eve", 1, slips=1)
+    one_hit.work("ada", 1, 0)
+    one_hit.advance()
+    set_budget(one_hit.campaign, 2 * PRICE)
+    one_hit.work("bob", 1, 1)
+    one_hit.advance()
+    assert progress(one_hit.campaign)["state"] == "capped"
+    assert standing(one_hit.campaign) == (
+        "at its budget: 0 HITs and 1 further votes wait; raise it by $0.19: "
+        "`manage.py campaign budget faq 0.57`"
+    )
+    set_budget(one_hit.campaign, 3 * PRICE)
+    assert standing(one_hit.campaign).startswith("at its budget, and there is room again")
+    assert one_hit.advance().places_opened == 1
+    assert standing(one_hit.campaign) == "active"
+
+
+def test_each_state_says_what_follows(stage: Stage) -> None:
+    assert standing(stage.campaign) == "active"
+    pause(stage.campaign)
+    assert "`manage.py campaign resume faq`" in standing(stage.campaign)
+    cancel(stage.campaign, stage.mturk.clock.now())
+    assert standing(stage.campaign).startswith("cancelled for good")
 
 
 def test_a_prolonged_hit_is_no_longer_stuck(one_hit: Stage) -> None:

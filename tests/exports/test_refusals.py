@@ -160,7 +160,12 @@ def test_a_folder_that_may_not_be_written_is_refused(
 
 
 @pytest.fixture
-def little_room() -> Iterator[None]:
+def long_campaign() -> Campaign:
+    return make_campaign(text="long " * 200)
+
+
+@pytest.fixture
+def little_room(long_campaign: Campaign) -> Iterator[None]:
     """No file may grow beyond 2,000 bytes, which the system enforces as it does a full disk."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
@@ -168,10 +173,10 @@ def little_room() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, little_room: None) -> None:
-    campaign = make_campaign(text="long " * 200)
+@pytest.mark.usefixtures("little_room")
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, long_campaign: Campaign) -> None:
     out = tmp_path / "release"
-    assert refusal(campaign, out) == (
+    assert refusal(long_campaign, out) == (
         f"The release cannot be written to {out} (File too large): make room or choose another "
         "folder by --out."
     )

@@ -2,9 +2,9 @@ import pytest
 from django.conf import settings
 
 from annotation.models import Assignment, Intent
+from annotation.pipeline.claims import waiting
 from annotation.pipeline.collect import collect
 from annotation.pipeline.create import get_campaign
-from annotation.pipeline.claims import waiting
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import publish
 from annotation.pipeline.review import review

@@ -4,11 +4,13 @@ import pytest
 
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.models import Intent
-from annotation.pipeline.collect import collect
 from annotation.pipeline.claims import waiting
+from annotation.pipeline.collect import collect
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import publish
+from annotation.pipeline.recompute import recompute
 from annotation.pipeline.review import review
+from annotation.pipeline.standing import stuck
 from annotation.progress import progress
 from tests.conftest import SetStage, StartMTurk
 from tests.small_campaign import Stage, tie
@@ -105,7 +107,8 @@ def test_a_permanent_refusal_is_recorded_and_stops_nothing_else(stage: Stage) ->
     assert stage.deliver().sent == 0
     found = progress(stage.campaign)
     assert (found["calls_failed"], found["calls_waiting"], found["published"]) == (1, 0, 4)
-    assert found["stuck"] == [f"create, 1 times: {intent.error}"]
+    [told] = stuck(stage.campaign)
+    assert told.startswith(f"create, 1 times: {intent.error} (refused, tried once; ")
     assert "its token has made the HIT" in intent.error
 
 
@@ -142,6 +145,20 @@ def test_what_the_crowd_approved_meanwhile_is_not_a_fault(one_hit: Stage) -> Non
     found = progress(one_hit.campaign)
     assert (found["approved"], found["rejected"], found["failed_controls"]) == (1, 0, 1)
     assert found["spent_cents"] == one_hit.mturk.spent_cents == 19
+
+
+def test_what_the_crowd_rejected_meanwhile_loses_its_votes(one_hit: Stage) -> None:
+    """Somebody refuses by hand what had passed: the label it made is not the record's any more."""
+    for name in ("ada", "bob"):
+        work = one_hit.work(name, 1)
+    collect(one_hit.campaign, one_hit.mturk.crowd)
+    recompute(one_hit.campaign)
+    one_hit.mturk.crowd.reject(work, reason="by hand")
+    assert one_hit.deliver().failed == 0
+    found = one_hit.advance()
+    assert (found.open, found.places_opened) == (5, 1)
+    assert progress(one_hit.campaign)["rejected"] == 1
+    assert progress(one_hit.campaign)["spent_cents"] == one_hit.mturk.spent_cents == 19
 
 
 def test_exclusion_by_block_shuts_the_worker_out_at_the_crowd(set_stage: SetStage) -> None:

@@ -5,8 +5,8 @@ import pytest
 from annotation.models import Intent, Triplet
 from annotation.pipeline.collect import collect
 from annotation.pipeline.label import Labelled, label
-from annotation.pipeline.votes import votes_by_triplet
 from annotation.pipeline.review import review
+from annotation.pipeline.votes import votes_by_triplet
 from annotation.progress import progress
 from tests.conftest import SetStage
 from tests.small_campaign import QUERIES, Judge, Stage

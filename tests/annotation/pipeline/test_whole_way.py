@@ -7,8 +7,8 @@ from django.db import connection
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.pipeline.advance import advance
 from annotation.pipeline.deliver import deliver
-from annotation.pipeline.votes import votes_by_triplet
 from annotation.pipeline.publish import publish
+from annotation.pipeline.votes import votes_by_triplet
 from annotation.progress import first_two_votes, progress
 from annotation.protocol.kappa import cohen_kappa
 from tests.small_campaign import QUERIES, Stage

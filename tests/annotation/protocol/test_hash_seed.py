@@ -14,12 +14,15 @@ from annotation.protocol.blacklist import Review, exclusions
 from annotation.protocol.control import check_controls
 from annotation.protocol.packing import TripletRef, draw_negatives, pack
 from annotation.protocol.policy import Policy, PolicyError
+from annotation.protocol.repack import OpenTriplet, regroup
 
 triplets = {TripletRef(f"t{q}.{r}", f"q{q}", r) for q in range(9) for r in range(7)}
 positives = {f"p{n}" for n in range(60)}
 negatives = {f"n{n}" for n in range(30)}
 print(pack(list(triplets), positives=list(positives), negatives=list(negatives),
            policy=Policy(), seed=5))
+tied = {OpenTriplet(f"t{n}", f"q{n % 9}", frozenset({n % 4, n % 7, n % 11})) for n in range(40)}
+print(regroup(tied, Policy(), flush=True))
 print(draw_negatives(list(positives), count=20, seed=5, too_near=lambda one, other: False))
 print(exclusions([Review(w, False) for w in ("eve", "bob", "ada") for _ in range(12)], Policy()))
 print(check_controls({"b": 1, "a": 0, "c": 1}, {"b": 0, "a": 1}, {"x", "y", "z", "a", "b", "c"}))

@@ -1,0 +1,123 @@
+"""`manage.py campaign`: from the queries to the labels, one step at a time."""
+
+from dataclasses import asdict
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from annotation.crowd.open import open_crowd
+from annotation.management.steps import Options, Result, Step
+from annotation.models import Campaign
+from annotation.pipeline.advance import advance
+from annotation.pipeline.assemble import pack_campaign
+from annotation.pipeline.claims import waiting
+from annotation.pipeline.deliver import deliver
+from annotation.pipeline.publish import publish
+from annotation.pipeline.standing import standing
+from annotation.progress import progress
+from annotation.protocol.cost import quote
+from annotation.protocol.packing import hits_needed
+from retrieval.cli import QuorumCommand
+from retrieval.errors import UserError
+from retrieval.search import retrieve
+
+
+def _retrieve(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    wanted = campaign.policy.candidates_per_query
+    total = campaign.query_set.queries.count()
+    with command.progress(total, "retrieving", "query") as bar:
+        found = retrieve(
+            campaign.query_set, k=wanted, device=options["device"], progress=bar.update
+        )
+    return {"campaign": campaign.name, "queries": total, "candidates": found}
+
+
+def _quote(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    costs = quote(_triplets(campaign), campaign.policy)
+    left_out = "replacements of rejected and discarded work"
+    return {
+        "campaign": campaign.name,
+        "triplets": _triplets(campaign),
+        **asdict(costs),
+        "not_counted": left_out,
+    }
+
+
+def _pack(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    hits = hits_needed(_triplets(campaign), campaign.policy)
+    with command.progress(hits, "packing", "HIT") as bar:
+        packed = pack_campaign(campaign, progress=bar.update)
+    return {"campaign": campaign.name, **asdict(packed)}
+
+
+def _triplets(campaign: Campaign) -> int:
+    return campaign.query_set.queries.count() * campaign.policy.candidates_per_query
+
+
+def _publish(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    crowd = open_crowd(live=options["live"])
+    written = publish(campaign, crowd)
+    with command.progress(waiting(campaign), "publishing", "HIT") as bar:
+        delivery = deliver(campaign, crowd, progress=bar.update)
+    if delivery.stopped_by:
+        raise UserError(
+            f"{delivery.sent} calls were made, {waiting(campaign)} wait for the next "
+            f"`manage.py campaign publish {campaign}`: {delivery.stopped_by}"
+        )
+    return {
+        "campaign": campaign.name,
+        "new_hits": written.new,
+        "left_out": written.left_out,
+        **asdict(delivery),
+        "waiting": waiting(campaign),  # what another process has claimed
+        "standing": standing(campaign),
+    }
+
+
+def _collect(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    crowd = open_crowd(live=options["live"])
+    with (
+        command.progress(None, "collecting", " HITs") as bar,
+        command.progress(None, "approving, rejecting, extending", " calls") as calls,
+    ):
+        found = advance(campaign, crowd, progress=bar.update, sending=calls.update)
+    if found.stopped_by:
+        raise UserError(
+            f"{found.new} submissions came in and {found.sent} calls were made, "
+            f"{found.waiting} wait for the next `manage.py campaign collect {campaign}`: "
+            f"{found.stopped_by}"
+        )
+    return {"campaign": campaign.name, **asdict(found)}
+
+
+def _status(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    return progress(campaign)
+
+
+def _live_argument(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--live", action="store_true", help="really spend money on production MTurk"
+    )
+
+
+def _device_argument(parser: CommandParser) -> None:
+    parser.add_argument("--device", default=settings.ENCODER_DEVICE, help="auto, cpu or cuda")
+
+
+STEPS = {
+    "retrieve": Step("find the top candidates of each query", _retrieve, _device_argument),
+    "quote": Step("say what the campaign will cost, before anything is spent", _quote),
+    "pack": Step("make the HITs: real triplets with a positive and a negative control each", _pack),
+    "publish": Step(
+        "send the HITs to the crowd as far as the budget reaches; run again, it sends only what "
+        "is missing",
+        _publish,
+        _live_argument,
+    ),
+    "collect": Step(
+        "fetch what was handed in, review it, vote, break ties, exclude; once",
+        _collect,
+        _live_argument,
+    ),
+    "status": Step("say where the campaign stands, what it has cost and what is stuck", _status),
+}

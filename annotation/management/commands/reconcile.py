@@ -1,0 +1,83 @@
+"""`manage.py reconcile [NAME]`: compare ours with the crowd's, mend what differs, say what."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.crowd.base import Crowd
+from annotation.crowd.open import open_crowd
+from annotation.models import Campaign
+from annotation.pipeline.create import get_campaign
+from annotation.pipeline.reconcile import reconcile
+from annotation.pipeline.reconcile_report import Reconciled
+from retrieval.cli import QuorumCommand
+from retrieval.errors import UserError
+
+
+class Command(QuorumCommand):
+    help = (
+        "Compares published campaigns with the crowd's own record, mends each difference and says "
+        "what it did, and what is left to a person."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", nargs="?", help="the campaign's name (default: all published)")
+        parser.add_argument(
+            "--full",
+            action="store_true",
+            help="compare every HIT's assignments one by one, not only where the counts differ",
+        )
+        parser.add_argument(
+            "--all-gone",
+            action="store_true",
+            help="believe the crowd that it knows none of the campaign's HITs any more",
+        )
+        parser.add_argument(
+            "--live", action="store_true", help="really spend money on production MTurk"
+        )
+
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        crowd = open_crowd(live=options["live"])
+        name = options["name"]
+        campaigns = [get_campaign(name)] if name else _published_at(crowd)
+        reports = {str(campaign): self._one(campaign, crowd, options) for campaign in campaigns}
+        result: dict[str, object] = {
+            "campaigns": {name: asdict(report) for name, report in reports.items()}
+        }
+        for campaign, report in reports.items():
+            if report.stopped_by:
+                self.stderr.write(self.render(result))  # what was mended all the same
+                raise UserError(
+                    f"The comparison of {campaign} ended early, run it again: {report.stopped_by}"
+                )
+        return result
+
+    def _one(self, campaign: Campaign, crowd: Crowd, options: dict[str, Any]) -> Reconciled:
+        with self.progress(None, f"comparing {campaign}", " HITs") as bar:
+            return reconcile(
+                campaign,
+                crowd,
+                full=options["full"],
+                all_gone=options["all_gone"],
+                progress=bar.update,
+            )
+
+    def render(self, result: dict[str, object]) -> str:
+        campaigns = result["campaigns"]
+        assert isinstance(campaigns, dict)
+        if not campaigns:
+            return "No campaign is published at this crowd."
+        return "\n".join(_worded(name, found) for name, found in campaigns.items())
+
+
+def _published_at(crowd: Crowd) -> list[Campaign]:
+    return list(Campaign.objects.filter(endpoint=crowd.endpoint).order_by("pk"))
+
+
+def _worded(name: str, found: dict[str, Any]) -> str:
+    repairs = sum(found["repaired"].values())
+    lines = [f"{name}: {found['hits']} HITs compared, {repairs} repairs"]
+    lines += [f"  mended: {sentence}" for sentence in found["done"]]
+    lines += [f"  left to you: {sentence}" for sentence in found["by_hand"]]
+    return "\n".join(lines)

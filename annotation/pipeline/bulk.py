@@ -1,0 +1,91 @@
+"""Very many rows at once: Django's bulk_create looks at each field of each row, and is slow at it.
+
+Values are given as the table holds them; what is not given takes the database's own default.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import islice
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+from django.db import connection
+from django.db.models import Field, Model, QuerySet
+
+ROWS = 10_000
+
+Row = Sequence[object]
+Column: TypeAlias = "Field[Any, Any]"
+
+
+def insert(model: type[Model], names: Sequence[str], rows: Iterable[Row]) -> None:
+    """Rows of these columns: a reference to another table is `hit_id`, not `hit`."""
+    fields = _fields(model, names)
+    write = _copy if connection.vendor == "postgresql" else _execute
+    rows = iter(rows)
+    while chunk := list(islice(rows, ROWS)):
+        write(model, fields, chunk)
+
+
+def insert_objects(objects: Sequence[Model]) -> None:
+    """Like bulk_create, for models without JSON; the objects do not learn their keys."""
+    if not objects:
+        return
+    model = type(objects[0])
+    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    stamped = [field for field in fields if getattr(field, "auto_now_add", False)]
+    values = attrgetter(*(field.attname for field in fields))
+    for each in objects:
+        for field in stamped:
+            field.pre_save(each, add=True)
+    insert(model, [field.attname for field in fields], map(values, objects))
+
+
+def insert_found(model: type[Model], names: Sequence[str], rows: QuerySet[Any, Any]) -> int:
+    """What a query finds, without its passing through this process; how many rows."""
+    fields = _fields(model, names)
+    query, parameters = rows.query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {_target(model, fields)} {query}", parameters)
+        return int(cursor.rowcount)
+
+
+def _fields(model: type[Model], names: Sequence[str]) -> list[Column]:
+    by_name = {field.attname: field for field in model._meta.concrete_fields}
+    return [by_name[name] for name in names]
+
+
+def _copy(model: type[Model], fields: Sequence[Column], rows: Sequence[Row]) -> None:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    text.seek(0)
+    # An empty value stands for NULL where there can be one, else for an empty text.
+    full = _columns(field for field in fields if not field.null)
+    statement = f"COPY {_target(model, fields)} FROM STDIN (FORMAT csv, FORCE_NOT_NULL ({full}))"
+    with connection.cursor() as cursor, connection.wrap_database_errors:
+        cursor.copy_expert(statement, text)
+
+
+def _execute(model: type[Model], fields: Sequence[Column], rows: Sequence[Row]) -> None:
+    places = ", ".join(["%s"] * len(fields))
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"INSERT INTO {_target(model, fields)} VALUES ({places})",  # noqa: S608 our own names
+            [[_stored(value) for value in row] for row in rows],
+        )
+
+
+def _stored(value: object) -> Any:
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return value
+
+
+def _target(model: type[Model], fields: Sequence[Column]) -> str:
+    return f"{model._meta.db_table} ({_columns(fields)})"
+
+
+def _columns(fields: Iterable[Column]) -> str:
+    return ", ".join(str(field.column) for field in fields)
