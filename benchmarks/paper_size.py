@@ -86,7 +86,9 @@ def measure_calls() -> dict[str, object]:
         for name in ("inputs", "pack", "publish"):
             place.step(name, TENTH)
         print("\nThe crowd's calls", flush=True)
-        printed, _, peak = place.run("benchmarks.paper_calls", str(place.stack.data))
+        printed, _, peak = place.run(
+            "benchmarks.paper_calls", str(place.stack.data / "mturk_emulator.sqlite3")
+        )
         return {**json.loads(printed), "peak_mb": round(peak)}
 
 

@@ -42,10 +42,12 @@ def _seconds(name: str, default: float) -> float:
     return seconds
 
 
-def _at_least_one(name: str, default: int) -> int:
+def _from_one(name: str, default: int, *, most: int) -> int:
     value = os.environ.get(name, "") or str(default)
-    if not value.isdecimal() or int(value) < 1:
-        raise ImproperlyConfigured(f"{name} must be a whole number from 1 on, not {value!r}.")
+    if not value.isdecimal() or not 1 <= int(value) <= most:
+        raise ImproperlyConfigured(
+            f"{name} must be a whole number from 1 to {most}, not {value!r}."
+        )
     return int(value)
 
 
@@ -231,9 +233,9 @@ MTURK_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_MTURK", "http://127.0.0.1:8001
 # Calls to the crowd in a second, of all processes together; None: 10 to Amazon, else any number.
 CROWD_CALLS_PER_SECOND = _count("QUORUM_CROWD_CALLS_PER_SECOND")
 # Calls that one process makes at once.
-CROWD_THREADS = _count("QUORUM_CROWD_THREADS") or 8
+CROWD_THREADS = _from_one("QUORUM_CROWD_THREADS", 8, most=16)
 # After so long a call that was begun is taken up by another process; the crowd's tokens live a day.
-CLAIM_SECONDS = _count("QUORUM_CLAIM_SECONDS") or 300
+CLAIM_SECONDS = _from_one("QUORUM_CLAIM_SECONDS", 300, most=36_000)
 
 # Celery: Redis where QUORUM_BROKER_URL names one, else folders on this machine.
 CELERY_BROKER_URL = os.environ.get("QUORUM_BROKER_URL", "filesystem://")
@@ -271,7 +273,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_CONCURRENCY = _at_least_one("QUORUM_WORKER_PROCESSES", 1)
+CELERY_WORKER_CONCURRENCY = _from_one("QUORUM_WORKER_PROCESSES", 1, most=1000)
 CELERY_TIMEZONE = "UTC"
 PASS_SECONDS = _seconds("QUORUM_PASS_SECONDS", 30)
 RECONCILE_SECONDS = _seconds("QUORUM_RECONCILE_SECONDS", 3600)

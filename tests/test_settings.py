@@ -37,7 +37,7 @@ def refused(data: Path, **variables: str) -> str:
         ("QUORUM_PASS_SECONDS", "soon", "must be seconds from 0.1 to 86400, not 'soon'"),
         ("QUORUM_PASS_SECONDS", "nan", "must be seconds from 0.1 to 86400"),
         ("QUORUM_RECONCILE_SECONDS", "0", "must be seconds from 0.1 to 86400"),
-        ("QUORUM_WORKER_PROCESSES", "0", "must be a whole number from 1 on, not '0'"),
+        ("QUORUM_WORKER_PROCESSES", "0", "must be a whole number from 1 to 1000, not '0'"),
         ("QUORUM_LOG_LEVEL", "LOUD", "must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
     ],
 )

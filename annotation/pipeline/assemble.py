@@ -200,7 +200,8 @@ def _create_hits(
             for number, spec in batch
         )
         insert(Hit, HIT_COLUMNS, rows)
-        stored = campaign.hits.filter(number__gt=start).order_by("number").values_list("pk", "key")
+        found = campaign.hits.filter(number__gt=start).order_by("number")
+        stored = list(found.values_list("pk", "key"))
         create_items(
             ((pk, key, spec) for (pk, key), (_, spec) in zip(stored, batch, strict=True)),
             triplets,

@@ -5,7 +5,7 @@ Values are given as the table holds them; what is not given takes the database's
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from operator import attrgetter
@@ -14,19 +14,22 @@ from typing import Any, TypeAlias
 from django.db import connection
 from django.db.models import Field, Model, QuerySet
 
-ROWS = 10_000
+ROWS = 2000  # made and sent at a time
 
 Row = Sequence[object]
 Column: TypeAlias = "Field[Any, Any]"
 
 
 def insert(model: type[Model], names: Sequence[str], rows: Iterable[Row]) -> None:
-    """Rows of these columns: a reference to another table is `hit_id`, not `hit`."""
+    """Rows of these columns: a reference to another table is `hit_id`, not `hit`.
+
+    They may be made while they are sent, but not from the database: its connection is in use.
+    """
     fields = _fields(model, names)
-    write = _copy if connection.vendor == "postgresql" else _execute
-    rows = iter(rows)
-    while chunk := list(islice(rows, ROWS)):
-        write(model, fields, chunk)
+    if connection.vendor == "postgresql":
+        _copy(model, fields, iter(rows))
+    else:
+        _execute(model, fields, iter(rows))
 
 
 def insert_objects(objects: Sequence[Model]) -> None:
@@ -57,24 +60,32 @@ def _fields(model: type[Model], names: Sequence[str]) -> list[Column]:
     return [by_name[name] for name in names]
 
 
-def _copy(model: type[Model], fields: Sequence[Column], rows: Sequence[Row]) -> None:
-    text = io.StringIO()
-    csv.writer(text).writerows(rows)
-    text.seek(0)
+class _Lines:
+    """Rows as text, read by COPY: the server stores some while the next are made here."""
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows = rows
+
+    def read(self, size: int) -> str:
+        text = io.StringIO()
+        csv.writer(text).writerows(islice(self._rows, ROWS))
+        return text.getvalue()
+
+
+def _copy(model: type[Model], fields: Sequence[Column], rows: Iterator[Row]) -> None:
     # An empty value stands for NULL where there can be one, else for an empty text.
     full = _columns(field for field in fields if not field.null)
     statement = f"COPY {_target(model, fields)} FROM STDIN (FORMAT csv, FORCE_NOT_NULL ({full}))"
     with connection.cursor() as cursor, connection.wrap_database_errors:
-        cursor.copy_expert(statement, text)
+        cursor.copy_expert(statement, _Lines(rows))
 
 
-def _execute(model: type[Model], fields: Sequence[Column], rows: Sequence[Row]) -> None:
+def _execute(model: type[Model], fields: Sequence[Column], rows: Iterator[Row]) -> None:
     places = ", ".join(["%s"] * len(fields))
+    statement = f"INSERT INTO {_target(model, fields)} VALUES ({places})"  # noqa: S608 our names
     with connection.cursor() as cursor:
-        cursor.executemany(
-            f"INSERT INTO {_target(model, fields)} VALUES ({places})",  # noqa: S608 our own names
-            [[_stored(value) for value in row] for row in rows],
-        )
+        while some := [[_stored(value) for value in row] for row in islice(rows, ROWS)]:
+            cursor.executemany(statement, some)
 
 
 def _stored(value: object) -> Any:
