@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from statistics import median
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from boto3.session import Session
 from botocore.config import Config
@@ -48,7 +49,7 @@ class BareLoop:
                 Question=external_question(hit_url(key)),
                 MaxAssignments=policy.annotators,
                 LifetimeInSeconds=lifetime,
-                UniqueRequestToken=f"bare-{key}",
+                UniqueRequestToken=uuid4().hex,
                 RequesterAnnotation=f"bare-{key}",
             )
             return made["HIT"]["HITId"]

@@ -65,6 +65,8 @@ def deliver(
             batch = claim(campaign, clock(), held=held, size=threads * CALLS_A_THREAD)
             if not batch:
                 return Delivery(sent, failed, short)
+            # Whoever wrote the intents may have made the HIT type after we looked.
+            campaign.refresh_from_db()
             outcomes = _send_all(batch, campaign, crowd, clock(), pool)
             _record(campaign, outcomes, clock())
             progress(len(outcomes))

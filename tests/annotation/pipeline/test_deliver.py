@@ -125,6 +125,13 @@ def test_a_decision_is_made_once_whoever_dies_meanwhile(
     assert progress(one_hit.campaign)["spent_cents"] == one_hit.mturk.spent_cents == 19
 
 
+def test_who_looked_before_it_was_published_delivers_it_all_the_same(stage: Stage) -> None:
+    """A pass may begin while somebody publishes: only the HIT type of now will do."""
+    looked_at_before = get_campaign(stage.campaign.name)
+    publish(stage.campaign, stage.mturk.crowd)
+    assert deliver(looked_at_before, stage.mturk.crowd).sent == 5
+
+
 @pytest.mark.django_db(transaction=True)
 def test_two_who_deliver_at_once_make_each_call_once(stage: Stage) -> None:
     publish(stage.campaign, stage.mturk.crowd)
