@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 
 from django.conf import settings
@@ -19,8 +19,10 @@ from annotation.pipeline.ledger import locked, release_rest
 from retrieval.progress import Progress, no_progress
 
 CROWD = "mturk"
-CALLS_A_THREAD = 8
+CALLS_A_THREAD = 32
 ROWS = 10_000
+# We reckon from when we asked for the HIT, the crowd from when it made it.
+SLACK = timedelta(minutes=1)
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +62,7 @@ def collect(
     threads = threads or settings.CROWD_THREADS
     new = 0
     faults: list[CrowdError] = []
+    unreadable: list[int] = []
     over: list[int] = []
     changed = _changed_hits(campaign, crowd, over, clock)
     with ThreadPoolExecutor(threads) as pool:
@@ -67,8 +70,11 @@ def collect(
             # Read to the end first: no call to the crowd is made inside a transaction.
             found = list(pool.map(lambda one: _fetch(one[0], one[1], crowd), batch))
             new += store(campaign, [one for one in found if one.error is None])
+            unreadable += [one.hit for one in found if one.error is not None]
             faults += _faults(found)
             progress(len(batch))
+    # Somebody else may have read them meanwhile: then nobody reads them again.
+    campaign.hits.exclude(fault="").exclude(pk__in=unreadable).update(fault="")
     if faults:
         raise faults[0]
     close(campaign, over, clock())
@@ -103,7 +109,7 @@ def _changed_hits(
         hit = ours.get(theirs.hit_id)
         if hit is None:
             continue
-        if theirs.expires_at != hit.expires_at:
+        if hit.expires_at is None or abs(theirs.expires_at - hit.expires_at) > SLACK:
             # Somebody may have prolonged it at the crowd; if we have since, the look is too old.
             seen = Hit.objects.filter(pk=hit.pk, expires_at=hit.expires_at)
             seen.update(expires_at=theirs.expires_at)
@@ -141,8 +147,6 @@ def store(campaign: Campaign, found: Sequence[Found]) -> int:
         if theirs.assignment_id not in known
     ]
     workers = _workers({theirs.worker_id for _, theirs in new})
-    hits = Hit.objects.filter(pk__in=[one.hit for one in found])
-    hits.exclude(fault="").update(fault="")
     Assignment.objects.bulk_create(
         [_assignment(hit, workers[theirs.worker_id], theirs) for hit, theirs in new]
     )

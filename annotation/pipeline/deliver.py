@@ -5,6 +5,7 @@
 3. Record what came of them, with the money that moved, in one transaction.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from django.utils import timezone
 
 from annotation.crowd.base import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, Hit, Intent
+from annotation.pipeline.bulk import update_each
 from annotation.pipeline.claims import (
     SPENDING,
     UNSENT,
@@ -29,7 +31,7 @@ from annotation.pipeline.ledger import locked, settle, settle_bonuses
 from annotation.pipeline.send import Known, Outcome, is_forgotten, send
 from retrieval.progress import Progress, no_progress
 
-CALLS_A_THREAD = 8  # in one batch: what is claimed and recorded together
+CALLS_A_THREAD = 32  # in one batch: what is claimed and recorded together
 
 
 @dataclass(frozen=True)
@@ -148,25 +150,30 @@ def _record(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> N
         record_status([work for work in mine if work is not None], status)
     record_done([outcome.intent for outcome in done])
     settle(campaign)
-    settle_bonuses(campaign)
+    if any(outcome.intent.kind == Intent.Kind.BONUS for outcome in done):
+        settle_bonuses(campaign)
     for outcome in outcomes:
         if outcome.error is not None:
             record_fault(outcome.intent, outcome.error, now)
 
 
 def _record_hits(done: Sequence[Outcome], now: datetime) -> None:
-    hits: list[Hit] = []
+    published: dict[int, str] = {}
+    expiring: defaultdict[datetime, list[int]] = defaultdict(list)
     for outcome in done:
-        hit = outcome.intent.hit
+        hit = outcome.intent.hit_id
         if hit is None or outcome.expires_at is None:
             continue
-        hit.expires_at = outcome.expires_at
+        expiring[outcome.expires_at].append(hit)
         if outcome.crowd_id:
-            hit.crowd_id, hit.published_at = outcome.crowd_id, now
-        hits.append(hit)
-    Hit.objects.bulk_update(hits, ["crowd_id", "published_at", "expires_at"])
-    open_again = [hit.pk for hit in hits if hit.expires_at is not None and hit.expires_at > now]
-    Hit.objects.filter(pk__in=open_again).update(closed_at=None)
+            published[hit] = outcome.crowd_id
+    update_each(Hit, "crowd_id", published)
+    Hit.objects.filter(pk__in=published).update(published_at=now)
+    for at, hits in expiring.items():
+        mine = Hit.objects.filter(pk__in=hits)
+        mine.update(expires_at=at)
+        if at > now:
+            mine.exclude(closed_at=None).update(closed_at=None)
 
 
 def record_status(works: Sequence[int], status: Assignment.Status) -> int:

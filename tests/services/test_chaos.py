@@ -62,7 +62,8 @@ RULES: dict[str, object] = {
 BUDGET_CENTS = 1_000_000
 MOST_TURNS = 400
 VARIABLES = {
-    "QUORUM_CLAIM_SECONDS": "10",  # so long the calls of the dead wait
+    "QUORUM_CLAIM_SECONDS": "15",  # so long the calls of the dead wait
+    "QUORUM_CROWD_THREADS": "4",  # a batch takes less, even where all wait after a throttle answer
     "QUORUM_RECONCILE_SECONDS": "5",
     "QUORUM_LOG_LEVEL": "INFO",
 }

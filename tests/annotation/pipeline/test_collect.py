@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from annotation.crowd.base import Submission
+from annotation.crowd.base import CrowdError, Submission
 from annotation.models import Assignment, Worker
 from annotation.pipeline.advance import advance
 from annotation.pipeline.collect import collect
@@ -132,3 +132,54 @@ def test_progress_counts_the_hits_read(stage: Stage) -> None:
     steps: list[int] = []
     collect(stage.campaign, stage.mturk.crowd, progress=steps.append)
     assert sum(steps) == 2
+
+
+class FaultyCrowd(LentCrowd):
+    """The real adapter, which cannot read one HIT."""
+
+    def __init__(self, endpoint: str, hit_id: str, *, permanent: bool) -> None:
+        super().__init__(endpoint)
+        self._hit_id = hit_id
+        self._permanent = permanent
+
+    def submissions(self, hit_id: str) -> Iterator[Submission]:
+        if hit_id == self._hit_id:
+            raise CrowdError("not this one", permanent=self._permanent)
+        return super().submissions(hit_id)
+
+
+def half_readable(stage: Stage, *, permanent: bool) -> FaultyCrowd:
+    """Two HITs with work, of which the crowd gives one."""
+    stage.publish()
+    for number in (1, 2):
+        stage.work("ada", number)
+    return FaultyCrowd(stage.mturk.url, str(stage.hit(1).crowd_id), permanent=permanent)
+
+
+def test_a_hit_that_cannot_be_read_keeps_no_other_work_waiting(stage: Stage) -> None:
+    crowd = half_readable(stage, permanent=True)
+    assert collect(stage.campaign, crowd) == 1
+    assert (stage.hit(1).fault, stage.hit(2).fault) == ("not this one", "")
+
+
+def test_a_fault_that_may_pass_is_raised_when_all_else_is_stored(stage: Stage) -> None:
+    crowd = half_readable(stage, permanent=False)
+    with pytest.raises(CrowdError, match="not this one"):
+        collect(stage.campaign, crowd)
+    assert Assignment.objects.get().hit == stage.hit(2)
+    assert stage.hit(1).fault == "not this one"
+
+
+def test_a_fault_is_forgotten_when_the_hit_can_be_read(stage: Stage) -> None:
+    crowd = half_readable(stage, permanent=True)
+    collect(stage.campaign, crowd)
+    assert collect(stage.campaign, stage.mturk.crowd) == 1
+    assert stage.hit(1).fault == ""
+
+
+def test_a_fault_is_forgotten_when_somebody_else_has_read_the_hit(stage: Stage) -> None:
+    crowd = half_readable(stage, permanent=True)
+    collect(stage.campaign, stage.mturk.crowd)
+    stage.campaign.hits.filter(number=1).update(fault="of a slower process")
+    assert collect(stage.campaign, crowd) == 0
+    assert stage.hit(1).fault == ""
