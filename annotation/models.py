@@ -154,6 +154,7 @@ class Hit(models.Model):
     closed_at = models.DateTimeField(null=True, blank=True)  # since then nobody can hand it in
     gone = models.BooleanField(default=False)  # the crowd does not know it any more
     fault = models.TextField(blank=True)  # why its record could not be read
+    fault_at = models.DateTimeField(null=True, blank=True)  # since then
 
     class Meta:
         constraints = [

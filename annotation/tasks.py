@@ -6,6 +6,7 @@ from datetime import timedelta
 from celery import shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
+from django.db import OperationalError
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
@@ -27,7 +28,8 @@ EXPIRES = 60  # seconds: a pass that found no free worker is made up for by the 
 SOFT_LIMIT = settings.CELERY_TASK_TIME_LIMIT - 300
 MANY_CALLS = 200  # that wait: worth the while of another worker
 FULL_SECONDS = timedelta(days=1).total_seconds()
-FAULTS = (CrowdError, UserError, SoftTimeLimitExceeded)
+# Of the database: two passes may want the same rows in another order; one of them goes on later.
+FAULTS = (CrowdError, UserError, SoftTimeLimitExceeded, OperationalError)
 
 
 @shared_task
@@ -110,7 +112,8 @@ def _waiting() -> QuerySet[Campaign]:
     wanted = Q(Exists(votes)) & ~Q(state=Campaign.State.CANCELLED)
     # Money is reserved as long as somebody may hand something in.
     expected = Q(account__reserved_cents__gt=0)
-    return _published().filter(expected | wanted | Exists(calls) | Exists(unreviewed))
+    stale = Q(labels_stale=True)
+    return _published().filter(expected | wanted | stale | Exists(calls) | Exists(unreviewed))
 
 
 def _warn(campaign: Campaign, error: Exception) -> None:

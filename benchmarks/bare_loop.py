@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
 from boto3.session import Session
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_mturk import MTurkClient
 
 THREADS = 8
-STATUSES = ["Submitted", "Approved", "Rejected"]
+STATUSES: list[Literal["Submitted", "Approved", "Rejected"]] = ["Submitted", "Approved", "Rejected"]
 PAGE = 100
 NOBODY = "local"
 

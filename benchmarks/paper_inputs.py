@@ -70,8 +70,13 @@ def make_campaign(folder: Path, share: float) -> int:
     ingest(write_lines(folder / "pairs.jsonl", pairs), "random")
     index = build_index(settings.ENCODER_MODEL, "QQ", encoder=HashEncoder(words))
     import_controls()
-    texts = random_texts(rng, stream, round(QUERIES * share), QUESTION_WORDS)
-    queries = ({"id": f"q{number:06d}", "query": text} for number, text in enumerate(texts, 1))
+    wanted = round(QUERIES * share)
+    # Some more than that: a text that comes twice is one query.
+    texts = dict.fromkeys(random_texts(rng, stream, wanted + wanted // 50, QUESTION_WORDS))
+    queries = (
+        {"id": f"q{number:06d}", "query": text}
+        for number, text in enumerate(islice(texts, wanted), 1)
+    )
     path = write_lines(folder / "queries.jsonl", queries)
     campaign = create_campaign(NAME, policy=Policy(), seed=SEED, queries=path)
     set_budget(campaign, BUDGET_CENTS)

@@ -26,6 +26,7 @@ from demo.stack import LocalStack
 
 FOLDER = ROOT / "var" / "bench_paper"
 TENTH, FULL = 0.1, 1.0
+PARTS = ("tenth", "full", "calls")
 START = "import django; django.setup(); from {module} import main; main()"
 STEPS = (
     "inputs",
@@ -54,31 +55,26 @@ class Step:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.paper_size", description=__doc__)
-    parser.add_argument("--share", type=float, action="append", help="0.1 and 1 unless given")
-    parser.add_argument("--until", choices=STEPS, default=STEPS[-1], help="stop after this step")
-    parser.add_argument("--no-calls", action="store_true", help="without the HTTP calls")
-    parser.add_argument("--keep", action="store_true", help="write the results down")
-    options = parser.parse_args()
+    parser.add_argument("--only", choices=PARTS, help="one part, whose results are not kept")
+    only = parser.parse_args().only
     shutil.rmtree(FOLDER, ignore_errors=True)
-    steps: list[Step] = []
-    calls: dict[str, object] = {}
     try:
-        for share in options.share or (TENTH, FULL):
-            steps += measure(share, STEPS[: STEPS.index(options.until) + 1])
-        if not options.no_calls:
-            calls = measure_calls()
+        tenth = measure(TENTH) if only in (None, "tenth") else []
+        full = measure(FULL) if only in (None, "full") else []
+        calls = measure_calls() if only in (None, "calls") else {}
     except StackError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    if options.keep:
-        keep(steps, calls)
+    if not only:
+        report(tenth, full)
+        keep([*tenth, *full], calls)
     return 0
 
 
-def measure(share: float, names: Sequence[str]) -> list[Step]:
+def measure(share: float) -> list[Step]:
     with Place(FOLDER / f"{share:g}") as place:
         print(f"\n{share:.0%} of the paper's size", flush=True)
-        return [place.step(name, share) for name in names]
+        return [place.step(name, share) for name in STEPS]
 
 
 def measure_calls() -> dict[str, object]:
@@ -89,6 +85,7 @@ def measure_calls() -> dict[str, object]:
         printed, _, peak = place.run(
             "benchmarks.paper_calls", str(place.stack.data / "mturk_emulator.sqlite3")
         )
+        print(printed, flush=True)
         return {**json.loads(printed), "peak_mb": round(peak)}
 
 
@@ -141,6 +138,14 @@ class Place:
 def row(step: Step) -> str:
     parts = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in step.seconds.items())
     return f"{step.name:<11}{step.rows:>10,} {step.unit:<12}{step.peak_mb:>6,.0f} MB  {parts}"
+
+
+def report(tenth: Sequence[Step], full: Sequence[Step]) -> None:
+    """How each part grows from a tenth to the whole: 10 where it is linear."""
+    print("\nten times as much takes")
+    for small, large in zip(tenth, full, strict=True):
+        for part, seconds in large.seconds.items():
+            print(f"  {part:<16}{seconds / small.seconds[part]:>6.1f} times as long")
 
 
 def keep(steps: Sequence[Step], calls: Mapping[str, object]) -> None:

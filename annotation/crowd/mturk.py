@@ -147,10 +147,16 @@ class MTurkCrowd(MTurkWorkers):
             AssignmentStatuses=["Submitted", "Approved", "Rejected"],
             PaginationConfig={"PageSize": PAGE},
         )
+        unreadable: CrowdError | None = None
         with translated(self._endpoint):
             for page in pages:
                 for assignment in page["Assignments"]:
-                    yield submission(assignment)
+                    try:
+                        yield submission(assignment)
+                    except CrowdError as error:
+                        unreadable = unreadable or error
+        if unreadable is not None:  # told when all others are given
+            raise unreadable
 
     def approve(self, assignment_id: str) -> None:
         with translated(self._endpoint):

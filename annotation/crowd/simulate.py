@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from annotation.crowd.gold import Gold
-from annotation.crowd.worker_site import Offer, QuestionForm, WorkerSite
+from annotation.crowd.worker_site import Lapsed, Offer, QuestionForm, WorkerSite
 from retrieval.progress import Progress, no_progress
 from retrieval.text import normalise_question
 
@@ -172,7 +172,10 @@ class Simulation:
 
     def _work(self, worker: Worker, assignment_url: str) -> bool:
         """Judge and submit; False when nothing was handed in, for now at least."""
-        form = self._site.open_question(assignment_url)
+        try:
+            form = self._site.open_question(assignment_url)
+        except Lapsed:  # left behind by an earlier run, and its time ran out meanwhile
+            return False
         if form is None:
             self._site.give_back(assignment_url)
             self._refused.append(worker)

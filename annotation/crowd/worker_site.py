@@ -19,6 +19,10 @@ REFUSED_TO_WORKER = 403
 TAKEN = TOO_LATE = 409
 
 
+class Lapsed(Exception):
+    """The assignment is the worker's no more: its time ran out, or it was handed in before."""
+
+
 @dataclass(frozen=True)
 class Offer:
     hit_id: str
@@ -104,8 +108,14 @@ class WorkerSite:
         return None if answer.status_code == TAKEN else _expect_redirect(answer)
 
     def open_question(self, assignment_url: str) -> QuestionForm | None:
-        """Read the frame of an assignment; None when our page refuses this worker."""
-        frames = _parse(self._crowd("GET", assignment_url)).xpath("//iframe/@src")
+        """Read the frame of an assignment; None when our page refuses this worker.
+
+        Raises Lapsed.
+        """
+        page = self._crowd("GET", assignment_url)
+        if page.status_code == TOO_LATE:
+            raise Lapsed(assignment_url)
+        frames = _parse(page).xpath("//iframe/@src")
         if len(frames) != 1:
             raise UserError(f"{assignment_url} shows no question in a frame: is it the emulator's?")
         answer = self._question_page(frames[0])
@@ -121,7 +131,10 @@ class WorkerSite:
         return answer.status_code == httpx.codes.OK
 
     def give_back(self, assignment_url: str) -> None:
-        _expect_redirect(self._crowd("POST", f"{assignment_url}/return", form={}))
+        """Also what is the worker's no more."""
+        answer = self._crowd("POST", f"{assignment_url}/return", form={})
+        if answer.status_code != TOO_LATE:
+            _expect_redirect(answer)
 
     def _crowd(
         self, method: str, url: str, *, form: Mapping[str, str] | None = None

@@ -1,20 +1,23 @@
 """One pass over a campaign: collect, review and count what came in, send what follows."""
 
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import Max
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.crowd.base import Crowd
 from annotation.models import Assignment, Campaign, Triplet
 from annotation.pipeline.claims import Clock, waiting
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import bind
+from annotation.pipeline.publish import bind, prepare
 from annotation.pipeline.recompute import recompute
 from retrieval.errors import UserError
 from retrieval.progress import Progress, no_progress
+
+PATIENCE = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -52,42 +55,62 @@ def advance(
             f"Campaign {campaign} is not published: run `manage.py campaign publish {campaign}`."
         )
     bind(campaign, crowd)
+    if not campaign.known_id:  # published before there was one
+        prepare(campaign, crowd)
     # What an earlier pass decided goes out first: the crowd's counts below then include it.
     before = deliver(campaign, crowd, clock=clock, progress=sending)
-    new, known_until = _collect(campaign, crowd, clock, progress)
-    found = recompute(campaign, until=known_until)
+    collected = _collect(campaign, crowd, clock, progress)
+    found = recompute(campaign, until=collected.known_until)
     after = deliver(campaign, crowd, clock=clock, progress=sending)
     left = waiting(campaign)
     return Pass(
-        new=new,
+        new=collected.new,
         **asdict(found),
         sent=before.sent + after.sent,
         waiting=left,
-        stopped_by=after.stopped_by or before.stopped_by,
+        stopped_by=after.stopped_by or before.stopped_by or collected.fault,
         finished=not left and not is_open(campaign),
     )
 
 
-def _collect(
-    campaign: Campaign, crowd: Crowd, clock: Clock, progress: Progress
-) -> tuple[int, datetime | None]:
-    """How much is new, and the time up to which nothing handed in is missing.
+@dataclass(frozen=True)
+class Collected:
+    new: int
+    known_until: datetime  # nothing handed in by then is missing
+    fault: str | None
 
-    A look takes a while, and what is handed in meanwhile may be seen without what came shortly
+
+def _collect(campaign: Campaign, crowd: Crowd, clock: Clock, progress: Progress) -> Collected:
+    """A look takes a while, and what is handed in meanwhile may be seen without what came shortly
     before it. What was known when a look began, and all before it, is complete when it ends.
     """
     known_until = newest(campaign)
-    new = collect(campaign, crowd, clock=clock, progress=progress)
-    if new:
+    found = look(campaign, crowd, clock=clock, progress=progress)
+    new = found.new
+    if new and found.fault is None:
         known_until = newest(campaign)
-        new += collect(campaign, crowd, clock=clock, progress=progress)
-    return new, known_until
+        found = look(campaign, crowd, clock=clock, progress=progress)
+        new += found.new
+    known_until = min(known_until, *_unread_since(campaign, found.unread, clock()))
+    return Collected(new, known_until, str(found.fault) if found.fault else None)
 
 
-def newest(campaign: Campaign) -> datetime | None:
+def _unread_since(campaign: Campaign, hits: list[int], now: datetime) -> list[datetime]:
+    """For each of these HITs, the time of its last work that is known here.
+
+    One that cannot be read for long is not waited for: the others' work must be decided.
+    """
+    waited_for = campaign.hits.filter(pk__in=hits, fault_at__gt=now - PATIENCE)
+    rows = waited_for.annotate(last=Max("assignments__submitted_at"))
+    times = rows.values_list(Coalesce("last", "published_at"), flat=True)
+    return [at for at in times if at is not None] or [now]
+
+
+def newest(campaign: Campaign) -> datetime:
     works = Assignment.objects.filter(hit__campaign=campaign)
     found: datetime | None = works.aggregate(last=Max("submitted_at"))["last"]
-    return found
+    # Without any, what another process stores meanwhile must wait: it may not be complete.
+    return found or campaign.created_at
 
 
 def is_open(campaign: Campaign) -> bool:

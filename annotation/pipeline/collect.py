@@ -3,13 +3,14 @@
 import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.crowd.base import Crowd, CrowdError, CrowdHit, Submission
@@ -39,11 +40,26 @@ class Ours:
 
 @dataclass(frozen=True)
 class Found:
-    """A HIT's record as the crowd has it, or why it could not be read."""
+    """A HIT's record as far as it could be read, and why it could not be read to the end."""
 
     hit: int
     submissions: Sequence[Submission] = ()
     error: CrowdError | None = None
+
+
+@dataclass
+class Look:
+    """What a look at the crowd brought."""
+
+    new: int = 0
+    unread: list[int] = field(default_factory=list)  # HITs
+    fault: CrowdError | None = None  # the first that may pass
+
+    def take(self, found: Sequence[Found]) -> None:
+        self.unread += [one.hit for one in found if one.error is not None]
+        for one in found:
+            if one.error is not None and not one.error.permanent:
+                self.fault = self.fault or one.error
 
 
 def collect(
@@ -56,45 +72,58 @@ def collect(
 ) -> int:
     """Store every assignment not stored yet; how many were new.
 
-    A HIT whose record cannot be read keeps no other work waiting; the reason stays with it. Where
-    that may pass, the CrowdError is raised when all others are stored.
+    Raises CrowdError where a HIT could not be read and may be later, when all else is stored.
     """
+    found = look(campaign, crowd, clock=clock, progress=progress, threads=threads)
+    if found.fault is not None:
+        raise found.fault
+    return found.new
+
+
+def look(
+    campaign: Campaign,
+    crowd: Crowd,
+    *,
+    clock: Clock = timezone.now,
+    progress: Progress = no_progress,
+    threads: int | None = None,
+) -> Look:
+    """A HIT whose record cannot be read keeps no other waiting; the reason stays with it."""
     threads = threads or settings.CROWD_THREADS
-    new = 0
-    faults: list[CrowdError] = []
-    unreadable: list[int] = []
+    result = Look()
     over: list[int] = []
     changed = _changed_hits(campaign, crowd, over, clock)
     with ThreadPoolExecutor(threads) as pool:
         while batch := list(islice(changed, threads * CALLS_A_THREAD)):
             # Read to the end first: no call to the crowd is made inside a transaction.
             found = list(pool.map(lambda one: _fetch(one[0], one[1], crowd), batch))
-            new += store(campaign, [one for one in found if one.error is None])
-            unreadable += [one.hit for one in found if one.error is not None]
-            faults += _faults(found)
+            result.new += store(campaign, found)
+            result.take(found)
+            _keep_faults(found, clock())
             progress(len(batch))
     # Somebody else may have read them meanwhile: then nobody reads them again.
-    campaign.hits.exclude(fault="").exclude(pk__in=unreadable).update(fault="")
-    if faults:
-        raise faults[0]
-    close(campaign, over, clock())
-    return new
+    readable = campaign.hits.exclude(fault="").exclude(pk__in=result.unread)
+    readable.update(fault="", fault_at=None)
+    close(campaign, sorted(set(over) - set(result.unread)), clock())
+    return result
 
 
 def _fetch(hit: int, crowd_id: str, crowd: Crowd) -> Found:
+    read: list[Submission] = []
     try:
-        return Found(hit, list(crowd.submissions(crowd_id)))
+        read.extend(crowd.submissions(crowd_id))
     except CrowdError as error:
-        return Found(hit, error=error)
+        return Found(hit, read, error)
+    return Found(hit, read)
 
 
-def _faults(found: Sequence[Found]) -> list[CrowdError]:
-    """Keeps each HIT's; those that may pass."""
+def _keep_faults(found: Sequence[Found], now: datetime) -> None:
     for one in found:
         if one.error is not None:
             log.warning("HIT %s cannot be read: %s", one.hit, one.error)
-            Hit.objects.filter(pk=one.hit).update(fault=str(one.error))
-    return [one.error for one in found if one.error is not None and not one.error.permanent]
+            Hit.objects.filter(pk=one.hit).update(
+                fault=str(one.error), fault_at=Coalesce("fault_at", now)
+            )
 
 
 def _changed_hits(
@@ -104,9 +133,13 @@ def _changed_hits(
 
     `over` gets those that have expired while nobody is at work on them.
     """
+    # In this order: what is published in between is in both.
+    unpublished = dict(campaign.hits.filter(crowd_id=None).values_list("key", "pk"))
     ours = _published(campaign)
     for theirs in crowd.hits():
         hit = ours.get(theirs.hit_id)
+        if hit is None and theirs.annotation in unpublished:
+            hit = _meet(unpublished.pop(theirs.annotation), theirs, clock())
         if hit is None:
             continue
         if hit.expires_at is None or abs(theirs.expires_at - hit.expires_at) > SLACK:
@@ -117,6 +150,16 @@ def _changed_hits(
             over.append(hit.pk)
         if hit.closed_at is None and theirs.handed_in > hit.stored:
             yield hit.pk, theirs.hit_id
+
+
+def _meet(hit: int, theirs: CrowdHit, now: datetime) -> Ours:
+    """A HIT that was published while the answer was lost: people may work on it already.
+
+    Its intent is sent again all the same, and finds it done.
+    """
+    unknown = Hit.objects.filter(pk=hit, crowd_id=None)
+    unknown.update(crowd_id=theirs.hit_id, published_at=now, expires_at=theirs.expires_at)
+    return Ours(hit, theirs.expires_at, None, 0)
 
 
 def _published(campaign: Campaign) -> dict[str, Ours]:

@@ -27,7 +27,7 @@ from annotation.pipeline.claims import (
     record_done,
     record_fault,
 )
-from annotation.pipeline.ledger import locked, settle, settle_bonuses
+from annotation.pipeline.ledger import locked, release_rest, settle, settle_bonuses
 from annotation.pipeline.send import Known, Outcome, is_forgotten, send
 from retrieval.progress import Progress, no_progress
 
@@ -58,11 +58,7 @@ def deliver(
     threads = threads or settings.CROWD_THREADS
     with ThreadPoolExecutor(threads) as pool:
         while True:
-            try:
-                short = _shortfall(campaign, crowd)
-            except CrowdError as error:
-                _to_buy(campaign).update(error=str(error))
-                return Delivery(sent, failed, str(error))
+            short = _shortfall(campaign, crowd)
             held = _held(campaign, short)
             batch = claim(campaign, clock(), held=held, size=threads * CALLS_A_THREAD)
             if not batch:
@@ -81,11 +77,18 @@ def deliver(
 
 
 def _shortfall(campaign: Campaign, crowd: Crowd) -> str | None:
-    """What the account lacks for the places that are to be bought now; None where it has enough."""
+    """Why the account does not pay for the places that are to be bought now; None where it does."""
     buys = _to_buy(campaign).values_list("hit__price_cents").annotate(places=Sum("places"))
     prices = dict(buys.order_by())
     needed = sum(price * places for price, places in prices.items())
-    if not needed or needed <= (balance := crowd.balance_cents()):
+    if not needed:
+        return None
+    try:
+        balance = crowd.balance_cents()
+    except CrowdError as error:  # then nothing is bought, and decisions go out all the same
+        _to_buy(campaign).update(error=str(error))
+        return str(error)
+    if needed <= balance:
         return None
     short = (
         f"{sum(prices.values())} more assignments cost ${needed / 100:,.2f}, but the account at "
@@ -149,6 +152,7 @@ def _record(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> N
         mine = [outcome.intent.assignment_id for outcome in done if outcome.status == status]
         record_status([work for work in mine if work is not None], status)
     record_done([outcome.intent for outcome in done])
+    _free_unopened(campaign, outcomes, now)
     settle(campaign)
     if any(outcome.intent.kind == Intent.Kind.BONUS for outcome in done):
         settle_bonuses(campaign)
@@ -174,6 +178,22 @@ def _record_hits(done: Sequence[Outcome], now: datetime) -> None:
         mine.update(expires_at=at)
         if at > now:
             mine.exclude(closed_at=None).update(closed_at=None)
+
+
+def _free_unopened(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> None:
+    """HITs that were to be opened again, and are not: the crowd refused, or it came too late."""
+    over = [
+        outcome.intent.hit_id
+        for outcome in outcomes
+        if outcome.intent.kind == Intent.Kind.LIFETIME
+        and (outcome.error.permanent if outcome.error else _is_past(outcome, now))
+    ]
+    hits = campaign.hits.filter(pk__in=[hit for hit in over if hit]).exclude(closed_at=None)
+    release_rest(campaign, list(hits))
+
+
+def _is_past(outcome: Outcome, now: datetime) -> bool:
+    return outcome.expires_at is not None and outcome.expires_at <= now
 
 
 def record_status(works: Sequence[int], status: Assignment.Status) -> int:

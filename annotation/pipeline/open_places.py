@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
+from django.db.models.functions import Greatest
 
 from annotation.models import Campaign, Hit, HitItem, Intent, Triplet
 from annotation.pipeline.ledger import account_of, book, release_spare, reserve
@@ -98,7 +99,7 @@ def _wanting(campaign: Campaign, policy: Policy) -> Iterator[Wanting]:
     """
     superseded = _superseded(campaign)
     open_items = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
-    alive = Q(closed_at=None) | Q(gone=True)
+    alive = Q(closed_at=None) | Q(gone=True, expires_at__gt=F("closed_at"))
     hits = _with_outstanding(campaign).filter(alive, Exists(open_items), reviewed__gt=0)
     hits = hits.order_by("number")
     # Counted once: with each chunk, all of the campaign's assignments would be counted again.
@@ -124,8 +125,10 @@ def _with_outstanding(campaign: Campaign) -> "QuerySet[WithAnnotations[Hit, Coun
     reviewed = Count("assignments", filter=Q(assignments__passed__isnull=False))
     handed_in = Count("assignments")
     return hits.annotate(reviewed=reviewed, handed_in=handed_in).annotate(
-        outstanding=Case(When(closed_at=None, then=F("places")), default=F("handed_in"))
-        - F("reviewed")
+        # Others may have grown it at the crowd: then more is reviewed than was asked for.
+        outstanding=Greatest(
+            0, Case(When(closed_at=None, then=F("places")), default=F("handed_in")) - F("reviewed")
+        )
     )
 
 

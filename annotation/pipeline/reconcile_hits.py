@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet, Sum
+from django.db.models import Exists, F, OuterRef, QuerySet, Sum
 
 from annotation.crowd.base import CrowdHit
 from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Triplet
@@ -102,6 +102,8 @@ def _take_over(
     if intent is None:
         hit.spare = _spare(campaign, hit)
         intent = _create_intent(campaign, hit, hit.places)
+    else:  # as it is now: somebody may have claimed it meanwhile
+        intent = Intent.objects.select_for_update().get(pk=intent.pk)
     intent.state, intent.error, intent.retry_at = Intent.State.DONE, "", None
     intent.first_sent_at = intent.first_sent_at or now
     intent.save()
@@ -214,7 +216,9 @@ def publish_anew(campaign: Campaign, report: Reconciled) -> None:
 
 
 def _gone_unworked(campaign: Campaign) -> QuerySet[Hit]:
-    return campaign.hits.filter(_wants_votes(), gone=True, assignments=None)
+    # Not those that had expired before: a person decides whether they are prolonged.
+    early = campaign.hits.filter(expires_at__gt=F("closed_at"))
+    return early.filter(_wants_votes(), gone=True, assignments=None)
 
 
 def _ask_again(campaign: Campaign, hit: Hit) -> None:

@@ -180,7 +180,10 @@ class _Repairs:
 
     def _overturn(self, work: Assignment) -> None:
         try:
-            pay_overturned(self._campaign, work)
+            if (
+                work.account != Assignment.Booked.RESERVED
+            ):  # else the review books what is true then
+                pay_overturned(self._campaign, work)
         except OverBudget:
             self._report.leave(
                 f"The rejection of assignment {work} of HIT {work.hit} was overturned by hand, "

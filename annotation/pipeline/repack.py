@@ -2,9 +2,10 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import cycle, islice
 
-from django.db.models import Count, Exists, Max, OuterRef
+from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 
 from annotation.models import (
     Assignment,
@@ -16,22 +17,23 @@ from annotation.models import (
     Triplet,
     Worker,
 )
-from annotation.pipeline.assemble import create_items
+from annotation.pipeline.assemble import controls_by_name, create_items
 from annotation.pipeline.ledger import account_of, book, excluded_workers, reserve
 from annotation.pipeline.publish import create_intent, token
 from annotation.protocol.cost import assignment_cents
-from annotation.protocol.packing import negatives_needed
+from annotation.protocol.packing import HitSpec, negatives_needed
 from annotation.protocol.repack import Group, OpenTriplet, pack_group, regroup
 
 PLACES = 1  # of a HIT of repacked triplets
+BATCH = 1000
 
 
 def repack(
     campaign: Campaign, triplets: Collection[int], *, nothing_comes: bool
 ) -> tuple[int, int]:
-    """(places asked for, groups that the budget leaves waiting). The campaign is locked.
+    """(places asked for, groups that wait for the next pass or for a higher budget).
 
-    Groups that are not full wait for companions until `nothing_comes` any more.
+    The campaign is locked. Groups that are not full wait for companions until `nothing_comes`.
     """
     if not triplets:
         return 0, 0
@@ -45,8 +47,7 @@ def repack(
     groups = found.groups[:affordable]
     if groups:
         _make_known(campaign)
-    for group in groups:
-        _ask_for(campaign, group, price)
+        _ask_for(campaign, groups, price)
     return len(groups), len(found.groups) - len(groups)
 
 
@@ -86,38 +87,53 @@ def _make_known(campaign: Campaign) -> None:
     )
 
 
-def _ask_for(campaign: Campaign, group: Group, price: int) -> None:
-    """The HIT, its intent and its money."""
+def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
+    """The HITs, their intents and their money."""
     last = campaign.hits.aggregate(last=Max("number"))["last"]
-    number = last + 1
-    seed = _seed(campaign, number)
-    positives = _positives()
-    negatives = _negatives(campaign, negatives_needed(len(group.triplets), campaign.policy))
-    spec = pack_group(
-        group,
-        positives=sorted(positives),
-        negatives=sorted(negatives),
-        policy=campaign.policy,
-        seed=seed,
+    instructions = campaign.instructions.latest("version")
+    specs = _specs(campaign, groups, first=last + 1)
+    hits = Hit.objects.bulk_create(
+        [
+            Hit(
+                campaign=campaign,
+                key=f"{campaign.uid.hex[:16]}-{number:06d}",
+                number=number,
+                seed=spec.seed,
+                instructions=instructions,
+                places=PLACES,
+                price_cents=price,
+                repack=True,
+                barred=list(group.barred),
+            )
+            for number, (group, spec) in enumerate(zip(groups, specs, strict=True), start=last + 1)
+        ],
+        batch_size=BATCH,
     )
-    hit = Hit.objects.create(
-        campaign=campaign,
-        key=f"{campaign.uid.hex[:16]}-{number:06d}",
-        number=number,
-        seed=spec.seed,
-        instructions=campaign.instructions.latest("version"),
-        places=PLACES,
-        price_cents=price,
-        repack=True,
-        barred=list(group.barred),
+    triplets = {one.key: int(one.key) for group in groups for one in group.triplets}
+    packed = ((hit.pk, hit.key, spec) for hit, spec in zip(hits, specs, strict=True))
+    create_items(packed, triplets, controls_by_name(campaign))
+    intents = Intent.objects.bulk_create(
+        [create_intent(campaign, hit) for hit in hits], batch_size=BATCH
     )
-    triplets = {triplet.key: int(triplet.key) for triplet in group.triplets}
-    controls = {("positive", key): pk for key, pk in positives.items()}
-    controls |= {("negative", key): pk for key, pk in negatives.items()}
-    create_items([(hit.pk, hit.key, spec)], triplets, controls)
-    intent = create_intent(campaign, hit)
-    intent.save()
-    book([reserve(account_of(campaign), intent, places=PLACES)])
+    account = account_of(campaign)
+    book([reserve(account, intent, places=PLACES) for intent in intents])
+
+
+def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[HitSpec]:
+    """Each with controls of its own: negatives that serve in no HIT yet, as long as there are."""
+    policy = campaign.policy
+    positives = list(_positives().values_list("key", flat=True))
+    turns = cycle(_negatives(campaign))
+    return [
+        pack_group(
+            group,
+            positives=positives,
+            negatives=sorted(islice(turns, negatives_needed(len(group.triplets), policy))),
+            policy=policy,
+            seed=_seed(campaign, number),
+        )
+        for number, group in enumerate(groups, start=first)
+    ]
 
 
 def _seed(campaign: Campaign, number: int) -> int:
@@ -125,13 +141,12 @@ def _seed(campaign: Campaign, number: int) -> int:
     return int.from_bytes(digest[:6])
 
 
-def _positives() -> dict[str, int]:
-    pool = Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None)
-    return dict(pool.values_list("key", "pk"))
+def _positives() -> QuerySet[Control]:
+    return Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None).order_by("key")
 
 
-def _negatives(campaign: Campaign, count: int) -> dict[str, int]:
-    """Those least in use: fresh ones as long as there are any."""
+def _negatives(campaign: Campaign) -> list[str]:
+    """Those least in use first."""
     own = Control.objects.filter(kind=Control.Kind.NEGATIVE, campaign=campaign)
     used = own.annotate(used=Count("items")).order_by("used", "key")
-    return dict(used.values_list("key", "pk")[:count])
+    return list(used.values_list("key", flat=True))

@@ -69,4 +69,4 @@ def places_to_open(wanted: Iterable[int], outstanding: int) -> int:
     `wanted` are the votes its triplets want, `outstanding` the places already open, being
     worked on or waiting for review.
     """
-    return max(0, max(wanted, default=0) - outstanding)
+    return max(0, max(wanted, default=0) - max(0, outstanding))

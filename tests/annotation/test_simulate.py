@@ -241,6 +241,28 @@ def test_what_a_worker_abandons_falls_to_others_after_its_deadline(
     assert counts["Submitted"] == MOST_HITS * 9
 
 
+class SlowSite(WorkerSite):
+    """The time of an accepted assignment runs out before its worker opens it."""
+
+    def __init__(self, mturk: MTurk) -> None:
+        super().__init__(mturk.url)
+        self._clock = mturk.clock
+        self._slow = True
+
+    def open_question(self, assignment_url: str) -> QuestionForm | None:
+        if self._slow:
+            self._slow = False
+            self._clock.move_on(seconds=SPEC.assignment_seconds)
+        return super().open_question(assignment_url)
+
+
+def test_an_assignment_whose_time_ran_out_is_left_to_others(hits: list[Hit], mturk: MTurk) -> None:
+    with SlowSite(mturk) as site:
+        outcome = Simulation(CAREFUL, GOLD, site).run()
+    assert outcome.assignments == 6
+    assert statuses(mturk) == {"Abandoned": 1, "Submitted": 6}
+
+
 class Stragglers(Simulation):
     """All of them hand in when the run ends."""
 

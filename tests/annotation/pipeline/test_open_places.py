@@ -7,7 +7,7 @@ from annotation.pipeline import lifecycle, restore
 from annotation.pipeline.label import label
 from annotation.pipeline.ledger import account_of, set_budget
 from annotation.pipeline.publish import publish
-from tests.annotation.pipeline.test_ledger import FIRST_ROUND, PRICE
+from tests.annotation.pipeline.ledger_book import FIRST_ROUND, PRICE
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
 

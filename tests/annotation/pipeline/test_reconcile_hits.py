@@ -22,7 +22,6 @@ from tests.annotation.pipeline.drift import (
     mended,
     money,
     repairs,
-    spend_all_but,
 )
 from tests.conftest import SetStage
 from tests.mturk import Killed, MortalCrowd
@@ -253,19 +252,15 @@ def test_work_that_waits_for_review_keeps_a_lost_hit_from_being_published_anew(
     assert account(stage).reserved_cents == _reserved_here(stage) + stage.hit(1).price_cents
 
 
-def test_a_lost_hit_that_the_budget_does_not_cover_waits_for_it(stage: Stage) -> None:
+def test_an_expired_hit_that_is_gone_is_not_bought_again(stage: Stage) -> None:
+    """A person decides whether what has expired is prolonged."""
     stage.publish()
     stage.mturk.clock.move_on(days=8)
     stage.advance()  # all have expired, and their money is free
-    lost = delete_there(stage, 4)
-    spend_all_but(stage, 0)
-    report = compare(stage)
-    assert repairs(report) == {"gone": 1}
-    (sentence,) = report.by_hand
-    assert lost in sentence
-    assert "does not cover another publication: raise it" in sentence
-    set_budget(stage.campaign, BUDGET_CENTS)
-    assert mended(stage) == {"published_anew": 1}
+    delete_there(stage, 4)
+    assert mended(stage) == {"gone": 1}
+    assert stage.advance().sent == 0
+    assert account(stage).reserved_cents == 0
 
 
 def test_a_list_that_breaks_off_makes_nothing_gone(stage: Stage) -> None:

@@ -11,7 +11,7 @@ from annotation.pipeline import restore
 from annotation.pipeline.collect import collect
 from annotation.pipeline.ledger import account_of, set_budget
 from annotation.pipeline.review import review
-from tests.annotation.pipeline.test_ledger import FIRST_ROUND, PRICE
+from tests.annotation.pipeline.ledger_book import FIRST_ROUND, PRICE
 from tests.annotation.pipeline.test_open_places import disagree, sizes, spares, state
 from tests.conftest import SetStage
 from tests.small_campaign import Judge, Stage
