@@ -38,7 +38,7 @@ class QuorumCommand(BaseCommand):
         try:
             result = self.run(**options)
         except UserError as error:
-            raise Error(str(error), returncode=REFUSED) from error
+            raise Error(_harmless(str(error)), returncode=REFUSED) from error
         except (OperationalError, ProgrammingError) as error:
             reason = _what_is_wrong_with_the_database(error)
             if reason is None:
@@ -102,7 +102,9 @@ def table(result: dict[str, object]) -> str:
 
 def _what_is_wrong_with_the_database(error: Exception) -> str | None:
     if connection.connection is None:
-        return f"The database cannot be reached ({error}): check QUORUM_DATABASE_URL."
+        start = ", or start it (`make services`)" if connection.vendor == "postgresql" else ""
+        reason = " ".join(str(error).split())
+        return f"The database cannot be reached ({reason}): check QUORUM_DATABASE_URL{start}."
     if "database is locked" in str(error):
         return "The database is busy with another command: run this one again when that is done."
     migrations = MigrationExecutor(connection)
@@ -116,4 +118,9 @@ def _in_words(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return str(value)
+    return _harmless(str(value))
+
+
+def _harmless(text: str) -> str:
+    """Texts of a crowd or of a file may hold anything: none of it moves the cursor."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in text)

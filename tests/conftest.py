@@ -105,3 +105,10 @@ def one_hit(set_stage: SetStage) -> Stage:
     stage = set_stage(candidates_per_query=1)
     stage.publish()
     return stage
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests count for whoever reads the run: the steps of the state machines."""
+    for report in terminalreporter.getreports("passed"):
+        for name, count in report.user_properties:
+            terminalreporter.write_line(f"{report.nodeid}: {name}, {count:,} steps")

@@ -145,5 +145,9 @@ def test_the_help_names_the_shared_options() -> None:
     assert "--json" in parser.format_help()
 
 
+def test_a_hostile_text_cannot_move_the_cursor() -> None:
+    assert table({"worker": "\x1b[2Jé\r\u202e"}) == "worker  ?[2Jé??"
+
+
 def test_an_empty_result_is_an_empty_table() -> None:
     assert table({}) == ""

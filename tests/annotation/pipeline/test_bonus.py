@@ -119,7 +119,8 @@ def test_a_refused_bonus_can_be_taken_back_and_given_after_all(one_hit: Stage, w
 def test_a_paid_bonus_cannot_be_taken_back(one_hit: Stage, work: str) -> None:
     give_bonus(one_hit.campaign, work, cents=CENTS, reason=REASON)
     one_hit.deliver()
-    assert withdraw_bonus(one_hit.campaign, work, cents=CENTS, reason=REASON) == 0
+    with pytest.raises(UserError, match="has been paid and cannot be taken back"):
+        withdraw_bonus(one_hit.campaign, work, cents=CENTS, reason=REASON)
 
 
 def test_cancelling_frees_the_money_of_a_refused_bonus(one_hit: Stage, work: str) -> None:
