@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from redis import Redis, RedisError
 
 from annotation.crowd.base import Crowd, CrowdError
 from annotation.models import Control
@@ -19,6 +20,7 @@ _NO_REAL_NAMES = (
     "example", "example.com", "example.net", "example.org",
     "internal", "invalid", "local", "localhost", "test",
 )  # fmt: skip
+_BROKER_TIMEOUT = 2.0
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,12 @@ class Check:
     hint: str = ""
 
 
-def examine(crowd: Crowd, *, public_url: str) -> Iterator[Check]:
+def examine(crowd: Crowd, *, public_url: str, broker: str = "") -> Iterator[Check]:
     """All checks, in the order in which one would set things up."""
     database = check_database()
     yield database
+    if broker.startswith(("redis://", "rediss://")):
+        yield check_broker(broker)
     yield from check_account(crowd)
     yield check_public_url(public_url, crowd)
     if database.ok:  # these two read its tables
@@ -52,6 +56,24 @@ def check_database() -> Check:
     if missing:
         return Check("database", False, f"{len(missing)} migrations are not applied", hint)
     return Check("database", True, f"{connection.vendor}, all tables are there")
+
+
+def check_broker(url: str) -> Check:
+    """The address is shown without its password."""
+    hint = "Start it, for instance by `make services`, or check QUORUM_BROKER_URL."
+    try:
+        parts = urlsplit(url)
+        place = f"{parts.hostname or 'localhost'}:{parts.port or 6379}"
+    except ValueError:
+        return Check("broker", False, "its address is no URL", "Check QUORUM_BROKER_URL.")
+    try:
+        with Redis.from_url(
+            url, socket_timeout=_BROKER_TIMEOUT, socket_connect_timeout=_BROKER_TIMEOUT
+        ) as redis:
+            redis.ping()
+    except (RedisError, ValueError):
+        return Check("broker", False, f"Redis does not answer at {place}", hint)
+    return Check("broker", True, f"Redis answers at {place}")
 
 
 def check_account(crowd: Crowd) -> Iterator[Check]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.signing import BadSignature
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.db.models import Count
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -36,6 +36,8 @@ _MTURK_SITES = (
     "https://requestersandbox.mturk.com",
 )
 
+AWAY_SECONDS = 60
+
 
 @dataclass(frozen=True)
 class ShownItem:
@@ -51,6 +53,18 @@ class ShownItem:
 @xframe_options_exempt
 def hit_page(request: HttpRequest, signed: str) -> HttpResponse:
     """The ExternalQuestion: reads, never writes; the crowd's record is the source of votes."""
+    try:
+        return _answer(request, signed)
+    except (OperationalError, InterfaceError):
+        sentence = (
+            "The site is away for a moment: keep the HIT open and load this page again in a minute."
+        )
+        away = _refusal(503, "Away for a moment", sentence)
+        away["Retry-After"] = str(AWAY_SECONDS)
+        return away
+
+
+def _answer(request: HttpRequest, signed: str) -> HttpResponse:
     hit = _find_hit(signed)
     if hit is None:
         sentence = "There is no HIT at this address. Please return it and take another one."

@@ -8,14 +8,17 @@ from django.conf import settings
 from annotation.crowd.base import Crowd
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.crowd.mturk_sites import is_amazon
-from annotation.crowd.rate import RateLimiter
+from annotation.crowd.rate import LOCAL, RateLimiter
 from retrieval.errors import UserError
 
 AMAZON_CALLS_PER_SECOND = 10  # MTurk names no number; where this one is too high, it tells us so
 
 
-def open_crowd(*, live: bool) -> Crowd:
-    """The crowd at MTURK_ENDPOINT; UserError when it costs real money and `live` is not said."""
+def open_crowd(*, live: bool, shared_rate: bool = True) -> Crowd:
+    """The crowd at MTURK_ENDPOINT; UserError when it costs real money and `live` is not said.
+
+    With `shared_rate` its calls count with those of all processes.
+    """
     endpoint = settings.MTURK_ENDPOINT
     if not _is_http_url(endpoint):
         raise UserError(
@@ -23,7 +26,8 @@ def open_crowd(*, live: bool) -> Crowd:
             f" set it to one, such as {settings.MTURK_SANDBOX}."
         )
     calls = calls_per_second(endpoint)
-    crowd = MTurkCrowd(endpoint, _rate(endpoint, calls, settings.CROWD_RATE_STORAGE))
+    storage = settings.CROWD_RATE_STORAGE if shared_rate else LOCAL
+    crowd = MTurkCrowd(endpoint, _rate(endpoint, calls, storage))
     if crowd.is_production and not live:
         raise UserError(
             f"{endpoint} is MTurk's production, where work costs real money:"

@@ -10,6 +10,7 @@ from annotation.management.steps import (
     Options,
     Result,
     Step,
+    calls_wait,
     confirm,
     crowd_of,
     send,
@@ -17,6 +18,7 @@ from annotation.management.steps import (
 )
 from annotation.models import Campaign
 from annotation.pipeline import lifecycle
+from annotation.pipeline.claims import waiting
 from annotation.pipeline.forecast import Outlook, Prolonging, outlook, prolongations, prolonging
 from annotation.pipeline.ledger import OverBudget, account_of, set_budget
 from annotation.pipeline.money import cents_of, dollars
@@ -30,6 +32,9 @@ State = Campaign.State
 
 def _budget(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
     before = account_of(campaign)
+    # What was handed in may still have to be paid.
+    if campaign.state == State.CANCELLED and not outlook(campaign).undecided:
+        lifecycle.check_living(campaign)
     try:
         set_budget(campaign, cents_of(options["dollars"]))
     except OverBudget as error:
@@ -55,7 +60,7 @@ def _pause(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
         return [
             f"Nothing more is bought for {campaign}: {now.waiting_hits:,} HITs and "
             f"{now.waiting_places:,} further places that are planned wait, with "
-            f"{dollars(now.waiting_cents)} reserved for them.",
+            f"{dollars(now.waiting_cents)} reserved for them{_left_out(campaign, now)}.",
             f"What is at the crowd goes on: {now.open_places:,} open places and "
             f"{now.undecided:,} submissions without a decision may still cost "
             f"{dollars(may_cost)}.",
@@ -63,6 +68,9 @@ def _pause(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
             f"for `manage.py campaign resume {campaign}`.",
         ]
 
+    lifecycle.check_living(campaign)
+    if campaign.state == State.PAUSED:
+        raise UserError(f"Campaign {campaign} is paused already.")
     return _turn(command, campaign, options, words, lifecycle.pause)
 
 
@@ -71,12 +79,23 @@ def _resume(command: QuorumCommand, campaign: Campaign, options: Options) -> Res
         return [
             f"Buying goes on for {campaign} with the next pass: {now.waiting_hits:,} HITs and "
             f"{now.waiting_places:,} further places that are planned, at "
-            f"{dollars(now.waiting_cents)} reserved already.",
-            f"Votes that are missing may cost up to {dollars(now.available_cents)} more, which "
+            f"{dollars(now.waiting_cents)} reserved already{_left_out(campaign, now)}.",
+            f"What is not asked for yet may cost up to {dollars(now.available_cents)} more, which "
             "the budget has left.",
         ]
 
+    lifecycle.check_living(campaign)
+    if campaign.state != State.PAUSED:
+        raise UserError(f"Campaign {campaign} is not paused.")
     return _turn(command, campaign, options, words, lifecycle.resume)
+
+
+def _left_out(campaign: Campaign, now: Outlook) -> str:
+    if not now.left_out_hits:
+        return ""
+    if not campaign.endpoint:
+        return f"; {now.left_out_hits:,} more HITs are not published yet"
+    return f"; the budget leaves out {now.left_out_hits:,} more HITs so far"
 
 
 def _turn(
@@ -94,10 +113,17 @@ def _turn(
 
 
 def _expire(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    if not lifecycle.to_end(campaign, timezone.now()).exists():
+        raise UserError(f"No HIT of {campaign} is open to expire{_still_waiting(campaign)}.")
     crowd, seen = crowd_of(campaign), outlook(campaign)
     confirm(command, _ending(campaign, seen), yes=options["yes"])
     hits = lifecycle.expire(campaign, timezone.now())
     return _result(campaign, seen, {"expired_hits": hits, **send(command, campaign, crowd)})
+
+
+def _still_waiting(campaign: Campaign) -> str:
+    left = waiting(campaign)
+    return f"; {calls_wait(left)} for the next pass" if left else ""
 
 
 def _ending(campaign: Campaign, now: Outlook) -> list[str]:
@@ -119,6 +145,7 @@ def _ending(campaign: Campaign, now: Outlook) -> list[str]:
 
 
 def _extend(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    lifecycle.check_prolongable(campaign)
     crowd, days = crowd_of(campaign), options["days"]
     until = lifecycle.end_of(days, timezone.now())
     seen = prolonging(*prolongations(campaign, until))
@@ -143,6 +170,8 @@ def _prolonging(campaign: Campaign, days: int, seen: Prolonging) -> list[str]:
 
 
 def _cancel(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    if campaign.state == State.CANCELLED:
+        raise UserError(f"Campaign {campaign} is cancelled already{_still_waiting(campaign)}.")
     crowd, seen = crowd_of(campaign), outlook(campaign)
     confirm(command, _cancelling(campaign, seen), yes=options["yes"])
     lifecycle.cancel(campaign, timezone.now())

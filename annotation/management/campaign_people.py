@@ -16,7 +16,7 @@ from annotation.management.steps import (
     yes_argument,
 )
 from annotation.models import Campaign
-from annotation.pipeline.bonus import foresee_bonus, give_bonus, withdraw_bonus
+from annotation.pipeline.bonus import check_covered, foresee_bonus, give_bonus, withdraw_bonus
 from annotation.pipeline.money import cents_of, dollars
 from annotation.pipeline.restore import Change, exclude, foresee, restore
 from retrieval.cli import QuorumCommand
@@ -70,6 +70,7 @@ def _bonus(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
         free = withdraw_bonus(campaign, assignment, cents=cents, reason=reason)
         return {"campaign": campaign.name, "assignment": assignment, "free_cents": free}
     seen = foresee_bonus(campaign, assignment, cents=cents, reason=reason)
+    check_covered(campaign, seen)
     again = "" if seen.new else " This bonus has been asked for before: nothing is paid twice."
     sentence = (
         f"{seen.worker} gets {dollars(cents)} for assignment {assignment}, which costs "

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from annotation.crowd.open import open_crowd
-from annotation.management.steps import Options, Result, Step
+from annotation.management.steps import Options, Result, Step, calls_made
 from annotation.models import Campaign
 from annotation.pipeline.advance import advance
 from annotation.pipeline.assemble import pack_campaign
@@ -58,7 +58,7 @@ def _publish(command: QuorumCommand, campaign: Campaign, options: Options) -> Re
     crowd = open_crowd(live=options["live"])
     written = publish(campaign, crowd)
     with command.progress(waiting(campaign), "publishing", "HIT") as bar:
-        delivery = deliver(campaign, crowd, progress=bar.update)
+        delivery = deliver(campaign, crowd, progress=calls_made(campaign, bar))
     if delivery.stopped_by:
         raise UserError(
             f"{delivery.sent} calls were made, {waiting(campaign)} wait for the next "
@@ -75,6 +75,11 @@ def _publish(command: QuorumCommand, campaign: Campaign, options: Options) -> Re
 
 
 def _collect(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    if campaign.state == Campaign.State.CANCELLED and not campaign.endpoint:
+        raise UserError(
+            f"Campaign {campaign} was cancelled before it was published: there is nothing to "
+            "collect."
+        )
     crowd = open_crowd(live=options["live"])
     with (
         command.progress(None, "collecting", " HITs") as bar,

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
@@ -15,6 +15,10 @@ from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import check_endpoint
 from retrieval.cli import QuorumCommand
 from retrieval.errors import UserError
+from retrieval.progress import Progress
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 Result = dict[str, object]
 Options = dict[str, Any]
@@ -68,14 +72,28 @@ def crowd_of(campaign: Campaign) -> Crowd | None:
 
 
 def send(command: QuorumCommand, campaign: Campaign, crowd: Crowd | None) -> Result:
-    """What was decided goes out at once; what cannot goes out with a later pass."""
+    """What was decided goes out at once; UserError where it has to wait for a later pass."""
     if crowd is None:
-        return {"sent": 0, "failed": 0, "stopped_by": None, "waiting": waiting(campaign)}
+        return {"sent": 0, "failed": 0, "waiting": waiting(campaign)}
     with command.progress(waiting(campaign), "telling the crowd", " calls") as bar:
-        sent = deliver(campaign, crowd, progress=bar.update)
-    return {
-        "sent": sent.sent,
-        "failed": sent.failed,
-        "stopped_by": sent.stopped_by,
-        "waiting": waiting(campaign),
-    }
+        sent = deliver(campaign, crowd, progress=calls_made(campaign, bar))
+    left = waiting(campaign)
+    if sent.stopped_by:
+        raise UserError(
+            f"It is decided and kept; {calls_wait(left)} for the next pass: {sent.stopped_by}"
+        )
+    return {"sent": sent.sent, "failed": sent.failed, "waiting": left}
+
+
+def calls_wait(count: int) -> str:
+    return "1 call waits" if count == 1 else f"{count:,} calls wait"
+
+
+def calls_made(campaign: Campaign, bar: "tqdm[Any]") -> Progress:
+    """Moves the bar by what no longer waits: a call that did not get through still does."""
+    first = waiting(campaign)
+
+    def update(_: int) -> None:
+        bar.update(max(0, first - waiting(campaign) - bar.n))
+
+    return update

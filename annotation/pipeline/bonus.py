@@ -52,20 +52,43 @@ def give_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) 
             if bonus.new:
                 _ask_for(campaign, assignment, cents=cents, reason=reason)
     except OverBudget as error:
-        left = account_of(campaign).available_cents
-        raise UserError(
-            f"The bonus costs {dollars(bonus.cents)} with the fee, but the budget of {campaign} "
-            f"has {dollars(left)} left: raise it by `manage.py campaign budget`."
-        ) from error
+        raise _over_budget(campaign, bonus) from error
     return bonus
+
+
+def check_covered(campaign: Campaign, bonus: Bonus) -> None:
+    """Raises UserError where the budget does not reach now."""
+    if bonus.new and bonus.cents > account_of(campaign).available_cents:
+        raise _over_budget(campaign, bonus)
+
+
+def _over_budget(campaign: Campaign, bonus: Bonus) -> UserError:
+    left = account_of(campaign).available_cents
+    return UserError(
+        f"The bonus costs {dollars(bonus.cents)} with the fee, but the budget of {campaign} "
+        f"has {dollars(left)} left: raise it by `manage.py campaign budget`."
+    )
 
 
 @transaction.atomic
 def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> int:
-    """Where it has not been paid and is not on its way; the cents that are free again."""
+    """The cents that are free again; UserError where it has been paid or is on its way."""
     campaign = locked(campaign)
     bonuses = campaign.intents.filter(kind=Intent.Kind.BONUS)
-    return _withdraw(campaign, bonuses.filter(token=_token(assignment, cents, reason)))
+    asked = bonuses.filter(token=_token(assignment, cents, reason))
+    if free := _withdraw(campaign, asked):
+        return free
+    bonus = asked.first()
+    if bonus is None:
+        raise UserError(
+            f"Campaign {campaign} has no bonus of {dollars(cents)} for assignment {assignment!r} "
+            "with this reason."
+        )
+    why = {
+        Intent.State.DONE: "has been paid and cannot be taken back",
+        Intent.State.WITHDRAWN: "has been taken back already",
+    }.get(Intent.State(bonus.state), "is on its way: whether it was paid is not known yet")
+    raise UserError(f"The bonus of {dollars(cents)} for assignment {assignment!r} {why}.")
 
 
 def withdraw_refused(campaign: Campaign) -> None:

@@ -10,6 +10,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum,
 from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Triplet
 from annotation.pipeline.claims import SPENDING, UNSENT
 from annotation.pipeline.ledger import account_of, reserved_cents
+from annotation.pipeline.publish import left_out
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -28,6 +29,7 @@ class Outlook:
     waiting_hits: int  # planned and never sent to the crowd
     waiting_places: int  # as many more are planned on published HITs
     waiting_cents: int
+    left_out_hits: int  # not asked for yet: the budget did not reach them
     open_hits: int  # somebody may still take or hand in one of their places
     open_places: int
     open_cents: int
@@ -53,6 +55,7 @@ def outlook(campaign: Campaign) -> Outlook:
         waiting_hits=planned["hits"],
         waiting_places=planned["more"],
         waiting_cents=planned["cents"],
+        left_out_hits=left_out(campaign),
         open_hits=found["hits"],
         # A place that is planned is counted above.
         open_places=found["missing"] - planned["more"],

@@ -64,11 +64,8 @@ def expire(campaign: Campaign, now: datetime) -> int:
 @transaction.atomic
 def prolong(campaign: Campaign, *, days: int, now: datetime) -> Prolonging:
     """More time for HITs that lack votes; those that were over get their money anew."""
-    campaign = _living(campaign)
-    if campaign.state == State.PAUSED:
-        raise UserError(
-            f"Campaign {campaign} is paused: run `manage.py campaign resume {campaign}` first."
-        )
+    campaign = locked(campaign)
+    check_prolongable(campaign)
     until = end_of(days, now)
     covered, left_out = prolongations(campaign, until)
     for start in range(0, len(covered), BATCH):
@@ -111,11 +108,23 @@ def wind_up(campaign: Campaign, now: datetime) -> None:
 
 def _living(campaign: Campaign) -> Campaign:
     campaign = locked(campaign)
+    check_living(campaign)
+    return campaign
+
+
+def check_prolongable(campaign: Campaign) -> None:
+    check_living(campaign)
+    if campaign.state == State.PAUSED:
+        raise UserError(
+            f"Campaign {campaign} is paused: run `manage.py campaign resume {campaign}` first."
+        )
+
+
+def check_living(campaign: Campaign) -> None:
     if campaign.state == State.CANCELLED:
         raise UserError(
             f"Campaign {campaign} is cancelled, and that is for good: create another one."
         )
-    return campaign
 
 
 def _withdraw_purchases(campaign: Campaign) -> None:
@@ -133,15 +142,21 @@ def _end_all(campaign: Campaign, now: datetime) -> int:
     opening = Q(kind=Intent.Kind.LIFETIME, expires_at__gt=now)
     stopped = {intent.hit_id for intent in withdraw(campaign.intents.filter(opening))}
     _release_idle(campaign, Q(pk__in=stopped) & _is_closed())
+    hits = list(to_end(campaign, now).order_by("number"))
+    for start in range(0, len(hits), BATCH):
+        _set_end(campaign, hits[start : start + BATCH], now)
+    return len(hits)
+
+
+def to_end(campaign: Campaign, now: datetime) -> QuerySet[Hit]:
+    """HITs that can be taken or are to be opened again, and are not being ended already."""
+    opening = Q(kind=Intent.Kind.LIFETIME, expires_at__gt=now)
     ending = Intent.objects.filter(
         hit=OuterRef("pk"), kind=Intent.Kind.LIFETIME, expires_at__lte=now
     ).filter(state__in=(*UNSENT, Intent.State.FAILED))
     takeable = takeable_hits(campaign, now).values("pk")
     wanted = Q(pk__in=takeable) | Exists(_unsent(opening))
-    hits = list(campaign.hits.filter(wanted, ~Exists(ending)).order_by("number"))
-    for start in range(0, len(hits), BATCH):
-        _set_end(campaign, hits[start : start + BATCH], now)
-    return len(hits)
+    return campaign.hits.filter(wanted, ~Exists(ending))
 
 
 def _set_end(campaign: Campaign, hits: Sequence[Hit], at: datetime) -> list[Intent]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from annotation.models import Campaign
+from annotation.pipeline.collect import collect
 from annotation.pipeline.ledger import account_of, set_budget
 from annotation.pipeline.lifecycle import pause
 from tests.annotation.test_commands import refused, run, run_json
@@ -51,11 +53,13 @@ def test_without_a_terminal_and_a_yes_nothing_is_done(stage: Stage, verb: list[s
     stage.publish()
     assignment = stage.work("eve", 1)
     stage.advance()
+    state = "paused" if verb[0] == "resume" else "active"
+    Campaign.objects.update(state=state)
     calls, money = stage.campaign.intents.count(), account_of(stage.campaign).reserved_cents
     sentence = refused(*[assignment if one == "3ONE" else one for one in arguments(verb)])
     assert sentence.endswith("Nothing was changed: add --yes to go on.")
     stage.campaign.refresh_from_db()
-    assert stage.campaign.state == "active"
+    assert stage.campaign.state == state
     assert stage.campaign.intents.count() == calls
     assert not stage.campaign.exclusions.exists()
     assert account_of(stage.campaign).reserved_cents == money
@@ -182,9 +186,22 @@ def test_a_campaign_that_is_nowhere_yet_is_cancelled_too(stage: Stage) -> None:
 def test_what_the_crowd_does_not_hear_waits(stage: Stage) -> None:
     stage.publish()
     stage.mturk.stop()
-    found = run_json("campaign", "expire", "faq", "--yes")
-    assert (found["sent"], found["waiting"]) == (0, 5)
-    assert str(found["stopped_by"]).startswith("MTurk cannot be reached")
+    told = refused("campaign", "expire", "faq", "--yes")
+    assert told.startswith("It is decided and kept; 5 calls wait for the next pass: MTurk cannot")
+    assert stage.campaign.intents.filter(kind="lifetime", state="pending").count() == 5
+    told = refused("campaign", "expire", "faq", "--yes")
+    assert told == "No HIT of faq is open to expire; 5 calls wait for the next pass."
+
+
+def test_the_bar_moves_by_calls_that_got_through(
+    stage: Stage, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stage.publish()
+    stage.mturk.stop()
+    refused("campaign", "expire", "faq", "--yes")
+    bar = capfd.readouterr().err
+    assert "0/5" in bar
+    assert "5/5" not in bar
 
 
 def test_retry_sends_what_was_refused(stage: Stage) -> None:
@@ -226,5 +243,80 @@ def test_a_bonus_is_paid_once(stage: Stage) -> None:
     first, second = (run_json(*bonus, "--yes") for _ in range(2))
     assert (first["new"], first["cents"], first["sent"]) == (True, 60, 1)
     assert (second["new"], second["sent"]) == (False, 0)
-    assert run_json(*bonus, "--withdraw")["free_cents"] == 0
+    assert refused(*bonus, "--withdraw", "--yes") == (
+        f"The bonus of $0.50 for assignment '{work}' has been paid and cannot be taken back."
+    )
     assert stage.mturk.count("bonuses") == 1
+
+
+def test_a_bonus_that_nobody_gave_cannot_be_taken_back(stage: Stage) -> None:
+    bonus = "campaign", "bonus", "faq", "3ONE", "0.50", "--reason", "Thank you."
+    assert "has no bonus of $0.50 for assignment '3ONE'" in refused(*bonus, "--withdraw")
+
+
+# what will be refused is not forecast
+
+
+def test_a_bonus_beyond_the_budget_is_refused_before_the_yes(stage: Stage) -> None:
+    stage.publish()
+    work = stage.work("ada", 1)
+    stage.advance()
+    told = refused("campaign", "bonus", "faq", work, "9999", "--reason", "Thank you.")
+    assert told.startswith("The bonus costs $11,998.80 with the fee, but the budget of faq has")
+
+
+@pytest.mark.parametrize(
+    ("verb", "sentence"),
+    [
+        (["pause"], "Campaign faq is cancelled, and that is for good: create another one."),
+        (["resume"], "Campaign faq is cancelled, and that is for good: create another one."),
+        (["extend", "--days", "7"], "Campaign faq is cancelled, and that is for good: create "),
+        (["budget", "12"], "Campaign faq is cancelled, and that is for good: create another one."),
+        (["cancel"], "Campaign faq is cancelled already."),
+        (["expire"], "No HIT of faq is open to expire."),
+        (["collect"], "Campaign faq was cancelled before it was published: there is nothing to "),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_cancelled_campaign_refuses_without_a_forecast(
+    stage: Stage, verb: list[str], sentence: str
+) -> None:
+    run("campaign", "cancel", "faq", "--yes")
+    assert refused(*arguments(verb)).startswith(sentence)
+
+
+def test_work_of_a_cancelled_campaign_that_is_to_be_paid_may_need_a_higher_budget(
+    stage: Stage,
+) -> None:
+    stage.publish()
+    stage.work("ada", 1)
+    collect(stage.campaign, stage.mturk.crowd)
+    run("campaign", "cancel", "faq", "--yes")
+    assert run_json("campaign", "budget", "faq", "12")["budget_cents"] == 1200
+
+
+def test_a_second_pause_a_second_resume_and_a_second_expire_say_so(stage: Stage) -> None:
+    assert refused("campaign", "resume", "faq", "--yes") == "Campaign faq is not paused."
+    run("campaign", "pause", "faq", "--yes")
+    assert refused("campaign", "pause", "faq", "--yes") == "Campaign faq is paused already."
+    assert "resume faq` first" in refused("campaign", "extend", "faq", "--days", "7")
+    run("campaign", "resume", "faq", "--yes")
+    stage.publish()
+    run("campaign", "expire", "faq", "--yes")
+    assert refused("campaign", "expire", "faq") == "No HIT of faq is open to expire."
+
+
+def test_a_forecast_counts_what_the_budget_leaves_out(stage: Stage) -> None:
+    set_budget(stage.campaign, 3 * 3 * PRICE)
+    stage.publish()
+    assert "the budget leaves out 2 more HITs so far" in refused("campaign", "pause", "faq")
+    assert run_json("campaign", "pause", "faq", "--yes")["left_out_hits"] == 2
+    assert "the budget leaves out 2 more HITs so far" in refused("campaign", "resume", "faq")
+
+
+def test_people_read_money_under_words(stage: Stage) -> None:
+    stage.publish()
+    shown = run("campaign", "expire", "faq", "--yes")
+    assert "for open places" in shown
+    assert "cents" not in shown
+    assert "_money" not in shown

@@ -17,6 +17,7 @@ from annotation.crowd.mturk import MTurkCrowd
 from annotation.doctor import (
     Check,
     check_account,
+    check_broker,
     check_controls,
     check_database,
     check_index,
@@ -247,3 +248,38 @@ def test_a_malformed_endpoint_is_one_sentence(settings: Settings) -> None:
     assert error.returncode == 2
     assert "AWS_ENDPOINT_URL_MTURK" in str(error)
     assert not output
+
+
+# the broker
+
+
+@pytest.mark.parametrize("scheme", ["redis", "rediss"])
+def test_a_redis_that_does_not_answer_is_missing_and_its_password_is_not_shown(
+    scheme: str, nowhere: str
+) -> None:
+    place = nowhere.removeprefix("http://")
+    found = check_broker(f"{scheme}://:hunter2@{place}/0")
+    assert not found.ok
+    assert found.message == f"Redis does not answer at {place}"
+    assert "make services" in found.hint
+    assert "hunter2" not in repr(found)
+
+
+def test_a_broker_address_that_is_no_url_is_said_without_its_password() -> None:
+    found = check_broker("redis://:hunter2@[::1")
+    assert not found.ok
+    assert "hunter2" not in repr(found)
+
+
+@pytest.mark.django_db
+def test_the_doctor_names_the_broker_once_and_warns_of_nothing_above(
+    rich: str, nowhere: str, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = nowhere.replace("http://", "redis://")
+    settings.CELERY_BROKER_URL = settings.CROWD_RATE_STORAGE = broker
+    output, error = doctor(rich, settings)
+    assert [line.split()[:2] for line in output.splitlines() if "broker" in line] == [
+        ["missing", "broker"]
+    ]
+    assert error is not None
+    assert not [entry for entry in caplog.records if entry.name == "annotation.crowd.rate"]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -305,3 +305,14 @@ def test_the_page_takes_a_few_milliseconds(hit: Hit, visit: Open) -> None:
         seconds.append(time.process_time() - began)
     # It takes 4 ms; a query for each item, or instructions rendered each time, would take far more.
     assert statistics.median(seconds) < 0.02
+
+
+def test_while_the_database_is_down_the_page_asks_for_patience(visit: Open, hit: Hit) -> None:
+    def refuse(*_: object) -> None:
+        raise OperationalError("gone")
+
+    with connection.execute_wrapper(refuse):
+        response = visit(hit)
+    assert (response.status_code, response["Retry-After"]) == (503, "60")
+    assert "keep the HIT open and load this page again in a minute." in response.content.decode()
+    assert "frame-ancestors" in response["Content-Security-Policy"]

@@ -1,6 +1,7 @@
 """Simulated workers against the real emulator and the real page, over HTTP."""
 
 import json
+import re
 import socket
 from collections.abc import Mapping
 from contextlib import closing
@@ -19,6 +20,7 @@ from annotation.crowd.gold import Gold
 from annotation.crowd.simulate import STRAYS, Crew, Outcome, Simulation, make_workers
 from annotation.crowd.worker_site import QuestionForm, WorkerSite
 from annotation.hit_url import hit_url
+from annotation.management.commands.crowd import Command as CrowdCommand
 from annotation.models import Exclusion, Hit, Worker
 from retrieval.errors import UserError
 from retrieval.text import normalise_question
@@ -386,6 +388,14 @@ def test_the_command_prints_one_line_of_json(hits: list[Hit], mturk: MTurk, tmp_
     result = json.loads(out.getvalue())
     assert (result["assignments"], result["judgments"]) == (6, 42)
     assert result["unknown_pairs"] == 16
+
+
+def test_people_read_the_faults_in_words(hits: list[Hit], mturk: MTurk) -> None:
+    out = StringIO()
+    call_command("crowd", "run", "--workers", "3", "--emulator", mturk.url, stdout=out)
+    assert re.search(r"^faults +none$", out.getvalue(), re.MULTILINE)
+    worded = CrowdCommand().render({"faults": {"returned": 0, "too_late": 2, "twice": 1234}})
+    assert worded == "faults  2 too late, 1,234 twice"
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,9 @@ def test_a_database_that_cannot_be_reached_is_exit_status_2(tmp_path: Path) -> N
         command, cwd=root, env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "The database cannot be reached" in done.stderr
+    assert done.stderr.startswith("Error: The database cannot be reached (")
+    assert "check QUORUM_DATABASE_URL, or start it (`make services`).\n" in done.stderr
+    assert done.stderr.count("\n") == 1
     assert "secret" not in done.stderr
 
 

@@ -26,6 +26,13 @@ MONEY = {
     "discarded_cents": "paid but discarded",
     "available_cents": "available",
     "spent_cents": "spent",
+    "cents": "amount",
+    "waiting_cents": "for what is planned",
+    "open_cents": "for open places",
+    "spare_cents": "for ties",
+    "undecided_cents": "for undecided work",
+    "left_out_cents": "for what is left out",
+    "free_cents": "free again",
 }
 
 

@@ -2,6 +2,7 @@
 
 import re
 from argparse import ArgumentTypeError
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,12 @@ class Command(QuorumCommand):
             simulation = Simulation(crew, gold, site)
             with self.progress(most, "assignments") as bar:
                 return simulation.run(most, progress=bar.update).to_dict()
+
+    def render(self, result: dict[str, object]) -> str:
+        faults = result["faults"]
+        assert isinstance(faults, Mapping)
+        told = [f"{count:,} {way.replace('_', ' ')}" for way, count in faults.items() if count]
+        return super().render({**result, "faults": ", ".join(told) or "none"})
 
 
 def _refuse_amazon(url: str) -> None:

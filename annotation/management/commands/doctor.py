@@ -12,13 +12,16 @@ from retrieval.cli import REFUSED, Error, QuorumCommand
 
 class Command(QuorumCommand):
     help = (
-        "Says what is missing for the crowd chosen: database, endpoint, balance, public address,"
-        " control pool, index. Exit status 2 where anything is."
+        "Says what is missing for the crowd chosen: database, broker, endpoint, balance, public"
+        " address, control pool, index. Exit status 2 where anything is."
     )
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         # It only looks: nothing is spent, so production asks for no --live here.
-        self.checks = list(examine(open_crowd(live=True), public_url=settings.PUBLIC_URL))
+        # Its one call waits for no Redis: whether that answers is a check of its own.
+        crowd = open_crowd(live=True, shared_rate=False)
+        broker = settings.CELERY_BROKER_URL
+        self.checks = list(examine(crowd, public_url=settings.PUBLIC_URL, broker=broker))
         return {
             "ok": all(check.ok for check in self.checks),
             "checks": [asdict(check) for check in self.checks],

@@ -101,6 +101,7 @@ def test_what_is_planned_and_what_is_out_is_told(stage: Stage) -> None:
         waiting_hits=0,
         waiting_places=0,
         waiting_cents=0,
+        left_out_hits=0,
         open_hits=5,
         open_places=9,
         open_cents=9 * PRICE,
