@@ -289,7 +289,7 @@ MUTANTS = {
             "wanting.superseded or hit.gone",
             "wanting.superseded",
         ),
-        ("what is gone is repacked", " | Q(gone=True)", ""),
+        ("what is gone is repacked", ' | Q(gone=True, expires_at__gt=F("closed_at"))', ""),
         ("what is over waits", "alive = Q(closed_at=None) |", "alive = Q(pk__gt=0) |"),
         ("in extend mode a spare stays", 'if campaign.policy.tie_mode == "extend":', "if False:"),
         ("spares first", "new = extra - min(extra, hit.spare)", "new = extra"),
@@ -314,7 +314,7 @@ MUTANTS = {
         ("barred here too", "        barred=list(group.barred),\n", ""),
         (
             "its money",
-            "    book([reserve(account_of(campaign), intent, places=PLACES)])\n",
+            "    book([reserve(account, intent, places=PLACES) for intent in intents])\n",
             "",
         ),
     ),

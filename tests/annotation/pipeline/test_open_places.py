@@ -136,6 +136,17 @@ def test_a_growth_too_dear_keeps_no_other_waiting(set_stage: SetStage) -> None:
     assert (sizes(stage), state(stage)) == ({1: 2, 2: 3}, "capped")
 
 
+def test_growths_that_only_together_are_too_dear_take_turns(set_stage: SetStage) -> None:
+    """Each of two HITs wants one place beyond its kept one, and there is money for one of them."""
+    stage = set_stage(candidates_per_query=2, on_failed_control="pay_and_discard")
+    set_budget(stage.campaign, 2 * FIRST_ROUND + PRICE)
+    stage.publish()
+    for name, number in (("eve", 1), ("mallory", 1), ("eve", 2), ("mallory", 2)):
+        stage.work(name, number, slips=1)
+    assert stage.advance().places_opened == 2
+    assert (sizes(stage), state(stage)) == ({1: 4, 2: 2}, "capped")
+
+
 def test_what_the_budget_does_not_reach_is_left_out_until_it_does(stage: Stage) -> None:
     set_budget(stage.campaign, 2 * FIRST_ROUND + PRICE)
     assert publish(stage.campaign, stage.mturk.crowd).left_out == 3
