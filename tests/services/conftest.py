@@ -68,6 +68,7 @@ def start_stack(
         "QUORUM_DATABASE_URL": database.geturl(),
         "QUORUM_SECRET_KEY": settings.SECRET_KEY,
         "QUORUM_LOG_LEVEL": "INFO",
+        "QUORUM_CLAIM_SECONDS": "5",  # so long the calls of the dead wait
         **(variables or {}),
     }
     with ServiceStack(
