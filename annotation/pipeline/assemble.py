@@ -20,6 +20,7 @@ from annotation.protocol.packing import (
     TripletRef,
     negatives_needed,
     pack,
+    positives_needed,
 )
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
@@ -109,8 +110,18 @@ def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
     specs = pack(
         refs, positives=positives, negatives=names[:needed], policy=policy, seed=campaign.seed
     )
+    _check_pool_for_ties(len(positives), policy)
     create_negatives(campaign, names)
     return specs
+
+
+def _check_pool_for_ties(positives: int, policy: Policy) -> None:
+    """A triplet may be repacked alone, into a HIT that controls fill up."""
+    if positives < (needed := positives_needed(1, policy)):
+        raise PackingError(
+            f"The pool holds {positives} positive controls, but a HIT of one repacked triplet "
+            f"needs {needed}: add more by `manage.py controls import [FILE]`."
+        )
 
 
 def _negatives_for_ties(triplets: int, policy: Policy) -> int:

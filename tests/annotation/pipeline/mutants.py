@@ -50,6 +50,9 @@ MUTANTS = {
             'instructions.earliest("version")',
         ),
     ),
+    ("assemble.py", "test_repack.py"): (
+        ("a triplet alone", "    _check_pool_for_ties(len(positives), policy)\n", ""),
+    ),
     ("negatives.py", "test_assemble.py"): (
         ("held-out questions", ".exclude(question_key__in=held_out)", ""),
         (

@@ -6,11 +6,12 @@ import pytest
 from django.test import Client
 
 from annotation.hit_url import hit_url
-from annotation.models import Hit, Judgment, Worker
+from annotation.models import Control, Hit, Judgment, Worker
 from annotation.pipeline import restore
 from annotation.pipeline.collect import collect
 from annotation.pipeline.ledger import account_of, set_budget
 from annotation.pipeline.review import review
+from retrieval.errors import UserError
 from tests.annotation.pipeline.ledger_book import FIRST_ROUND, PRICE
 from tests.annotation.pipeline.test_open_places import disagree, sizes, spares, state
 from tests.conftest import SetStage
@@ -241,3 +242,13 @@ def test_groups_that_the_budget_does_not_reach_wait(set_stage: SetStage) -> None
     assert stage.advance().places_opened == 1
     assert (sizes(stage), state(stage)) == ({1: 3, 2: 2, 3: 1, 4: 1}, "active")
     assert {*stage.triplets(3), *stage.triplets(4)} == {*stage.triplets(1), *stage.triplets(2)}
+
+
+def test_a_pool_too_small_for_a_triplet_alone_is_refused_before_anything_is_spent(
+    set_stage: SetStage, small_database: None
+) -> None:
+    pool = Control.objects.filter(kind="positive").order_by("pk")
+    pool.filter(pk__gt=pool[1].pk).delete()
+    sentence = "holds 2 positive controls, but a HIT of one repacked triplet needs 3: add more"
+    with pytest.raises(UserError, match=sentence):
+        set_stage(candidates_per_query=2, control_pool_size=2)
