@@ -1,9 +1,11 @@
 from django.urls import path
 
-from annotation import views
+from annotation.views.health import health
+from annotation.views.hit import hit_page
+from annotation.views.home import home
 
 urlpatterns = [
-    path("", views.home, name="home"),
-    path("health", views.health, name="health"),
-    path("hit/<str:signed>", views.hit_page, name="hit"),
+    path("", home, name="home"),
+    path("health", health, name="health"),
+    path("hit/<str:signed>", hit_page, name="hit"),
 ]

@@ -150,6 +150,9 @@ _public = _address("QUORUM_PUBLIC_URL", PUBLIC_URL, "https://quorum.example.org"
 if _public.hostname:
     ALLOWED_HOSTS.append(_public.hostname)
 
+# Whom workers write to, as the pages tell it: a mail address, or a sentence.
+CONTACT = os.environ.get("QUORUM_CONTACT", "").strip()
+
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",

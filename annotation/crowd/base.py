@@ -38,6 +38,8 @@ class HitTypeSpec:
     exclusion_id: str | None  # workers who hold this qualification may not work; None: none is used
     known_id: str | None = None
     barred: tuple[int, ...] = ()
+    # Only workers who hold this qualification can take these HITs; all may look at them.
+    practice_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,10 @@ class Crowd(Protocol):
     @property
     def is_production(self) -> bool:
         """Whether real money is spent."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its record lies in our own database: then calls stay in the caller's thread."""
 
     @property
     def submit_url(self) -> str:

@@ -35,6 +35,10 @@ class MTurkCrowd(MTurkWorkers):
         return is_amazon(self._endpoint) and not is_sandbox(self._endpoint)
 
     @property
+    def is_local(self) -> bool:
+        return False
+
+    @property
     def submit_url(self) -> str:
         return site_of(self._endpoint) + SUBMIT_PATH
 

@@ -97,6 +97,8 @@ def _mode_cost(hits: int, policy: Policy, extra_per_hit: Fraction, *, places: in
 
 def assignment_cents(policy: Policy, places: int | None = None) -> int:
     """What one approved assignment costs in all, on a HIT of `places` (else the first round's)."""
+    if policy.crowd == "inhouse":
+        return policy.reward_cents  # nobody stands between
     places = policy.annotators if places is None else places
     fee = fee_cents(policy.reward_cents, masters=policy.masters, assignments=places)
     return policy.reward_cents + fee

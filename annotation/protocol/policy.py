@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
 TieMode = Literal["extend", "repack"]
 OnFailedControl = Literal["reject", "pay_and_discard"]
 ExcludeBy = Literal["qualification", "block"]
+CrowdKind = Literal["mturk", "inhouse"]
 SplitSize = int | float  # an int is a count of queries, a float a share of them
 
 # From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
@@ -100,10 +101,14 @@ class Policy:
     max_failure_rate: Annotated[float, _number(0, 1)] = 0.10
     min_assignments: Annotated[int, _whole(1, 1_000_000)] = 10
     exclude_by: Annotated[ExcludeBy, _one_of(ExcludeBy)] = "qualification"
-    reward_cents: Annotated[int, _whole(1, 100_000)] = 15
+    crowd: Annotated[CrowdKind, _one_of(CrowdKind)] = "mturk"
+    reward_cents: Annotated[int, _whole(0, 100_000)] = 15
     masters: Annotated[bool, _FLAG] = True
     min_approval_percent: Annotated[int, _whole(0, 100)] = 95
     min_approved: Annotated[int, _whole(0, 10_000_000)] = 100
+    # A round of practice before the first HIT; 0: none.
+    practice_items: Annotated[int, _whole(0, 100)] = 0
+    practice_pass_percent: Annotated[int, _whole(1, 100)] = 80
     show_answer: Annotated[bool, _FLAG] = True
     # The crowd's own limits: a year for work and listing, 30 days for the review.
     assignment_minutes: Annotated[int, _whole(1, 525_600)] = 30
@@ -203,11 +208,40 @@ def _check_splits(train: SplitSize, dev: SplitSize, test: SplitSize) -> list[str
     return []
 
 
+def _check_crowd(
+    crowd: CrowdKind, reward_cents: int, masters: bool, min_approval_percent: int, min_approved: int
+) -> list[str]:
+    if crowd == "mturk":
+        return [] if reward_cents else ["reward_cents 0 is for an in-house crowd alone"]
+    wanted = {
+        "masters": masters,
+        "min_approval_percent": min_approval_percent,
+        "min_approved": min_approved,
+    }
+    return [
+        f"{name} is MTurk's: an in-house crowd has {json.dumps(type(value)(0))} there"
+        for name, value in wanted.items()
+        if value
+    ]
+
+
 _JOINT_CHECKS: tuple[tuple[tuple[str, ...], Callable[..., list[str]]], ...] = (
     (("hit_size", "positive_controls", "negative_controls"), _check_room),
     (("annotators", "max_votes"), _check_votes),
     (("train", "dev", "test"), _check_splits),
+    (
+        ("crowd", "reward_cents", "masters", "min_approval_percent", "min_approved"),
+        _check_crowd,
+    ),
 )
+# What a team of one's own is not asked for, and by default is not paid by the piece.
+INHOUSE: Mapping[str, Any] = {
+    "crowd": "inhouse",
+    "masters": False,
+    "min_approval_percent": 0,
+    "min_approved": 0,
+    "reward_cents": 0,
+}
 
 
 def _unknown(name: object, known: Iterable[str]) -> str:

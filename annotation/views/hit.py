@@ -1,16 +1,13 @@
-"""The pages: a HIT for the worker in the crowd's frame, the campaigns for the staff, health."""
+"""The page of a HIT inside the crowd's frame: an ExternalQuestion."""
 
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.signing import BadSignature
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
-from django.db.models import Count
+from django.db import InterfaceError, OperationalError
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
@@ -23,9 +20,7 @@ from annotation.crowd.mturk_sites import (
 )
 from annotation.hit_url import BadVisit, Visit, read_hit_key, read_visit
 from annotation.markdown import render_markdown
-from annotation.models import Account, Assignment, Campaign, Exclusion, Hit, HitItem, Triplet
-from annotation.pipeline.money import dollars
-from retrieval.models import Query
+from annotation.models import Assignment, Exclusion, Hit, HitItem
 
 # Where Amazon's workers and requesters see our page, and where a submit may lead them on to.
 _MTURK_SITES = (
@@ -171,86 +166,3 @@ def _framed(response: HttpResponse, *, submit_origin: str | None) -> HttpRespons
     response["Referrer-Policy"] = "strict-origin"
     response["Cache-Control"] = "no-store"
     return response
-
-
-@dataclass(frozen=True)
-class CampaignRow:
-    name: str
-    state: str
-    spent: str
-    reserved: str
-    budget: str
-    queries: int
-    hits: int
-    published: int
-    submitted: int
-    triplets: int
-    labelled: int
-    open: int
-    unresolved: int
-
-
-@never_cache
-@require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    """What Quorum is for everybody; the campaigns for the staff alone, for they are private."""
-    if not (request.user.is_active and request.user.is_staff):
-        return render(request, "annotation/landing.html")
-    return render(request, "annotation/home.html", {"campaigns": _campaign_rows()})
-
-
-def _campaign_rows() -> list[CampaignRow]:
-    """A fixed number of queries, however many campaigns there are."""
-    queries = dict(Query.objects.order_by().values_list("query_set").annotate(Count("pk")))
-    hits = {
-        campaign: (count, published)
-        for campaign, count, published in Hit.objects.values_list("campaign").annotate(
-            Count("pk"), Count("crowd_id")
-        )
-    }
-    submitted = dict(Assignment.objects.values_list("hit__campaign").annotate(Count("pk")))
-    triplets = {
-        (campaign, status): count
-        for campaign, status, count in Triplet.objects.values_list("campaign", "status").annotate(
-            Count("pk")
-        )
-    }
-    accounts = {account.campaign_id: account for account in Account.objects.all()}
-    rows = []
-    for campaign in Campaign.objects.order_by("-created_at", "-pk"):
-        money = accounts.get(campaign.pk, Account())
-        packed, published = hits.get(campaign.pk, (0, 0))
-        labelled, still_open, unresolved = (
-            triplets.get((campaign.pk, status), 0)
-            for status in (Triplet.Status.LABELLED, Triplet.Status.OPEN, Triplet.Status.UNRESOLVED)
-        )
-        rows.append(
-            CampaignRow(
-                name=campaign.name,
-                state=campaign.state,
-                spent=dollars(money.spent_cents),
-                reserved=dollars(money.reserved_cents),
-                budget=dollars(money.budget_cents),
-                queries=queries.get(campaign.query_set_id, 0),
-                hits=packed,
-                published=published,
-                submitted=submitted.get(campaign.pk, 0),
-                triplets=labelled + still_open + unresolved,
-                labelled=labelled,
-                open=still_open,
-                unresolved=unresolved,
-            )
-        )
-    return rows
-
-
-@never_cache
-@require_safe
-def health(request: HttpRequest) -> JsonResponse:
-    """For load balancers: the site answers and reaches its database."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        return JsonResponse({"status": "the database does not answer"}, status=503)
-    return JsonResponse({"status": "ok"})

@@ -1,0 +1,161 @@
+"""What is asked: campaigns, their wording and controls, the triplets and what is known of them."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.protocol.policy import Policy
+from retrieval.models import Candidate, QuerySet
+
+
+class Campaign(models.Model):
+    """One run of the protocol over one set of held-out queries."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active"
+        PAUSED = "paused"  # by hand: nothing more is bought
+        CAPPED = "capped"  # at its budget: goes on by itself when the cap is raised
+        CANCELLED = "cancelled"  # for good: what is out there is withdrawn
+
+    name = models.SlugField(max_length=60, unique=True)
+    # Tells this campaign's HITs and tokens from those of any other database on the same account.
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    query_set = models.OneToOneField(QuerySet, on_delete=models.PROTECT, related_name="campaign")
+    policy_data = models.JSONField()
+    seed = models.BigIntegerField()
+    state = models.CharField(max_length=9, choices=State.choices, default=State.ACTIVE)
+    # The record of votes has changed in a way that the stored labels do not show yet.
+    labels_stale = models.BooleanField(default=False)
+    endpoint = models.CharField(max_length=200, blank=True)  # set at the first publication
+    hit_type_id = models.CharField(max_length=64, blank=True)
+    exclusion_id = models.CharField(max_length=64, blank=True)
+    known_id = models.CharField(max_length=64, blank=True)  # held by workers with reviewed work
+    practice_id = models.CharField(max_length=64, blank=True)  # held by who passed the practice
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def policy(self) -> Policy:
+        return Policy.from_dict(self.policy_data)
+
+
+class Instructions(models.Model):
+    """A version of the wording that annotators read; never edited, only superseded."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="instructions")
+    version = models.PositiveIntegerField()
+    text = models.TextField()
+    author = models.CharField(max_length=150, blank=True)  # empty: by command
+    created_at = models.DateTimeField(auto_now_add=True, null=True)
+
+    class Meta:
+        verbose_name_plural = "instructions"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "version"], name="one_text_per_instructions_version"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign} instructions {self.version}"
+
+
+class Control(models.Model):
+    """A triplet whose answer is known: positives from the shared pool, negatives per campaign."""
+
+    class Kind(models.TextChoices):
+        POSITIVE = "positive"
+        NEGATIVE = "negative"
+
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="controls"
+    )
+    key = models.CharField(max_length=64)
+    query = models.TextField()
+    question = models.TextField()
+    answer = models.TextField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["key"], condition=Q(campaign=None), name="one_control_per_pool_key"
+            ),
+            models.UniqueConstraint(
+                fields=["campaign", "key"], name="one_control_per_campaign_key"
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="positive", campaign=None)
+                | Q(kind="negative", campaign__isnull=False),
+                name="pool_is_positive_campaign_is_negative",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} control {self.key}"
+
+    @property
+    def expected(self) -> int:
+        return int(self.kind == self.Kind.POSITIVE)
+
+
+class Triplet(models.Model):
+    """A candidate to be judged, with the label derived from its valid votes."""
+
+    class Status(models.TextChoices):
+        OPEN = "open"
+        LABELLED = "labelled"
+        UNRESOLVED = "unresolved"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="triplets")
+    candidate = models.OneToOneField(Candidate, on_delete=models.PROTECT, related_name="triplet")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.OPEN)
+    label = models.SmallIntegerField(null=True, blank=True)
+    votes = models.PositiveSmallIntegerField(default=0)
+    positive_votes = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status="labelled", label__in=[0, 1])
+                | (~Q(status="labelled") & Q(label=None)),
+                name="a_label_where_and_only_where_labelled",
+            ),
+            models.CheckConstraint(
+                condition=Q(positive_votes__lte=F("votes")), name="positive_votes_among_the_votes"
+            ),
+        ]
+        # progress counts a campaign's triplets by status
+        indexes = [models.Index(fields=["campaign", "status"], name="triplets_by_status")]
+
+    def __str__(self) -> str:
+        return f"triplet {self.pk}"
+
+
+class ExpertLabel(models.Model):
+    """What an expert says of a triplet: it stands beside the votes and never counts as one."""
+
+    class Source(models.TextChoices):
+        IMPORT = "import"
+        ADJUDICATION = "adjudication"
+
+    triplet = models.ForeignKey(Triplet, on_delete=models.PROTECT, related_name="expert_labels")
+    expert = models.CharField(max_length=150)
+    label = models.SmallIntegerField()
+    source = models.CharField(max_length=12, choices=Source.choices)
+    note = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["triplet", "expert"], name="one_label_per_expert"),
+            models.CheckConstraint(condition=Q(label__in=[0, 1]), name="an_expert_says_0_or_1"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.label} by {self.expert}"

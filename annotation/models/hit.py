@@ -1,0 +1,67 @@
+"""What workers see: HITs and their items."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.campaign import Campaign, Control, Instructions, Triplet
+
+
+class Hit(models.Model):
+    """Seven items for one sitting. `crowd_id` is empty until the crowd has it."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="hits")
+    key = models.CharField(max_length=64, unique=True)
+    number = models.PositiveIntegerField()
+    seed = models.BigIntegerField()
+    instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT)
+    places = models.PositiveSmallIntegerField()  # assignments asked for so far
+    price_cents = models.PositiveIntegerField()  # of one approved assignment, the fee included
+    # Places for the breaking of ties: their money is reserved, they are not asked for yet.
+    spare = models.PositiveSmallIntegerField(default=0)
+    repack = models.BooleanField(default=False)  # triplets of other HITs, to be judged once more
+    barred = models.JSONField(default=list, blank=True)  # primary keys of their earlier workers
+    crowd_id = models.CharField(max_length=64, null=True, blank=True, unique=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)  # then nobody can accept it any more
+    closed_at = models.DateTimeField(null=True, blank=True)  # since then nobody can hand it in
+    gone = models.BooleanField(default=False)  # the crowd does not know it any more
+    fault = models.TextField(blank=True)  # why its record could not be read
+    fault_at = models.DateTimeField(null=True, blank=True)  # since then
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "number"], name="one_hit_per_number")
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class HitItem(models.Model):
+    """One of a HIT's items: a triplet to judge or a control."""
+
+    hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="items")
+    position = models.PositiveSmallIntegerField()
+    key = models.CharField(max_length=32, unique=True)  # the only name a worker's browser sees
+    triplet = models.ForeignKey(
+        Triplet, on_delete=models.PROTECT, null=True, blank=True, related_name="items"
+    )
+    control = models.ForeignKey(
+        Control, on_delete=models.PROTECT, null=True, blank=True, related_name="items"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "position"], name="one_item_per_position"),
+            models.UniqueConstraint(fields=["hit", "triplet"], name="a_triplet_once_per_hit"),
+            models.CheckConstraint(
+                condition=Q(triplet=None, control__isnull=False)
+                | Q(triplet__isnull=False, control=None),
+                name="an_item_is_a_triplet_or_a_control",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key

@@ -1,0 +1,58 @@
+"""The round of practice before the first HIT."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models.campaign import Campaign
+from annotation.models.work import Worker
+
+
+class PracticeItem(models.Model):
+    """An item of a campaign's practice round, with its answer and the reason for it."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="practice_items")
+    position = models.PositiveSmallIntegerField()
+    query = models.TextField()
+    question = models.TextField()
+    answer = models.TextField(blank=True)
+    expected = models.SmallIntegerField()
+    why = models.TextField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "position"], name="one_practice_item_per_position"
+            ),
+            models.CheckConstraint(
+                condition=Q(expected__in=[0, 1]), name="practice_expects_0_or_1"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign} practice {self.position}"
+
+
+class PracticeResult(models.Model):
+    """One try of a worker at the practice round."""
+
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="practice_results"
+    )
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="practice_results")
+    answers = models.JSONField()  # position -> 0 or 1
+    correct = models.PositiveSmallIntegerField()
+    items = models.PositiveSmallIntegerField()
+    passed = models.BooleanField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(correct__lte=F("items")), name="correct_among_the_practice_items"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.worker} {self.correct} of {self.items}"

@@ -1,0 +1,155 @@
+"""What workers did: the crowd's assignment record is the only source of votes."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.campaign import Campaign, Triplet
+from annotation.models.hit import Hit, HitItem
+
+
+class Worker(models.Model):
+    """A person as a crowd names them."""
+
+    crowd = models.CharField(max_length=20)
+    worker_id = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["crowd", "worker_id"], name="one_row_per_worker")
+        ]
+
+    def __str__(self) -> str:
+        return self.worker_id
+
+
+class Assignment(models.Model):
+    """One worker's work on one HIT, as the crowd recorded it, and what our review found."""
+
+    class Status(models.TextChoices):
+        SUBMITTED = "submitted"
+        APPROVED = "approved"
+        REJECTED = "rejected"
+
+    class Booked(models.TextChoices):
+        RESERVED = "", "reserved"
+        PAID = "paid"
+        DISCARDED = "discarded"  # paid, its votes do not count
+        RELEASED = "released"
+
+    hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments")
+    crowd_id = models.CharField(max_length=64, unique=True)
+    status = models.CharField(max_length=9, choices=Status.choices, default=Status.SUBMITTED)
+    accepted_at = models.DateTimeField()
+    submitted_at = models.DateTimeField()
+    answers = models.JSONField()  # form field -> value, unchecked
+    passed = models.BooleanField(null=True)  # None: not reviewed yet
+    # Where the money of its place is: reserved until the decision is known.
+    account = models.CharField(max_length=9, choices=Booked.choices, blank=True, default="")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "worker"], name="one_assignment_per_worker")
+        ]
+        indexes = [
+            # review asks for what is not yet reviewed, in order of submission
+            models.Index(
+                fields=["submitted_at"], condition=Q(passed=None), name="assignments_to_review"
+            ),
+            # the ledger asks for what was decided and is not booked yet
+            models.Index(
+                fields=["hit"],
+                condition=Q(account="") & ~Q(status="submitted"),
+                name="assignments_to_book",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.crowd_id
+
+
+class Judgment(models.Model):
+    """One worker's 0 or 1 on one item."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="judgments")
+    item = models.ForeignKey(HitItem, on_delete=models.PROTECT, related_name="judgments")
+    # The item's: a triplet may stand in several HITs, and nobody judges it twice. None: a control.
+    triplet = models.ForeignKey(
+        Triplet, on_delete=models.PROTECT, null=True, blank=True, related_name="judgments"
+    )
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="judgments")
+    value = models.SmallIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["item", "worker"], name="one_judgment_per_worker"),
+            models.UniqueConstraint(fields=["triplet", "worker"], name="a_triplet_once_per_worker"),
+            models.CheckConstraint(condition=Q(value__in=[0, 1]), name="a_judgment_is_0_or_1"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.value}"
+
+
+class Exclusion(models.Model):
+    """A worker shut out of a campaign; none of their votes counts in it."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="exclusions")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="exclusions")
+    failures = models.PositiveIntegerField()  # when the rate was crossed
+    reviewed = models.PositiveIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    restored_at = models.DateTimeField(null=True, blank=True)  # taken back by hand
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "worker"],
+                condition=Q(restored_at=None),
+                name="excluded_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.worker} failed {self.failures} of {self.reviewed}"
+
+
+class Observation(models.Model):
+    """How one assignment was done, as the worker's browser tells it: evidence, never proof."""
+
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.CASCADE, related_name="observation"
+    )
+    active_ms = models.PositiveIntegerField(null=True)  # null: the browser told nothing usable
+    item_ms = models.JSONField(default=dict)  # item key -> milliseconds
+    changes = models.PositiveIntegerField(default=0)  # answers taken back for the other one
+    straight = models.BooleanField(default=False)  # the same answer to every item
+
+    def __str__(self) -> str:
+        return f"observation of {self.assignment}"
+
+
+class ItemReport(models.Model):
+    """A worker's word that something is wrong with an item."""
+
+    class Reason(models.TextChoices):
+        UNCLEAR = "unclear", "It cannot be understood"
+        OFFENSIVE = "offensive", "It is offensive"
+        PERSONAL = "personal", "It holds personal data"
+        LANGUAGE = "language", "It is in another language"
+        OTHER = "other", "Something else"
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="reports")
+    item = models.ForeignKey(HitItem, on_delete=models.PROTECT, related_name="reports")
+    reason = models.CharField(max_length=9, choices=Reason.choices)
+    text = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["assignment", "item"], name="one_report_per_item")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.item}"
