@@ -163,11 +163,13 @@ INSTALLED_APPS = [
     "rest_framework",
     "retrieval",
     "annotation",
+    "annotation.crowd.inhouse",
     "exports",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "annotation.middleware.PageRules",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -202,6 +204,10 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+
+LOGIN_URL = "/sign-in"
+LOGIN_REDIRECT_URL = "/"
+CSRF_FAILURE_VIEW = "annotation.views.guards.csrf_failure"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -1,4 +1,4 @@
-"""The crowd that the settings choose."""
+"""The crowd that a campaign's policy names, as the settings say where it is."""
 
 from functools import cache
 from urllib.parse import urlsplit
@@ -6,19 +6,25 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from annotation.crowd.base import Crowd
+from annotation.crowd.inhouse.crowd import InhouseCrowd
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.crowd.mturk_sites import is_amazon
 from annotation.crowd.rate import LOCAL, RateLimiter
+from annotation.protocol.policy import CrowdKind
 from retrieval.errors import UserError
 
 AMAZON_CALLS_PER_SECOND = 10  # MTurk names no number; where this one is too high, it tells us so
 
 
-def open_crowd(*, live: bool, shared_rate: bool = True) -> Crowd:
-    """The crowd at MTURK_ENDPOINT; UserError when it costs real money and `live` is not said.
+def open_crowd(kind: CrowdKind, *, live: bool, shared_rate: bool = True) -> Crowd:
+    """UserError when it costs real money and `live` is not said.
 
     With `shared_rate` its calls count with those of all processes.
     """
+    return InhouseCrowd() if kind == "inhouse" else _mturk(live=live, shared_rate=shared_rate)
+
+
+def _mturk(*, live: bool, shared_rate: bool) -> MTurkCrowd:
     endpoint = settings.MTURK_ENDPOINT
     if not _is_http_url(endpoint):
         raise UserError(

@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('expert', models.CharField(max_length=150)),
                 ('label', models.SmallIntegerField()),
-                ('source', models.CharField(choices=[('import', 'Import'), ('adjudication', 'Adjudication')], max_length=12)),
+                ('source', models.CharField(choices=[('import', 'Import'), ('adjudication', 'Adjudication'), ('sample', 'Sample')], max_length=12)),
                 ('note', models.TextField(blank=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('triplet', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='expert_labels', to='annotation.triplet')),

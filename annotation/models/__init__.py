@@ -5,6 +5,7 @@ from annotation.models.hit import Hit, HitItem
 from annotation.models.intent import Intent
 from annotation.models.money import Account, Entry
 from annotation.models.practice import PracticeItem, PracticeResult
+from annotation.models.sign_in import SignInAttempt
 from annotation.models.work import Assignment, Exclusion, ItemReport, Judgment, Observation, Worker
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Observation",
     "PracticeItem",
     "PracticeResult",
+    "SignInAttempt",
     "Triplet",
     "Worker",
 ]

@@ -142,7 +142,8 @@ class ExpertLabel(models.Model):
 
     class Source(models.TextChoices):
         IMPORT = "import"
-        ADJUDICATION = "adjudication"
+        ADJUDICATION = "adjudication"  # of a triplet that was unresolved, or reported
+        SAMPLE = "sample"  # of a labelled one that was drawn at random
 
     triplet = models.ForeignKey(Triplet, on_delete=models.PROTECT, related_name="expert_labels")
     expert = models.CharField(max_length=150)

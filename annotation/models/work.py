@@ -100,6 +100,7 @@ class Exclusion(models.Model):
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="exclusions")
     failures = models.PositiveIntegerField()  # when the rate was crossed
     reviewed = models.PositiveIntegerField()
+    reason = models.TextField(blank=True)  # as given by hand; empty: the rate was crossed
     created_at = models.DateTimeField(auto_now_add=True)
     restored_at = models.DateTimeField(null=True, blank=True)  # taken back by hand
 

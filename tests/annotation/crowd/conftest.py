@@ -1,4 +1,7 @@
-"""The real emulator, started as a program of its own, and workers who use it as browsers do."""
+"""The crowds that keep the contract, and people who work there.
+
+MTurk is the real emulator, started as a program of its own, whose workers use it as browsers do.
+"""
 
 import re
 import subprocess
@@ -6,13 +9,18 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
+from django.contrib.auth.models import User
 
 from annotation.crowd.base import Crowd, HitTypeSpec
+from annotation.crowd.inhouse import desk
+from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.inhouse.models import Member
 from annotation.crowd.mturk import MTurkCrowd
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,23 +53,17 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-class MTurkWorker:
-    """One person at the worker's side of the emulator."""
+class Worker:
+    """One person at a crowd."""
 
-    def __init__(self, browser: httpx.Client, worker_id: str, **standing: str) -> None:
-        self.worker_id = worker_id
-        self._browser = browser
-        good = {"masters": "on", "approvalPercent": "100", "approvedHits": "5000"}
-        self._post("/worker/register", {"workerId": worker_id, **good, **standing})
+    worker_id: str
 
     def accept(self, hit_id: str) -> str | None:
         """The assignment; None when the crowd does not let this worker have one."""
-        taken = self._post(f"/worker/{self.worker_id}/hits/{hit_id}/accept", {})
-        return taken.headers["location"].rpartition("/")[2] if taken.status_code == 303 else None
+        raise NotImplementedError
 
     def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
-        sent = self._post("/mturk/externalSubmit", {"assignmentId": assignment_id, **answers})
-        assert sent.status_code == 200, sent.text
+        raise NotImplementedError
 
     def work(self, hit_id: str, answers: Mapping[str, str] | None = None) -> str:
         """Accept and submit; the assignment."""
@@ -70,8 +72,65 @@ class MTurkWorker:
         self.submit(assignment_id, answers or {"item-1": "1"})
         return assignment_id
 
+
+class MTurkWorker(Worker):
+    """At the worker's side of the emulator."""
+
+    def __init__(self, browser: httpx.Client, worker_id: str, **standing: str) -> None:
+        self.worker_id = worker_id
+        self._browser = browser
+        good = {"masters": "on", "approvalPercent": "100", "approvedHits": "5000"}
+        self._post("/worker/register", {"workerId": worker_id, **good, **standing})
+
+    def accept(self, hit_id: str) -> str | None:
+        taken = self._post(f"/worker/{self.worker_id}/hits/{hit_id}/accept", {})
+        return taken.headers["location"].rpartition("/")[2] if taken.status_code == 303 else None
+
+    def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
+        sent = self._post("/mturk/externalSubmit", {"assignmentId": assignment_id, **answers})
+        assert sent.status_code == 200, sent.text
+
     def _post(self, path: str, form: Mapping[str, str]) -> httpx.Response:
         return self._browser.post(path, data=dict(form))
+
+
+class InhouseWorker(Worker):
+    """A member of the team at their own desk, who gives back what was not wanted."""
+
+    def __init__(self, name: str) -> None:
+        user = User.objects.create_user(name)
+        self._member = Member.objects.create(user=user, joined_at=datetime.now(UTC))
+        self.worker_id = self._member.worker_id
+
+    def accept(self, hit_id: str) -> str | None:
+        given_back: set[str] = set()
+        while (work := desk.take(self._member, now=datetime.now(UTC))) is not None:
+            if work.offer.hit_id == hit_id:
+                return work.assignment_id
+            desk.give_back(self._member, work.assignment_id, now=datetime.now(UTC))
+            if work.offer.hit_id in given_back:  # nothing else is left
+                return None
+            given_back.add(work.offer.hit_id)
+        return None
+
+    def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
+        desk.submit(self._member, assignment_id, answers, now=datetime.now(UTC))
+
+
+# What every crowd can be asked for.
+SPEC = HitTypeSpec(
+    title="Do two questions ask for the same?",
+    description="Seven pairs of questions.",
+    keywords="questions, judgment",
+    reward_cents=15,
+    assignment_seconds=1800,
+    auto_approval_seconds=259_200,
+    masters=False,
+    min_approval_percent=0,
+    min_approved=0,
+    exclusion_id=None,
+)
+MTURK_SPEC = replace(SPEC, masters=True, min_approval_percent=95, min_approved=100)
 
 
 @dataclass
@@ -79,7 +138,8 @@ class Market:
     """A crowd with people in it: what the contract is tested on."""
 
     crowd: Crowd
-    hire: Callable[..., MTurkWorker]
+    hire: Callable[..., Worker]
+    spec: HitTypeSpec
     tokens: Iterator[str] = field(default_factory=lambda: iter(lambda: uuid.uuid4().hex, ""))
 
     def hit_type(
@@ -88,22 +148,16 @@ class Market:
         exclusion_id: str | None = None,
         known_id: str | None = None,
         barred: tuple[int, ...] = (),
+        practice_id: str | None = None,
     ) -> str:
-        spec = HitTypeSpec(
-            title="Do two questions ask for the same?",
-            description="Seven pairs of questions.",
-            keywords="questions, judgment",
-            reward_cents=15,
-            assignment_seconds=1800,
-            auto_approval_seconds=259_200,
-            masters=True,
-            min_approval_percent=95,
-            min_approved=100,
+        wanted = replace(
+            self.spec,
             exclusion_id=exclusion_id,
             known_id=known_id,
             barred=barred,
+            practice_id=practice_id,
         )
-        return self.crowd.create_hit_type(spec)
+        return self.crowd.create_hit_type(wanted)
 
     def publish(
         self,
@@ -128,8 +182,8 @@ def mturk(emulator: str) -> Crowd:
     return MTurkCrowd(emulator)
 
 
-@pytest.fixture(params=["mturk"])
-def market(request: pytest.FixtureRequest, emulator: str) -> Iterator[Market]:
+@pytest.fixture
+def mturk_market(mturk: Crowd, emulator: str) -> Iterator[Market]:
     """Workers' names are new in each test, so that no test meets the work of another."""
     shift = uuid.uuid4().hex[:8].upper()
     with httpx.Client(base_url=emulator) as browser:
@@ -137,4 +191,19 @@ def market(request: pytest.FixtureRequest, emulator: str) -> Iterator[Market]:
         def hire(name: str, **standing: str) -> MTurkWorker:
             return MTurkWorker(browser, f"A{name.upper()}{shift}", **standing)
 
-        yield Market(request.getfixturevalue(request.param), hire)
+        yield Market(mturk, hire, MTURK_SPEC)
+
+
+@pytest.fixture
+def inhouse_market() -> Market:
+    return Market(InhouseCrowd(), InhouseWorker, SPEC)
+
+
+# In-house it is all in our own database, which threads can share only between transactions.
+IN_OUR_DATABASE = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(params=["mturk", pytest.param("inhouse", marks=IN_OUR_DATABASE)])
+def market(request: pytest.FixtureRequest) -> Market:
+    found: Market = request.getfixturevalue(f"{request.param}_market")
+    return found

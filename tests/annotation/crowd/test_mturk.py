@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import create_server
-from threading import Thread
+from threading import Barrier, Thread
 
 import httpx
 import pytest
@@ -36,6 +37,7 @@ SPEC = HitTypeSpec(
     min_approved=100,
     exclusion_id=None,
 )
+PRICE_CENTS = 19  # of an assignment: 15 of reward, 3 of fee, 1 for Masters
 # Headers and body of a call -> status and body of its answer; None: the connection just ends.
 Answer = Callable[[Message, bytes], tuple[int, bytes] | None]
 
@@ -48,6 +50,11 @@ def no_account(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
         monkeypatch.setenv(name, "/nonexistent")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.fixture
+def market(mturk_market: Market) -> Market:
+    return mturk_market
 
 
 @contextmanager
@@ -259,13 +266,41 @@ def test_a_deletion_or_readmission_whose_answer_was_lost_is_done(
 def test_a_qualification_whose_answer_was_lost_is_found(emulator: str, market: Market) -> None:
     name = f"excluded {next(market.tokens)}"
     with losing_first_answers(emulator) as url:
-        crowd = MTurkCrowd(url)
-        with pytest.raises(CrowdError, match="try again") as refusal:
-            crowd.create_qualification(name, "Shut out.")
-        assert not refusal.value.permanent
-        assert crowd.create_qualification(name, "Shut out.") == market.crowd.create_qualification(
-            name, "Shut out."
-        )
+        made = MTurkCrowd(url).create_qualification(name, "Shut out.")
+    assert made == market.crowd.create_qualification(name, "Shut out.")
+
+
+def test_first_publishers_at_once_share_one_qualification(emulator: str, market: Market) -> None:
+    name = f"excluded {next(market.tokens)}"
+    all_have_looked = Barrier(8)
+
+    class Publisher(MTurkCrowd):
+        def _make_qualification(self, title: str, description: str) -> str:
+            all_have_looked.wait()
+            return super()._make_qualification(title, description)
+
+    def publish(_: int) -> str:
+        return Publisher(emulator).create_qualification(name, "Shut out.")
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(publish, range(8)))) == 1
+
+
+def test_a_qualification_that_is_not_listed_yet_is_to_be_tried_again() -> None:
+    """MTurk lists what another publisher has made after a while."""
+    refused = {"__type": "RequestError", "TurkErrorCode": "AWS.QualificationTypeAlreadyExists"}
+    answers = {
+        "ListQualificationTypes": (200, {"QualificationTypes": []}),
+        "CreateQualificationType": (400, refused | {"Message": "It is there."}),
+    }
+
+    def answer(headers: Message, body: bytes) -> tuple[int, bytes]:
+        status, told = answers[headers["X-Amz-Target"].rpartition(".")[2]]
+        return status, json.dumps(told).encode()
+
+    with endpoint(answer) as url, pytest.raises(CrowdError, match="try again") as refusal:
+        MTurkCrowd(url).create_qualification("excluded", "Shut out.")
+    assert not refusal.value.permanent
 
 
 def test_an_unreachable_endpoint_is_named_with_what_to_do() -> None:
@@ -440,3 +475,21 @@ def test_a_key_of_amazon_is_not_shown_to_others(monkeypatch: pytest.MonkeyPatch)
     with endpoint(answer) as url:
         MTurkCrowd(url).balance_cents()
     assert "AKIAADA" not in signatures[0]
+
+
+def test_the_balance_is_exact_to_the_cent(market: Market) -> None:
+    before = market.crowd.balance_cents()
+    hit_id = market.publish(places=3)
+    assert market.crowd.balance_cents() == before - 3 * PRICE_CENTS
+    market.crowd.reject(market.hire("eve").work(hit_id), reason="Answered at random.")
+    ada, bonus = market.hire("ada"), 10 + 2  # the fee of a bonus is a fifth of it
+    done = ada.work(hit_id)
+    market.crowd.approve(done)
+    assert market.crowd.balance_cents() == before - 2 * PRICE_CENTS
+    token = next(market.tokens)
+    market.crowd.bonus(ada.worker_id, done, cents=10, reason="Thank you.", token=token)
+    assert market.crowd.balance_cents() == before - 2 * PRICE_CENTS - bonus
+
+
+def test_the_page_posts_to_the_crowd_itself(market: Market) -> None:
+    assert market.crowd.submit_url == f"{market.crowd.endpoint}/mturk/externalSubmit"

@@ -1,0 +1,244 @@
+"""The worker's side: take a place, hand it in, give it back.
+
+A place is taken by one conditional update of its HIT's open places, so that never more are taken
+than there are; the database's constraints see to it that nobody has two of one HIT.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.db.models import Count, F, Q, Sum
+
+from annotation.crowd.inhouse import queue
+from annotation.crowd.inhouse.leases import lapse, open_again, sweep
+from annotation.crowd.inhouse.models import HANDED_IN, Bonus, Member, Offer, Queue, Work
+
+MOST_COUNTED = 1000
+MOST_ANSWER_BYTES = 262_144
+# A page that is left open for ever does not keep its HIT for ever.
+MOST_LEASES = 8
+ROUNDS = 10
+
+
+class Refused(Exception):
+    """What a member asked for cannot be; one sentence for the reader, and the HTTP status."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Offered:
+    """HITs that a member sees as one line."""
+
+    hit_type: str
+    title: str
+    description: str
+    reward_cents: int
+    count: int  # no further than MOST_COUNTED
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a member has done, and what it has brought."""
+
+    submitted: int  # not decided yet
+    approved: int
+    rejected: int
+    earned_cents: int
+    bonus_cents: int
+    pending_cents: int
+
+
+def take(member: Member, *, hit_type: str = "", now: datetime) -> Work | None:
+    """The HIT in hand, else a new one, of `hit_type` where it is given; None: there is none."""
+    if held := _one_in_hand(member, now):
+        return held
+    for _ in range(ROUNDS):  # until others take no more of what was found
+        found = False
+        for candidate in queue.candidates(member, hit_type, now):
+            found = True
+            try:
+                work = _claim(member, candidate, now)
+            except IntegrityError:  # the same member was quicker in another tab
+                work = _one_in_hand(member, now)
+            if work is not None:
+                return work
+        # Only now: what others left lying need not be looked for while there is enough.
+        if not found and not sweep(now):
+            break
+    return None
+
+
+def _one_in_hand(member: Member, now: datetime) -> Work | None:
+    if (pk := queue.in_hand(member)) is None:
+        return None
+    lapse(Q(pk=pk), now)
+    return Work.objects.filter(pk=pk, status=Work.Status.ACCEPTED).first()
+
+
+@transaction.atomic
+def _claim(member: Member, candidate: queue.Candidate, now: datetime) -> Work | None:
+    if not _take_place(candidate.offer, now):
+        return None
+    return Work.objects.create(
+        offer_id=candidate.offer,
+        member=member,
+        accepted_at=now,
+        deadline=now + timedelta(seconds=candidate.assignment_seconds),
+    )
+
+
+def _take_place(offer: int, now: datetime) -> bool:
+    free = Offer.objects.filter(pk=offer, on_offer=True, open_places__gt=0, expires_at__gt=now)
+    return bool(free.update(open_places=F("open_places") - 1))
+
+
+def held(member: Member, assignment_id: str, *, now: datetime) -> Work:
+    """The member's own, still to be handed in and in time."""
+    work = _own(member, assignment_id)
+    if work.status in HANDED_IN:
+        raise Refused(409, "You have handed in this HIT already.")
+    if work.status == Work.Status.RETURNED:
+        raise Refused(409, "You have given this HIT back: take another one.")
+    if work.status == Work.Status.LAPSED or work.deadline <= now:
+        raise Refused(409, "The time for this HIT has run out: take another one.")
+    return work
+
+
+def _own(member: Member, assignment_id: str) -> Work:
+    work = Work.objects.filter(member=member, assignment_id=assignment_id).first()
+    if work is None:
+        raise Refused(404, "You have no such HIT: open it from your own page.")
+    return work
+
+
+def submit(
+    member: Member, assignment_id: str, answers: Mapping[str, str], *, now: datetime
+) -> Work:
+    """Hand in; what was handed in before stays as it was.
+
+    Work whose time ran out is taken all the same while its place is free.
+    """
+    sheet = _sheet(answers)
+    mine = Q(member=member, assignment_id=assignment_id)
+    # However late: until its lease has lapsed, nobody else can have the place.
+    done = _hand_in(mine & Q(status=Work.Status.ACCEPTED), sheet, now)
+    work = _own(member, assignment_id)
+    if not done and work.status == Work.Status.LAPSED:
+        _take_back(work, sheet, now)
+        work = _own(member, assignment_id)
+    if work.status in HANDED_IN:
+        return work
+    if work.status == Work.Status.RETURNED:
+        raise Refused(409, "You have given this HIT back, so it cannot be handed in.")
+    raise Refused(
+        409, "The time for this HIT has run out, and its place is no longer free: take another one."
+    )
+
+
+def _sheet(answers: Mapping[str, str]) -> str:
+    """ASCII, whatever was sent."""
+    sheet = json.dumps(dict(answers))
+    if len(sheet) > MOST_ANSWER_BYTES:
+        raise Refused(422, f"The answers are larger than {MOST_ANSWER_BYTES:,} bytes.")
+    return sheet
+
+
+def _hand_in(which: Q, sheet: str, now: datetime) -> int:
+    return Work.objects.filter(which).update(
+        status=Work.Status.SUBMITTED, submitted_at=now, answers_json=sheet
+    )
+
+
+def _take_back(work: Work, sheet: str, now: datetime) -> None:
+    """Hand in what had lapsed, if its place can be had once more."""
+    if not queue.admits(work.member, work.offer_id):
+        return
+    try:
+        with transaction.atomic():
+            if not _take_place(work.offer_id, now):
+                return
+            lapsed = Q(pk=work.pk, status=Work.Status.LAPSED)
+            if not _hand_in(lapsed, sheet, now):  # a second click was quicker
+                transaction.set_rollback(True)
+    except IntegrityError as error:  # the member holds another place of this HIT by now
+        raise Refused(409, "You have taken this HIT once more: hand it in there.") from error
+
+
+def give_back(member: Member, assignment_id: str, *, now: datetime) -> None:
+    """Its place is free at once; success too where it is free already."""
+    with transaction.atomic():
+        mine = Work.objects.filter(member=member, assignment_id=assignment_id)
+        if mine.filter(status=Work.Status.ACCEPTED).update(status=Work.Status.RETURNED):
+            open_again(_own(member, assignment_id).offer_id)
+            return
+    if _own(member, assignment_id).status in HANDED_IN:
+        raise Refused(409, "You have handed in this HIT already.")
+
+
+def give_back_all(member: Member) -> None:
+    """Whatever the member has in hand."""
+    for work in Work.objects.filter(member=member, status=Work.Status.ACCEPTED):
+        with transaction.atomic():
+            mine = Work.objects.filter(pk=work.pk, status=Work.Status.ACCEPTED)
+            if mine.update(status=Work.Status.RETURNED):
+                open_again(work.offer_id)
+
+
+def renew(member: Member, assignment_id: str, *, now: datetime) -> datetime:
+    """More time for who is at it, up to MOST_LEASES in all; the new deadline."""
+    work = held(member, assignment_id, now=now)
+    lease = timedelta(seconds=work.offer.queue.assignment_seconds)
+    deadline = max(work.deadline, min(now + lease, work.accepted_at + MOST_LEASES * lease))
+    # It may have lapsed or been handed in since.
+    still = Work.objects.filter(pk=work.pk, status=Work.Status.ACCEPTED)
+    if not still.update(deadline=deadline):
+        deadline = held(member, assignment_id, now=now).deadline
+    return deadline
+
+
+def offers(member: Member, *, now: datetime) -> list[Offered]:
+    """What the member could take, the oldest queue first."""
+    sweep(now)
+    queues = Queue.objects.in_bulk(list(queue.open_queues(member)))
+    lines = [
+        Offered(
+            hit_type=line.queue_id,
+            title=line.title,
+            description=line.description,
+            reward_cents=line.reward_cents,
+            count=queue.count(member, pk, now, most=MOST_COUNTED),
+        )
+        for pk, line in sorted(queues.items())
+    ]
+    return [line for line in lines if line.count]
+
+
+def in_hand(member: Member, *, now: datetime) -> list[Work]:
+    """At most one."""
+    held = _one_in_hand(member, now)
+    return [] if held is None else [held]
+
+
+def tally(member: Member) -> Tally:
+    rows = (
+        Work.objects.filter(member=member, status__in=HANDED_IN)
+        .values_list("status")
+        .annotate(works=Count("pk"), cents=Sum("offer__queue__reward_cents"))
+    )
+    works = {status: (count, cents) for status, count, cents in rows}
+    submitted, approved, rejected = (works.get(status, (0, 0)) for status in HANDED_IN)
+    bonuses = Bonus.objects.filter(work__member=member).aggregate(cents=Sum("cents"))
+    return Tally(
+        submitted=submitted[0],
+        approved=approved[0],
+        rejected=rejected[0],
+        earned_cents=approved[1],
+        bonus_cents=bonuses["cents"] or 0,
+        pending_cents=submitted[1],
+    )

@@ -1,0 +1,61 @@
+"""HIT types: equal specs give the same one, whoever asks and how often."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from django.db import IntegrityError, transaction
+
+from annotation.crowd.base import HitTypeSpec
+from annotation.crowd.inhouse.edge import refused
+from annotation.crowd.inhouse.models import Barred, HitType, Queue
+from annotation.crowd.inhouse.workers import qualification
+
+
+def hit_type_of(spec: HitTypeSpec) -> HitType:
+    if spec.masters or spec.min_approval_percent or spec.min_approved:
+        raise refused(
+            "An in-house crowd has no Masters and no approval rates: the policy must not ask for"
+            " them."
+        )
+    values = asdict(spec) | {"barred": sorted(spec.barred)}
+    digest = _digest(values)
+    found = HitType.objects.filter(digest=digest).first()
+    if found is not None:
+        return found
+    try:
+        with transaction.atomic():
+            return _make(spec, digest)
+    except IntegrityError:  # somebody else has made it meanwhile
+        return HitType.objects.get(digest=digest)
+
+
+def _make(spec: HitTypeSpec, digest: str) -> HitType:
+    known = qualification(spec.known_id) if spec.known_id and spec.barred else None
+    made = HitType.objects.create(digest=digest, queue=_queue_of(spec), known=known)
+    if known is not None:
+        Barred.objects.bulk_create(
+            Barred(hit_type=made, number=number) for number in set(spec.barred)
+        )
+    return made
+
+
+def _queue_of(spec: HitTypeSpec) -> Queue:
+    shown = {
+        "title": spec.title,
+        "description": spec.description,
+        "reward_cents": spec.reward_cents,
+        "assignment_seconds": spec.assignment_seconds,
+    }
+    wanted = {"exclusion": spec.exclusion_id, "practice": spec.practice_id}
+    kinds = {role: qualification(kind) if kind else None for role, kind in wanted.items()}
+    queue, _ = Queue.objects.get_or_create(
+        digest=_digest(shown | wanted), defaults={**shown, **kinds}
+    )
+    return queue
+
+
+def _digest(values: Mapping[str, object]) -> str:
+    canonical = json.dumps(values, sort_keys=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()

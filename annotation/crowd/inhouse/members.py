@@ -1,0 +1,103 @@
+"""Who belongs to the in-house crowd: invitations, joining, leaving."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from annotation.crowd.inhouse.desk import give_back_all
+from annotation.crowd.inhouse.models import Invitation, Member
+from retrieval.errors import UserError
+
+MOST_DAYS = 365
+MOST_USES = 10_000
+MOST_NOTE = 200
+
+
+def invite(created_by: User | None, *, note: str, days: int, uses: int, now: datetime) -> str:
+    """Make an invitation; its code, which is told this once and is not kept."""
+    if not 1 <= days <= MOST_DAYS:
+        raise UserError(f"An invitation lasts from 1 to {MOST_DAYS} days, not {days}.")
+    if not 1 <= uses <= MOST_USES:
+        raise UserError(f"An invitation is for 1 to {MOST_USES} people, not {uses}.")
+    if len(note) > MOST_NOTE or not note.isprintable():
+        raise UserError(f"The note of an invitation is one line of at most {MOST_NOTE} characters.")
+    code = secrets.token_urlsafe(24)
+    Invitation.objects.create(
+        digest=_digest(code),
+        note=note,
+        created_by=created_by,
+        created_at=now,
+        expires_at=now + timedelta(days=days),
+        max_uses=uses,
+    )
+    return code
+
+
+def find_invitation(code: str, *, now: datetime) -> Invitation:
+    """UserError where nobody can join by it: to be asked before somebody chooses a password."""
+    invitation = Invitation.objects.filter(digest=_digest(code)).first()
+    if invitation is None:
+        raise UserError("This invitation does not exist: check that the link is complete.")
+    if invitation.expires_at <= now:
+        raise UserError("This invitation has expired: ask for a new one.")
+    if invitation.uses >= invitation.max_uses:
+        raise UserError("This invitation is used up: ask for a new one.")
+    return invitation
+
+
+def revoke(invitation: Invitation, *, now: datetime) -> None:
+    """Nobody can join by it any more."""
+    Invitation.objects.filter(pk=invitation.pk, expires_at__gt=now).update(expires_at=now)
+
+
+def join(code: str, user: User, *, now: datetime) -> Member:
+    """Make the user a member; who is one already uses up no place of the invitation."""
+    if (member := _already(user)) is not None:
+        return member
+    try:
+        with transaction.atomic():
+            _use(code, now)
+            return Member.objects.create(user=user, joined_at=now)
+    except IntegrityError:  # the same user joins in another tab
+        if (member := _already(user)) is None:
+            raise
+        return member
+
+
+def _already(user: User) -> Member | None:
+    member = member_of(user)
+    if member is not None and not member.active:
+        raise UserError("Your membership has ended: write to the people who invited you.")
+    return member
+
+
+def _use(code: str, now: datetime) -> None:
+    # Of many who come at once by the last place, one update of the row finds it free.
+    free = Invitation.objects.filter(
+        digest=_digest(code), expires_at__gt=now, uses__lt=F("max_uses")
+    )
+    while not free.update(uses=F("uses") + 1):
+        find_invitation(code, now=now)  # says what is wrong with it
+
+
+def deactivate(member: Member) -> None:
+    """From now on the member gets no work; what is in hand goes to others, what is done stays."""
+    Member.objects.filter(pk=member.pk).update(active=False)
+    give_back_all(member)
+
+
+def activate(member: Member) -> None:
+    Member.objects.filter(pk=member.pk).update(active=True)
+
+
+def member_of(user: User) -> Member | None:
+    """Also one whose membership has ended."""
+    return Member.objects.filter(user=user).first()
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()

@@ -1,0 +1,32 @@
+"""The record of a team's own crowd: what MTurk would keep, kept in our database.
+
+Nothing here refers to the rest of annotation, and its rows are no votes: `collect` reads the
+record through the port, as it reads MTurk's. Django finds all of it here.
+"""
+
+from annotation.crowd.inhouse.models.people import Invitation, Member
+from annotation.crowd.inhouse.models.terms import (
+    Barred,
+    Block,
+    Grant,
+    HitType,
+    Qualification,
+    Queue,
+)
+from annotation.crowd.inhouse.models.work import HANDED_IN, Bonus, Extension, Offer, Work
+
+__all__ = [
+    "HANDED_IN",
+    "Barred",
+    "Block",
+    "Bonus",
+    "Extension",
+    "Grant",
+    "HitType",
+    "Invitation",
+    "Member",
+    "Offer",
+    "Qualification",
+    "Queue",
+    "Work",
+]

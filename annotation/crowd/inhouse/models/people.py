@@ -1,0 +1,55 @@
+"""Who belongs to the in-house crowd."""
+
+from __future__ import annotations
+
+import secrets
+import string
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+WORKER_ID_ALPHABET = string.ascii_uppercase + string.digits
+WORKER_ID_LENGTH = 12
+
+
+def new_worker_id() -> str:
+    return "".join(secrets.choice(WORKER_ID_ALPHABET) for _ in range(WORKER_ID_LENGTH))
+
+
+class Member(models.Model):
+    """Somebody of the team who judges; the pipeline knows the `worker_id` alone."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="member"
+    )
+    worker_id = models.CharField(max_length=16, unique=True, default=new_worker_id)
+    active = models.BooleanField(default=True)
+    joined_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.worker_id
+
+
+class Invitation(models.Model):
+    """A link that makes members; of its code only the digest is kept."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    note = models.CharField(max_length=200, blank=True)
+    created_by = models.ForeignKey(  # none: by command
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    max_uses = models.PositiveIntegerField()
+    uses = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(uses__lte=F("max_uses")), name="no_more_members_than_invited"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.note or f"invitation {self.pk}"

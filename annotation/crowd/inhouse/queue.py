@@ -1,0 +1,163 @@
+"""Which HITs a member may take, the best ones first. Reads only: whoever wants one claims it.
+
+The statements are written out because each of them has to walk an index of its own: the condition
+of a partial index must stand in them word for word. PostgreSQL and SQLite both take them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from random import shuffle
+from typing import Any
+
+from django.db import connection
+
+from annotation.crowd.inhouse.models import Member
+
+CHOICE = 64  # candidates to choose among: two members seldom want the same place
+TRIES = 2  # at begun HITs: what is gone by then, many others were after as well
+WINDOW = 256  # begun HITs to look through: a quick worker may have begun most of them
+
+_BEGUN = "o.on_offer AND o.open_places > 0 AND o.open_places < o.places"
+_FRESH = "o.on_offer AND o.open_places > 0 AND o.open_places = o.places"
+# q: a queue whose HITs the member may see
+_WELCOME = """
+EXISTS (SELECT 1 FROM inhouse_member m WHERE m.id = %(member)s AND m.active)
+AND NOT EXISTS (SELECT 1 FROM inhouse_block b WHERE b.member_id = %(member)s)
+AND NOT EXISTS (SELECT 1 FROM inhouse_grant g
+                WHERE g.member_id = %(member)s AND g.qualification_id = q.exclusion_id)
+AND (q.practice_id IS NULL
+     OR EXISTS (SELECT 1 FROM inhouse_grant g
+                WHERE g.member_id = %(member)s AND g.qualification_id = q.practice_id))
+"""
+# o: an offer whose type bars the member not; only that of repacked triplets bars anybody
+_ADMITTED = """
+EXISTS (SELECT 1 FROM inhouse_hittype t WHERE t.id = o.hit_type_id AND (t.known_id IS NULL
+        OR EXISTS (SELECT 1 FROM inhouse_grant g
+                   WHERE g.member_id = %(member)s AND g.qualification_id = t.known_id
+                     AND NOT EXISTS (SELECT 1 FROM inhouse_barred b
+                                     WHERE b.hit_type_id = t.id AND b.number = g.value))))
+"""
+_NEVER_HAD = """
+NOT EXISTS (SELECT 1 FROM inhouse_work w WHERE w.member_id = %(member)s AND w.offer_id = o.id)
+"""
+_NOT_AT_IT = """
+NOT EXISTS (SELECT 1 FROM inhouse_work w WHERE w.member_id = %(member)s AND w.offer_id = o.id
+            AND w.status NOT IN ('returned', 'lapsed'))
+"""
+# Of what may be there, the first: for a mere EXISTS, PostgreSQL may choose to read the whole table.
+_QUEUES = f"""
+SELECT q.id, q.assignment_seconds FROM inhouse_queue q
+WHERE (%(queue_id)s = '' OR q.queue_id = %(queue_id)s) AND {_WELCOME}
+  AND COALESCE(
+    (SELECT o.id FROM inhouse_offer o WHERE o.queue_id = q.id AND {_BEGUN} ORDER BY o.id LIMIT 1),
+    (SELECT o.id FROM inhouse_offer o WHERE o.queue_id = q.id AND {_FRESH} ORDER BY o.id LIMIT 1)
+  ) IS NOT NULL
+ORDER BY q.id
+"""  # noqa: S608 - of constants alone, as are those that follow
+# 1. What others have begun comes first, so that labels come early; else what nobody has.
+_PREFERRED = f"""
+SELECT id, preference FROM (
+  SELECT o.id, 0 AS preference FROM (
+    SELECT o.id, o.hit_type_id FROM inhouse_offer o
+    WHERE o.queue_id = %(queue)s AND {_BEGUN} AND o.expires_at > %(now)s
+    ORDER BY o.id LIMIT %(window)s) o
+  WHERE {_ADMITTED} AND {_NEVER_HAD}
+  UNION ALL
+  SELECT id, 1 AS preference FROM (
+    SELECT o.id FROM inhouse_offer o
+    WHERE o.queue_id = %(queue)s AND {_FRESH} AND o.expires_at > %(now)s
+      AND {_ADMITTED} AND {_NEVER_HAD}
+    ORDER BY o.id LIMIT %(choice)s) fresh
+) found LIMIT %(window)s
+"""  # noqa: S608
+# 2. Begun HITs behind the window.
+_ANY = f"""
+SELECT o.id, 0 FROM inhouse_offer o
+WHERE o.queue_id = %(queue)s AND {_BEGUN} AND o.expires_at > %(now)s
+  AND {_ADMITTED} AND {_NEVER_HAD}
+ORDER BY o.id LIMIT %(choice)s
+"""  # noqa: S608
+# 3. What the member had before and gave back, the longest ago first.
+_AGAIN = f"""
+SELECT o.id, MAX(had.id) FROM inhouse_work had JOIN inhouse_offer o ON o.id = had.offer_id
+WHERE had.member_id = %(member)s AND had.status IN ('returned', 'lapsed')
+  AND o.queue_id = %(queue)s AND o.on_offer AND o.open_places > 0 AND o.expires_at > %(now)s
+  AND {_ADMITTED} AND {_NOT_AT_IT}
+GROUP BY o.id ORDER BY MAX(had.id) LIMIT %(choice)s
+"""  # noqa: S608
+_COUNT = """
+SELECT COUNT(*) FROM (
+  SELECT 1 FROM inhouse_offer o
+  WHERE o.queue_id = %(queue)s AND {state} AND o.expires_at > %(now)s
+    AND {admitted} AND {not_at_it}
+  LIMIT %(most)s) found
+"""
+_ADMITS = f"""
+SELECT 1 FROM inhouse_offer o JOIN inhouse_queue q ON q.id = o.queue_id
+WHERE o.id = %(offer)s AND {_WELCOME} AND {_ADMITTED}
+"""  # noqa: S608
+
+
+_IN_HAND = "SELECT w.id FROM inhouse_work w WHERE w.member_id = %(member)s AND status = 'accepted'"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    offer: int
+    assignment_seconds: int
+
+
+def candidates(member: Member, queue_id: str, now: datetime) -> Iterator[Candidate]:
+    """Offers with a place for the member, in the order to try them; of all queues without one."""
+    queues = open_queues(member, queue_id)
+    for statement in (_PREFERRED, _ANY, _AGAIN):
+        for queue, seconds in queues.items():
+            given = {"member": member.pk, "queue": queue, "now": _stored(now)}
+            found = _rows(statement, given | {"window": WINDOW, "choice": CHOICE})
+            for offer in _spread(found) if statement is _PREFERRED else (row[0] for row in found):
+                yield Candidate(offer, seconds)
+
+
+def _spread(found: list[Any]) -> list[int]:
+    """Those who ask at the same moment shall not queue up for the same few begun HITs."""
+    shuffle(found)
+    begun, fresh = ([offer for offer, rank in found if rank == which] for which in (0, 1))
+    return begun[:TRIES] + fresh + begun[TRIES:]
+
+
+def in_hand(member: Member) -> int | None:
+    """The primary key of the work; hardly anybody who asks for more has some."""
+    found = _rows(_IN_HAND, {"member": member.pk})
+    return found[0][0] if found else None
+
+
+def open_queues(member: Member, queue_id: str = "") -> dict[int, int]:
+    """Those with places and open to the member: primary key -> seconds for an assignment."""
+    return dict(_rows(_QUEUES, {"member": member.pk, "queue_id": queue_id}))
+
+
+def count(member: Member, queue: int, now: datetime, *, most: int) -> int:
+    """How many HITs of the queue the member could take; counted no further than `most`."""
+    found = 0
+    for state in (_FRESH, _BEGUN):
+        statement = _COUNT.format(state=state, admitted=_ADMITTED, not_at_it=_NOT_AT_IT)
+        given = {"member": member.pk, "queue": queue, "now": _stored(now), "most": most - found}
+        found += _rows(statement, given)[0][0]
+    return found
+
+
+def admits(member: Member, offer: int) -> bool:
+    """Whether the member may work on it, were there a place."""
+    return bool(_rows(_ADMITS, {"member": member.pk, "offer": offer}))
+
+
+def _stored(at: datetime) -> Any:
+    """As the database's own column holds it."""
+    return connection.ops.adapt_datetimefield_value(at)
+
+
+def _rows(statement: str, given: Mapping[str, Any]) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, given)
+        return list(cursor.fetchall())

@@ -1,0 +1,85 @@
+"""What the requester does with members: qualifications, blocks and bonuses."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.utils import timezone
+
+from annotation.crowd.inhouse.edge import missing, refused, translated
+from annotation.crowd.inhouse.models import (
+    HANDED_IN,
+    Block,
+    Bonus,
+    Grant,
+    Member,
+    Qualification,
+    Work,
+)
+
+
+class InhouseWorkers:
+    def __init__(self, clock: Callable[[], datetime] = timezone.now) -> None:
+        self._clock = clock
+
+    def create_qualification(self, name: str, description: str) -> str:
+        with translated():
+            made, _ = Qualification.objects.get_or_create(
+                name=name, defaults={"description": description}
+            )
+            return made.qualification_id
+
+    def grant(self, worker_id: str, *, qualification_id: str, value: int) -> None:
+        with translated():
+            Grant.objects.update_or_create(
+                qualification=qualification(qualification_id),
+                member=_member(worker_id),
+                defaults={"value": value},
+            )
+
+    def exclude(self, worker_id: str, *, exclusion_id: str) -> None:
+        self.grant(worker_id, qualification_id=exclusion_id, value=1)
+
+    def readmit(self, worker_id: str, *, exclusion_id: str) -> None:
+        with translated():
+            held = Grant.objects.filter(qualification=qualification(exclusion_id))
+            held.filter(member=_member(worker_id)).delete()
+
+    def block(self, worker_id: str, *, reason: str) -> None:
+        with translated():
+            Block.objects.update_or_create(member=_member(worker_id), defaults={"reason": reason})
+
+    def unblock(self, worker_id: str, *, reason: str) -> None:
+        with translated():
+            Block.objects.filter(member=_member(worker_id)).delete()
+
+    def bonus(
+        self, worker_id: str, assignment_id: str, *, cents: int, reason: str, token: str
+    ) -> None:
+        with translated():
+            work = Work.objects.filter(assignment_id=assignment_id, status__in=HANDED_IN)
+            found = work.select_related("member").first()
+            if found is None:
+                raise missing("handed-in assignment", assignment_id)
+            if found.member.worker_id != worker_id:
+                raise refused(f"Assignment {assignment_id} is not the work of {worker_id}.")
+            given = {"work": found, "cents": cents, "reason": reason, "given_at": self._clock()}
+            Bonus.objects.get_or_create(token=token, defaults=given)
+
+    def bonus_paid(self, assignment_id: str, *, cents: int, reason: str) -> bool:
+        with translated():
+            paid = Bonus.objects.filter(work__assignment_id=assignment_id)
+            return paid.filter(cents=cents, reason=reason).exists()
+
+
+def qualification(qualification_id: str) -> Qualification:
+    found = Qualification.objects.filter(qualification_id=qualification_id).first()
+    if found is None:
+        raise missing("qualification", qualification_id)
+    return found
+
+
+def _member(worker_id: str) -> Member:
+    found = Member.objects.filter(worker_id=worker_id).first()
+    if found is None:
+        raise missing("member", worker_id)
+    return found
