@@ -7,9 +7,12 @@ from urllib.parse import urlsplit
 
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import F
+from django.utils import timezone
 from redis import Redis, RedisError
 
 from annotation.crowd.base import Crowd, CrowdError
+from annotation.crowd.inhouse.models import Invitation, Member
 from annotation.models import Control
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
@@ -39,9 +42,12 @@ def examine(crowd: Crowd, *, public_url: str, broker: str = "") -> Iterator[Chec
     yield database
     if broker.startswith(("redis://", "rediss://")):
         yield check_broker(broker)
-    yield from check_account(crowd)
+    if not crowd.is_local:
+        yield from check_account(crowd)
     yield check_public_url(public_url, crowd)
-    if database.ok:  # these two read its tables
+    if database.ok:  # these read its tables
+        if crowd.is_local:
+            yield check_people()
         yield check_controls()
         yield check_index()
 
@@ -91,15 +97,27 @@ def check_account(crowd: Crowd) -> Iterator[Check]:
     yield Check("balance", balance > 0, amount, "" if balance > 0 else hint)
 
 
+def check_people() -> Check:
+    """Whether anybody of the in-house crowd is there to judge, or can join it."""
+    members = Member.objects.filter(active=True).count()
+    invitations = Invitation.objects.filter(expires_at__gt=timezone.now(), uses__lt=F("max_uses"))
+    message = f"members: {members:,}, open invitations: {invitations.count():,}"
+    if members or invitations.exists():
+        return Check("people", True, message)
+    hint = "Invite them at /team, or by `manage.py crowd invite`."
+    return Check("people", False, message, hint)
+
+
 def check_public_url(public_url: str, crowd: Crowd) -> Check:
-    """Workers' browsers open the HIT page there, in a frame of the crowd's https page."""
+    """Workers' browsers open the HIT page there, in a frame of the crowd's https page, or ours."""
     host = _host(public_url)
-    at_home = _is_loopback(_host(crowd.endpoint))
+    at_home = _is_loopback(host if crowd.is_local else _host(crowd.endpoint))
     hint = "Set QUORUM_PUBLIC_URL to the https address under which workers reach this site."
     if not host:
         return Check("public address", False, f"{public_url!r} is no URL", hint)
     if not at_home and not public_url.startswith("https://"):
-        message = f"{public_url} is not https, and {_kind(crowd)} frames https pages only"
+        why = "people sign in" if crowd.is_local else f"{_kind(crowd)} frames https pages only"
+        message = f"{public_url} is not https, and {why}"
         return Check("public address", False, message, hint)
     if _is_mturk(crowd) and not _is_public(host):
         message = f"no worker can reach {public_url}"

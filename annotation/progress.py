@@ -5,10 +5,13 @@ from collections.abc import Iterable
 from django.db.models import Count, Q, Sum
 
 from annotation.models import Assignment, Campaign, Intent
+from annotation.people import effort_of, people_of
 from annotation.pipeline.claims import waiting
+from annotation.pipeline.expert_figures import expert_figures
 from annotation.pipeline.ledger import account_of
 from annotation.pipeline.standing import standing, stuck
 from annotation.pipeline.votes import votes_by_triplet
+from annotation.practice_url import practice_url
 from annotation.protocol.agreement import observed_agreement
 from retrieval.models import Candidate
 
@@ -33,11 +36,14 @@ def progress(campaign: Campaign) -> dict[str, object]:
         **_assignments(campaign),
         **triplets,
         **_votes(campaign),
+        **_experts(campaign),
         "excluded_workers": campaign.exclusions.filter(restored_at=None).count(),
         "calls_waiting": waiting(campaign),
         "calls_failed": campaign.intents.filter(state=Intent.State.FAILED).count(),
         "stuck": stuck(campaign),
+        **_practice(campaign),
         **_money(campaign),
+        **_effort(campaign),
     }
 
 
@@ -56,6 +62,18 @@ def _assignments(campaign: Campaign) -> dict[str, object]:
         failed_controls=Count("pk", filter=Q(passed=False)),
         workers=Count("worker", distinct=True),
     )
+
+
+def _practice(campaign: Campaign) -> dict[str, object]:
+    """Nothing where the campaign has no practice round, or none yet."""
+    if not campaign.practice_id:
+        return {}
+    tries = campaign.practice_results
+    return {
+        "practice_round": practice_url(campaign),
+        "practised": tries.aggregate(workers=Count("worker", distinct=True))["workers"],
+        "passed_practice": tries.filter(passed=True).count(),
+    }
 
 
 def _votes(campaign: Campaign) -> dict[str, object]:
@@ -86,6 +104,11 @@ def discarded_votes(campaign: Campaign) -> int:
     return int(votes["votes"])
 
 
+def _experts(campaign: Campaign) -> dict[str, object]:
+    figures = expert_figures(campaign)
+    return {"expert": {**figures.to_dict(), **figures.label_error_to_dict()}}
+
+
 def _money(campaign: Campaign) -> dict[str, object]:
     account = account_of(campaign)
     return {
@@ -95,6 +118,18 @@ def _money(campaign: Campaign) -> dict[str, object]:
         "discarded_cents": account.discarded_cents,
         "available_cents": account.available_cents,
         "spent_cents": account.spent_cents,
+    }
+
+
+def _effort(campaign: Campaign) -> dict[str, object]:
+    """Nothing as long as no browser has told a time."""
+    effort = effort_of(people_of(campaign))
+    if effort.median_ms is None:
+        return {}
+    return {
+        "median_active_seconds": round(effort.median_ms / 1000, 1),
+        "hourly_cents_median": effort.hourly_cents_median,
+        "hourly_cents_pooled": effort.hourly_cents_pooled,
     }
 
 

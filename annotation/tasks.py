@@ -7,7 +7,7 @@ from celery import shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import OperationalError
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.crowd.base import CrowdError
@@ -23,7 +23,8 @@ from retrieval.errors import UserError
 
 log = logging.getLogger(__name__)
 
-EXPIRES = 60  # seconds: a pass that found no free worker is made up for by the next one
+# A pass that found no free worker until then is made up for by the next one.
+EXPIRES = max(60.0, settings.PASS_SECONDS)
 # Then a task ends by itself, before it is killed; the next one goes on where it was.
 SOFT_LIMIT = settings.CELERY_TASK_TIME_LIMIT - 300
 MANY_CALLS = 200  # that wait: worth the while of another worker
@@ -44,7 +45,7 @@ def advance_campaign(campaign_id: int) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
     try:
         # A campaign's endpoint was confirmed by hand when it was first published.
-        result = advance(campaign, open_crowd(live=True))
+        result = advance(campaign, open_crowd(campaign.policy.crowd, live=True))
     except FAULTS as error:
         _warn(campaign, error)
     else:
@@ -65,7 +66,7 @@ def deliver_campaigns() -> None:
 def deliver_campaign(campaign_id: int) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
     try:
-        crowd = open_crowd(live=True)  # confirmed by hand, as above
+        crowd = open_crowd(campaign.policy.crowd, live=True)  # confirmed by hand, as above
         check_endpoint(campaign, crowd)
         result = deliver(campaign, crowd)
     except FAULTS as error:
@@ -90,7 +91,7 @@ def reconcile_campaign(campaign_id: int, *, full: bool = False) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
     try:
         # Confirmed by hand, as above.
-        report = reconcile(campaign, open_crowd(live=True), full=full)
+        report = reconcile(campaign, open_crowd(campaign.policy.crowd, live=True), full=full)
     except FAULTS as error:
         _warn(campaign, error)
         return
@@ -110,10 +111,17 @@ def _waiting() -> QuerySet[Campaign]:
     unreviewed = Assignment.objects.filter(hit__campaign=OuterRef("pk"), passed=None)
     votes = Triplet.objects.filter(campaign=OuterRef("pk"), status=Triplet.Status.OPEN)
     wanted = Q(Exists(votes)) & ~Q(state=Campaign.State.CANCELLED)
-    # Money is reserved as long as somebody may hand something in.
-    expected = Q(account__reserved_cents__gt=0)
+    # Money is reserved as long as somebody may hand something in; some HITs cost none.
+    expected = Q(account__reserved_cents__gt=0) | Exists(_free_of_charge())
     stale = Q(labels_stale=True)
     return _published().filter(expected | wanted | stale | Exists(calls) | Exists(unreviewed))
+
+
+def _free_of_charge() -> QuerySet[Hit]:
+    """Of a campaign: its HITs that cost nothing and of which a place may still be handed in."""
+    hits = Hit.objects.filter(campaign=OuterRef("pk"), price_cents=0, closed_at=None, gone=False)
+    handed_in = hits.exclude(crowd_id=None).annotate(handed_in=Count("assignments"))
+    return handed_in.filter(places__gt=F("handed_in"))
 
 
 def _warn(campaign: Campaign, error: Exception) -> None:

@@ -21,7 +21,7 @@ from annotation.crowd.emulator.session import new_id
 from annotation.crowd.open import open_crowd
 from annotation.models import Intent
 from annotation.pipeline.claims import UNSENT
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.create import get_campaign
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.review import review
@@ -51,7 +51,7 @@ class Both:
     def __init__(self, state: Path) -> None:
         self.state = state
         self.campaign = get_campaign(NAME)
-        self.crowd = open_crowd(live=False)
+        self.crowd = open_crowd("mturk", live=False)
         self.bare = BareLoop(self.crowd.endpoint)
         self.bare_hits: dict[str, str] = {}  # our key -> the HIT that the bare loop made of it
         self.bare_works: list[str] = []
@@ -102,7 +102,7 @@ class Both:
         assert (done.failed, done.stopped_by) == (0, None)
 
     def _collect(self) -> None:
-        assert collect(self.campaign, self.crowd, threads=THREADS)
+        assert look(self.campaign, self.crowd, threads=THREADS).new
 
     def _create_bare(self, keys: Sequence[str]) -> None:
         self.bare_hits |= zip(keys, self.bare.create(self.campaign, keys), strict=True)

@@ -61,7 +61,7 @@ class HashEncoder:
         return self.encode_questions([question for question, _ in pairs])
 
 
-def make_campaign(folder: Path, share: float) -> int:
+def make_campaign(folder: Path, share: float, policy: Policy | None = None) -> int:
     """Pairs, index, controls, queries and candidates: `share` of the paper's. How many triplets."""
     rng = np.random.default_rng(SEED)
     words = vocabulary(rng)
@@ -78,7 +78,7 @@ def make_campaign(folder: Path, share: float) -> int:
         for number, text in enumerate(islice(texts, wanted), 1)
     )
     path = write_lines(folder / "queries.jsonl", queries)
-    campaign = create_campaign(NAME, policy=Policy(), seed=SEED, queries=path)
+    campaign = create_campaign(NAME, policy=policy or Policy(), seed=SEED, queries=path)
     set_budget(campaign, BUDGET_CENTS)
     return draw_candidates(campaign, index, rng)
 

@@ -13,7 +13,6 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, HitItem, Intent, Worker
-from annotation.pipeline.collect import CROWD
 from annotation.pipeline.review import FIELD
 from benchmarks.paper_inputs import SEED, copy
 
@@ -82,7 +81,8 @@ def load_record(campaign: Campaign) -> int:
         expires_at=began + timedelta(days=campaign.policy.lifetime_days),
     )
     campaign.intents.update(state=Intent.State.DONE, first_sent_at=began, attempts=1)
-    names = [Worker(crowd=CROWD, worker_id=f"A{number:05d}") for number in range(WORKERS)]
+    crowd = campaign.policy.crowd
+    names = [Worker(crowd=crowd, worker_id=f"A{number:05d}") for number in range(WORKERS)]
     workers = [worker.pk for worker in Worker.objects.bulk_create(names)]
     rows = (_row(work, workers, began) for work in first_round(campaign))
     copy(Assignment._meta.db_table, (*COLUMNS, "account"), rows)

@@ -16,7 +16,8 @@ from annotation.models import Assignment, Control, Hit, HitItem, Intent, Judgmen
 from annotation.pipeline.assemble import pack_campaign
 from annotation.pipeline.create import get_campaign
 from annotation.pipeline.label import write_labels
-from annotation.pipeline.ledger import locked, settle
+from annotation.pipeline.ledger import locked
+from annotation.pipeline.ledger_moves import settle
 from annotation.pipeline.open_places import open_places
 from annotation.pipeline.publish import publish
 from annotation.pipeline.recompute import recompute
@@ -79,7 +80,8 @@ def _copy_inside(table: str) -> int:
 def ask(taken: Taken, share: float) -> None:
     """Intents and reservations of the first round."""
     with taken.part("publish"):
-        published = publish(get_campaign(NAME), open_crowd(live=False))
+        campaign = get_campaign(NAME)
+        published = publish(campaign, open_crowd(campaign.policy.crowd, live=False))
     assert not published.left_out
     taken.rows, taken.unit = published.new, "HITs"
 

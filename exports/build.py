@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Count, Q
 
 from annotation.models import Campaign
+from annotation.pipeline.expert_figures import expert_figures
 from exports.folder import DATA_FILES, MANIFEST, STATS, check_target, publish, seal, unfinished
 from exports.manifest import manifest
 from exports.reading import JudgedTriplet, QueryRow, judged_queries, query_rows, work_statistics
@@ -118,6 +119,7 @@ def _left_out(queries: Sequence[QueryRow], splits: Mapping[str, list[str]]) -> d
 def _write(campaign: Campaign, plan: Plan, work: Path, progress: Progress) -> dict[str, object]:
     """All files of the release; returns the statistics."""
     counts, tally = _write_splits(campaign, plan, work, progress)
+    expert = expert_figures(campaign)
     stats: dict[str, object] = {
         "splits": split_statistics(counts),
         "campaign": {
@@ -126,8 +128,8 @@ def _write(campaign: Campaign, plan: Plan, work: Path, progress: Progress) -> di
             **plan.triplets,
             **tally.summary(),
             **work_statistics(campaign),
-            "label_error": None,
-            "label_error_reason": "no gold",
+            "expert": expert.to_dict(),
+            **expert.label_error_to_dict(),
         },
     }
     (work / STATS).write_bytes(document(stats))

@@ -151,4 +151,15 @@ def _campaign_lines(campaign: Mapping[str, Any]) -> list[str]:
         f" assignments: {work['approved']:,} approved, {work['rejected']:,} rejected,"
         f" {work['paid_but_discarded']:,} paid but discarded; cost"
         f" ${campaign['cost_cents'] / 100:,.2f}",
+        _label_error(campaign),
     ]
+
+
+def _label_error(campaign: Mapping[str, Any]) -> str:
+    if campaign["label_error"] is None:
+        return f"label error unknown: {campaign['label_error_reason']}"
+    low, high = campaign["label_error_interval"]
+    return (
+        f"label error {_percent(campaign['label_error'])} (95 % interval {_percent(low)} to"
+        f" {_percent(high)}) of {campaign['label_error_triplets']:,} triplets with gold"
+    )

@@ -21,9 +21,10 @@ from annotation.pipeline import lifecycle
 from annotation.pipeline.claims import waiting
 from annotation.pipeline.forecast import Outlook, Prolonging, outlook, prolongations, prolonging
 from annotation.pipeline.ledger import OverBudget, account_of, set_budget
-from annotation.pipeline.money import cents_of, dollars
+from annotation.pipeline.money import cents_of, clause, dollars
 from annotation.pipeline.publish import retry_failed
 from annotation.pipeline.standing import standing
+from annotation.protocol.cost import is_free
 from retrieval.cli import QuorumCommand
 from retrieval.errors import UserError
 
@@ -59,11 +60,12 @@ def _pause(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
         may_cost = now.open_cents + now.undecided_cents
         return [
             f"Nothing more is bought for {campaign}: {now.waiting_hits:,} HITs and "
-            f"{now.waiting_places:,} further places that are planned wait, with "
-            f"{dollars(now.waiting_cents)} reserved for them{_left_out(campaign, now)}.",
+            f"{now.waiting_places:,} further places that are planned wait"
+            f"{clause(', with {} reserved for them', now.waiting_cents)}"
+            f"{_left_out(campaign, now)}.",
             f"What is at the crowd goes on: {now.open_places:,} open places and "
-            f"{now.undecided:,} submissions without a decision may still cost "
-            f"{dollars(may_cost)}.",
+            f"{now.undecided:,} submissions without a decision"
+            f"{clause(' may still cost {}', may_cost)}.",
             f"{now.open_triplets:,} triplets have no label yet; those that need more votes wait "
             f"for `manage.py campaign resume {campaign}`.",
         ]
@@ -76,13 +78,17 @@ def _pause(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
 
 def _resume(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
     def words(now: Outlook) -> list[str]:
-        return [
+        words = [
             f"Buying goes on for {campaign} with the next pass: {now.waiting_hits:,} HITs and "
-            f"{now.waiting_places:,} further places that are planned, at "
-            f"{dollars(now.waiting_cents)} reserved already{_left_out(campaign, now)}.",
-            f"What is not asked for yet may cost up to {dollars(now.available_cents)} more, which "
-            "the budget has left.",
+            f"{now.waiting_places:,} further places that are planned"
+            f"{clause(', at {} reserved already', now.waiting_cents)}{_left_out(campaign, now)}.",
         ]
+        if not is_free(campaign.policy):
+            words.append(
+                f"What is not asked for yet may cost up to {dollars(now.available_cents)} more, "
+                "which the budget has left."
+            )
+        return words
 
     lifecycle.check_living(campaign)
     if campaign.state != State.PAUSED:
@@ -127,21 +133,27 @@ def _still_waiting(campaign: Campaign) -> str:
 
 
 def _ending(campaign: Campaign, now: Outlook) -> list[str]:
-    free = now.open_cents + now.spare_cents
     words = [
         f"Nobody can take the {now.open_hits:,} HITs of {campaign} that have "
-        f"{now.open_places:,} open places any more; who is at work on one may still hand in and "
-        "is paid.",
-        f"Up to {dollars(free)} of what is reserved is free again when nobody is at work.",
+        f"{now.open_places:,} open places any more; who is at work on one may still hand in"
+        f"{_and_is_paid(campaign)}.",
         f"{now.open_triplets:,} triplets have no label yet; those of these HITs wait for "
         f"`manage.py campaign extend {campaign} --days N`.",
     ]
+    if free := now.open_cents + now.spare_cents:
+        words.append(
+            f"Up to {dollars(free)} of what is reserved is free again when nobody is at work."
+        )
     if now.waiting_hits:
         words.append(
             f"{now.waiting_hits:,} HITs are not published yet and stay planned: to hold them, "
             f"run `manage.py campaign pause {campaign}` first."
         )
     return words
+
+
+def _and_is_paid(campaign: Campaign) -> str:
+    return "" if is_free(campaign.policy) else " and is paid"
 
 
 def _extend(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
@@ -157,9 +169,12 @@ def _extend(command: QuorumCommand, campaign: Campaign, options: Options) -> Res
 def _prolonging(campaign: Campaign, days: int, seen: Prolonging) -> list[str]:
     words = [
         f"{seen.hits:,} HITs of {campaign} that lack votes can be taken for {days} more days.",
-        f"For {seen.places:,} places of HITs that were over, {dollars(seen.cents)} is reserved "
-        "again.",
     ]
+    if seen.places:
+        words.append(
+            f"For {seen.places:,} places of HITs that were over, {dollars(seen.cents)} is "
+            "reserved again."
+        )
     if seen.left_out:
         words.append(
             f"The budget leaves out {seen.left_out:,} HITs, which cost "
@@ -183,11 +198,12 @@ def _cancelling(campaign: Campaign, now: Outlook) -> list[str]:
     return [
         f"Cancelling {campaign} is for good.",
         f"{now.waiting_hits:,} HITs and {now.waiting_places:,} further places that are planned "
-        f"are given up, and {dollars(now.waiting_cents)} is free again.",
+        f"are given up{clause(', and {} is free again', now.waiting_cents)}.",
         f"{now.open_hits:,} HITs with {now.open_places:,} open places expire: who is at work may "
-        f"still hand in and is paid; the rest of {dollars(free)} is free again.",
-        f"{now.undecided:,} submissions without a decision are still reviewed and may cost "
-        f"{dollars(now.undecided_cents)}.",
+        f"still hand in{_and_is_paid(campaign)}"
+        f"{clause('; the rest of {} is free again', free)}.",
+        f"{now.undecided:,} submissions without a decision are still reviewed"
+        f"{clause(' and may cost {}', now.undecided_cents)}.",
         f"{now.open_triplets:,} triplets have no label, and those that need more votes never get "
         "one.",
     ]

@@ -6,6 +6,7 @@ from functools import partial
 
 from django.core.management.base import CommandParser
 
+from annotation.exclusion_words import FAREWELL
 from annotation.management.steps import (
     Options,
     Result,
@@ -17,18 +18,16 @@ from annotation.management.steps import (
 )
 from annotation.models import Campaign
 from annotation.pipeline.bonus import check_covered, foresee_bonus, give_bonus, withdraw_bonus
-from annotation.pipeline.money import cents_of, dollars
+from annotation.pipeline.money import cents_of, clause, dollars
 from annotation.pipeline.restore import Change, exclude, foresee, restore
 from retrieval.cli import QuorumCommand
-
-FAREWELL = "The requester has ended your part in this campaign. Work that was approved stays paid."
 
 
 def _exclude(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
     def words(change: Change) -> list[str]:
         return [
             f"{change.worker} takes no further part in {campaign}: {change.votes:,} votes no "
-            f"longer count, and {dollars(change.cents)} that was paid for them is lost.",
+            f"longer count{clause(', and {} that was paid for them is lost', change.cents)}.",
             f"{change.labels_changed:,} labels change, {change.triplets_reopened:,} of them are "
             "open again: the next pass buys the missing votes as far as the budget reaches.",
         ]
@@ -40,8 +39,8 @@ def _exclude(command: QuorumCommand, campaign: Campaign, options: Options) -> Re
 def _restore(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
     def words(change: Change) -> list[str]:
         return [
-            f"{change.worker} may work in {campaign} again: {change.votes:,} votes count again, "
-            f"and {dollars(change.cents)} was not paid in vain.",
+            f"{change.worker} may work in {campaign} again: {change.votes:,} votes count again"
+            f"{clause(', and {} was not paid in vain', change.cents)}.",
             f"{change.labels_changed:,} labels change; the votes that were bought in place of "
             "these stay.",
         ]
@@ -74,7 +73,7 @@ def _bonus(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
     again = "" if seen.new else " This bonus has been asked for before: nothing is paid twice."
     sentence = (
         f"{seen.worker} gets {dollars(cents)} for assignment {assignment}, which costs "
-        f"{dollars(seen.cents)} with the crowd's fee.{again}"
+        f"{dollars(seen.cents)} in all.{again}"
     )
     confirm(command, [sentence], yes=options["yes"])
     given = give_bonus(campaign, assignment, cents=cents, reason=reason)
@@ -88,12 +87,16 @@ def _worker_argument(parser: CommandParser) -> None:
 
 def _exclude_arguments(parser: CommandParser) -> None:
     _worker_argument(parser)
-    parser.add_argument("--reason", default=FAREWELL, metavar="TEXT", help="what a block says")
+    parser.add_argument(
+        "--reason", default=FAREWELL, metavar="TEXT", help="what the worker reads who asks why"
+    )
 
 
 def _bonus_arguments(parser: CommandParser) -> None:
     parser.add_argument("assignment", metavar="ASSIGNMENT", help="as the crowd names it")
-    parser.add_argument("dollars", metavar="DOLLARS", help="for the worker; the fee is added")
+    parser.add_argument(
+        "dollars", metavar="DOLLARS", help="for the worker; the fee of MTurk is added"
+    )
     parser.add_argument("--reason", required=True, metavar="TEXT", help="what the worker is told")
     parser.add_argument(
         "--withdraw", action="store_true", help="take it back, where the crowd has refused it"

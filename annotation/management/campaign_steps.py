@@ -4,7 +4,9 @@ from dataclasses import asdict
 
 from django.conf import settings
 from django.core.management.base import CommandParser
+from django.urls import reverse
 
+from annotation.crowd.base import Crowd
 from annotation.crowd.open import open_crowd
 from annotation.management.steps import Options, Result, Step, calls_made
 from annotation.models import Campaign
@@ -55,7 +57,7 @@ def _triplets(campaign: Campaign) -> int:
 
 
 def _publish(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
-    crowd = open_crowd(live=options["live"])
+    crowd = open_crowd(campaign.policy.crowd, live=options["live"])
     written = publish(campaign, crowd)
     with command.progress(waiting(campaign), "publishing", "HIT") as bar:
         delivery = deliver(campaign, crowd, progress=calls_made(campaign, bar))
@@ -71,7 +73,13 @@ def _publish(command: QuorumCommand, campaign: Campaign, options: Options) -> Re
         **asdict(delivery),
         "waiting": waiting(campaign),  # what another process has claimed
         "standing": standing(campaign),
+        **_where(crowd),
     }
+
+
+def _where(crowd: Crowd) -> dict[str, object]:
+    """MTurk's workers find HITs by themselves, people of one's own are told."""
+    return {"work_at": settings.PUBLIC_URL + reverse("work")} if crowd.is_local else {}
 
 
 def _collect(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
@@ -80,7 +88,7 @@ def _collect(command: QuorumCommand, campaign: Campaign, options: Options) -> Re
             f"Campaign {campaign} was cancelled before it was published: there is nothing to "
             "collect."
         )
-    crowd = open_crowd(live=options["live"])
+    crowd = open_crowd(campaign.policy.crowd, live=options["live"])
     with (
         command.progress(None, "collecting", " HITs") as bar,
         command.progress(None, "approving, rejecting, extending", " calls") as calls,

@@ -66,7 +66,7 @@ def crowd_of(campaign: Campaign) -> Crowd | None:
     """Where it is published, which was confirmed by hand then; None where it is not."""
     if not campaign.endpoint:
         return None
-    crowd = open_crowd(live=True)
+    crowd = open_crowd(campaign.policy.crowd, live=True)
     check_endpoint(campaign, crowd)
     return crowd
 

@@ -60,7 +60,7 @@ def advance(
     # What an earlier pass decided goes out first: the crowd's counts below then include it.
     before = deliver(campaign, crowd, clock=clock, progress=sending)
     collected = _collect(campaign, crowd, clock, progress)
-    found = recompute(campaign, until=collected.known_until)
+    found = recompute(campaign, until=collected.known_until, clock=clock)
     after = deliver(campaign, crowd, clock=clock, progress=sending)
     left = waiting(campaign)
     return Pass(

@@ -101,8 +101,7 @@ def _triplet_refs(campaign: Campaign) -> tuple[list[TripletRef], dict[str, int]]
 
 def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
     policy = campaign.policy
-    pool = Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None)
-    positives = list(pool.order_by("key").values_list("key", flat=True))
+    positives = positive_names()
     needed = negatives_needed(len(refs), policy)
     more = _negatives_for_ties(len(refs), policy)
     # pack() refuses a pool that is too small: ask it before the negatives are written.
@@ -157,6 +156,12 @@ def _create_hits(
 
 def hit_key(campaign: Campaign, number: int) -> str:
     return f"{campaign.uid.hex[:16]}-{number:06d}"
+
+
+def positive_names() -> list[str]:
+    """The shared pool in one order."""
+    pool = Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None)
+    return list(pool.order_by("key").values_list("key", flat=True))
 
 
 def controls_by_name(campaign: Campaign) -> dict[tuple[str, str], int]:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import QuerySet
 
-from annotation.models import Account, Assignment, Campaign, Entry, Intent
-from annotation.pipeline.ledger import OverBudget, account_of, book, locked
+from annotation.models import Assignment, Campaign, Intent
+from annotation.pipeline.ledger import OverBudget, account_of, locked
+from annotation.pipeline.ledger_moves import release_bonuses, reserve_bonus
 from annotation.pipeline.money import dollars
 from annotation.pipeline.publish import token
 from annotation.pipeline.withdraw import withdraw
@@ -14,8 +14,6 @@ from annotation.protocol.cost import bonus_price_cents
 from retrieval.errors import UserError
 
 MOST_CENTS = 1_000_000  # the crowd pays no higher bonus
-
-Place = Entry.Place
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,8 @@ def foresee_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: st
         raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
     asked = campaign.intents.filter(token=_token(assignment, cents, reason))
     new = not asked.exclude(state=Intent.State.WITHDRAWN).exists()
-    return Bonus(work.worker.worker_id, assignment, bonus_price_cents(cents), new)
+    price = bonus_price_cents(cents, campaign.policy)
+    return Bonus(work.worker.worker_id, assignment, price, new)
 
 
 def give_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> Bonus:
@@ -65,7 +64,7 @@ def check_covered(campaign: Campaign, bonus: Bonus) -> None:
 def _over_budget(campaign: Campaign, bonus: Bonus) -> UserError:
     left = account_of(campaign).available_cents
     return UserError(
-        f"The bonus costs {dollars(bonus.cents)} with the fee, but the budget of {campaign} "
+        f"The bonus costs {dollars(bonus.cents)} in all, but the budget of {campaign} "
         f"has {dollars(left)} left: raise it by `manage.py campaign budget`."
     )
 
@@ -76,7 +75,7 @@ def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: s
     campaign = locked(campaign)
     bonuses = campaign.intents.filter(kind=Intent.Kind.BONUS)
     asked = bonuses.filter(token=_token(assignment, cents, reason))
-    if free := _withdraw(campaign, asked):
+    if free := release_bonuses(campaign, withdraw(asked)):
         return free
     bonus = asked.first()
     if bonus is None:
@@ -94,17 +93,7 @@ def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: s
 def withdraw_refused(campaign: Campaign) -> None:
     """Bonuses that the crowd refuses to pay give their money back; the campaign is locked."""
     bonuses = campaign.intents.filter(kind=Intent.Kind.BONUS)
-    _withdraw(campaign, bonuses.filter(state=Intent.State.FAILED))
-
-
-def _withdraw(campaign: Campaign, bonuses: QuerySet[Intent]) -> int:
-    account = account_of(campaign)
-    moves = [
-        _move(account, intent, "release", source=Place.RESERVED, target=Place.AVAILABLE)
-        for intent in withdraw(bonuses)
-    ]
-    book(moves)
-    return sum(move.cents for move in moves)
+    release_bonuses(campaign, withdraw(bonuses.filter(state=Intent.State.FAILED)))
 
 
 def _ask_for(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> None:
@@ -121,21 +110,7 @@ def _ask_for(campaign: Campaign, assignment: str, *, cents: int, reason: str) ->
             "reason": reason,
         },
     )
-    account = account_of(campaign)
-    book([_move(account, intent, "reserve", source=Place.AVAILABLE, target=Place.RESERVED)])
-
-
-def _move(account: Account, intent: Intent, what: str, *, source: Place, target: Place) -> Entry:
-    return Entry(
-        account=account,
-        # A bonus taken back may be given after all: each time is an effect of its own.
-        key=f"{what}:{intent.token}:{intent.entries.count()}",
-        source=source,
-        target=target,
-        cents=bonus_price_cents(intent.cents),
-        assignment=intent.assignment,
-        intent=intent,
-    )
+    reserve_bonus(campaign, intent)
 
 
 def _token(assignment: str, cents: int, reason: str) -> str:

@@ -77,12 +77,15 @@ def update_each(model: type[Model], name: str, values: Mapping[int, str]) -> Non
 class _Lines:
     """Rows as text, read by COPY: the server stores some while the next are made here."""
 
-    def __init__(self, rows: Iterator[Row]) -> None:
+    def __init__(self, rows: Iterator[Row], *, columns: int) -> None:
         self._rows = rows
+        # Unquoted, a text \. with nothing beside it would be the end of the data.
+        self._quote_all = columns == 1
 
     def read(self, size: int) -> str:
         text = io.StringIO()
-        csv.writer(text).writerows(islice(self._rows, ROWS))
+        lines = csv.writer(text, quoting=csv.QUOTE_ALL) if self._quote_all else csv.writer(text)
+        lines.writerows(islice(self._rows, ROWS))
         return text.getvalue()
 
 
@@ -91,7 +94,7 @@ def _copy(model: type[Model], fields: Sequence[Column], rows: Iterator[Row]) -> 
     full = _columns(field for field in fields if not field.null)
     statement = f"COPY {_target(model, fields)} FROM STDIN (FORMAT csv, FORCE_NOT_NULL ({full}))"
     with connection.cursor() as cursor, connection.wrap_database_errors:
-        cursor.copy_expert(statement, _Lines(rows))
+        cursor.copy_expert(statement, _Lines(rows, columns=len(fields)))
 
 
 def _execute(model: type[Model], fields: Sequence[Column], rows: Iterator[Row]) -> None:

@@ -2,12 +2,10 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef
 from django.db.models.functions import Coalesce
@@ -15,12 +13,11 @@ from django.utils import timezone
 
 from annotation.crowd.base import Crowd, CrowdError, CrowdHit, Submission
 from annotation.models import Assignment, Campaign, Hit, Intent, Worker
+from annotation.pipeline.calls import calling
 from annotation.pipeline.claims import UNSENT, Clock
 from annotation.pipeline.ledger import locked, release_rest
 from retrieval.progress import Progress, no_progress
 
-CROWD = "mturk"
-CALLS_A_THREAD = 32
 ROWS = 10_000
 # We reckon from when we asked for the HIT, the crowd from when it made it.
 SLACK = timedelta(minutes=1)
@@ -62,24 +59,6 @@ class Look:
                 self.fault = self.fault or one.error
 
 
-def collect(
-    campaign: Campaign,
-    crowd: Crowd,
-    *,
-    clock: Clock = timezone.now,
-    progress: Progress = no_progress,
-    threads: int | None = None,
-) -> int:
-    """Store every assignment not stored yet; how many were new.
-
-    Raises CrowdError where a HIT could not be read and may be later, when all else is stored.
-    """
-    found = look(campaign, crowd, clock=clock, progress=progress, threads=threads)
-    if found.fault is not None:
-        raise found.fault
-    return found.new
-
-
 def look(
     campaign: Campaign,
     crowd: Crowd,
@@ -89,14 +68,13 @@ def look(
     threads: int | None = None,
 ) -> Look:
     """A HIT whose record cannot be read keeps no other waiting; the reason stays with it."""
-    threads = threads or settings.CROWD_THREADS
     result = Look()
     over: list[int] = []
     changed = _changed_hits(campaign, crowd, over, clock)
-    with ThreadPoolExecutor(threads) as pool:
-        while batch := list(islice(changed, threads * CALLS_A_THREAD)):
+    with calling(crowd, threads=threads) as caller:
+        while batch := list(islice(changed, caller.batch)):
             # Read to the end first: no call to the crowd is made inside a transaction.
-            found = list(pool.map(lambda one: _fetch(one[0], one[1], crowd), batch))
+            found = caller.each(lambda one: _fetch(one[0], one[1], crowd), batch)
             result.new += store(campaign, found)
             result.take(found)
             _keep_faults(found, clock())
@@ -189,19 +167,19 @@ def store(campaign: Campaign, found: Sequence[Found]) -> int:
         for theirs in one.submissions
         if theirs.assignment_id not in known
     ]
-    workers = _workers({theirs.worker_id for _, theirs in new})
+    workers = _workers(campaign.policy.crowd, {theirs.worker_id for _, theirs in new})
     Assignment.objects.bulk_create(
         [_assignment(hit, workers[theirs.worker_id], theirs) for hit, theirs in new]
     )
     return len(new)
 
 
-def _workers(names: set[str]) -> dict[str, int]:
+def _workers(crowd: str, names: set[str]) -> dict[str, int]:
     """Their primary keys; who is new gets a row."""
-    rows = Worker.objects.filter(crowd=CROWD, worker_id__in=names)
+    rows = Worker.objects.filter(crowd=crowd, worker_id__in=names)
     known = dict(rows.values_list("worker_id", "pk"))
     if missing := sorted(names - known.keys()):
-        fresh = [Worker(crowd=CROWD, worker_id=name) for name in missing]
+        fresh = [Worker(crowd=crowd, worker_id=name) for name in missing]
         Worker.objects.bulk_create(fresh, ignore_conflicts=True)
         known = dict(rows.values_list("worker_id", "pk"))
     return known

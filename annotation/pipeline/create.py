@@ -3,33 +3,48 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 
 from annotation.models import Account, Campaign, Instructions
-from annotation.protocol.policy import Policy, PolicyError
+from annotation.pipeline.default_instructions import default_instructions
+from annotation.pipeline.instructions import read_instructions
+from annotation.pipeline.practice_items import create_practice
+from annotation.protocol.policy import INHOUSE, CrowdKind, Policy, PolicyError
 from retrieval.errors import UserError
 from retrieval.querysets import load_queries, sample_queries
 
-DEFAULT_INSTRUCTIONS = Path(__file__).parent.parent / "instructions" / "default.md"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")  # fits an address, a file name, a command
 SEEDS = range(-(2**63), 2**63)  # what a database's integer holds
 
 
-def read_policy(path: Path | None) -> Policy:
-    """The paper's policy, with what a JSON file says otherwise."""
-    if path is None:
-        return Policy()
+def read_policy(path: Path | None, *, crowd: CrowdKind | None = None) -> Policy:
+    """The paper's policy, or what suits an in-house crowd, with what a JSON file says otherwise."""
+    values = {} if path is None else _read_object(path)
+    named = values.get("crowd", crowd)
+    if crowd is not None and named != crowd:
+        raise UserError(
+            f"The policy file {path} says crowd {named!r}, but --crowd says {crowd}: leave out one "
+            "of the two."
+        )
+    fitting = INHOUSE if named == "inhouse" else {}
+    try:
+        return Policy.from_dict({**fitting, **values})
+    except PolicyError as error:
+        raise UserError(f"The policy file {path} is not valid: {error}") from error
+
+
+def _read_object(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(data, dict):
             raise UserError(f"The policy file {path} must hold one JSON object of policy fields.")
-        return Policy.from_dict(data)
+        return data
     except OSError as error:
         raise UserError(f"The policy file {path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
-        kind = "is not valid" if isinstance(error, PolicyError) else "is not JSON in UTF-8"
-        raise UserError(f"The policy file {path} {kind}: {error}") from error
+        raise UserError(f"The policy file {path} is not JSON in UTF-8: {error}") from error
 
 
 @transaction.atomic
@@ -41,6 +56,7 @@ def create_campaign(
     sample: int | None = None,
     queries: Path | None = None,
     instructions: Path | None = None,
+    practice: Path | None = None,
 ) -> Campaign:
     """A campaign over `sample` queries held out at random, or over a file of the user's own."""
     if not NAME.fullmatch(name):
@@ -62,21 +78,10 @@ def create_campaign(
         name=name, query_set=query_set, policy_data=policy.to_dict(), seed=seed
     )
     Account.objects.create(campaign=campaign)
-    text = _read_instructions(instructions or DEFAULT_INSTRUCTIONS)
+    text = read_instructions(instructions) if instructions else default_instructions(policy)
     Instructions.objects.create(campaign=campaign, version=1, text=text)
+    create_practice(campaign, practice)
     return campaign
-
-
-def _read_instructions(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"The instructions {path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"The instructions {path} are not UTF-8: save them as such.") from error
-    if not text.strip():
-        raise UserError(f"The instructions {path} are empty: annotators need to be told the rule.")
-    return text
 
 
 def get_campaign(name: str) -> Campaign:

@@ -7,11 +7,9 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
@@ -19,6 +17,7 @@ from django.utils import timezone
 from annotation.crowd.base import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, Hit, Intent
 from annotation.pipeline.bulk import update_each
+from annotation.pipeline.calls import Caller, calling
 from annotation.pipeline.claims import (
     SPENDING,
     UNSENT,
@@ -27,11 +26,11 @@ from annotation.pipeline.claims import (
     record_done,
     record_fault,
 )
-from annotation.pipeline.ledger import locked, release_rest, settle, settle_bonuses
+from annotation.pipeline.ledger import locked, release_rest
+from annotation.pipeline.ledger_moves import settle, settle_bonuses
+from annotation.pipeline.practice import scores
 from annotation.pipeline.send import Known, Outcome, is_forgotten, send
 from retrieval.progress import Progress, no_progress
-
-CALLS_A_THREAD = 32  # in one batch: what is claimed and recorded together
 
 
 @dataclass(frozen=True)
@@ -55,17 +54,16 @@ def deliver(
     rest is sent.
     """
     sent = failed = 0
-    threads = threads or settings.CROWD_THREADS
-    with ThreadPoolExecutor(threads) as pool:
+    with calling(crowd, threads=threads) as caller:
         while True:
             short = _shortfall(campaign, crowd)
             held = _held(campaign, short)
-            batch = claim(campaign, clock(), held=held, size=threads * CALLS_A_THREAD)
+            batch = claim(campaign, clock(), held=held, size=caller.batch)
             if not batch:
                 return Delivery(sent, failed, short)
             # Whoever wrote the intents may have made the HIT type after we looked.
             campaign.refresh_from_db()
-            outcomes = _send_all(batch, campaign, crowd, clock(), pool)
+            outcomes = _send_all(batch, campaign, crowd, clock(), caller)
             _record(campaign, outcomes, clock())
             progress(len(outcomes))
             faults = [outcome.error for outcome in outcomes if outcome.error]
@@ -119,15 +117,17 @@ def _send_all(
     campaign: Campaign,
     crowd: Crowd,
     now: datetime,
-    pool: ThreadPoolExecutor,
+    caller: Caller,
 ) -> list[Outcome]:
-    known = _known(batch, crowd, now)
+    known = _known(batch, campaign, crowd, now)
     if isinstance(known, CrowdError):
         return [Outcome(intent, error=known) for intent in batch]
-    return list(pool.map(lambda intent: send(intent, campaign, crowd, known, now), batch))
+    return caller.each(lambda intent: send(intent, campaign, crowd, known, now), batch)
 
 
-def _known(batch: Sequence[Intent], crowd: Crowd, now: datetime) -> Known | CrowdError:
+def _known(
+    batch: Sequence[Intent], campaign: Campaign, crowd: Crowd, now: datetime
+) -> Known | CrowdError:
     """The crowd's record, read once for all the intents whose token it may have forgotten."""
     old = [intent for intent in batch if is_forgotten(intent, now)]
     hits: dict[str, str] = {}
@@ -140,7 +140,12 @@ def _known(batch: Sequence[Intent], crowd: Crowd, now: datetime) -> Known | Crow
         kind__in=SPENDING, state=Intent.State.DONE, hit__in=[intent.hit_id for intent in old]
     )
     places = bought.order_by().values_list("hit").annotate(total=Sum("places"))
-    return Known(hits, {hit: total for hit, total in places if hit is not None})
+    passed = [intent.worker_id for intent in batch if intent.kind == Intent.Kind.TRAIN]
+    return Known(
+        hits,
+        {hit: total for hit, total in places if hit is not None},
+        scores(campaign, passed) if passed else {},
+    )
 
 
 @transaction.atomic
@@ -196,11 +201,11 @@ def _is_past(outcome: Outcome, now: datetime) -> bool:
     return outcome.expires_at is not None and outcome.expires_at <= now
 
 
-def record_status(works: Sequence[int], status: Assignment.Status) -> int:
-    """The crowd's decision on these assignments; how many are news. The ledger books it after."""
+def record_status(works: Sequence[int], status: Assignment.Status) -> None:
+    """The crowd's decision on these assignments. The ledger books it after."""
     changed = Assignment.objects.filter(pk__in=works).exclude(status=status)
     if status == Assignment.Status.REJECTED:
         # Somebody may have refused by hand what had passed: its votes count no longer.
         stale = changed.filter(passed=True).values("hit__campaign")
         Campaign.objects.filter(pk__in=stale).update(labels_stale=True)
-    return changed.update(status=status)
+    changed.update(status=status)

@@ -174,5 +174,7 @@ def _with_lacking(hits: Sequence[Hit]) -> Iterable[Prolongation]:
         booked = booked.exclude(account=Assignment.Booked.RESERVED)
         settled = dict(booked.order_by().values_list("hit").annotate(count=Count("pk")))
         for hit in chunk:
-            paid_for = reserved.get(hit.pk, 0) // hit.price_cents
-            yield Prolongation(hit, max(0, hit.places - settled.get(hit.pk, 0) - paid_for))
+            missing = hit.places - settled.get(hit.pk, 0)
+            # Where no money moves, none is lacking.
+            paid_for = reserved.get(hit.pk, 0) // hit.price_cents if hit.price_cents else missing
+            yield Prolongation(hit, max(0, missing - paid_for))

@@ -1,17 +1,13 @@
-"""Derive the labels from the valid votes, set-wise; then ask for the votes that are missing."""
+"""Derive the labels from the valid votes, set-wise."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from django.db import transaction
 from django.db.models import Count
 
 from annotation.models import Campaign, Triplet
-from annotation.pipeline.ledger import locked
-from annotation.pipeline.open_places import open_places
 from annotation.pipeline.votes import ROWS, tallies
 from annotation.protocol.policy import Policy
 from annotation.protocol.vote import decide_tally
@@ -24,23 +20,6 @@ class Outcome(NamedTuple):
     label: int | None
     votes: int
     positive_votes: int
-
-
-@dataclass(frozen=True)
-class Labelled:
-    labelled: int
-    open: int
-    unresolved: int
-    places_opened: int
-
-
-def label(campaign: Campaign) -> Labelled:
-    """All labels and missing votes from the record as it stands, in one transaction."""
-    with transaction.atomic():
-        campaign = locked(campaign)
-        write_labels(campaign)
-        opened = open_places(campaign)
-    return Labelled(**counts(campaign), places_opened=opened)
 
 
 def counts(campaign: Campaign) -> dict[str, int]:

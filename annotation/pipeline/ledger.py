@@ -6,17 +6,18 @@
     reserved -> available    rejected work, places that nobody took, tie-breaks not needed
     paid <-> discarded       a worker excluded, or restored
 
-The database keeps the balance by a trigger and refuses whatever would pass the budget.
+Here are the budget and the reservations, in `ledger_moves` what becomes of them. The database
+keeps the balance by a trigger and refuses whatever would pass the budget.
 """
 
 from collections.abc import Iterable, Sequence
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, Count, F, QuerySet, Sum, When
+from django.db.models import Case, Count, F, Sum, When
 
 from annotation.models import Account, Assignment, Campaign, Entry, Hit, Intent
 from annotation.pipeline.bulk import insert_objects
-from annotation.protocol.cost import assignment_cents, bonus_price_cents, tie_places
+from annotation.protocol.cost import assignment_cents, tie_places
 from annotation.protocol.policy import Policy
 
 BATCH = 1000
@@ -45,6 +46,11 @@ def first_round_cents(policy: Policy) -> int:
     return assignment_cents(policy) * (policy.annotators + tie_places(policy))
 
 
+def within(account: Account, wanted: int, *, cents: int) -> int:
+    """How many of what is wanted, at so many cents each, the budget still reaches."""
+    return min(wanted, max(0, account.available_cents) // cents) if cents else wanted
+
+
 def set_budget(campaign: Campaign, cents: int) -> None:
     """Raises OverBudget where more than that is spent or reserved already."""
     with transaction.atomic():
@@ -65,11 +71,11 @@ def set_budget(campaign: Campaign, cents: int) -> None:
         )
 
 
-def book(entries: Sequence[Entry]) -> None:
-    """All or none, in the caller's transaction."""
+def book(entries: Iterable[Entry]) -> None:
+    """All or none, in the caller's transaction. What costs nothing moves nothing: no entry."""
     try:
         with transaction.atomic():
-            insert_objects(entries)
+            insert_objects([entry for entry in entries if entry.cents])
     except IntegrityError as error:
         if CAP not in str(error):
             raise
@@ -90,135 +96,26 @@ def reserve(account: Account, intent: Intent, *, places: int) -> Entry:
     )
 
 
-def settle(campaign: Campaign) -> int:
-    """Book every decision of the crowd that is not booked yet; how many.
-
-    Work that is approved before our review (by time-out, by hand) waits for the review: only then
-    is it known whether its votes count.
-    """
-    decided = _assignments(campaign).filter(account=Booked.RESERVED, passed__isnull=False)
-    decided = decided.exclude(status=Assignment.Status.SUBMITTED)
-    booked = 0
-    out = excluded_workers(campaign)
-    for works in _chunks(decided.select_related("hit").order_by("pk")):
-        covered = _covered(campaign, works)
-        for work in covered:
-            work.account = _destination(work, out)
-        _book_moves(campaign, covered, "settle", source=Place.RESERVED)
-        booked += len(covered)
-    return booked
-
-
-def _covered(campaign: Campaign, works: Sequence[Assignment]) -> list[Assignment]:
-    """Those that there is money for: a HIT that others have grown at the crowd may lack some.
-
-    What the budget cannot cover stays unbooked; `status` tells, and a higher budget mends it.
-    """
-    account = account_of(campaign)
-    left = reserved_cents({work.hit for work in works})
-    covered = []
-    for work in works:
-        left[work.hit_id] = left.get(work.hit_id, 0) - work.hit.price_cents
-        if left[work.hit_id] >= 0 or _cover(account, work):
-            covered.append(work)
-    return covered
-
-
-def _cover(account: Account, work: Assignment) -> bool:
-    entry = Entry(
-        account=account,
-        key=f"cover:{work.crowd_id}",
-        source=Place.AVAILABLE,
-        target=Place.RESERVED,
-        cents=work.hit.price_cents,
-        hit=work.hit,
-        assignment=work,
-    )
-    try:
-        book([entry])
-    except OverBudget:
-        return False
-    return True
-
-
-def _destination(work: Assignment, excluded: set[int]) -> str:
-    if work.status == Assignment.Status.REJECTED:
-        return Booked.RELEASED
-    counts = work.passed and work.worker_id not in excluded
-    return Booked.PAID if counts else Booked.DISCARDED
-
-
-def settle_bonuses(campaign: Campaign) -> None:
-    """Book the bonuses that the crowd has paid."""
-    paid = campaign.intents.filter(kind=Intent.Kind.BONUS, state=Intent.State.DONE)
-    account = account_of(campaign)
-    open_ones = paid.exclude(entries__target=Place.PAID)
+def reserve_exactly(campaign: Campaign, hit: Hit, cents: int) -> None:
+    """So much for the HIT, no more and no less, whatever it was. Raises OverBudget."""
+    missing = cents - reserved_cents([hit]).get(hit.pk, 0)
+    more = missing > 0
     book(
         [
             Entry(
-                account=account,
-                key=f"settle:{intent.token}",
-                source=Place.RESERVED,
-                target=Place.PAID,
-                cents=bonus_price_cents(intent.cents),
-                assignment=intent.assignment,
-                intent=intent,
+                account=account_of(campaign),
+                key=f"drift:{hit.key}:{hit.entries.count()}",
+                source=Place.AVAILABLE if more else Place.RESERVED,
+                target=Place.RESERVED if more else Place.AVAILABLE,
+                cents=abs(missing),
+                hit=hit,
             )
-            for intent in open_ones
         ]
     )
 
 
-def discard(campaign: Campaign) -> int:
-    """Paid work whose votes no longer count goes to the account of its own; how many."""
-    out = campaign.exclusions.filter(restored_at=None).values("worker")
-    works = _assignments(campaign).filter(account=Booked.PAID, worker__in=out)
-    return _move(campaign, works, Booked.DISCARDED, source=Place.PAID)
-
-
-def restore(campaign: Campaign) -> int:
-    """Discarded work whose votes count again goes back; how many."""
-    out = campaign.exclusions.filter(restored_at=None).values("worker")
-    works = _assignments(campaign).filter(account=Booked.DISCARDED, passed=True)
-    works = works.exclude(status=Assignment.Status.REJECTED).exclude(worker__in=out)
-    return _move(campaign, works, Booked.PAID, source=Place.DISCARDED)
-
-
-def _move(
-    campaign: Campaign, works: QuerySet[Assignment], account: Booked, *, source: Place
-) -> int:
-    moved = list(works.select_related("hit").order_by("pk"))
-    for work in moved:
-        work.account = account
-    # A worker can be excluded, restored and excluded again: each time is an effect of its own.
-    turn = campaign.exclusions.count()
-    _book_moves(campaign, moved, f"{account}:{turn}", source=source)
-    return len(moved)
-
-
-def _book_moves(campaign: Campaign, works: Sequence[Assignment], key: str, *, source: str) -> None:
-    account = account_of(campaign)
-    book(
-        [
-            Entry(
-                account=account,
-                key=f"{key}:{work.crowd_id}",
-                source=source,
-                target=Place.AVAILABLE if work.account == Booked.RELEASED else work.account,
-                cents=work.hit.price_cents,
-                hit=work.hit,
-                assignment=work,
-            )
-            for work in works
-        ]
-    )
-    for booked in Booked.values:
-        mine = [work.pk for work in works if work.account == booked]
-        Assignment.objects.filter(pk__in=mine).update(account=booked)
-
-
-def release_rest(campaign: Campaign, hits: Sequence[Hit]) -> int:
-    """Free what is reserved for these HITs beyond the work that waits for its decision; cents."""
+def release_rest(campaign: Campaign, hits: Sequence[Hit]) -> None:
+    """Free what is reserved for these HITs beyond the work that waits for its decision."""
     account = account_of(campaign)
     entries = []
     for chunk in (hits[start : start + BATCH] for start in range(0, len(hits), BATCH)):
@@ -230,13 +127,12 @@ def release_rest(campaign: Campaign, hits: Sequence[Hit]) -> int:
                 key = f"release:{hit.key}:{hit.entries.count()}"
                 entries.append(_release(account, hit, rest, key))
     book(entries)
-    return sum(entry.cents for entry in entries)
 
 
 def release_spare(campaign: Campaign, hits: Sequence[Hit]) -> None:
     """These HITs need no tie broken any more."""
     account = account_of(campaign)
-    book([_release(account, hit, hit.spare * hit.price_cents, f"spare:{hit.key}") for hit in hits])
+    book(_release(account, hit, hit.spare * hit.price_cents, f"spare:{hit.key}") for hit in hits)
     Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(spare=0)
 
 
@@ -266,19 +162,3 @@ def reserved_cents(hits: Iterable[Hit]) -> dict[int, int]:
 def _undecided(hits: Iterable[Hit]) -> dict[int, int]:
     works = Assignment.objects.filter(hit__in=hits, account=Booked.RESERVED)
     return dict(works.order_by().values_list("hit").annotate(count=Count("pk")))
-
-
-def excluded_workers(campaign: Campaign) -> set[int]:
-    exclusions = campaign.exclusions.filter(restored_at=None)
-    return set(exclusions.values_list("worker_id", flat=True))
-
-
-def _assignments(campaign: Campaign) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(hit__campaign=campaign)
-
-
-def _chunks(works: QuerySet[Assignment]) -> Iterable[list[Assignment]]:
-    last = 0
-    while chunk := list(works.filter(pk__gt=last)[:BATCH]):
-        last = chunk[-1].pk
-        yield chunk

@@ -3,6 +3,8 @@
 import re
 from decimal import Decimal
 
+from annotation.protocol.cost import is_free
+from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
 
 AMOUNT = re.compile(r"\$?([0-9]{1,12}(?:\.[0-9]{1,2})?)")
@@ -18,3 +20,13 @@ def cents_of(text: str) -> int:
 
 def dollars(cents: int) -> str:
     return f"${Decimal(cents) / 100:,.2f}"
+
+
+def no_money(policy: Policy) -> dict[str, object]:
+    """What is said in place of sums, where there are none."""
+    return {"money": "none moves: nobody is paid by the piece"} if is_free(policy) else {}
+
+
+def clause(words: str, cents: int) -> str:
+    """A part of a sentence, with the sum where `{}` stands; nothing where no money is at stake."""
+    return words.format(dollars(cents)) if cents else ""

@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 
 from annotation.crowd.base import Crowd, HitTypeSpec
 from annotation.models import Campaign, Hit, Intent
-from annotation.pipeline.ledger import account_of, book, first_round_cents, locked, reserve
+from annotation.pipeline.ledger import account_of, book, first_round_cents, locked, reserve, within
+from annotation.practice_url import practice_url
 from annotation.protocol.cost import assignment_cents, quote, tie_places
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
@@ -73,10 +74,11 @@ def _check_state(campaign: Campaign) -> None:
 
 
 def _check_budget(campaign: Campaign) -> None:
-    account = account_of(campaign)
-    if account.budget_cents or not _without_intent(campaign).exists():
-        return
     policy = campaign.policy
+    if not first_round_cents(policy) or account_of(campaign).budget_cents:
+        return
+    if not _without_intent(campaign).exists():
+        return
     likely = quote(campaign.triplets.count(), policy)
     mode = likely.extend if policy.tie_mode == "extend" else likely.repack
     raise UserError(
@@ -94,8 +96,8 @@ def _without_intent(campaign: Campaign) -> QuerySet[Hit]:
 
 def affordable_hits(campaign: Campaign) -> int:
     """HITs of the first round that are not asked for yet and that the budget reaches."""
-    room = max(0, account_of(campaign).available_cents)
-    return min(room // first_round_cents(campaign.policy), _without_intent(campaign).count())
+    wanted = _without_intent(campaign).count()
+    return within(account_of(campaign), wanted, cents=first_round_cents(campaign.policy))
 
 
 def _ask_for(campaign: Campaign, hits: list[Hit]) -> None:
@@ -158,13 +160,32 @@ def prepare(campaign: Campaign, crowd: Crowd) -> None:
             "Workers who hold this have handed in work of the campaign; the value is their number.",
         )
         campaign.save(update_fields=["known_id"])
+    if policy.practice_items and not campaign.practice_id:
+        campaign.practice_id = crowd.create_qualification(
+            f"{ours}: has passed the practice round", _practice_words(campaign)
+        )
+        campaign.save(update_fields=["practice_id"])
     if not campaign.hit_type_id:
-        campaign.hit_type_id = crowd.create_hit_type(hit_type(policy, campaign.exclusion_id))
+        spec = hit_type(policy, campaign.exclusion_id, practice_id=campaign.practice_id)
+        campaign.hit_type_id = crowd.create_hit_type(spec)
         campaign.save(update_fields=["hit_type_id"])
 
 
+def _practice_words(campaign: Campaign) -> str:
+    """MTurk shows them to whoever looks at a HIT without the qualification."""
+    return (
+        "Workers who hold this have passed the practice round, which is open to everybody at "
+        f"{practice_url(campaign)}; the value is the percent that they had right."
+    )
+
+
 def hit_type(
-    policy: Policy, exclusion_id: str, *, known_id: str = "", barred: Sequence[int] = ()
+    policy: Policy,
+    exclusion_id: str,
+    *,
+    practice_id: str = "",
+    known_id: str = "",
+    barred: Sequence[int] = (),
 ) -> HitTypeSpec:
     """With `known_id`: for workers who hold it, save those whose numbers are `barred`."""
     return HitTypeSpec(
@@ -180,6 +201,7 @@ def hit_type(
         exclusion_id=exclusion_id or None,
         known_id=known_id or None,
         barred=tuple(barred),
+        practice_id=practice_id or None,
     )
 
 

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Campaign
+from annotation.pipeline.claims import Clock
 from annotation.pipeline.label import counts, write_labels
 from annotation.pipeline.ledger import locked
 from annotation.pipeline.lifecycle import wind_up
@@ -25,7 +26,9 @@ class Recomputed:
     places_opened: int
 
 
-def recompute(campaign: Campaign, *, until: datetime | None = None) -> Recomputed:
+def recompute(
+    campaign: Campaign, *, until: datetime | None = None, clock: Clock = timezone.now
+) -> Recomputed:
     """Review, exclude, label, and ask for what is missing; each may have been done before.
 
     `until`: the time up to which no submission is missing from the record.
@@ -36,7 +39,7 @@ def recompute(campaign: Campaign, *, until: datetime | None = None) -> Recompute
         if campaign.labels_stale:
             write_labels(campaign)
         if campaign.state == Campaign.State.CANCELLED:
-            wind_up(campaign, timezone.now())
+            wind_up(campaign, clock())
         opened = open_places(campaign)
     return Recomputed(
         passed=reviewed.passed,

@@ -55,7 +55,7 @@ def reconcile(
     settle_decided(campaign, report)
     if report.repairs:
         # What nobody has reviewed yet waits for the next pass, which knows when it is complete.
-        recompute(campaign, until=_reviewed_until(campaign))
+        recompute(campaign, until=_reviewed_until(campaign), clock=clock)
     check_account(campaign, report)
     return report
 

@@ -3,18 +3,10 @@
 from django.db import transaction
 from django.db.models import Q, Sum
 
-from annotation.models import Account, Assignment, Campaign, Entry, Hit, Intent
+from annotation.models import Account, Campaign, Hit, Intent
 from annotation.pipeline.claims import UNSENT
-from annotation.pipeline.ledger import (
-    Booked,
-    Place,
-    account_of,
-    book,
-    excluded_workers,
-    locked,
-    reserved_cents,
-    settle,
-)
+from annotation.pipeline.ledger import Booked, Place, account_of, locked, reserve_exactly
+from annotation.pipeline.ledger_moves import settle
 from annotation.pipeline.reconcile_report import Reconciled, Repair
 
 FAILED = Intent.State.FAILED
@@ -25,19 +17,7 @@ def set_reserved(campaign: Campaign, hit: Hit) -> None:
 
     The campaign is locked. Raises OverBudget.
     """
-    missing = _outstanding(hit) * hit.price_cents - reserved_cents([hit]).get(hit.pk, 0)
-    if not missing:
-        return
-    more = missing > 0
-    entry = Entry(
-        account=account_of(campaign),
-        key=f"drift:{hit.key}:{hit.entries.count()}",
-        source=Place.AVAILABLE if more else Place.RESERVED,
-        target=Place.RESERVED if more else Place.AVAILABLE,
-        cents=abs(missing),
-        hit=hit,
-    )
-    book([entry])
+    reserve_exactly(campaign, hit, _outstanding(hit) * hit.price_cents)
 
 
 def _outstanding(hit: Hit) -> int:
@@ -46,29 +26,6 @@ def _outstanding(hit: Hit) -> int:
     if hit.closed_at is not None and not reopening.exists():
         return works.filter(account=Booked.RESERVED).count()
     return hit.places - works.exclude(account=Booked.RESERVED).count() + hit.spare
-
-
-def pay_overturned(campaign: Campaign, work: Assignment) -> None:
-    """Reserve again what a rejection had released, and settle it. Raises OverBudget."""
-    counts = work.passed and work.worker_id not in excluded_workers(campaign)
-    work.account = Booked.PAID if counts else Booked.DISCARDED
-    account = account_of(campaign)
-    steps = ((Place.AVAILABLE, Place.RESERVED), (Place.RESERVED, Place(work.account)))
-    book(
-        [
-            Entry(
-                account=account,
-                key=f"overturned:{target}:{work.crowd_id}",
-                source=source,
-                target=target,
-                cents=work.hit.price_cents,
-                hit=work.hit,
-                assignment=work,
-            )
-            for source, target in steps
-        ]
-    )
-    work.save(update_fields=["account"])
 
 
 def settle_decided(campaign: Campaign, report: Reconciled) -> None:

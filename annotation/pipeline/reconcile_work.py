@@ -1,23 +1,23 @@
 """Assignments that the crowd has in another state than we, or that only one side has."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
 from annotation.crowd.base import Crowd, CrowdError, CrowdHit, Submission
 from annotation.models import Assignment, Campaign, Hit, Intent
+from annotation.pipeline.calls import calling
 from annotation.pipeline.claims import UNSENT
-from annotation.pipeline.collect import CALLS_A_THREAD, Found, store
-from annotation.pipeline.ledger import OverBudget, locked, settle
+from annotation.pipeline.collect import Found, store
+from annotation.pipeline.ledger import OverBudget, locked
+from annotation.pipeline.ledger_moves import pay_overturned, settle
 from annotation.pipeline.publish import token
 from annotation.pipeline.reconcile_look import DECISIONS, Ours, Sides
-from annotation.pipeline.reconcile_money import pay_overturned, set_reserved
+from annotation.pipeline.reconcile_money import set_reserved
 from annotation.pipeline.reconcile_report import Reconciled, Repair
 from retrieval.progress import Progress
 
@@ -39,13 +39,12 @@ def compare_work(
     sides: Sides, after: Mapping[str, Ours], report: Reconciled, *, full: bool, progress: Progress
 ) -> None:
     """HITs whose counts cannot be right, or all; raises the CrowdError that may pass."""
-    threads = settings.CROWD_THREADS
     chosen = _to_read(sides, after, full=full)
-    with ThreadPoolExecutor(threads) as pool:
-        while batch := list(islice(chosen, threads * CALLS_A_THREAD)):
+    with calling(sides.crowd) as caller:
+        while batch := list(islice(chosen, caller.batch)):
             # No call to the crowd is made inside a transaction.
             known = _states([after[theirs.annotation].pk for theirs in batch])
-            for reading in pool.map(partial(_read, crowd=sides.crowd, known=known), batch):
+            for reading in caller.each(partial(_read, crowd=sides.crowd, known=known), batch):
                 _compare(sides.campaign, reading, report)
             progress(len(batch))
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from itertools import cycle, islice
 
-from django.db.models import Count, Exists, Max, OuterRef, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef
 
 from annotation.models import (
     Assignment,
@@ -17,8 +17,9 @@ from annotation.models import (
     Triplet,
     Worker,
 )
-from annotation.pipeline.assemble import controls_by_name, create_items
-from annotation.pipeline.ledger import account_of, book, excluded_workers, reserve
+from annotation.pipeline.assemble import controls_by_name, create_items, hit_key, positive_names
+from annotation.pipeline.ledger import account_of, book, reserve, within
+from annotation.pipeline.ledger_moves import excluded_workers
 from annotation.pipeline.publish import create_intent, token
 from annotation.protocol.cost import assignment_cents
 from annotation.protocol.packing import HitSpec, negatives_needed
@@ -43,7 +44,7 @@ def repack(
     # More people have judged these than a HIT can bar: nobody is left to ask.
     Triplet.objects.filter(pk__in=impossible).update(status=Triplet.Status.UNRESOLVED)
     price = assignment_cents(campaign.policy, PLACES)
-    affordable = max(0, account_of(campaign).available_cents) // price
+    affordable = within(account_of(campaign), len(found.groups), cents=price)
     groups = found.groups[:affordable]
     if groups:
         _make_known(campaign)
@@ -96,7 +97,7 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
         [
             Hit(
                 campaign=campaign,
-                key=f"{campaign.uid.hex[:16]}-{number:06d}",
+                key=hit_key(campaign, number),
                 number=number,
                 seed=spec.seed,
                 instructions=instructions,
@@ -122,7 +123,7 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
 def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[HitSpec]:
     """Each with controls of its own: negatives that serve in no HIT yet, as long as there are."""
     policy = campaign.policy
-    positives = list(_positives().values_list("key", flat=True))
+    positives = positive_names()
     turns = cycle(_negatives(campaign))
     return [
         pack_group(
@@ -139,10 +140,6 @@ def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[H
 def _seed(campaign: Campaign, number: int) -> int:
     digest = hashlib.sha256(f"repack:{campaign.seed}:{number}".encode()).digest()
     return int.from_bytes(digest[:6])
-
-
-def _positives() -> QuerySet[Control]:
-    return Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None).order_by("key")
 
 
 def _negatives(campaign: Campaign) -> list[str]:

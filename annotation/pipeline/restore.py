@@ -7,9 +7,11 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
+from annotation.exclusion_words import PAID, reason_of
 from annotation.models import Assignment, Campaign, Exclusion, Intent, Triplet, Worker
-from annotation.pipeline import ledger
+from annotation.pipeline import ledger_moves
 from annotation.pipeline.label import write_labels
+from annotation.pipeline.ledger import account_of, locked
 from annotation.pipeline.publish import token
 from annotation.pipeline.votes import valid_judgments
 from annotation.pipeline.withdraw import withdraw
@@ -49,14 +51,14 @@ def foresee(act: Callable[[], Change]) -> Change:
 @transaction.atomic
 def restore(campaign: Campaign, worker_id: str) -> Change:
     """The votes come back, and what was bought in their place stays."""
-    campaign = ledger.locked(campaign)
+    campaign = locked(campaign)
     exclusion = _exclusions(campaign, worker_id).select_related("worker").first()
     if exclusion is None:
         raise UserError(f"Worker {worker_id!r} is not excluded from campaign {campaign}.")
     before = _standing(campaign, exclusion.worker)
     exclusion.restored_at = timezone.now()
     exclusion.save(update_fields=["restored_at"])
-    ledger.restore(campaign)
+    ledger_moves.restore(campaign)
     _readmit(campaign, exclusion)
     return _recount(campaign, exclusion.worker, before)
 
@@ -64,7 +66,7 @@ def restore(campaign: Campaign, worker_id: str) -> Change:
 @transaction.atomic
 def exclude(campaign: Campaign, worker_id: str, *, reason: str) -> Change:
     """By hand, whatever the worker's controls say; the next pass buys the lost votes again."""
-    campaign = ledger.locked(campaign)
+    campaign = locked(campaign)
     if _exclusions(campaign, worker_id).exists():
         raise UserError(f"Worker {worker_id!r} is excluded from campaign {campaign} already.")
     worker = _worker(campaign, worker_id)
@@ -74,9 +76,11 @@ def exclude(campaign: Campaign, worker_id: str, *, reason: str) -> Change:
         failures=Count("pk", filter=Q(passed=False)),
         reviewed=Count("pk", filter=Q(passed__isnull=False)),
     )
-    exclusion = Exclusion.objects.create(campaign=campaign, worker=worker, **counts)
-    ledger.discard(campaign)
-    _call(campaign, Kind.EXCLUDE, exclusion, reason)
+    exclusion = Exclusion.objects.create(
+        campaign=campaign, worker=worker, reason=reason.strip(), **counts
+    )
+    ledger_moves.discard(campaign)
+    _call(campaign, Kind.EXCLUDE, exclusion, f"{reason_of(exclusion)} {PAID}")
     return _recount(campaign, worker, before)
 
 
@@ -114,7 +118,7 @@ def _standing(campaign: Campaign, worker: Worker) -> Standing:
     rows = judged.values_list("pk", "status", "label")
     return Standing(
         votes=valid_judgments(campaign).filter(worker=worker).count(),
-        paid_cents=ledger.account_of(campaign).paid_cents,
+        paid_cents=account_of(campaign).paid_cents,
         outcomes={pk: (status, label) for pk, status, label in rows},
     )
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from django.conf import settings
 from django.db import transaction
 
+from annotation.exclusion_words import reason_of, whom_to_write_to
 from annotation.models import (
     Assignment,
     Campaign,
@@ -17,7 +19,9 @@ from annotation.models import (
     Judgment,
 )
 from annotation.pipeline.bulk import insert, insert_objects
-from annotation.pipeline.ledger import discard, locked, settle
+from annotation.pipeline.ledger import locked
+from annotation.pipeline.ledger_moves import discard, settle
+from annotation.pipeline.observe import Work, observe
 from annotation.pipeline.publish import token
 from annotation.protocol.blacklist import Review, exclusions
 from annotation.protocol.control import ControlCheck, check_controls
@@ -89,6 +93,7 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
     items = _items({assignment.hit_id for assignment in batch})
     intents: list[Intent] = []
     votes: list[Vote] = []
+    works: list[Work] = []
     for assignment in batch:
         mine = items[assignment.hit_id]
         answers = given_answers(assignment.answers, [item.key for item in mine])
@@ -96,12 +101,14 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
         assignment.passed = check.passed
         votes += _votes(assignment, mine, answers)
         intents += _decision(campaign, assignment, check)
+        works.append(Work(assignment, {item.key: item.pk for item in mine}, answers))
     for passed in (True, False):
         such = [assignment.pk for assignment in batch if assignment.passed is passed]
         Assignment.objects.filter(pk__in=such).update(passed=passed)
     if campaign.hits.filter(repack=True).exists():
         votes = _first_only(votes)
     insert(Judgment, Vote._fields, votes)
+    observe(works)
     insert_objects(intents)
     return sum(assignment.passed is True for assignment in batch)
 
@@ -165,18 +172,20 @@ def _decision(campaign: Campaign, assignment: Assignment, check: ControlCheck) -
             kind=kind,
             token=token(kind, assignment.crowd_id),
             assignment=assignment,
-            reason=_rejection(check) if rejected else "",
+            reason=_rejection(campaign, check) if rejected else "",
         )
     ]
 
 
-def _rejection(check: ControlCheck) -> str:
-    if check.unanswered:
-        return f"Questions left without an answer: {len(check.unanswered)}."
-    return (
-        "Each HIT holds check questions whose answer is plain from the instructions. "
+def _rejection(campaign: Campaign, check: ControlCheck) -> str:
+    why = (
+        f"Questions left without an answer: {len(check.unanswered)}."
+        if check.unanswered
+        else "Each HIT holds check questions whose answer is plain from the instructions. "
         f"Wrong answers to them in this one: {len(check.missed)}."
     )
+    # Without an address of ours, the crowd's own site says whom to write to.
+    return f"{why} {whom_to_write_to(campaign.policy.crowd)}" if settings.CONTACT else why
 
 
 def _exclude(campaign: Campaign) -> int:
@@ -215,8 +224,5 @@ def _shut_out(campaign: Campaign, exclusion: Exclusion) -> Intent:
         kind=Intent.Kind.EXCLUDE,
         token=token("exclude", campaign.uid.hex, exclusion.worker_id, exclusion.pk),
         worker_id=exclusion.worker_id,
-        reason=(
-            f"{exclusion.failures} of {exclusion.reviewed} HITs failed their check questions, "
-            f"more than the {campaign.policy.max_failure_rate * 100:g}% this campaign allows."
-        ),
+        reason=reason_of(exclusion),
     )

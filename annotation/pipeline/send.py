@@ -17,10 +17,13 @@ TOKEN_LIFE = timedelta(hours=23)  # the crowd remembers tokens for 24 hours
 
 @dataclass(frozen=True)
 class Known:
-    """What the crowd already has, for intents whose token it may have forgotten."""
+    """What was looked up before: what the crowd already has, for intents whose token it may have
+    forgotten, and what workers had right in the practice round.
+    """
 
     hits: Mapping[str, str] = field(default_factory=dict)  # our key -> the crowd's id
     places: Mapping[int, int] = field(default_factory=dict)  # HIT -> places bought before
+    scores: Mapping[int, int] = field(default_factory=dict)  # worker -> percent right in practice
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ def _hit_type(intent: Intent, campaign: Campaign, crowd: Crowd) -> str:
         hit_type(
             campaign.policy,
             campaign.exclusion_id,
+            practice_id=campaign.practice_id,
             known_id=campaign.known_id,
             barred=intent.hit.barred,
         )
@@ -160,6 +164,16 @@ def _know(intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: d
     return Outcome(intent)
 
 
+def _train(
+    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    worker = intent.worker
+    assert worker is not None
+    score = known.scores[worker.pk]
+    crowd.grant(worker.worker_id, qualification_id=campaign.practice_id, value=score)
+    return Outcome(intent)
+
+
 def _lifetime(
     intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
@@ -192,6 +206,7 @@ _CALLS: Mapping[Intent.Kind, Callable[[Intent, Campaign, Crowd, Known, datetime]
     Intent.Kind.EXCLUDE: _exclude,
     Intent.Kind.READMIT: _readmit,
     Intent.Kind.KNOW: _know,
+    Intent.Kind.TRAIN: _train,
     Intent.Kind.LIFETIME: _lifetime,
     Intent.Kind.BONUS: _bonus,
 }

@@ -14,7 +14,7 @@ from annotation.pipeline.ledger import account_of, first_round_cents
 from annotation.pipeline.money import dollars
 from annotation.pipeline.open_places import missing_places
 from annotation.pipeline.publish import left_out
-from annotation.protocol.cost import assignment_cents
+from annotation.protocol.cost import assignment_cents, is_free
 
 MOST = 10  # reasons that are told
 
@@ -39,7 +39,8 @@ def standing(campaign: Campaign) -> str:
         State.ACTIVE: "active",
         State.PAUSED: "paused by hand: nothing more is bought until "
         f"`manage.py campaign resume {campaign}`",
-        State.CANCELLED: "cancelled for good: what was handed in is still reviewed and paid",
+        State.CANCELLED: "cancelled for good: what was handed in is still reviewed"
+        + ("" if is_free(campaign.policy) else " and paid"),
     }[State(campaign.state)]
 
 

@@ -72,8 +72,10 @@ def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> 
     )
 
 
-def bonus_price_cents(cents: int) -> int:
+def bonus_price_cents(cents: int, policy: Policy) -> int:
     """What a bonus of so many cents costs in all."""
+    if policy.crowd == "inhouse":
+        return cents
     return cents + max(1, (cents * FEE_PERCENT + 50) // 100)
 
 
@@ -93,6 +95,11 @@ def _mode_cost(hits: int, policy: Policy, extra_per_hit: Fraction, *, places: in
         assignments=first_round + extra,
         cents=cents,
     )
+
+
+def is_free(policy: Policy) -> bool:
+    """No assignment costs anything: no money moves, save for a bonus."""
+    return not assignment_cents(policy)
 
 
 def assignment_cents(policy: Policy, places: int | None = None) -> int:

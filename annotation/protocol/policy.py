@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -18,11 +19,14 @@ TieMode = Literal["extend", "repack"]
 OnFailedControl = Literal["reject", "pay_and_discard"]
 ExcludeBy = Literal["qualification", "block"]
 CrowdKind = Literal["mturk", "inhouse"]
+CROWDS: tuple[CrowdKind, ...] = get_args(CrowdKind)
 SplitSize = int | float  # an int is a count of queries, a float a share of them
 
 # From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
 CROWDED_HIT = 10
 SHARES_TOLERANCE = Fraction(1, 1000)
+# Neither a database nor a page takes all of them; the surrogates are halves of characters.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class PolicyError(ValueError):
@@ -64,8 +68,13 @@ def _number(least: float, most: float) -> Rule:
 
 def _text(most: int) -> Rule:
     return Rule(
-        f"a text of 1 to {most} characters",
-        lambda value: isinstance(value, str) and bool(value.strip()) and len(value) <= most,
+        f"a text of 1 to {most} characters, without control characters",
+        lambda value: (
+            isinstance(value, str)
+            and bool(value.strip())
+            and len(value) <= most
+            and UNPRINTABLE.search(value) is None
+        ),
     )
 
 

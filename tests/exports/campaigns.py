@@ -23,8 +23,9 @@ from annotation.models import (
     Triplet,
     Worker,
 )
-from annotation.pipeline.label import label
-from annotation.pipeline.ledger import book, set_budget, settle
+from annotation.pipeline.label import write_labels
+from annotation.pipeline.ledger import book, set_budget
+from annotation.pipeline.ledger_moves import settle
 from annotation.protocol.policy import Policy
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 from retrieval.text import pair_key, question_key
@@ -75,7 +76,7 @@ def make_campaign(
     for worker in Worker.objects.filter(worker_id=SPAMMER):
         Exclusion.objects.create(campaign=campaign, worker=worker, failures=9, reviewed=20)
     _pay(campaign)
-    label(campaign)
+    write_labels(campaign)
     return campaign
 
 

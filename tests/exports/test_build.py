@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.models import Campaign
+from annotation.pipeline.expert_figures import BASIS
 from exports.build import export
 from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.reading import FILES, SPLITS, all_queries, contents, document, queries
@@ -125,8 +126,17 @@ def test_the_statistics_are_those_worked_out_by_hand(release: Path) -> None:
         "excluded_workers": 1,
         "assignments": {"submitted": 24, "approved": 23, "rejected": 1, "paid_but_discarded": 1},
         "cost_cents": 437,  # 23 * (15 + 3 + 1)
+        "expert": {
+            "labels": 0,
+            "triplets": 0,
+            "unresolved_adjudicated": 0.0,
+            "agreement": None,
+        },
         "label_error": None,
+        "label_error_interval": None,
+        "label_error_triplets": 0,
         "label_error_reason": "no gold",
+        "label_error_basis": BASIS,
     }
 
 

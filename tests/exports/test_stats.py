@@ -14,6 +14,8 @@ CAMPAIGN: dict[str, Any] = {
     "excluded_workers": 1,
     "assignments": {"submitted": 24, "approved": 23, "rejected": 1, "paid_but_discarded": 1},
     "cost_cents": 123_437,
+    "label_error": None,
+    "label_error_reason": "no gold",
 }
 
 
@@ -102,5 +104,18 @@ def test_the_table_has_a_row_for_each_split_and_the_figures_of_the_campaign() ->
             "2 ties broken, 1 triplets unresolved",
             "5 workers, 1 excluded; assignments: 23 approved, 1 rejected, 1 paid but discarded; "
             "cost $1,234.37",
+            "label error unknown: no gold",
         ]
+    )
+
+
+def test_the_label_error_is_told_with_its_interval() -> None:
+    error = {
+        "label_error": 0.1,
+        "label_error_interval": [0.0179, 0.4042],
+        "label_error_triplets": 1_010,
+    }
+    table = render_table({"splits": {}, "campaign": CAMPAIGN | error})
+    assert table.splitlines()[-1] == (
+        "label error 10.0% (95 % interval 1.8% to 40.4%) of 1,010 triplets with gold"
     )

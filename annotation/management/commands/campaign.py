@@ -7,16 +7,30 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotation.crowd.base import CrowdError
-from annotation.management import campaign_life, campaign_people, campaign_steps
+from annotation.management import (
+    campaign_life,
+    campaign_people,
+    campaign_practice,
+    campaign_steps,
+    campaign_texts,
+)
+from annotation.management.expert_words import in_words
 from annotation.management.steps import Options, Result
 from annotation.pipeline.create import create_campaign, get_campaign, read_policy
 from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.money import cents_of, dollars
+from annotation.pipeline.money import cents_of, clause, dollars, no_money
+from annotation.protocol.policy import CROWDS
 from retrieval.cli import QuorumCommand, add_subcommand
 from retrieval.errors import UserError
 
 CREATE = "create"
-STEPS = {**campaign_steps.STEPS, **campaign_life.STEPS, **campaign_people.STEPS}
+STEPS = {
+    **campaign_steps.STEPS,
+    **campaign_texts.STEPS,
+    **campaign_life.STEPS,
+    **campaign_people.STEPS,
+    **campaign_practice.STEPS,
+}
 MONEY = {
     "cents_min": "first round",
     "cents_max": "if every HIT needs all votes",
@@ -33,6 +47,8 @@ MONEY = {
     "undecided_cents": "for undecided work",
     "left_out_cents": "for what is left out",
     "free_cents": "free again",
+    "hourly_cents_median": "hourly wage, worker in the middle",
+    "hourly_cents_pooled": "hourly wage, all work together",
 }
 
 
@@ -52,13 +68,19 @@ class Command(QuorumCommand):
     def run(self, *args: Any, **options: Any) -> Result:
         if options["step"] == CREATE:
             return _create(options)
-        step = STEPS[options["step"]]
+        step, campaign = STEPS[options["step"]], get_campaign(options["name"])
         try:
-            return step.run(self, get_campaign(options["name"]), options)
+            result = step.run(self, campaign, options)
         except CrowdError as error:
             raise UserError(str(error)) from error
+        sums = any(map(_is_sum, result))
+        return {**result, **no_money(campaign.policy)} if sums else result
 
     def render(self, result: Result) -> str:
+        if "text" in result:  # as it is: it may go to a file, to be edited
+            return str(result["text"])
+        if "money" in result:  # it says that none moves
+            result = {key: value for key, value in result.items() if value or not _is_sum(key)}
         return super().render(dict(_worded(key, value) for key, value in result.items()))
 
 
@@ -66,17 +88,19 @@ class Command(QuorumCommand):
 def _create(options: Options) -> Result:
     campaign = create_campaign(
         options["name"],
-        policy=read_policy(options["policy"]),
+        policy=read_policy(options["policy"], crowd=options["crowd"]),
         seed=options["seed"],
         sample=options["sample"],
         queries=options["queries"],
         instructions=options["instructions"],
+        practice=options["practice"],
     )
     if options["budget"] is not None:
         set_budget(campaign, cents_of(options["budget"]))
     queries = campaign.query_set
     return {
         "campaign": campaign.name,
+        "crowd": campaign.policy.crowd,
         "queries": queries.queries.count(),
         "duplicate_queries": queries.duplicates,
         "seed": campaign.seed,
@@ -89,23 +113,37 @@ def _create_arguments(parser: CommandParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--sample", type=int, metavar="N", help="queries to hold out at random")
     source.add_argument("--queries", type=Path, metavar="FILE", help="your own queries")
+    parser.add_argument(
+        "--crowd",
+        choices=CROWDS,
+        help="who judges: workers of Mechanical Turk (default), or people of your own",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of sampling, packing and splits")
     file: dict[str, Any] = {"type": Path, "metavar": "FILE"}
     parser.add_argument("--policy", **file, help="JSON: what differs from the paper's policy")
     parser.add_argument("--instructions", **file, help="Markdown for the annotators")
     parser.add_argument(
+        "--practice", **file, help="your own practice items, drawn from as the policy says"
+    )
+    parser.add_argument(
         "--budget", metavar="DOLLARS", help="what it may cost at most; also set by `budget`"
     )
 
 
+def _is_sum(key: str) -> bool:
+    return "cents" in key.split("_")
+
+
 def _worded(key: str, value: object) -> tuple[str, object]:
     """Money in dollars, the two prices of a quote and a list of faults as sentences."""
-    if "cents" in key.split("_") and isinstance(value, int):
+    if _is_sum(key) and isinstance(value, int):
         return MONEY.get(key, key.replace("_cents", "_money")), dollars(value)
+    if key == "expert":
+        return "experts", in_words(value)
     if isinstance(value, dict):
         per_hit, total = value["assignments_per_hit"], value["assignments"]
-        price = dollars(value["cents"])
-        return f"ties by {key}", f"{per_hit:.2f} assignments a HIT, {total:,} in all, {price}"
+        price = clause(", {}", value["cents"])
+        return f"ties by {key}", f"{per_hit:.2f} assignments a HIT, {total:,} in all{price}"
     if isinstance(value, list):
         return key, "; ".join(map(str, value)) or "nothing"
     return key, value

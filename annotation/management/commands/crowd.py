@@ -1,4 +1,4 @@
-"""`manage.py crowd run`: simulated workers on the local MTurk emulator."""
+"""`manage.py crowd`: simulated workers for the MTurk emulator, invitations to the own crowd."""
 
 import re
 from argparse import ArgumentTypeError
@@ -9,8 +9,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
+from django.urls import reverse
+from django.utils import timezone
 
 from annotation.crowd.gold import read_gold
+from annotation.crowd.inhouse.members import invite
 from annotation.crowd.simulate import Crew, Simulation
 from annotation.crowd.worker_site import WorkerSite
 from annotation.pipeline.import_controls import SHIPPED
@@ -19,52 +22,22 @@ from retrieval.errors import UserError
 
 DEFAULTS = Crew()
 AMAZON = re.compile(r"\.(amazonaws\.com|api\.aws|mturk\.com)\b", re.IGNORECASE)
-HELP = "simulated workers take HITs from the emulator, judge them and submit, until none is left"
+RUN = "simulated workers take HITs from the emulator, judge them and submit, until none is left"
+INVITE = "makes a link by which people join the in-house crowd; it is shown this once"
 
 
 class Command(QuorumCommand):
-    help = "A simulated crowd for the local MTurk emulator."
+    help = "A simulated crowd for the local MTurk emulator, and invitations to the in-house crowd."
 
     def add_arguments(self, parser: CommandParser) -> None:
         steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
-        sub = add_subcommand(steps, "run", help=HELP)
-        for name, kind, text in (
-            ("workers", _count, "how many"),
-            ("accuracy", _share, "share of judgments that careful workers get right"),
-            ("spammers", _share, "share of the workers who answer at random, from 0 to 1"),
-            ("seed", int, "of the workers and their judgments"),
-            (
-                "faults",
-                _share,
-                "share of the assignments that are returned, abandoned, handed in twice or only"
-                " when the run ends, from 0 to 1",
-            ),
-        ):
-            default = getattr(DEFAULTS, name)
-            sub.add_argument(
-                f"--{name}", type=kind, default=default, help=f"{text} (default {default})"
-            )
-        sub.add_argument(
-            "--gold",
-            type=Path,
-            action="append",
-            default=[],
-            metavar="FILE",
-            help="what careful workers know, besides the shipped controls; may be repeated. Rows:"
-            " question and meaning, or query and question, with a label of 1 or 0 (1 when left"
-            " out). A pair that no file knows is judged 1 if its texts are equal, else 0",
-        )
-        sub.add_argument(
-            "--emulator",
-            default=settings.MTURK_ENDPOINT,
-            metavar="URL",
-            help="(default: AWS_ENDPOINT_URL_MTURK, now %(default)s)",
-        )
-        sub.add_argument(
-            "--assignments", type=_count, metavar="MAX", help="stop after so many (default: never)"
-        )
+        _run_arguments(add_subcommand(steps, "run", help=RUN))
+        _invite_arguments(add_subcommand(steps, "invite", help=INVITE))
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        return _invite(options) if options["step"] == "invite" else self._simulate(options)
+
+    def _simulate(self, options: Mapping[str, Any]) -> dict[str, object]:
         url = options["emulator"].rstrip("/")
         _refuse_amazon(url)
         crew = Crew(**{each.name: options[each.name] for each in fields(Crew)})
@@ -76,10 +49,64 @@ class Command(QuorumCommand):
                 return simulation.run(most, progress=bar.update).to_dict()
 
     def render(self, result: dict[str, object]) -> str:
-        faults = result["faults"]
-        assert isinstance(faults, Mapping)
+        faults = result.get("faults")
+        if not isinstance(faults, Mapping):
+            return super().render(result)
         told = [f"{count:,} {way.replace('_', ' ')}" for way, count in faults.items() if count]
         return super().render({**result, "faults": ", ".join(told) or "none"})
+
+
+def _invite(options: Mapping[str, Any]) -> dict[str, object]:
+    note, days, uses = options["note"], options["days"], options["uses"]
+    code = invite(None, note=note, days=days, uses=uses, now=timezone.now())
+    link = settings.PUBLIC_URL + reverse("join", args=[code])
+    return {"link": link, "days": days, "uses": uses}
+
+
+def _run_arguments(sub: CommandParser) -> None:
+    for name, kind, text in (
+        ("workers", _count, "how many"),
+        ("accuracy", _share, "share of judgments that careful workers get right"),
+        ("spammers", _share, "share of the workers who answer at random, from 0 to 1"),
+        ("seed", int, "of the workers and their judgments"),
+        (
+            "faults",
+            _share,
+            "share of the assignments that are returned, abandoned, handed in twice or only"
+            " when the run ends, from 0 to 1",
+        ),
+    ):
+        default = getattr(DEFAULTS, name)
+        sub.add_argument(
+            f"--{name}", type=kind, default=default, help=f"{text} (default {default})"
+        )
+    sub.add_argument(
+        "--gold",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="what careful workers know, besides the shipped controls; may be repeated. Rows:"
+        " question and meaning, or query and question, with a label of 1 or 0 (1 when left"
+        " out). A pair that no file knows is judged 1 if its texts are equal, else 0",
+    )
+    sub.add_argument(
+        "--emulator",
+        default=settings.MTURK_ENDPOINT,
+        metavar="URL",
+        help="(default: AWS_ENDPOINT_URL_MTURK, now %(default)s)",
+    )
+    sub.add_argument(
+        "--assignments", type=_count, metavar="MAX", help="stop after so many (default: never)"
+    )
+
+
+def _invite_arguments(sub: CommandParser) -> None:
+    sub.add_argument("--note", default="", metavar="TEXT", help="for whom it is; the staff see it")
+    sub.add_argument("--days", type=int, default=14, metavar="N", help="it lasts (default 14)")
+    sub.add_argument(
+        "--uses", type=int, default=1, metavar="N", help="how many can join by it (default 1)"
+    )
 
 
 def _refuse_amazon(url: str) -> None:

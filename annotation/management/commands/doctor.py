@@ -4,22 +4,29 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
+from django.core.management.base import CommandParser
 
 from annotation.crowd.open import open_crowd
 from annotation.doctor import Check, examine
+from annotation.protocol.policy import CROWDS
 from retrieval.cli import REFUSED, Error, QuorumCommand
 
 
 class Command(QuorumCommand):
     help = (
-        "Says what is missing for the crowd chosen: database, broker, endpoint, balance, public"
-        " address, control pool, index. Exit status 2 where anything is."
+        "Says what is missing for the crowd chosen: database, broker, endpoint and balance or the"
+        " team's people, public address, control pool, index. Exit status 2 where anything is."
     )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--crowd", choices=CROWDS, default="mturk", help="who is to judge (default: mturk)"
+        )
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         # It only looks: nothing is spent, so production asks for no --live here.
         # Its one call waits for no Redis: whether that answers is a check of its own.
-        crowd = open_crowd(live=True, shared_rate=False)
+        crowd = open_crowd(options["crowd"], live=True, shared_rate=False)
         broker = settings.CELERY_BROKER_URL
         self.checks = list(examine(crowd, public_url=settings.PUBLIC_URL, broker=broker))
         return {

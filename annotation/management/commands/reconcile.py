@@ -38,10 +38,8 @@ class Command(QuorumCommand):
         )
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        crowd = open_crowd(live=options["live"])
-        name = options["name"]
-        campaigns = [get_campaign(name)] if name else _published_at(crowd)
-        reports = {str(campaign): self._one(campaign, crowd, options) for campaign in campaigns}
+        chosen = _chosen(options["name"], live=options["live"])
+        reports = {str(campaign): self._one(campaign, crowd, options) for campaign, crowd in chosen}
         result: dict[str, object] = {
             "campaigns": {name: asdict(report) for name, report in reports.items()}
         }
@@ -71,8 +69,14 @@ class Command(QuorumCommand):
         return "\n".join(_worded(name, found) for name, found in campaigns.items())
 
 
-def _published_at(crowd: Crowd) -> list[Campaign]:
-    return list(Campaign.objects.filter(endpoint=crowd.endpoint).order_by("pk"))
+def _chosen(name: str | None, *, live: bool) -> list[tuple[Campaign, Crowd]]:
+    """The one named, or all that are published at the crowds that the settings point to."""
+    published = Campaign.objects.exclude(endpoint="").order_by("pk")
+    campaigns = [get_campaign(name)] if name else list(published)
+    kinds = {campaign.policy.crowd for campaign in campaigns}
+    crowds = {kind: open_crowd(kind, live=live) for kind in kinds}
+    pairs = [(campaign, crowds[campaign.policy.crowd]) for campaign in campaigns]
+    return [(one, crowd) for one, crowd in pairs if name or one.endpoint == crowd.endpoint]
 
 
 def _worded(name: str, found: dict[str, Any]) -> str:

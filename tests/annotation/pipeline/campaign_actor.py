@@ -7,7 +7,7 @@ from django.test import Client
 from annotation.hit_url import hit_url
 from annotation.models import Campaign
 from annotation.pipeline import lifecycle, restore
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.create import get_campaign
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.ledger import OverBudget, set_budget
@@ -181,7 +181,7 @@ class Actor:
         self.model.deliver()
 
     def collect(self, rng: random.Random) -> None:
-        collect(self.campaign, self.mturk.crowd, clock=self.mturk.clock.now)
+        look(self.campaign, self.mturk.crowd, clock=self.mturk.clock.now)
         self.model.collect(self.model.crowd.statuses())
 
     def recompute(self, rng: random.Random) -> None:

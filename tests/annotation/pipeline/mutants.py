@@ -24,9 +24,24 @@ MUTANTS = {
     ("create.py", "test_create.py"): (
         ("a name is given once", "filter(name=name).exists()", "filter(name=name).count() > 1"),
         ("a name is short and plain", "if not NAME.fullmatch(name):", "if not NAME.match(name):"),
-        ("blank instructions", "if not text.strip():", "if not text:"),
         ("all or nothing", "@transaction.atomic\ndef create", "def create"),
         ("the policy is an object", "if not isinstance(data, dict):", "if data is None:"),
+    ),
+    ("instructions.py", "test_create.py"): (
+        ("blank instructions", "if not text.strip():", "if not text:"),
+    ),
+    ("calls.py", "test_calls.py"): (
+        ("our own record in our own thread", "if crowd.is_local:", "if False:"),
+    ),
+    ("bulk.py", "test_bulk.py"): (("every lot", "while some := [[", "if some := [["),),
+    ("default_instructions.py", "test_default_instructions.py"): (
+        ("the policy's numbers", "items=_number(policy.hit_size)", "items=_number(7)"),
+        ("no rejection where none is", 'on_failed_control == "reject"', 'on_failed_control != "x"'),
+        (
+            "a slip that ends it",
+            '"One slip does not end your participation. " if slip else ""',
+            '"One slip does not end your participation. "',
+        ),
     ),
     ("assemble.py", "test_assemble.py"): (
         ("packed once", "if hits := campaign.hits.count():", "if (hits := 0):"),
@@ -95,6 +110,19 @@ MUTANTS = {
         ),
         ("as many places", "cents=places * intent.hit.price_cents", "cents=intent.hit.price_cents"),
         ("a place for a tie", "(policy.annotators + tie_places(policy))", "policy.annotators"),
+        ("the undecided stay", "- undecided.get(hit.pk, 0) * hit.price_cents", ""),
+        ("nothing to release", "            if rest > 0:\n", "            if True:\n"),
+        ("a spare is released once", ".update(spare=0)", ".update()"),
+    ),
+    ("ledger.py", "test_inhouse.py"): (
+        (
+            "what costs nothing is no entry",
+            "for entry in entries if entry.cents]",
+            "for entry in entries]",
+        ),
+        ("what costs nothing is affordable", "if cents else wanted", "if cents else 0"),
+    ),
+    ("ledger_moves.py", "test_ledger.py"): (
         (
             "what is not decided waits",
             "decided.exclude(status=Assignment.Status.SUBMITTED)",
@@ -138,9 +166,19 @@ MUTANTS = {
             "works.exclude(status=Assignment.Status.REJECTED)",
         ),
         ("each turn anew", 'f"{account}:{turn}"', 'f"{account}"'),
-        ("the undecided stay", "- undecided.get(hit.pk, 0) * hit.price_cents", ""),
-        ("nothing to release", "            if rest > 0:\n", "            if True:\n"),
-        ("a spare is released once", ".update(spare=0)", ".update()"),
+    ),
+    ("collect.py", "test_inhouse.py"): (
+        ("workers of this crowd", "_workers(campaign.policy.crowd,", '_workers("mturk",'),
+    ),
+    ("forecast.py", "test_inhouse.py"): (
+        (
+            "where no money moves, none lacks",
+            " if hit.price_cents else missing",
+            " if hit.price_cents else 0",
+        ),
+    ),
+    ("publish.py", "test_inhouse.py"): (
+        ("no budget for nothing", "if not first_round_cents(policy) or ", "if "),
     ),
     ("claims.py", "test_deliver.py"): (
         ("a claim is respected", "claimed_at__lt=lapsed)", "claimed_at__lt=now)"),
@@ -227,7 +265,7 @@ MUTANTS = {
         ("what fails is rejected", "rejected = not check.passed and", "rejected = False and"),
         ("what passes is approved", "rejected = not check.passed and", "rejected ="),
         ("the policy may pay", ' and campaign.policy.on_failed_control == "reject"', ""),
-        ("the worker is told why", '_rejection(check) if rejected else ""', '""'),
+        ("the worker is told why", '_rejection(campaign, check) if rejected else ""', '""'),
         ("an exclusion is made once", "if int(decision.worker) not in known", "if known is None"),
         ("the crowd shuts out", "[_shut_out(campaign, exclusion) for exclusion in new]", "[]"),
         (
@@ -236,6 +274,15 @@ MUTANTS = {
             "filter(passed__isnull",
         ),
         ("every batch", "range(0, len(found), BATCH)", "range(0, 1, BATCH)"),
+    ),
+    ("review.py", "test_observations.py"): (
+        ("what browsers told is kept", "    observe(works)\n", ""),
+        ("whom to write to", "if settings.CONTACT else why", "if not settings.CONTACT else why"),
+    ),
+    ("observe.py", "test_observations.py"): (
+        ("the time that they had", "wall_ms=wall // MILLISECOND", "wall_ms=10**15"),
+        ("straight lines", "is_straight(work.answers, work.items.keys())", "False"),
+        ("the item that is meant", "work.items[report.key]", "min(work.items.values())"),
     ),
     ("votes.py", "test_label.py"): (
         ("what failed is no vote", ", assignment__passed=True\n", "\n"),

@@ -10,10 +10,10 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.models import Assignment
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.deliver import deliver
-from annotation.pipeline.label import label
 from annotation.pipeline.publish import publish
+from annotation.pipeline.recompute import recompute
 from annotation.pipeline.review import review
 from annotation.progress import progress
 from tests.conftest import StartMTurk
@@ -102,9 +102,9 @@ def disorder(seed: int) -> Between:
     def steps(stage: Stage) -> None:
         crowd = stage.mturk.crowd
         chosen: list[Callable[[], object]] = [
-            lambda: collect(stage.campaign, crowd),
+            lambda: look(stage.campaign, crowd),
             lambda: review(stage.campaign),
-            lambda: label(stage.campaign),
+            lambda: recompute(stage.campaign),
             lambda: die(stage),
             lambda: publish(stage.campaign, crowd),
         ]

@@ -64,7 +64,7 @@ def test_two_people_at_once_give_one(one_hit: Stage, work: str) -> None:
 
 def test_a_bonus_beyond_the_budget_is_refused(one_hit: Stage, work: str) -> None:
     set_budget(one_hit.campaign, 3 * PRICE + COST - 1)
-    with pytest.raises(UserError, match=r"costs \$0.60 with the fee, but .* has \$0.59 left"):
+    with pytest.raises(UserError, match=r"costs \$0.60 in all, but .* has \$0.59 left"):
         give_bonus(one_hit.campaign, work, cents=CENTS, reason=REASON)
     assert one_hit.intents("bonus") == []
     set_budget(one_hit.campaign, 3 * PRICE + COST)

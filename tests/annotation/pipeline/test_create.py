@@ -8,7 +8,7 @@ import pytest
 from annotation.models import Campaign, Instructions
 from annotation.pipeline.assemble import pack_campaign
 from annotation.pipeline.create import create_campaign, get_campaign, read_policy
-from annotation.protocol.policy import Policy
+from annotation.protocol.policy import INHOUSE, Policy
 from retrieval.errors import UserError
 from retrieval.models import Query, QuerySet
 from tests.small_campaign import PAIRS, packed_campaign
@@ -123,6 +123,28 @@ def test_unreadable_instructions_are_refused(tmp_path: Path) -> None:
 def test_the_policy_is_the_paper_s_where_nothing_else_is_said(tmp_path: Path) -> None:
     assert read_policy(None) == Policy()
     assert read_policy(write(tmp_path, '{"reward_cents": 20}')) == Policy(reward_cents=20)
+
+
+def test_an_in_house_crowd_is_asked_for_nothing_that_is_mturk_s(tmp_path: Path) -> None:
+    policy = read_policy(None, crowd="inhouse")
+    assert policy == Policy.from_dict(INHOUSE)
+    assert (policy.crowd, policy.reward_cents, policy.masters) == ("inhouse", 0, False)
+    assert read_policy(write(tmp_path, '{"crowd": "inhouse"}')) == policy
+    assert read_policy(None, crowd="mturk") == Policy()
+
+
+def test_a_policy_file_changes_what_suits_the_crowd(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"reward_cents": 12, "annotators": 3}')
+    policy = read_policy(path, crowd="inhouse")
+    assert policy == Policy.from_dict({**INHOUSE, "reward_cents": 12, "annotators": 3})
+    assert read_policy(path, crowd="mturk") == Policy(reward_cents=12, annotators=3)
+
+
+def test_the_file_and_the_option_may_say_the_same_crowd_but_not_two(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"crowd": "mturk"}')
+    assert read_policy(path, crowd="mturk") == Policy()
+    with pytest.raises(UserError, match=r"says crowd 'mturk', but --crowd says inhouse: leave out"):
+        read_policy(path, crowd="inhouse")
 
 
 def test_all_faults_of_a_policy_are_named_at_once(tmp_path: Path) -> None:

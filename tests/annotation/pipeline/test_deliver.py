@@ -3,7 +3,7 @@ from django.conf import settings
 
 from annotation.models import Assignment, Intent
 from annotation.pipeline.claims import waiting
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.create import get_campaign
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import publish
@@ -112,7 +112,7 @@ def test_a_decision_is_made_once_whoever_dies_meanwhile(
 ) -> None:
     one_hit.work("ada", 1)
     one_hit.work("eve", 1, slips=1)
-    collect(one_hit.campaign, one_hit.mturk.crowd)
+    look(one_hit.campaign, one_hit.mturk.crowd)
     review(one_hit.campaign)
     for calls in range(2):  # at the approval, then at the rejection
         die(one_hit, calls=calls, answered=answered)

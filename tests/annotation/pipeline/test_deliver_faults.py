@@ -5,7 +5,7 @@ import pytest
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.models import Intent
 from annotation.pipeline.claims import waiting
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import publish
 from annotation.pipeline.recompute import recompute
@@ -137,7 +137,7 @@ def test_a_hit_that_others_have_grown_fails_for_good(one_hit: Stage) -> None:
 def test_what_the_crowd_approved_meanwhile_is_not_a_fault(one_hit: Stage) -> None:
     """Work not reviewed in time is approved by the crowd: that is final, and costs money."""
     failed = one_hit.work("eve", 1, slips=1)
-    collect(one_hit.campaign, one_hit.mturk.crowd)
+    look(one_hit.campaign, one_hit.mturk.crowd)
     review(one_hit.campaign)
     one_hit.mturk.crowd.approve(failed)
     delivery = one_hit.deliver()
@@ -151,7 +151,7 @@ def test_what_the_crowd_rejected_meanwhile_loses_its_votes(one_hit: Stage) -> No
     """Somebody refuses by hand what had passed: the label it made is not the record's any more."""
     for name in ("ada", "bob"):
         work = one_hit.work(name, 1)
-    collect(one_hit.campaign, one_hit.mturk.crowd)
+    look(one_hit.campaign, one_hit.mturk.crowd)
     recompute(one_hit.campaign)
     one_hit.mturk.crowd.reject(work, reason="by hand")
     assert one_hit.deliver().failed == 0
@@ -170,7 +170,8 @@ def test_exclusion_by_block_shuts_the_worker_out_at_the_crowd(set_stage: SetStag
     (blocked,) = stage.intents("exclude")
     assert (blocked.state, blocked.reason) == (
         Intent.State.DONE,
-        "1 of 1 HITs failed their check questions, more than the 10% this campaign allows.",
+        "1 of your first 1 HITs failed their check questions, more than the 10% this campaign"
+        " allows.",
     )
     assert stage.accept("eve", 2) is None
     assert stage.accept("ada", 2)

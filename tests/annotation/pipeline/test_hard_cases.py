@@ -7,7 +7,7 @@ import pytest
 from annotation.crowd.base import CrowdError
 from annotation.models import Account, Assignment, Campaign, Intent
 from annotation.pipeline.advance import Pass, advance
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.ledger import account_of
 from annotation.pipeline.lifecycle import expire, prolong
@@ -41,7 +41,7 @@ def test_work_on_a_hit_whose_publication_was_not_answered_is_known(one_hit: Stag
     crowd_id = one_hit.hit(1).crowd_id
     one_hit.work("ada", 1)
     one_hit.campaign.hits.update(crowd_id=None, published_at=None, expires_at=None)
-    assert collect(one_hit.campaign, one_hit.mturk.crowd) == 1
+    assert look(one_hit.campaign, one_hit.mturk.crowd).new == 1
     assert one_hit.hit(1).crowd_id == crowd_id
 
 
@@ -88,7 +88,7 @@ def test_decisions_go_out_while_the_balance_cannot_be_asked(stage: Stage) -> Non
 
     stage.publish()
     stage.work("ada", 1)
-    collect(stage.campaign, stage.mturk.crowd)
+    look(stage.campaign, stage.mturk.crowd)
     recompute(stage.campaign)
     Intent.objects.create(
         campaign=stage.campaign, kind="extend", token="x", hit=stage.hit(2), places=1
@@ -124,7 +124,7 @@ def test_a_refused_prolongation_frees_its_money(stage: Stage) -> None:
 
 def test_labels_that_a_late_answer_made_stale_get_their_pass(one_hit: Stage) -> None:
     works = [one_hit.work(name, 1) for name in ("ada", "bob")]
-    collect(one_hit.campaign, one_hit.mturk.crowd)
+    look(one_hit.campaign, one_hit.mturk.crowd)
     recompute(one_hit.campaign)
     one_hit.mturk.crowd.reject(works[0], reason="by hand")
     one_hit.deliver()
@@ -157,7 +157,7 @@ def test_a_place_added_by_hand_is_not_bought_for(one_hit: Stage) -> None:
 def test_a_rejection_overturned_before_the_review_is_booked_once(one_hit: Stage) -> None:
     work = one_hit.work("ada", 1)
     one_hit.mturk.crowd.reject(work, reason="by hand")
-    collect(one_hit.campaign, one_hit.mturk.crowd)
+    look(one_hit.campaign, one_hit.mturk.crowd)
     client = one_hit.mturk.crowd._client
     client.approve_assignment(AssignmentId=work, OverrideRejection=True)
     compare(one_hit, full=True)

@@ -364,6 +364,19 @@ def test_a_hit_that_was_being_published_is_expired_by_the_next_pass(stage: Stage
     agrees_with_the_crowd(stage)
 
 
+def test_what_was_published_too_late_ends_by_the_clock_of_the_pass(stage: Stage) -> None:
+    publish(stage.campaign, stage.mturk.crowd)
+    [mine] = claim(stage.campaign, timezone.now(), held=_held(stage.campaign, None), size=1)
+    cancel(stage.campaign, now(stage))
+    stage.mturk.clock.move_on(hours=2)
+    assert mine.hit
+    published(stage, mine.hit)
+    stage.advance()
+    [end] = stage.intents("lifetime")
+    assert end.expires_at
+    assert timedelta(0) <= now(stage) - end.expires_at < timedelta(minutes=30)
+
+
 def published(stage: Stage, hit: Hit) -> None:
     campaign = stage.campaign
     campaign.refresh_from_db()

@@ -4,9 +4,9 @@ import pytest
 
 from annotation.models import Campaign
 from annotation.pipeline import lifecycle, restore
-from annotation.pipeline.label import label
 from annotation.pipeline.ledger import account_of, set_budget
 from annotation.pipeline.publish import publish
+from annotation.pipeline.recompute import recompute
 from tests.annotation.pipeline.ledger_book import FIRST_ROUND, PRICE
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
@@ -192,7 +192,7 @@ def test_a_cancelled_campaign_asks_for_nothing(one_hit: Stage) -> None:
 
 def test_a_campaign_that_nobody_has_published_asks_for_nothing(stage: Stage) -> None:
     for _ in range(2):
-        assert label(stage.campaign).places_opened == 0
+        assert recompute(stage.campaign).places_opened == 0
     assert (stage.intents("create"), state(stage)) == ([], "active")
 
 

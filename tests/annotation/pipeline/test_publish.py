@@ -120,7 +120,7 @@ def test_another_endpoint_is_refused_from_then_on(stage: Stage, start_mturk: Sta
 def test_production_is_refused_unless_it_is_meant(settings: Settings) -> None:
     settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION
     with pytest.raises(UserError, match="real money: add --live"):
-        open_crowd(live=False)
+        open_crowd("mturk", live=False)
 
 
 @pytest.mark.django_db(transaction=True)

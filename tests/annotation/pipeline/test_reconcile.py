@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.models import Campaign, Intent
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.deliver import deliver
-from annotation.pipeline.label import label
 from annotation.pipeline.publish import publish
+from annotation.pipeline.recompute import recompute
 from annotation.pipeline.review import review
 from tests.annotation.pipeline.drift import compare, create_there, delete_there
 from tests.conftest import SetStage, StartMTurk
@@ -64,9 +64,9 @@ STEPS: dict[str, Callable[[Stage, str, int], object]] = {
     "fail": fail,
     "publish": lambda stage, *_: publish(stage.campaign, stage.mturk.crowd),
     "deliver": lambda stage, *_: stage.deliver(),
-    "collect": lambda stage, *_: collect(stage.campaign, stage.mturk.crowd),
+    "collect": lambda stage, *_: look(stage.campaign, stage.mturk.crowd),
     "review": lambda stage, *_: review(stage.campaign),
-    "label": lambda stage, *_: label(stage.campaign),
+    "recompute": lambda stage, *_: recompute(stage.campaign),
     "advance": lambda stage, *_: stage.advance(),
     "wait": lambda stage, *_: stage.mturk.clock.move_on(minutes=6),
 }
@@ -111,14 +111,14 @@ def test_a_comparison_beside_its_senders_finds_nothing(stage: Stage) -> None:
         campaign = Campaign.objects.get(pk=stage.campaign.pk)
         for _ in range(3):
             deliver(campaign, stage.mturk.crowd)
-            collect(campaign, stage.mturk.crowd)
+            look(campaign, stage.mturk.crowd)
         return []
 
-    def look() -> list[str]:
+    def compare_too() -> list[str]:
         other = Stage(Campaign.objects.get(pk=stage.campaign.pk), stage.mturk)
         return [sentence for _ in range(6) for sentence in compare(other, full=True).done]
 
-    assert together(pass_by, look, look) == [[], [], []]
+    assert together(pass_by, compare_too, compare_too) == [[], [], []]
     assert stage.mturk.count("hits") == 5
 
 

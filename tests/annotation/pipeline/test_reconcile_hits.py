@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from annotation.models import Campaign, Intent
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.ledger import first_round_cents, set_budget
 from annotation.pipeline.publish import publish
@@ -245,7 +245,7 @@ def test_work_that_waits_for_review_keeps_a_lost_hit_from_being_published_anew(
 ) -> None:
     stage.publish()
     stage.work("ada", 1)
-    collect(stage.campaign, stage.mturk.crowd)
+    look(stage.campaign, stage.mturk.crowd)
     forget_there(stage, 1)
     assert mended(stage) == {"gone": 1}
     assert stage.hit(1).crowd_id is not None

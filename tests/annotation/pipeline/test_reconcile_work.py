@@ -7,7 +7,7 @@ import pytest
 
 from annotation.models import Account, Assignment, Entry, Intent, Judgment, Worker
 from annotation.pipeline.claims import UNSENT
-from annotation.pipeline.collect import close, collect
+from annotation.pipeline.collect import close, look
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.ledger import set_budget
 from annotation.pipeline.review import review
@@ -31,7 +31,7 @@ REWARD_AND_FEE = 19
 
 def reviewed(stage: Stage) -> None:
     """Collected and reviewed; no decision has been sent."""
-    collect(stage.campaign, stage.mturk.crowd)
+    look(stage.campaign, stage.mturk.crowd)
     review(stage.campaign)
 
 
@@ -94,7 +94,7 @@ def test_work_decided_before_it_is_reviewed_is_recorded_and_booked_with_its_revi
     one_hit: Stage,
 ) -> None:
     work = one_hit.work("ada", 1)
-    collect(one_hit.campaign, one_hit.mturk.crowd)
+    look(one_hit.campaign, one_hit.mturk.crowd)
     one_hit.mturk.crowd.approve(work)
     assert mended(one_hit) == {"decided": 1}
     assert state(work) == ("approved", "")

@@ -8,7 +8,7 @@ from django.test import Client
 from annotation.hit_url import hit_url
 from annotation.models import Control, Hit, Judgment, Worker
 from annotation.pipeline import restore
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.ledger import account_of, set_budget
 from annotation.pipeline.review import review
 from retrieval.errors import UserError
@@ -153,7 +153,7 @@ def test_a_vote_of_somebody_who_got_round_both_counts_once(repacked: Stage) -> N
 def test_ties_wait_while_a_vote_for_them_may_come_from_their_hit(stage: Stage) -> None:
     """Bob is excluded and taken back: then there is a tie, and a place for his replacement."""
     disagree(stage, 1, "ada", "bob")
-    collect(stage.campaign, stage.mturk.crowd)
+    look(stage.campaign, stage.mturk.crowd)
     review(stage.campaign)
     restore.exclude(stage.campaign, "ABOB", reason="by hand")
     assert stage.advance().places_opened == 1

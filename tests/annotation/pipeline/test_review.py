@@ -1,7 +1,7 @@
 import pytest
 
 from annotation.models import Assignment, Exclusion, Judgment
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.review import Reviewed, given_answers, review
 from annotation.progress import progress
 from tests.conftest import SetStage
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def look_at(stage: Stage) -> Reviewed:
-    collect(stage.campaign, stage.mturk.crowd)
+    look(stage.campaign, stage.mturk.crowd)
     return review(stage.campaign)
 
 
@@ -215,7 +215,7 @@ def test_many_submissions_are_reviewed_in_one_go(stage: Stage) -> None:
     """More than are read from the database at once, in order across the batches."""
     stage.publish()
     stage.work("ada", 1)
-    collect(stage.campaign, stage.mturk.crowd)
+    look(stage.campaign, stage.mturk.crowd)
     first = Assignment.objects.get()
     copies = 501
     workers = type(first.worker).objects.bulk_create(

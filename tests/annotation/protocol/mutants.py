@@ -25,7 +25,7 @@ MUTANTS = {
             "_is_number(value)",
         ),
         ("true is no number", " and not isinstance(value, bool)", ""),
-        ("a text is not blank", "bool(value.strip()) and ", ""),
+        ("a text is not blank", "            and bool(value.strip())\n", ""),
         ("unknown fields are refused", "faults = unknown + _faults", "faults = _faults"),
         ("all faults at once", "faults = unknown + _faults", "faults = unknown or _faults"),
         (
@@ -42,6 +42,12 @@ MUTANTS = {
         ("the tolerance is inclusive", "abs(total - 1) >", "abs(total - 1) >="),
         ("counts are not all zero", "if total == 0:", "if total < 0:"),
         ("a canonical digest", "sort_keys=True", "sort_keys=False"),
+        (
+            "MTurk's workers are paid",
+            "return [] if reward_cents else [",
+            "return [] if True else [",
+        ),
+        ("one's own are no Masters", "        if value\n    ]", "        if not value\n    ]"),
     ),
     ("packing.py", "test_packing.py"): (
         (
@@ -260,10 +266,35 @@ MUTANTS = {
         ("expectations round up", "math.ceil(", "math.floor("),
         ("the agreement as written", "Fraction(str(agreement))", "Fraction(agreement)"),
         ("the reward is paid", "return policy.reward_cents + fee", "return fee"),
+        ("no fee in-house", "return policy.reward_cents  #", "return policy.reward_cents + 1  #"),
+        ("no fee on a bonus there", "        return cents\n", "        return cents + 1\n"),
         (
             "cents_max buys max_votes",
             "hits * policy.max_votes * price",
             "hits * policy.annotators * price",
         ),
+    ),
+    ("signals.py", "test_signals.py"): (
+        ("signals of this version", '_whole(told.get("v")) != VERSION', 'told.get("v") != VERSION'),
+        ("a text of a sane length", " or len(text) > SIGNALS_LENGTH", ""),
+        ("deep nesting", "(ValueError, RecursionError)", "ValueError"),
+        ("true is no time", "type(value) is int and value", "isinstance(value, int) and value"),
+        ("no time before 0", " and value >= 0 else None", " else None"),
+        ("not longer than the assignment", "min(whole, most)", "whole"),
+        ("what the column holds", "min(wall_ms, MOST_MS)", "wall_ms"),
+        ("no item longer than the whole", "most if active_ms is None else active_ms", "most"),
+        ("the changes of all items", "changes += _at_most", "changes = _at_most"),
+        (
+            "this HIT's items",
+            "        for key in keys:\n            item",
+            "        for key in told:\n            item",
+        ),
+        ("words without a reason", "        elif text:", "        elif False:"),
+        ("a known reason", " and reason in REASONS", ""),
+        ("no control characters", '("Cc", "Cs")', '("Cs",)'),
+        ("whole letters", '("Cc", "Cs")', '("Cc",)'),
+        ("a short text", ".strip()[:TEXT_LENGTH].strip()", ".strip()"),
+        ("every item answered", "len(answers) == len(keys) and ", ""),
+        ("one answer alone", "len(set(answers.values())) == 1", "len(answers) > 0"),
     ),
 }

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.cost import ModeCost, Quote, fee_cents, quote
-from annotation.protocol.policy import Policy
+from annotation.protocol.cost import (
+    ModeCost,
+    Quote,
+    bonus_price_cents,
+    fee_cents,
+    is_free,
+    quote,
+)
+from annotation.protocol.policy import INHOUSE, Policy
 from tests.annotation.protocol.steady import steady
 
 
@@ -88,6 +95,37 @@ def test_ten_annotators_pay_the_higher_fee_but_their_repacks_do_not() -> None:
     quoted = quote(5, Policy(annotators=10, max_votes=12))
     assert (quoted.cents_min, quoted.cents_max) == (220, 264)
     assert (quoted.extend.cents, quoted.repack.cents) == (242, 239)
+
+
+def test_one_s_own_people_cost_their_reward_and_no_fee() -> None:
+    # The quote of a hundred triplets above, at 15 cents an assignment instead of 19.
+    policy = Policy.from_dict({**INHOUSE, "reward_cents": 15})
+    quoted = quote(100, policy)
+    assert (quoted.cents_min, quoted.cents_max) == (600, 1500)
+    assert (quoted.extend.cents, quoted.repack.cents) == (55 * 15, 45 * 15)
+    crowded = Policy.from_dict({**policy.to_dict(), "annotators": 10, "max_votes": 12})
+    assert (quote(5, crowded).cents_min, quote(5, crowded).cents_max) == (150, 180)
+
+
+def test_where_nobody_is_paid_a_quote_counts_assignments_alone() -> None:
+    quoted = quote(100, Policy.from_dict(INHOUSE))
+    assert (quoted.assignments_min, quoted.extend.assignments) == (40, 55)
+    assert (quoted.cents_min, quoted.cents_max, quoted.extend.cents, quoted.repack.cents) == (
+        0,
+        0,
+        0,
+        0,
+    )
+    assert is_free(Policy.from_dict(INHOUSE))
+    assert not is_free(Policy.from_dict({**INHOUSE, "reward_cents": 1}))
+
+
+@pytest.mark.parametrize(
+    ("cents", "mturk"), [(1, 2), (10, 12), (12, 14), (13, 16), (100, 120), (105, 126)]
+)
+def test_a_bonus_costs_a_fee_at_mturk_and_none_in_house(cents: int, mturk: int) -> None:
+    assert bonus_price_cents(cents, Policy()) == mturk
+    assert bonus_price_cents(cents, Policy.from_dict(INHOUSE)) == cents
 
 
 @pytest.mark.parametrize(("triplets", "agreement"), [(-1, 0.78), (10, 1.01), (10, -0.01)])

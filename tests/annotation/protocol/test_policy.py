@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation.protocol.policy import Policy, PolicyError
+from annotation.protocol.policy import CROWDS, INHOUSE, Policy, PolicyError
 
 
 def faults(**values: Any) -> tuple[str, ...]:
@@ -34,10 +34,13 @@ def test_the_defaults_are_the_papers_values() -> None:
         "max_failure_rate": 0.10,
         "min_assignments": 10,
         "exclude_by": "qualification",
+        "crowd": "mturk",
         "reward_cents": 15,
         "masters": True,
         "min_approval_percent": 95,
         "min_approved": 100,
+        "practice_items": 0,
+        "practice_pass_percent": 80,
         "show_answer": True,
         "assignment_minutes": 30,
         "lifetime_days": 7,
@@ -69,10 +72,10 @@ def test_fields_not_given_keep_the_papers_values() -> None:
 
 
 def test_all_faults_are_listed_at_once() -> None:
-    assert faults(annotator=2, hit_size="seven", reward_cents=0, train=0.5) == (
+    assert faults(annotator=2, hit_size="seven", reward_cents=-1, train=0.5) == (
         "unknown field 'annotator'; did you mean annotators?",
         "hit_size must be a whole number from 3 to 100, not 'seven'",
-        "reward_cents must be a whole number from 1 to 100000, not 0",
+        "reward_cents must be a whole number from 0 to 100000, not -1",
         "train, dev and test are shares that sum to 0.73, not to 1",
     )
 
@@ -112,10 +115,13 @@ def test_a_policy_made_in_code_is_checked_too() -> None:
         ("max_failure_rate", [0, 0.0, 0.1, 1], [-0.01, 1.01, 10, float("inf"), False, "10 %"]),
         ("min_assignments", [1], [0]),
         ("exclude_by", ["qualification", "block"], ["ban"]),
-        ("reward_cents", [1, 100_000], [0, 15.0, -15, 100_001]),
+        ("crowd", ["mturk"], ["MTurk", "prolific", None, ["mturk"]]),
+        ("reward_cents", [1, 100_000], [15.0, -15, 100_001]),
         ("masters", [True, False], [1, 0, "yes"]),
         ("min_approval_percent", [0, 100], [-1, 101]),
         ("min_approved", [0], [-1]),
+        ("practice_items", [0, 100], [-1, 101, True]),
+        ("practice_pass_percent", [1, 100], [0, 101, 80.0]),
         ("show_answer", [True, False], ["true"]),
         ("assignment_minutes", [1, 525_600], [0, 525_601]),
         ("lifetime_days", [1, 365], [0, 366]),
@@ -152,6 +158,23 @@ def test_no_hit_is_to_grow_from_under_ten_assignments_to_ten() -> None:
     assert Policy(annotators=10, max_votes=11).max_votes == 11
     (fault,) = faults(annotators=9, max_votes=10)
     assert fault.startswith("max_votes 10 must stay under 10 while annotators 9 does")
+
+
+def test_one_s_own_people_need_no_reward_and_mturk_s_workers_do() -> None:
+    assert Policy.from_dict(INHOUSE).reward_cents == 0
+    assert Policy.from_dict({**INHOUSE, "reward_cents": 12}).reward_cents == 12
+    assert faults(reward_cents=0) == ("reward_cents 0 is for an in-house crowd alone",)
+
+
+def test_what_only_mturk_knows_of_workers_is_not_asked_of_one_s_own() -> None:
+    assert faults(crowd="inhouse", reward_cents=0) == (
+        "masters is MTurk's: an in-house crowd has false there",
+        "min_approval_percent is MTurk's: an in-house crowd has 0 there",
+        "min_approved is MTurk's: an in-house crowd has 0 there",
+    )
+    assert faults(**{**INHOUSE, "min_approved": 1}) == (
+        "min_approved is MTurk's: an in-house crowd has 0 there",
+    )
 
 
 @pytest.mark.parametrize(
@@ -191,11 +214,13 @@ def test_the_digest_tells_policies_apart_and_only_those() -> None:
     digests = {Policy().digest(), Policy.from_dict({}).digest()}
     assert len(digests) == 1
     for each in fields(Policy):
-        if each.name in ("train", "dev", "test"):
+        if each.name in ("train", "dev", "test", "crowd"):
             continue
         other = others.get(each.name) or changed(each.default)
         digests.add(Policy.from_dict({each.name: other}).digest())
-    assert len(digests) == 1 + len(fields(Policy)) - 3
+    alike = {**INHOUSE, "reward_cents": 15}
+    digests |= {Policy.from_dict({**alike, "crowd": crowd}).digest() for crowd in CROWDS}
+    assert len(digests) == 1 + len(fields(Policy)) - 4 + len(CROWDS)
 
 
 def changed(value: Any) -> Any:

@@ -1,0 +1,35 @@
+"""`manage.py campaign instructions`: what annotators read, printed or superseded."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from django.core.management.base import CommandParser
+
+from annotation.management.steps import Options, Result, Step
+from annotation.models import Campaign
+from annotation.pipeline.instructions import add_version, read_instructions
+from retrieval.cli import QuorumCommand
+
+
+def _instructions(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    if options["file"] is None:
+        newest = campaign.instructions.latest("version")
+        return {"campaign": campaign.name, "version": newest.version, "text": newest.text}
+    added = add_version(campaign, read_instructions(options["file"]))
+    return {"campaign": campaign.name, **asdict(added)}
+
+
+def _file_argument(parser: CommandParser) -> None:
+    parser.add_argument(
+        "file", type=Path, nargs="?", metavar="FILE", help="Markdown: the new version"
+    )
+
+
+STEPS = {
+    "instructions": Step(
+        "print the annotators' instructions, or take a new version of them from FILE, for the "
+        "HITs not asked for yet",
+        _instructions,
+        _file_argument,
+    ),
+}

@@ -1,0 +1,95 @@
+"""What experts said of a campaign's triplets, in figures: read from their labels, never stored."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import Count, Q, Sum
+
+from annotation.models import Campaign, ExpertLabel, Triplet
+from annotation.pipeline.votes import ROWS
+from annotation.protocol.label_error import LabelError, Verdict, label_error, pair_agreement
+
+# Adjudicated triplets were chosen for being hard, or were reported: how often the crowd errs on
+# them says nothing of the others.
+CHOSEN_WITHOUT_LOOKING = (ExpertLabel.Source.IMPORT, ExpertLabel.Source.SAMPLE)
+DECIMALS = 4
+BASIS = (
+    "labelled triplets whose expert label was imported or given to a random sample; adjudicated "
+    "ones are no random sample and do not count"
+)
+
+
+@dataclass(frozen=True)
+class ExpertFigures:
+    labels: int
+    triplets: int
+    unresolved_adjudicated: float | None  # share of the unresolved that have an expert's label
+    agreement: float | None  # of two experts on the same triplet
+    label_error: LabelError | None
+
+    def to_dict(self) -> dict[str, object]:
+        """Rounded; the label error apart."""
+        return {
+            "labels": self.labels,
+            "triplets": self.triplets,
+            "unresolved_adjudicated": rounded(self.unresolved_adjudicated),
+            "agreement": rounded(self.agreement),
+        }
+
+    def label_error_to_dict(self) -> dict[str, object]:
+        """Null, with the reason, where there is no gold."""
+        error = self.label_error
+        return {
+            "label_error": rounded(error.share) if error else None,
+            "label_error_interval": [rounded(error.low), rounded(error.high)] if error else None,
+            "label_error_triplets": error.triplets if error else 0,
+            "label_error_reason": None if error else "no gold",
+            "label_error_basis": BASIS,
+        }
+
+
+def rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, DECIMALS)
+
+
+class _Said(NamedTuple):
+    """What experts said of one triplet: `sampled` are those of CHOSEN_WITHOUT_LOOKING."""
+
+    status: str
+    label: int | None
+    labels: int
+    yes: int
+    sampled: int
+    sampled_yes: int
+
+
+def expert_figures(campaign: Campaign) -> ExpertFigures:
+    said = Counter(_said(campaign))  # few different ones, many triplets
+    unresolved = campaign.triplets.filter(status=Triplet.Status.UNRESOLVED).count()
+    adjudicated = sum(n for row, n in said.items() if row.status == Triplet.Status.UNRESOLVED)
+    return ExpertFigures(
+        labels=sum(row.labels * n for row, n in said.items()),
+        triplets=said.total(),
+        unresolved_adjudicated=adjudicated / unresolved if unresolved else None,
+        agreement=pair_agreement((row.yes, row.labels - row.yes) for row in said.elements()),
+        label_error=label_error(
+            Verdict(row.label, row.sampled_yes, row.sampled - row.sampled_yes)
+            for row in said.elements()
+            if row.label is not None
+        ),
+    )
+
+
+def _said(campaign: Campaign) -> Iterator[_Said]:
+    sampled = Q(source__in=CHOSEN_WITHOUT_LOOKING)
+    labels = ExpertLabel.objects.filter(triplet__campaign=campaign).order_by()
+    rows = labels.values_list("triplet", "triplet__status", "triplet__label").annotate(
+        labels=Count("pk"),
+        yes=Sum("label"),
+        sampled=Count("pk", filter=sampled),
+        sampled_yes=Sum("label", filter=sampled, default=0),
+    )
+    for _, *said in rows.iterator(chunk_size=ROWS):
+        yield _Said(*said)

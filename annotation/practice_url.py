@@ -1,0 +1,21 @@
+"""The address of a campaign's practice round: no list leads to it, and none can be guessed."""
+
+from django.conf import settings
+from django.core.signing import Signer
+from django.urls import reverse
+
+from annotation.models import Campaign
+
+
+def practice_url(campaign: Campaign) -> str:
+    path = reverse("practice", args=[_signer().sign(campaign.uid.hex)])
+    return f"{settings.PUBLIC_URL}{path}"
+
+
+def read_practice(signed: str) -> str:
+    """The hexadecimal uid of the campaign. Raises django.core.signing.BadSignature."""
+    return _signer().unsign(signed)
+
+
+def _signer() -> Signer:
+    return Signer(salt="practice")

@@ -1,0 +1,89 @@
+"""Members at a site, so many at once: each takes a HIT and hands it in."""
+
+import http.client
+import re
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from urllib.parse import urlencode, urlsplit
+
+from demo.processes import StackError
+
+KEY = re.compile(r'data-item="([^"]+)"')
+CSRF = "t" * 32
+SIGNALS = '{"v":1,"active_ms":61000,"items":{},"order":[]}'
+
+
+@dataclass(frozen=True)
+class Job:
+    """A member without a HIT; what the bare views are told instead of finding it out."""
+
+    member: int
+    session: str
+    offers: tuple[int, int]
+    keys: Sequence[str]
+
+
+class Clients:
+    """So many persistent connections to one site."""
+
+    def __init__(self, url: str, count: int, *, bare: bool) -> None:
+        self._bare = bare
+        self._threads = ThreadPoolExecutor(count)
+        self._free: SimpleQueue[http.client.HTTPConnection] = SimpleQueue()
+        for _ in range(count):
+            self._free.put(http.client.HTTPConnection(urlsplit(url).netloc, timeout=60))
+
+    def round(self, jobs: Sequence[Job]) -> tuple[list[float], list[float]]:
+        """The seconds of each member's first HIT, then of each hand-in."""
+        taken = list(self._threads.map(self._take, jobs))
+        places = [place for _, place in taken]
+        sheets = list(self._threads.map(self._sheet, jobs, places))
+        handed_in = list(self._threads.map(self._hand_in, jobs, places, sheets))
+        return [seconds for seconds, _ in taken], handed_in
+
+    def close(self) -> None:
+        self._threads.shutdown()
+
+    def _take(self, job: Job) -> tuple[float, str]:
+        return self._post(job, "/work/next", self._told(job, 0))
+
+    def _hand_in(self, job: Job, place: str, sheet: Mapping[str, str]) -> float:
+        seconds, _ = self._post(job, place, {**sheet, **self._told(job, 1)})
+        return seconds
+
+    def _told(self, job: Job, turn: int) -> dict[str, str]:
+        if not self._bare:
+            return {}
+        return {"member": str(job.member), "offer": str(job.offers[turn])}
+
+    def _sheet(self, job: Job, place: str) -> dict[str, str]:
+        """Not timed: the answers to the items that the page shows."""
+        keys = job.keys if self._bare else KEY.findall(self._ask(job, "GET", place)[1])
+        return {**{f"item-{key}": "1" for key in keys}, "signals": SIGNALS}
+
+    def _post(self, job: Job, path: str, form: Mapping[str, str]) -> tuple[float, str]:
+        body = urlencode({"csrfmiddlewaretoken": CSRF, **form})
+        began = time.perf_counter()
+        location, _ = self._ask(job, "POST", path, body)
+        seconds = time.perf_counter() - began
+        if not location.startswith("/work/"):
+            raise StackError(f"{path} of member {job.member} led to {location!r}")
+        return seconds, location
+
+    def _ask(self, job: Job, method: str, path: str, body: str = "") -> tuple[str, str]:
+        headers = {"Cookie": f"sessionid={job.session}; csrftoken={CSRF}"}
+        if body:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        connection = self._free.get()
+        try:
+            connection.request(method, path, body or None, headers)
+            response = connection.getresponse()
+            text = response.read().decode()
+        finally:
+            self._free.put(connection)
+        if response.status >= 400:
+            raise StackError(f"{method} {path} answered {response.status}: {text[:200]}")
+        return response.headers.get("location", ""), text
