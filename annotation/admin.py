@@ -9,11 +9,16 @@ from annotation.models import (
     Control,
     Entry,
     Exclusion,
+    ExpertLabel,
     Hit,
     HitItem,
     Instructions,
     Intent,
+    ItemReport,
     Judgment,
+    Observation,
+    PracticeItem,
+    PracticeResult,
     Triplet,
     Worker,
 )
@@ -29,9 +34,25 @@ class CampaignAdmin(ReadOnlyAdmin):
 
 @admin.register(Instructions)
 class InstructionsAdmin(ReadOnlyAdmin):
-    list_display = ("campaign", "version")
+    list_display = ("campaign", "version", "author", "created_at")
     list_select_related = ("campaign",)
     list_filter = ("campaign",)
+
+
+@admin.register(PracticeItem)
+class PracticeItemAdmin(ReadOnlyAdmin):
+    list_display = ("campaign", "position", "query", "question", "expected")
+    list_select_related = ("campaign",)
+    list_filter = ("campaign", "expected")
+    search_fields = ("query", "question")
+
+
+@admin.register(PracticeResult)
+class PracticeResultAdmin(ReadOnlyAdmin):
+    list_display = ("worker", "campaign", "correct", "items", "passed", "created_at")
+    list_select_related = ("worker", "campaign")
+    list_filter = ("campaign", "passed")
+    search_fields = ("worker__worker_id",)
 
 
 @admin.register(Control)
@@ -88,12 +109,36 @@ class JudgmentAdmin(ReadOnlyAdmin):
     search_fields = ("item__key", "worker__worker_id")
 
 
+@admin.register(Observation)
+class ObservationAdmin(ReadOnlyAdmin):
+    list_display = ("assignment", "active_ms", "changes", "straight")
+    list_select_related = ("assignment",)
+    list_filter = ("straight", "assignment__hit__campaign")
+    search_fields = ("assignment__crowd_id", "assignment__worker__worker_id")
+
+
+@admin.register(ItemReport)
+class ItemReportAdmin(ReadOnlyAdmin):
+    list_display = ("item", "reason", "text", "assignment")
+    list_select_related = ("item", "assignment")
+    list_filter = ("reason", "assignment__hit__campaign")
+    search_fields = ("text", "item__key", "assignment__crowd_id")
+
+
 @admin.register(Exclusion)
 class ExclusionAdmin(ReadOnlyAdmin):
     list_display = ("worker", "campaign", "failures", "reviewed", "created_at", "restored_at")
     list_select_related = ("campaign", "worker")
     list_filter = ("campaign",)
     search_fields = ("worker__worker_id",)
+
+
+@admin.register(ExpertLabel)
+class ExpertLabelAdmin(ReadOnlyAdmin):
+    list_display = ("triplet", "expert", "label", "source", "created_at")
+    list_select_related = ("triplet",)
+    list_filter = ("source", "label", "triplet__campaign")
+    search_fields = ("expert", "triplet__candidate__query__text", "note")
 
 
 @admin.register(Intent)

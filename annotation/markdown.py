@@ -17,6 +17,7 @@ def render_markdown(text: str) -> SafeString:
         if token.type.startswith("heading"):
             # The page has its own h1.
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+        token.info = ""  # a fence's language would become a class of the page's
         _open_links_elsewhere(token.children or [])
     html: str = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
     return mark_safe(html)  # noqa: S308  # the parser escapes all text, drops javascript: links

@@ -1,11 +1,38 @@
+from django.contrib.auth.views import LogoutView
 from django.urls import path
 
+from annotation.views.adjudicate import adjudicate
+from annotation.views.assignment import assignment, give_back, renew, take_next
 from annotation.views.health import health
 from annotation.views.hit import hit_page
 from annotation.views.home import home
+from annotation.views.instructions import edit_instructions
+from annotation.views.join import join_page
+from annotation.views.people import people_page
+from annotation.views.practice import practice
+from annotation.views.sign_in import ChangePassword, SignIn
+from annotation.views.team import change_member, revoke_invitation, team
+from annotation.views.work import read_instructions, work
 
 urlpatterns = [
     path("", home, name="home"),
     path("health", health, name="health"),
+    path("sign-in", SignIn.as_view(), name="sign-in"),
+    path("sign-out", LogoutView.as_view(next_page="home"), name="sign-out"),
+    path("password", ChangePassword.as_view(), name="password"),
+    path("join/<str:code>", join_page, name="join"),
+    path("team", team, name="team"),
+    path("team/invitations/<int:pk>/revoke", revoke_invitation, name="revoke-invitation"),
+    path("team/members/<int:pk>", change_member, name="change-member"),
+    path("work", work, name="work"),
+    path("work/next", take_next, name="next"),
+    path("work/instructions/<slug:name>", read_instructions, name="read-instructions"),
+    path("work/<str:assignment_id>", assignment, name="assignment"),
+    path("work/<str:assignment_id>/return", give_back, name="return"),
+    path("work/<str:assignment_id>/renew", renew, name="renew"),
+    path("campaigns/<slug:name>/people", people_page, name="people"),
+    path("campaigns/<slug:name>/adjudicate", adjudicate, name="adjudicate"),
     path("hit/<str:signed>", hit_page, name="hit"),
+    path("practice/<str:signed>", practice, name="practice"),
+    path("campaigns/<slug:name>/instructions", edit_instructions, name="instructions"),
 ]

@@ -1,6 +1,6 @@
 """The port to a crowd: what a campaign needs of any place where people judge HITs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -73,8 +73,7 @@ class CrowdHit:
 class Crowd(Protocol):
     """Every method raises CrowdError. Each `token` makes its call safe to repeat for 24 hours.
 
-    The other calls are safe to repeat at any time: what is done already is success. Only a
-    notice may reach a worker twice.
+    The other calls are safe to repeat at any time: what is done already is success.
     """
 
     @property
@@ -154,6 +153,3 @@ class Crowd(Protocol):
 
     def unblock(self, worker_id: str, *, reason: str) -> None:
         """Success too where the worker is not blocked."""
-
-    def notify(self, worker_ids: Sequence[str], *, subject: str, text: str) -> None:
-        """Send workers a mail. Who cannot be reached is named when all others have been sent it."""

@@ -69,4 +69,4 @@ def _label(row: Row) -> int:
     # A table has its numbers as texts.
     if isinstance(label, bool) or label not in (0, 1, "0", "1"):
         raise RowFault(f"the label must be 1 or 0, not {label!r}")
-    return int(str(label))
+    return int(label in (1, "1"))

@@ -156,9 +156,11 @@ class MTurkCrowd(MTurkWorkers):
             for page in pages:
                 for assignment in page["Assignments"]:
                     try:
-                        yield submission(assignment)
+                        read = submission(assignment)
                     except CrowdError as error:
                         unreadable = unreadable or error
+                    else:
+                        yield read
         if unreadable is not None:  # told when all others are given
             raise unreadable
 

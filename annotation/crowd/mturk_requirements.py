@@ -17,7 +17,10 @@ HITS_APPROVED = "00000000000000000040"
 def qualification_requirements(
     spec: HitTypeSpec, *, sandbox: bool
 ) -> "list[QualificationRequirementTypeDef]":
-    """Who may work; workers who may not, do not even see the HITs. A least of 0 asks nothing."""
+    """Who may work; who may not, does not even see the HITs. A least of 0 asks nothing.
+
+    Who has only not practised yet sees them, with the way to the practice round.
+    """
     wanted: list[QualificationRequirementTypeDef] = []
     if spec.masters:
         masters = MASTERS_SANDBOX if sandbox else MASTERS
@@ -45,4 +48,12 @@ def qualification_requirements(
         )
     for requirement in wanted:
         requirement["ActionsGuarded"] = "DiscoverPreviewAndAccept"
+    if spec.practice_id:
+        wanted.append(
+            {
+                "QualificationTypeId": spec.practice_id,
+                "Comparator": "Exists",
+                "ActionsGuarded": "Accept",
+            }
+        )
     return wanted

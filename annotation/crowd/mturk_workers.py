@@ -1,19 +1,13 @@
-"""What MTurk does with workers: qualifications, blocks, bonuses and notices."""
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+"""What MTurk does with workers: qualifications, blocks and bonuses."""
 
 from botocore.exceptions import ClientError
 
-from annotation.crowd.base import CrowdError
 from annotation.crowd.mturk_answers import cents_of, dollars_of
 from annotation.crowd.mturk_client import MTurkConnection
 from annotation.crowd.mturk_errors import is_replay, name, translated
 
-if TYPE_CHECKING:
-    from mypy_boto3_mturk.type_defs import NotifyWorkersFailureStatusTypeDef
-
-PAGE = 100  # the most that MTurk gives, or takes, at once
+PAGE = 100  # the most that MTurk gives at once
+_NAME_IS_TAKEN = "QualificationTypeAlreadyExists"
 _NOT_HELD = {"QualificationDoesNotExist", "InvalidQualificationState"}
 
 
@@ -34,10 +28,18 @@ class MTurkWorkers(MTurkConnection):
                     return kind["QualificationTypeId"]
         return None
 
-    def _make_qualification(self, name: str, description: str) -> str:
-        made = self._client.create_qualification_type(
-            Name=name, Description=description, QualificationTypeStatus="Active"
-        )
+    def _make_qualification(self, title: str, description: str) -> str:
+        try:
+            made = self._client.create_qualification_type(
+                Name=title, Description=description, QualificationTypeStatus="Active"
+            )
+        except ClientError as refusal:
+            if name(refusal) != _NAME_IS_TAKEN:
+                raise
+            # Another first publisher has made it since we looked.
+            if found := self._own_qualification(title):
+                return found
+            raise
         return made["QualificationType"]["QualificationTypeId"]
 
     def grant(self, worker_id: str, *, qualification_id: str, value: int) -> None:
@@ -96,24 +98,3 @@ class MTurkWorkers(MTurkConnection):
                 for page in pages
                 for paid in page["BonusPayments"]
             )
-
-    def notify(self, worker_ids: Sequence[str], *, subject: str, text: str) -> None:
-        failures: list[NotifyWorkersFailureStatusTypeDef] = []
-        with translated(self._endpoint):
-            for start in range(0, len(worker_ids), PAGE):
-                answer = self._client.notify_workers(
-                    Subject=subject,
-                    MessageText=text,
-                    WorkerIds=worker_ids[start : start + PAGE],
-                )
-                failures += answer["NotifyWorkersFailureStatuses"]
-        if failures:
-            raise _not_notified(failures)
-
-
-def _not_notified(failures: "list[NotifyWorkersFailureStatusTypeDef]") -> CrowdError:
-    named = ", ".join(
-        f"{each.get('WorkerId')} ({each.get('NotifyWorkersFailureMessage')})" for each in failures
-    )
-    passing = any(each.get("NotifyWorkersFailureCode") == "SoftFailure" for each in failures)
-    return CrowdError(f"MTurk could not notify {named}.", permanent=not passing)

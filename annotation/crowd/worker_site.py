@@ -15,7 +15,7 @@ from retrieval.errors import UserError
 
 TIMEOUT_SECONDS = 60
 STANDING = {"masters": "1", "approvalPercent": "100", "approvedHits": "10000"}
-REFUSED_TO_WORKER = 403
+REFUSED_TO_WORKER = 403, 410
 TAKEN = TOO_LATE = 409
 
 
@@ -119,7 +119,7 @@ class WorkerSite:
         if len(frames) != 1:
             raise UserError(f"{assignment_url} shows no question in a frame: is it the emulator's?")
         answer = self._question_page(frames[0])
-        if answer.status_code == REFUSED_TO_WORKER:
+        if answer.status_code in REFUSED_TO_WORKER:
             return None
         return _question_form(answer)
 

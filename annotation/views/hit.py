@@ -1,11 +1,10 @@
 """The page of a HIT inside the crowd's frame: an ExternalQuestion."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from django.conf import settings
 from django.core.signing import BadSignature
 from django.db import InterfaceError, OperationalError
-from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views.decorators.clickjacking import xframe_options_exempt
@@ -18,9 +17,10 @@ from annotation.crowd.mturk_sites import (
     site_of,
     spellings,
 )
+from annotation.exclusion_words import why_excluded
 from annotation.hit_url import BadVisit, Visit, read_hit_key, read_visit
-from annotation.markdown import render_markdown
-from annotation.models import Assignment, Exclusion, Hit, HitItem
+from annotation.models import Assignment, Campaign, Exclusion, Hit, HitItem
+from annotation.views.judging import judging_context
 
 # Where Amazon's workers and requesters see our page, and where a submit may lead them on to.
 _MTURK_SITES = (
@@ -32,16 +32,7 @@ _MTURK_SITES = (
 )
 
 AWAY_SECONDS = 60
-
-
-@dataclass(frozen=True)
-class ShownItem:
-    """What a worker sees of an item: nothing else of it may reach the page."""
-
-    key: str
-    query: str
-    question: str
-    answer: str
+RETURN_IT = "Please return this HIT, which costs you nothing"
 
 
 @require_safe
@@ -54,7 +45,7 @@ def hit_page(request: HttpRequest, signed: str) -> HttpResponse:
         sentence = (
             "The site is away for a moment: keep the HIT open and load this page again in a minute."
         )
-        away = _refusal(503, "Away for a moment", sentence)
+        away = _refusal(503, "Away for a moment", [sentence])
         away["Retry-After"] = str(AWAY_SECONDS)
         return away
 
@@ -63,25 +54,12 @@ def _answer(request: HttpRequest, signed: str) -> HttpResponse:
     hit = _find_hit(signed)
     if hit is None:
         sentence = "There is no HIT at this address. Please return it and take another one."
-        return _refusal(404, "No such HIT", sentence)
+        return _refusal(404, "No such HIT", [sentence])
     try:
         visit = read_visit(request.GET)
     except BadVisit as error:
-        return _refusal(400, "This page cannot be shown", str(error))
-    if _is_excluded(hit, visit):
-        sentence = (
-            "You can take no more HITs of this kind: too many of those that you handed in had"
-            " missed a check question. Please return this HIT, which costs you nothing; work that"
-            " was already approved stays paid."
-        )
-        return _refusal(403, "This HIT is not open to you", sentence)
-    if _has_judged(hit, visit):
-        sentence = (
-            "You have judged some of these questions before, and each of them needs another pair"
-            " of eyes. Please return this HIT, which costs you nothing, and take another one."
-        )
-        return _refusal(403, "You know these questions already", sentence)
-    return _hit_form(hit, visit)
+        return _refusal(400, "This page cannot be shown", [str(error)])
+    return _why_not(hit, visit) or _hit_form(hit, visit)
 
 
 def _find_hit(signed: str) -> Hit | None:
@@ -92,13 +70,44 @@ def _find_hit(signed: str) -> Hit | None:
         return None
 
 
-def _is_excluded(hit: Hit, visit: Visit) -> bool:
+def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
+    """Said before the work: afterwards it would have been for nothing."""
+    if _is_handed_in(hit, visit):
+        sentence = "Your answers have arrived, and nothing is left to do here: go on to another."
+        return _refusal(409, "This HIT is handed in", [sentence], done=visit.assignment_id)
+    if hit.closed_at or hit.gone or (_is_cancelled(hit) and not visit.assignment_id):
+        sentence = f"It takes no more answers. {RETURN_IT}, and take another one."
+        return _refusal(410, "This HIT is over", [sentence])
+    if exclusion := _exclusion(hit, visit):
+        sentences = [*why_excluded(exclusion), f"{RETURN_IT}."]
+        return _refusal(403, "This HIT is not open to you", sentences)
+    if _has_judged(hit, visit):
+        sentence = (
+            "You have judged some of these questions before, and each of them needs another pair"
+            f" of eyes. {RETURN_IT}, and take another one."
+        )
+        return _refusal(403, "You know these questions already", [sentence])
+    return None
+
+
+def _is_handed_in(hit: Hit, visit: Visit) -> bool:
+    if not visit.assignment_id:
+        return False
+    return Assignment.objects.filter(hit=hit, crowd_id=visit.assignment_id).exists()
+
+
+def _is_cancelled(hit: Hit) -> bool:
+    return hit.campaign.state == Campaign.State.CANCELLED
+
+
+def _exclusion(hit: Hit, visit: Visit) -> Exclusion | None:
     # The worker's id is only claimed: a lie shuts out nobody but the liar.
     if not (visit.assignment_id and visit.worker_id):
-        return False
-    return Exclusion.objects.filter(
+        return None
+    exclusions = Exclusion.objects.filter(
         campaign=hit.campaign_id, worker__worker_id=visit.worker_id, restored_at=None
-    ).exists()
+    )
+    return exclusions.select_related("campaign").first()
 
 
 def _has_judged(hit: Hit, visit: Visit) -> bool:
@@ -113,35 +122,20 @@ def _has_judged(hit: Hit, visit: Visit) -> bool:
 
 
 def _hit_form(hit: Hit, visit: Visit) -> HttpResponse:
-    items = _items(hit)
-    # An answer missing from one item alone would set it apart from the others.
-    show_answer = hit.campaign.policy.show_answer and all(item.answer.strip() for item in items)
-    page = render_to_string(
-        "annotation/hit.html",
-        {
-            "items": items,
-            "show_answer": show_answer,
-            "instructions": render_markdown(hit.instructions.text),
-            "assignment_id": visit.assignment_id,
-            "action": visit.submit_origin + SUBMIT_PATH,
-        },
-    )
+    context = judging_context(hit, assignment_id=visit.assignment_id, worker_id=visit.worker_id) | {
+        "inhouse": False,
+        "action": visit.submit_origin + SUBMIT_PATH,
+        # What is in hand is still paid: to refuse it now would waste the work begun.
+        "cancelled": _is_cancelled(hit),
+    }
+    page = render_to_string("annotation/hit.html", context)
     return _framed(HttpResponse(page), submit_origin=visit.submit_origin)
 
 
-def _items(hit: Hit) -> list[ShownItem]:
-    """In the order of the page; one query that reads the texts alone."""
-    rows = hit.items.order_by("position").values_list(
-        "key",
-        Coalesce("control__query", "triplet__candidate__query__text"),
-        Coalesce("control__question", "triplet__candidate__pair__question"),
-        Coalesce("control__answer", "triplet__candidate__pair__answer"),
-    )
-    return [ShownItem(*row) for row in rows]
-
-
-def _refusal(status: int, title: str, sentence: str) -> HttpResponse:
-    page = render_to_string("annotation/refusal.html", {"title": title, "sentence": sentence})
+def _refusal(status: int, title: str, sentences: Sequence[str], *, done: str = "") -> HttpResponse:
+    """`done`: the assignment whose answers the browser need not keep any longer."""
+    context = {"title": title, "sentences": sentences, "done": done}
+    page = render_to_string("annotation/refusal.html", context)
     return _framed(HttpResponse(page, status=status), submit_origin=None)
 
 
@@ -157,6 +151,7 @@ def _framed(response: HttpResponse, *, submit_origin: str | None) -> HttpRespons
             "default-src 'none'",
             "style-src 'self'",
             "script-src 'self'",
+            "connect-src 'self'",
             "base-uri 'none'",
             f"form-action {' '.join(targets)}",
             f"frame-ancestors {' '.join(frames)}",

@@ -63,6 +63,29 @@ def offers(session: Session, worker_id: str, *, skip: int, count: int) -> list[R
     return list(islice(eligible, skip, skip + count))
 
 
+def to_look_at(session: Session, worker_id: str) -> list[Row]:
+    """The oldest open HIT of each type that the worker may preview and not accept yet."""
+    held = qualifications.standing(session, worker(session, worker_id))
+    types = session.db.execute("SELECT hit_type_id, requirements FROM hit_types")
+    guarded = [
+        row["hit_type_id"]
+        for row in types
+        if not qualifications.may_accept(row["requirements"], held)
+        and qualifications.may_preview(row["requirements"], held)
+    ]
+    found = (
+        session.db.execute(
+            "SELECT h.hit_id, h.reward_cents, t.title, t.description"
+            " FROM hits h JOIN hit_types t USING (hit_type_id)"
+            " WHERE h.open_places > 0 AND h.expired = 0 AND h.hit_type_id = ?"
+            " ORDER BY h.seq LIMIT 1",
+            (hit_type_id,),
+        ).fetchone()
+        for hit_type_id in guarded
+    )
+    return [row for row in found if row is not None]
+
+
 def at_work(session: Session, worker_id: str) -> list[Row]:
     """Assignments accepted and not yet handed in."""
     return session.db.execute(

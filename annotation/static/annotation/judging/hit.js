@@ -1,0 +1,243 @@
+// The judging page. Without it the page works all the same: the browser itself refuses to send a
+// form in which a required choice is not made.
+
+import { Bar } from "./bar.js";
+import { Dialogs } from "./dialogs.js";
+import { Keep, dropOldEntries } from "./keep.js";
+import { listenToKeys } from "./keys.js";
+import { Lease } from "./lease.js";
+import { Place } from "./place.js";
+import { Patience, post, probe } from "./send.js";
+import { Sheet } from "./sheet.js";
+import { Signals } from "./signals.js";
+
+const HASTE_MS = 400; // the second half of a double click is no answer to the next item
+const FORGETFUL = "This browser keeps nothing: please submit before you close the page.";
+
+const form = document.querySelector("form.judging");
+const told = form.dataset;
+const isInhouse = "home" in told;
+const sheet = new Sheet(form);
+const bar = new Bar(form);
+const dialogs = new Dialogs();
+const keep = new Keep(told.assignment);
+const start = keep.read();
+const signals = new Signals(sheet.items.map((item) => item.key), start.signals);
+const undone = []; // {item, before}, the last one last
+let isLocked = false;
+let isSending = false;
+
+dropOldEntries();
+// A page that is opened again has not arrived: what was sent from it may be sent once more.
+if (start.sent || start.done) keep.update((entry) => void (delete entry.sent, delete entry.done));
+show(keep.read());
+const place = new Place(form, sheet, (item) => signals.turnTo(item.key));
+if (start.sent) bar.tell("Your answers are back: submit them if this HIT is still open.", "calm");
+else if (sheet.missing.length < sheet.items.length) bar.say("Your answers are back.");
+
+/** What is kept, at the start and whenever another tab has changed it. */
+function show(entry) {
+  if (entry.done) return lock("This HIT was handed in from another tab.");
+  if (entry.sent) return lock("This HIT was handed in from another tab; if that failed, reload.");
+  for (const item of sheet.items) {
+    item.answer = entry.answers[item.key] ?? "";
+    const { reason, text } = entry.reports[item.key] ?? {};
+    item.report = { reason: String(reason ?? ""), text: String(text ?? "") };
+    signals.knows(item.key, item.answer);
+  }
+  count();
+}
+
+function count() {
+  for (const item of sheet.items) if (item.answer) item.box.classList.remove("unanswered");
+  bar.count(sheet.items.length - sheet.missing.length, sheet.items.length);
+}
+
+function save(change) {
+  const isKept = keep.update((entry) => {
+    change(entry);
+    entry.signals = signals.tell();
+  });
+  if (!isKept && !isSending) bar.tell(FORGETFUL, "calm");
+}
+
+/** The item's answer has changed from `before`. */
+function settle(item) {
+  signals.answered(item.key, item.answer);
+  save((entry) => {
+    entry.answers[item.key] = item.answer;
+  });
+  count();
+}
+
+function moveOn(item) {
+  const next = sheet.missingAfter(item);
+  if (next) place.go(next);
+  else bar.say("All items are answered: press Enter to submit.");
+}
+
+function answer(value) {
+  if (isLocked || isSending) return;
+  const item = place.current;
+  const before = item.answer;
+  if (before !== value) {
+    undone.push({ item, before });
+    item.answer = value;
+    settle(item);
+  }
+  moveOn(item);
+}
+
+function undo() {
+  const last = undone.pop();
+  if (!last || isLocked || isSending) return;
+  last.item.answer = last.before;
+  settle(last.item);
+  place.go(last.item);
+  bar.say("The last answer is taken back.");
+}
+
+function lock(sentence) {
+  if (isLocked) return;
+  isLocked = true;
+  sheet.lock();
+  const way = isInhouse ? { href: told.home, label: "Go on with other work" } : {};
+  bar.tell(sentence, "stop", way);
+  bar.offer("Submit", false);
+}
+
+/** The HIT is not this worker's any more. */
+function lose(sentence) {
+  if (isSending) return;
+  // All of it may still be taken, what is not finished will not.
+  if (sheet.missing.length) lock(sentence);
+  else bar.tell(sentence, "stop");
+}
+
+function showMissing() {
+  for (const item of sheet.missing) item.box.classList.add("unanswered");
+  place.go(sheet.missing[0]);
+  bar.say(`${sheet.missing.length} without an answer: please choose Yes or No.`);
+}
+
+// ----- choices by mouse, finger or the browser's own keys
+
+let pressed = { at: -HASTE_MS, item: null, isPointer: false };
+
+form.addEventListener(
+  "click",
+  (event) => {
+    const item = sheet.itemOf(event.target);
+    if (!item?.radios.includes(event.target)) return;
+    const isPointer = event.detail > 0;
+    const isHasty = event.timeStamp - pressed.at < HASTE_MS && item !== pressed.item;
+    if (isPointer && isHasty) event.preventDefault();
+    else pressed = { at: event.timeStamp, item, isPointer };
+  },
+  true,
+);
+
+form.addEventListener("change", (event) => {
+  const item = sheet.itemOf(event.target);
+  if (!item || event.target.type !== "radio") return;
+  const before = item.settle();
+  if (before === null) return;
+  undone.push({ item, before });
+  settle(item);
+  // Who walks through the choices with the keys of the browser stays among them.
+  if (pressed.isPointer) moveOn(item);
+});
+
+form.addEventListener("input", (event) => {
+  const item = sheet.itemOf(event.target);
+  if (!item || event.target.type === "radio") return;
+  item.showReport();
+  save((entry) => {
+    entry.reports[item.key] = item.report;
+  });
+});
+
+// ----- handing in
+
+const patience = new Patience(bar, (tries) => (mayForce(tries) ? "Submit anyway" : "Try now"));
+
+/** It may be our site alone that does not answer, and not the crowd's. */
+function mayForce(tries) {
+  return !isInhouse && tries > 2 && navigator.onLine;
+}
+
+form.noValidate = true; // from here on the page says itself what is missing
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (isLocked) return;
+  if (isSending) patience.press();
+  else if (sheet.missing.length) showMissing();
+  else if (isInhouse) handIn();
+  else handOver();
+});
+
+form.addEventListener("formdata", ({ formData }) => {
+  formData.set("signals", JSON.stringify(signals.tell()));
+  for (const [name, value] of [...formData]) {
+    if (name.startsWith("report-") && !value.trim()) formData.delete(name);
+  }
+});
+
+async function handIn() {
+  begin();
+  const body = new URLSearchParams(new FormData(form));
+  const said = await patience.until(() => post(form.action, body));
+  if (said.status === 200) {
+    keep.finish();
+    bar.tell("Handed in.", "calm");
+    window.location.assign(said.next);
+    return;
+  }
+  isSending = false;
+  if (said.status === 404 || said.status === 409) return lock(said.error);
+  bar.tell(said.error, "stop");
+  bar.offer("Submit");
+}
+
+/** The crowd takes the answers from the browser itself, which leaves this page for it. */
+async function handOver() {
+  begin();
+  await patience.until((tries, isPressed) => isPressed && mayForce(tries) ? {} : probe(told.probe));
+  keep.update((entry) => {
+    entry.sent = Date.now();
+    entry.signals = signals.tell();
+  });
+  form.submit();
+}
+
+function begin() {
+  isSending = true;
+  bar.hush();
+  bar.offer("Handing in…");
+}
+
+// ----- the rest of the page
+
+keep.follow(() => isSending || show(keep.read()));
+dialogs.askBeforeSkipping(() => !isLocked && sheet.missing.length < sheet.items.length);
+listenToKeys({
+  answer,
+  step: (by) => place.step(by),
+  undo,
+  enter: () => isLocked || form.requestSubmit(),
+  help: () => dialogs.showHelp(),
+  singleKeys: () => dialogs.keys.checked,
+  isCovered: () => dialogs.isOpen,
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden && !isLocked && !isSending) save(() => {});
+});
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) window.location.reload(); // "Handing in…" of before
+});
+if (isInhouse) {
+  const csrfmiddlewaretoken = form.elements.csrfmiddlewaretoken.value;
+  const ask = () => post(told.renew, new URLSearchParams({ csrfmiddlewaretoken }));
+  const seconds = told.deadline - told.now;
+  new Lease({ seconds, ask, idle: () => signals.idle, bar, lost: lose, isOver: () => isLocked });
+}

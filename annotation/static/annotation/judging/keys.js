@@ -1,0 +1,34 @@
+// Keys for the whole page; never while somebody types, and single ones can be switched off.
+
+const ANSWERS = { y: "1", 1: "1", n: "0", 0: "0" };
+const STEPS = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 };
+const TYPING = "textarea, select, input:not([type=radio]), [contenteditable]";
+const OWN_ENTER = "a, button, summary";
+
+export function listenToKeys(page) {
+  const act = (event) => {
+    if (event.ctrlKey || event.metaKey) {
+      const isUndo = event.key.toLowerCase() === "z" && !event.shiftKey && !event.altKey;
+      return isUndo && page.undo;
+    }
+    if (event.altKey) return null;
+    if (event.key === "Enter") return !event.target.closest(OWN_ENTER) && page.enter;
+    if (!page.singleKeys()) return null;
+    if (event.key === "?") return page.help;
+    if (event.key in ANSWERS) return () => page.answer(ANSWERS[event.key]);
+    if (event.shiftKey) return null;
+    if (event.key in STEPS) return () => page.step(STEPS[event.key]);
+    return event.key === "u" && page.undo;
+  };
+  document.addEventListener("keydown", (event) => {
+    // A key held down is one answer, not seven.
+    const isHeld = event.repeat && !event.key.startsWith("Arrow");
+    if (event.defaultPrevented || event.isComposing || isHeld || page.isCovered()) return;
+    if (event.target.closest(TYPING)) return;
+    if (event.key.startsWith("Arrow") && event.target.closest(".guide")) return; // it scrolls
+    const deed = act(event);
+    if (!deed) return;
+    event.preventDefault();
+    deed();
+  });
+}

@@ -1,0 +1,70 @@
+// The items of the page, their answers and reports.
+
+export class Item {
+  constructor(box) {
+    this.box = box;
+    this.key = box.dataset.item;
+    this.radios = [...box.querySelectorAll("input[type=radio]")];
+    this.reason = box.querySelector("select");
+    this.words = box.querySelector("textarea");
+    this.summary = box.querySelector(".report summary");
+    this.settled = this.answer;
+  }
+
+  get answer() {
+    return this.radios.find((radio) => radio.checked)?.value ?? "";
+  }
+
+  set answer(value) {
+    for (const radio of this.radios) radio.checked = radio.value === value;
+    this.settled = this.answer;
+  }
+
+  /** The answer of before, when it has changed since it was last asked; else null. */
+  settle() {
+    const before = this.settled;
+    this.settled = this.answer;
+    return before === this.settled ? null : before;
+  }
+
+  get report() {
+    return { reason: this.reason.value, text: this.words.value };
+  }
+
+  set report({ reason, text }) {
+    this.reason.value = [...this.reason.options].some((one) => one.value === reason) ? reason : "";
+    if (this.words.value !== text) this.words.value = text.slice(0, this.words.maxLength);
+    this.showReport();
+  }
+
+  showReport() {
+    const { reason, text } = this.report;
+    this.summary.textContent = reason || text.trim() ? "Reported" : "Report this item";
+  }
+}
+
+export class Sheet {
+  constructor(form) {
+    this.items = [...form.querySelectorAll("fieldset[data-item]")].map((box) => new Item(box));
+  }
+
+  itemOf(element) {
+    const box = element.closest("fieldset[data-item]");
+    return this.items.find((item) => item.box === box);
+  }
+
+  get missing() {
+    return this.items.filter((item) => !item.answer);
+  }
+
+  /** The next item without an answer, from the top again after the last one. */
+  missingAfter(item) {
+    const start = this.items.indexOf(item) + 1;
+    const round = [...this.items.slice(start), ...this.items.slice(0, start)];
+    return round.find((one) => !one.answer);
+  }
+
+  lock() {
+    for (const item of this.items) item.box.disabled = true;
+  }
+}

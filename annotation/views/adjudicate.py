@@ -1,0 +1,163 @@
+"""The expert's page: one triplet, blind to what the crowd said of it until they have decided."""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from annotation.crowd.inhouse.members import member_of
+from annotation.differences import Part, mark_differences
+from annotation.markdown import render_markdown
+from annotation.models import ExpertLabel, ItemReport, Triplet
+from annotation.pipeline.adjudicate import Desk, What
+from annotation.pipeline.create import get_campaign
+from annotation.pipeline.gold_file import MAX_NOTE
+from annotation.views.guards import permitted, refuse, staff_page
+from retrieval.errors import UserError
+from retrieval.text import clean_text
+
+WRITE = "annotation.add_expertlabel"
+MOST_SKIPPED = 500  # kept in the session
+HELD = (
+    "This triplet is not open to you: it is not one of this campaign's, or you have judged it "
+    "as an annotator. Go on with the next one."
+)
+UNREADABLE = (
+    f"Nothing was kept: an answer is Yes or No with a note of at most {MAX_NOTE:,} characters. "
+    "Go back and choose again."
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that the page shows of a triplet before the decision."""
+
+    pk: int
+    query: list[Part]
+    question: list[Part]
+    answer: str
+
+
+@dataclass(frozen=True)
+class Revealed:
+    """What the crowd and other experts said of it."""
+
+    own: ExpertLabel
+    status: str
+    label: int | None
+    yes: int
+    no: int
+    reports: list[ItemReport]
+    others: list[ExpertLabel]
+
+
+@staff_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def adjudicate(request: HttpRequest, name: str) -> HttpResponse:
+    if not permitted(request, WRITE):
+        sentence = "To label as an expert, your account needs the right to add expert labels."
+        return refuse(request, 403, "Not open to you", sentence)
+    try:
+        desk = _desk(request, name)
+    except UserError as error:
+        return refuse(request, 404, "There is no such page", str(error))
+    if request.method == "POST":
+        return _take(request, desk)
+    return _show(request, desk)
+
+
+def _desk(request: HttpRequest, name: str) -> Desk:
+    what = request.GET.get("what", What.UNRESOLVED)
+    if what not in What.values:
+        raise UserError(f"Choose one of {', '.join(What.values)}.")
+    member = member_of(request.user) if request.user.is_authenticated else None
+    return Desk(
+        get_campaign(name),
+        What(what),
+        expert=request.user.get_username(),
+        worker_id=member.worker_id if member else None,
+    )
+
+
+def _take(request: HttpRequest, desk: Desk) -> HttpResponse:
+    triplet = _triplet(desk, request.POST.get("triplet", ""))
+    if triplet is None:
+        return refuse(request, 404, "Not this one", HELD)
+    if "skip" in request.POST:
+        skipped = [pk for pk in _skipped(request, desk) if pk != triplet.pk]
+        request.session[_pile_key(desk)] = [*skipped, triplet.pk][-MOST_SKIPPED:]
+        return _to(request, desk)
+    label, note = request.POST.get("label"), clean_text(request.POST.get("note", ""))
+    if label not in {"0", "1"} or len(note) > MAX_NOTE:
+        return refuse(request, 422, "Not kept", UNREADABLE)
+    desk.decide(triplet, int(label), note)
+    request.session[_last_key(desk)] = triplet.pk
+    return _to(request, desk, decided=triplet.pk)
+
+
+def _show(request: HttpRequest, desk: Desk) -> HttpResponse:
+    revealed = None
+    triplet = _triplet(desk, request.GET.get("decided", ""))
+    if triplet is not None and (own := _own(desk, triplet)) is not None:
+        revealed = _revealed(desk, triplet, own)
+    else:
+        triplet = desk.next(_skipped(request, desk))
+    context = {
+        "campaign": desk.campaign,
+        "what": desk.what,
+        "piles": What.choices,
+        "done": desk.done(),
+        "instructions": render_markdown(desk.campaign.instructions.latest("version").text),
+        "shown": triplet and _shown(triplet),
+        "revealed": revealed,
+        "last": request.session.get(_last_key(desk)),
+        "most": MAX_NOTE,
+    }
+    return render(request, "annotation/adjudicate.html", context)
+
+
+def _shown(triplet: Triplet) -> Shown:
+    candidate = triplet.candidate
+    query, question = mark_differences(candidate.query.text, candidate.pair.question)
+    return Shown(triplet.pk, query, question, candidate.pair.answer)
+
+
+def _own(desk: Desk, triplet: Triplet) -> ExpertLabel | None:
+    return triplet.expert_labels.filter(expert=desk.expert).first()
+
+
+def _revealed(desk: Desk, triplet: Triplet, own: ExpertLabel) -> Revealed:
+    reports = ItemReport.objects.filter(item__triplet=triplet).order_by("pk")
+    return Revealed(
+        own=own,
+        status=triplet.status,
+        label=triplet.label,
+        yes=triplet.positive_votes,
+        no=triplet.votes - triplet.positive_votes,
+        reports=list(reports),
+        others=list(triplet.expert_labels.exclude(expert=desk.expert).order_by("pk")),
+    )
+
+
+def _triplet(desk: Desk, pk: str) -> Triplet | None:
+    return desk.find(int(pk)) if pk.isascii() and pk.isdigit() and len(pk) < 19 else None
+
+
+def _to(request: HttpRequest, desk: Desk, **more: int) -> HttpResponseRedirect:
+    response = HttpResponseRedirect(f"{request.path}?{urlencode({'what': desk.what, **more})}")
+    response.status_code = 303
+    return response
+
+
+def _pile_key(desk: Desk) -> str:
+    return f"skipped-{desk.campaign.pk}-{desk.what}"
+
+
+def _last_key(desk: Desk) -> str:
+    return f"last-{desk.campaign.pk}-{desk.what}"
+
+
+def _skipped(request: HttpRequest, desk: Desk) -> list[int]:
+    return list(request.session.get(_pile_key(desk), []))
