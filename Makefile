@@ -65,8 +65,8 @@ chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then 
 mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (ONLY=annotation/protocol)
 	$(ALONE) $(BIN)/python -m tests.mutants $(ONLY)
 
-bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size on PostgreSQL
-	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),paper_size,main_job --form $(FORM))
+bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and handing in
+	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),paper_size,$(if $(filter desk,$(SIZE)),desk,main_job --form $(FORM)))
 
 lock: $(VENV)/.dev ## writes the locks anew from pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" requirements/lock

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 from django.db import connection
+from django.db.backends.base.operations import BaseDatabaseOperations
 from pytest_django import Settings
 
 from tests.mturk import BALANCE_CENTS, MTurk
@@ -32,16 +33,18 @@ def _emptied_between_tests(django_db_setup: None) -> None:
     """SQLite empties tables row by row, which the ledger's trigger forbids to everybody."""
     if connection.vendor != "sqlite":
         return
-    flush = connection.ops.execute_sql_flush
+    # Of the class: a thread in which a browser's event loop runs has a connection of its own.
+    operations = type(connection.ops)
+    flush = operations.execute_sql_flush
 
-    def without_trigger(sql_list: Sequence[str]) -> None:
+    def without_trigger(self: BaseDatabaseOperations, sql_list: Sequence[str]) -> None:
         name = "annotation_entry_never_deleted"
         with connection.cursor() as cursor:
             cursor.execute("SELECT sql FROM sqlite_master WHERE name = %s", [name])
             (trigger,) = cursor.fetchone()
-        flush([f"DROP TRIGGER {name}", *sql_list, trigger])
+        flush(self, [f"DROP TRIGGER {name}", *sql_list, trigger])
 
-    connection.ops.execute_sql_flush = without_trigger
+    operations.execute_sql_flush = without_trigger
 
 
 @pytest.fixture(scope="session")

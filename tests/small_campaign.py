@@ -8,13 +8,13 @@ from pathlib import Path
 from annotation.models import Campaign, Hit, HitItem, Intent
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.assemble import pack_campaign
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.create import create_campaign
 from annotation.pipeline.deliver import Delivery, deliver
 from annotation.pipeline.import_controls import import_controls
-from annotation.pipeline.label import label
 from annotation.pipeline.ledger import set_budget
 from annotation.pipeline.publish import publish
+from annotation.pipeline.recompute import recompute
 from annotation.pipeline.review import FIELD, review
 from annotation.protocol.policy import Policy
 from retrieval.ingest import ingest
@@ -114,15 +114,7 @@ class Stage:
         return assignment_id
 
     def sheet(self, number: int, real: int | Judge = 0, *, slips: int = 0) -> dict[str, str]:
-        """The form that a worker who judges so sends."""
-        texts = "control", "triplet__candidate__query"
-        answers: dict[str, str] = {}
-        for item in self.hit(number).items.select_related(*texts).order_by("position"):
-            value = _judged(item, real)
-            if item.control is not None and slips > 0:
-                value, slips = 1 - value, slips - 1
-            answers[FIELD + item.key] = str(value)
-        return answers
+        return sheet_of(self.hit(number), real, slips=slips)
 
     def triplets(self, number: int) -> list[tuple[str, int]]:
         """(query's key, rank) of a HIT's triplets in the order shown."""
@@ -147,11 +139,23 @@ def tie(one_hit: Stage) -> None:
     """The wish for a third vote is written down; all calls before it have been made."""
     one_hit.work("ada", 1, 0)
     one_hit.work("bob", 1, lambda query, _: int(query == "bread"))
-    collect(one_hit.campaign, one_hit.mturk.crowd)
+    look(one_hit.campaign, one_hit.mturk.crowd)
     review(one_hit.campaign)
     one_hit.deliver()
-    label(one_hit.campaign)
+    recompute(one_hit.campaign)
     assert [intent.kind for intent in one_hit.campaign.intents.exclude(state="done")] == ["extend"]
+
+
+def sheet_of(hit: Hit, real: int | Judge = 0, *, slips: int = 0) -> dict[str, str]:
+    """The form that a worker who judges so sends."""
+    texts = "control", "triplet__candidate__query"
+    answers: dict[str, str] = {}
+    for item in hit.items.select_related(*texts).order_by("position"):
+        value = _judged(item, real)
+        if item.control is not None and slips > 0:
+            value, slips = 1 - value, slips - 1
+        answers[FIELD + item.key] = str(value)
+    return answers
 
 
 def _judged(item: HitItem, real: int | Judge) -> int:

@@ -1,5 +1,6 @@
 """The README and the tree say the same, and the rules of the house hold."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -40,6 +41,41 @@ def test_every_module_of_the_picture_exists() -> None:
             (ROOT / place / f"{path}.py").exists() or (ROOT / place / path).is_dir()
             for place in places
         ), f"{package}.{module} is in the README's picture but not in the tree"
+
+
+def test_money_is_booked_by_the_ledger_alone() -> None:
+    """`Entry(...)` or `Entry.objects.create(...)`, under whatever name a module imports it."""
+    found = {
+        str(path.relative_to(ROOT))
+        for app in OUR_APPS
+        for path in (ROOT / app).rglob("*.py")
+        if "migrations" not in path.parts and makes_entries(path.read_text(encoding="utf-8"))
+    }
+    assert found == {"annotation/pipeline/ledger.py", "annotation/pipeline/ledger_moves.py"}
+
+
+def makes_entries(source: str) -> bool:
+    calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    names = re.findall(r"\bEntry as (\w+)", source)
+    entry = rf"(.*\.)?({'|'.join(['Entry', *names])})"
+    made = rf"{entry}|{entry}\.objects\.\w*create|.*\.entries\.\w*create"
+    return any(re.fullmatch(made, ast.unparse(call)) for call in calls)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Entry(cents=1)",
+        "models.Entry(cents=1)",
+        "Entry.objects.create(cents=1)",
+        "Entry.objects.bulk_create([])",
+        "account_of(campaign).entries.create(cents=1)",
+        "from annotation.models import Entry as Booking\nBooking(cents=1)",
+    ],
+)
+def test_a_booking_is_recognised_however_it_is_written(source: str) -> None:
+    assert makes_entries(source)
+    assert not makes_entries("Entry.objects.filter(hit=1)\nEntryPoint(1)")
 
 
 def test_the_readme_names_every_command() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from annotation.models import Campaign
-from annotation.pipeline.collect import collect
+from annotation.pipeline.collect import look
 from annotation.pipeline.ledger import account_of, set_budget
 from annotation.pipeline.lifecycle import pause
 from tests.annotation.test_commands import refused, run, run_json
@@ -262,7 +262,7 @@ def test_a_bonus_beyond_the_budget_is_refused_before_the_yes(stage: Stage) -> No
     work = stage.work("ada", 1)
     stage.advance()
     told = refused("campaign", "bonus", "faq", work, "9999", "--reason", "Thank you.")
-    assert told.startswith("The bonus costs $11,998.80 with the fee, but the budget of faq has")
+    assert told.startswith("The bonus costs $11,998.80 in all, but the budget of faq has")
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_work_of_a_cancelled_campaign_that_is_to_be_paid_may_need_a_higher_budge
 ) -> None:
     stage.publish()
     stage.work("ada", 1)
-    collect(stage.campaign, stage.mturk.crowd)
+    look(stage.campaign, stage.mturk.crowd)
     run("campaign", "cancel", "faq", "--yes")
     assert run_json("campaign", "budget", "faq", "12")["budget_cents"] == 1200
 

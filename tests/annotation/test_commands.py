@@ -26,6 +26,7 @@ MORE = {
     "budget": ["100"],
     "extend": ["--days", "7"],
     "exclude": ["AEVE"],
+    "admit": ["AEVE"],
     "restore": ["AEVE"],
     "bonus": ["3ONE", "0.50", "--reason", "Thank you."],
 }
@@ -97,6 +98,7 @@ def test_every_step_prints_one_line_of_json(
 def test_creating_says_what_was_held_out(queries: str) -> None:
     assert run_json("campaign", "create", "mine", "--queries", queries) == {
         "campaign": "mine",
+        "crowd": "mturk",
         "queries": 1,
         "duplicate_queries": 0,
         "seed": 0,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -9,10 +10,14 @@ from socket import create_server
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 from pytest_django import Settings
 
 from annotation.crowd.base import Crowd
+from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.inhouse.members import deactivate, invite, join
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.doctor import (
     Check,
@@ -21,6 +26,7 @@ from annotation.doctor import (
     check_controls,
     check_database,
     check_index,
+    check_people,
     check_public_url,
     examine,
 )
@@ -164,6 +170,53 @@ def test_workers_must_be_able_to_reach_the_hit_page(
     check = check_public_url(public_url, crowd_at(endpoint))
     assert check.ok == ok
     assert bool(check.hint) != ok
+
+
+@pytest.mark.parametrize(
+    ("public_url", "ok"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("http://localhost:8000", True),
+        ("https://quorum.acme.org", True),
+        ("https://quorum:8000", True),
+        ("http://quorum.acme.org", False),
+        ("http://192.168.1.7:8000", False),
+        ("quorum", False),
+    ],
+)
+def test_one_s_own_people_sign_in_at_home_or_over_https(public_url: str, ok: bool) -> None:
+    assert check_public_url(public_url, InhouseCrowd()).ok == ok
+
+
+@pytest.mark.django_db
+def test_somebody_must_be_there_to_judge_or_be_invited() -> None:
+    assert check_people().message == "members: 0, open invitations: 0"
+    assert "manage.py crowd invite" in check_people().hint
+    now = timezone.now()
+    invite(None, note="", days=1, uses=1, now=now - timedelta(days=2))
+    assert not check_people().ok
+    code = invite(None, note="", days=1, uses=1, now=now)
+    assert check_people() == Check("people", True, "members: 0, open invitations: 1")
+    ada = join(code, User.objects.create_user("ada"), now=now)
+    assert check_people() == Check("people", True, "members: 1, open invitations: 0")
+    deactivate(ada)
+    assert not check_people().ok
+
+
+@pytest.mark.django_db
+def test_an_in_house_crowd_is_asked_for_people_and_for_no_balance(
+    nowhere: str, settings: Settings
+) -> None:
+    add_controls(60)
+    add_index()
+    output, error = doctor(nowhere, settings, "--crowd", "inhouse")
+    assert str(error) == "Something is missing: people."
+    assert "balance" not in output
+    assert nowhere not in output
+    invite(None, note="", days=1, uses=1, now=timezone.now())
+    output, error = doctor(nowhere, settings, "--crowd", "inhouse")
+    assert error is None
+    assert [line.split()[0] for line in output.splitlines()] == ["ok"] * 5
 
 
 @pytest.mark.django_db

@@ -14,6 +14,11 @@ def write(path: Path, *rows: object) -> Path:
     return path
 
 
+def test_a_label_may_be_written_as_a_decimal(tmp_path: Path) -> None:
+    pairs = write(tmp_path / "gold.jsonl", {"query": "a", "question": "b", "label": 1.0})
+    assert read_gold([pairs]).label("a", "b") == 1
+
+
 def test_gold_files_hold_meanings_or_pairs(tmp_path: Path) -> None:
     meanings = write(
         tmp_path / "meanings.jsonl",

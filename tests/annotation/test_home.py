@@ -26,7 +26,7 @@ def test_strangers_read_what_it_is_and_no_campaign(client: Client) -> None:
     make_campaign("secret-plan")
     text = client.get("/").content.decode()
     assert "Question-ranking datasets" in text
-    assert "/admin/login/?next=/" in text
+    assert 'href="/sign-in"' in text
     assert "secret-plan" not in text
 
 

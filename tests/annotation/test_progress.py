@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from annotation.pipeline.create import create_campaign
+from annotation.pipeline.expert_figures import BASIS
 from annotation.pipeline.ledger import set_budget
 from annotation.pipeline.lifecycle import cancel, pause, prolong
 from annotation.pipeline.standing import standing, stuck
@@ -44,6 +45,17 @@ def test_a_new_campaign_has_nothing_yet() -> None:
         "votes_discarded": 0,
         "ties": 0,
         "agreement": None,
+        "expert": {
+            "labels": 0,
+            "triplets": 0,
+            "unresolved_adjudicated": None,
+            "agreement": None,
+            "label_error": None,
+            "label_error_interval": None,
+            "label_error_triplets": 0,
+            "label_error_reason": "no gold",
+            "label_error_basis": BASIS,
+        },
         "excluded_workers": 0,
         "calls_waiting": 0,
         "calls_failed": 0,

@@ -1,8 +1,12 @@
 """The clock: which campaigns are advanced, and what a fault does to it."""
 
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +15,7 @@ from django.conf import settings as django_settings
 from kombu.simple import SimpleQueue
 from pytest_django import Settings
 
+from annotation.crowd.inhouse.models import Work
 from annotation.crowd.mturk import MTurkCrowd
 from annotation.models import Campaign
 from annotation.pipeline.lifecycle import cancel
@@ -28,6 +33,7 @@ from annotation.tasks import (
 )
 from config import celery
 from tests.annotation.pipeline.drift import create_there
+from tests.annotation.pipeline.own_crowd import own_team
 from tests.conftest import SetStage, StartMTurk
 from tests.small_campaign import Stage
 
@@ -124,6 +130,25 @@ def test_a_cancelled_campaign_is_at_rest_when_its_work_is_paid(
     assert sent(queue) == []
 
 
+@pytest.mark.usefixtures("small_database")
+def test_where_no_money_moves_the_clock_beats_while_a_hit_may_be_handed_in(
+    tmp_path: Path, queue: SimpleQueue
+) -> None:
+    team = own_team(tmp_path)
+    team.publish()
+    at_work = team.take("ada")
+    assert at_work
+    cancel(team.campaign, team.clock.now())
+    team.advance()
+    advance_campaigns()
+    assert sent(queue) == [team.campaign.pk]
+    team.hand_in(at_work)
+    advance_campaign(team.campaign.pk)
+    assert Work.objects.get(pk=at_work.pk).status == "approved"
+    advance_campaigns()
+    assert sent(queue) == []
+
+
 def test_a_pass_that_nobody_made_in_time_is_forgotten(stage: Stage, queue: SimpleQueue) -> None:
     publish(stage.campaign, stage.mturk.crowd)
     advance_campaigns()
@@ -132,6 +157,18 @@ def test_a_pass_that_nobody_made_in_time_is_forgotten(stage: Stage, queue: Simpl
     beat: dict[str, Any] = django_settings.CELERY_BEAT_SCHEDULE["publish-and-collect"]
     assert beat["task"] == advance_campaigns.name
     assert beat["schedule"] <= EXPIRES
+
+
+def test_a_pass_outlives_the_time_between_two_beats_however_long() -> None:
+    settings = os.environ | {
+        "QUORUM_PASS_SECONDS": "900",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+    program = "import django; django.setup(); from annotation.tasks import EXPIRES; print(EXPIRES)"
+    said = subprocess.run(
+        [sys.executable, "-c", program], env=settings, capture_output=True, text=True, check=True
+    )
+    assert float(said.stdout) == 900
 
 
 def test_every_beat_names_a_task_that_ends_in_time(queue: SimpleQueue) -> None:

@@ -23,8 +23,12 @@ from tests.chaos.verdict import Verdict
 
 def audit(state: Path, campaign: Campaign) -> list[str]:
     """A sentence for each violation. Reads the emulator's file and our database, writes nothing."""
+    return audit_record(read_record(state, campaign), campaign)
+
+
+def audit_record(record: Record, campaign: Campaign) -> list[str]:
+    """The same by the record of whatever crowd it was."""
     campaign = Campaign.objects.get(pk=campaign.pk)
-    record = read_record(state, campaign)
     verdict = Verdict(record, campaign.policy, restored_workers(campaign))
     found = [*_hits(record, campaign), *_works(record, campaign), *_decisions(verdict)]
     found += _votes(record, campaign)

@@ -35,7 +35,7 @@ from exports.build import export
 from retrieval.ingest import ingest
 from retrieval.search import build_index, retrieve
 from tests.chaos.audit import audit
-from tests.chaos.replay import replayed_release
+from tests.chaos.replay import differing_files, replayed_release
 from tests.mturk import crowd_at
 from tests.retrieval.keywords import KeywordEncoder
 from tests.services.conftest import start_stack
@@ -173,12 +173,7 @@ def test_nothing_is_paid_twice_lost_or_overspent(
     assert audit(state, campaign) == []
     release = export(campaign, tmp_path / "release").folder
     replayed = replayed_release(state, campaign, tmp_path / "replayed")
-    assert contents(release) == contents(replayed)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+    assert differing_files(release, replayed) == []
 
 
 def report(campaign: Campaign, stack: ServiceStack, killer: Killer, *, seconds: float) -> None:

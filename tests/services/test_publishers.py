@@ -28,7 +28,7 @@ pytestmark = pytest.mark.services
 
 # Each does one of these when it is told to, and prints how many HITs it has got.
 DO = {
-    "publish": "print(race.publish_too(name, open_crowd(live=False)))",
+    "publish": "print(race.publish_too(name, open_crowd('mturk', live=False)))",
     "reserve": "print(race.reserve_unlocked(name, who))",
 }
 WRITER = """

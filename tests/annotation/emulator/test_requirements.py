@@ -127,6 +127,7 @@ def test_a_guard_decides_whether_the_question_may_be_previewed(
 ) -> None:
     hit_id = guarded_hit(turk, requirement(MASTERS, "Exists", ActionsGuarded=guard))
     assert eve.preview(hit_id).status_code == status
+    assert (hit_id in eve.browser.get("/worker/AEVE/hits").text) == (status == 200)
     assert eve.offers() == []
     assert eve.accept(hit_id).status_code == 409
 

@@ -1,0 +1,214 @@
+"""The expert's page: blind before the decision, and never a vote."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from annotation.models import Campaign, ExpertLabel, ItemReport, Judgment, Triplet, Worker
+from annotation.progress import progress
+from tests.annotation.experts import ADDRESS, at, decide, expert, report, show, shown, unresolved
+from tests.exports.campaigns import make_campaign
+
+pytestmark = pytest.mark.django_db
+
+UNRESOLVED = {"tea": ["ada+ bob- third+ fourth-"] * 3, "moon": ["ada+ bob+"] * 3}
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    """Of nine triplets one is unresolved: tea's second."""
+    return make_campaign()
+
+
+@pytest.fixture
+def ada(campaign: Campaign) -> Client:
+    return at(expert("ada"))
+
+
+@pytest.fixture
+def judged() -> Campaign:
+    """Moon's three triplets are labelled Yes; tea's three, with two votes each way, unresolved."""
+    return make_campaign(UNRESOLVED)
+
+
+def test_an_unresolved_triplet_is_shown_with_the_instructions(
+    ada: Client, campaign: Campaign
+) -> None:
+    response = ada.get(ADDRESS)
+    assert shown(response) == unresolved(campaign)
+    text = response.content.decode()
+    for part in ("What about", "tea question 2", "tea answer", "Same meaning, same answer?"):
+        assert part in text
+    assert "0 of 1 decided by you" in text
+    assert response["Cache-Control"].count("no-store") == 1
+
+
+@pytest.mark.parametrize("what", ["unresolved", "reported", "sample"])
+def test_before_the_decision_the_page_is_the_same_whatever_was_voted(
+    ada: Client, campaign: Campaign, what: str
+) -> None:
+    """Votes, labels, workers and reports' words are turned over; not a byte of the page is."""
+    triplet = unresolved(campaign)
+    report(triplet)
+    if what == "sample":
+        Triplet.objects.filter(pk=triplet.pk).update(status="labelled", label=1)
+        campaign.triplets.exclude(pk=triplet.pk).update(status="open", label=None)
+    pages = [TOKEN.sub("", ada.get(ADDRESS, {"what": what}).content.decode())]
+    for judgment in Judgment.objects.filter(triplet=triplet):
+        judgment.value = 1 - judgment.value
+        judgment.save()
+    ItemReport.objects.update(reason="offensive", text="other words")
+    Worker.objects.filter(worker_id="third").update(worker_id="somebody")
+    ExpertLabel.objects.create(triplet=triplet, expert="bob", label=1, source="import", note="x")
+    label = 0 if what == "sample" else None
+    Triplet.objects.filter(pk=triplet.pk).update(label=label, votes=5, positive_votes=1)
+    pages.append(TOKEN.sub("", ada.get(ADDRESS, {"what": what}).content.decode()))
+    assert f'value="{triplet.pk}"' in pages[0]
+    assert pages[0] == pages[1]
+
+
+def test_votes_label_and_reports_are_shown_once_decided(ada: Client, campaign: Campaign) -> None:
+    triplet = unresolved(campaign)
+    report(triplet, "which tea")
+    ExpertLabel.objects.create(triplet=triplet, expert="bob", label=0, source="import", note="no!")
+    before = ada.get(ADDRESS).content.decode()
+    page = ada.get(decide(ada, triplet, 1, note="they ask so")["Location"]).content.decode()
+    words = ("You said Yes", "they ask so", "2 Yes, 2 No", "unresolved</small>", "which tea", "no!")
+    assert [word for word in words if word not in page] == []
+    assert [word for word in words if word in before] == []
+    assert "Next" in page
+
+
+def test_a_label_unlike_ones_own_is_pointed_out(ada: Client, campaign: Campaign) -> None:
+    triplet = campaign.triplets.filter(label=1).first()
+    page = ada.get(decide(ada, triplet, 0, "sample")["Location"]).content.decode()
+    assert "Yes <small>unlike yours</small>" in page
+    page = ada.get(decide(ada, triplet, 1, "sample")["Location"]).content.decode()
+    assert "unlike yours" not in page
+
+
+def test_nobody_sees_votes_by_an_address_alone(ada: Client, campaign: Campaign) -> None:
+    triplet = unresolved(campaign)
+    ExpertLabel.objects.create(triplet=triplet, expert="bob", label=0, source="adjudication")
+    page = ada.get(ADDRESS, {"decided": triplet.pk}).content.decode()
+    assert "2 Yes, 2 No" not in page
+    assert "bob" not in page
+
+
+def test_reported_triplets_make_a_pile_of_their_own(ada: Client, campaign: Campaign) -> None:
+    assert "No annotator has reported" in ada.get(ADDRESS, {"what": "reported"}).content.decode()
+    triplet = campaign.triplets.filter(label=0).first()
+    assert triplet is not None
+    report(triplet)
+    assert show(ada, "reported") == triplet
+    decide(ada, triplet, 1, "reported")
+    assert ExpertLabel.objects.get().source == "adjudication"
+    text = ada.get(ADDRESS, {"what": "reported"}).content.decode()
+    assert "you have decided all of them" in text
+
+
+def test_a_sample_is_of_labelled_triplets_in_an_order_of_the_experts_own(
+    campaign: Campaign,
+) -> None:
+    orders = []
+    for name in ("ada", "bob", "eve"):
+        client, order = at(expert(name)), []
+        while (triplet := show(client, "sample")) is not None:
+            order.append(triplet.pk)
+            decide(client, triplet, 1, "sample")
+        orders.append(order)
+        ExpertLabel.objects.all().delete()
+    labelled = campaign.triplets.filter(status="labelled").values_list("pk", flat=True)
+    assert [sorted(order) for order in orders] == [sorted(labelled)] * 3
+    assert len(set(map(tuple, orders))) == 3
+
+
+def test_a_decision_is_kept_beside_the_votes_and_touches_nothing_else(
+    ada: Client, campaign: Campaign
+) -> None:
+    def record() -> list[object]:
+        return [list(model.objects.order_by("pk").values()) for model in (Triplet, Judgment)]
+
+    before = record()
+    response = decide(ada, unresolved(campaign), 1, note=" both\x00 ask <b>it</b> ")
+    assert response.status_code == 303
+    label = ExpertLabel.objects.get()
+    assert (label.expert, label.label, label.source) == ("ada", 1, "adjudication")
+    assert label.note == "both ask <b>it</b>"
+    assert record() == before
+    assert progress(campaign)["unresolved"] == 1
+
+
+def test_a_label_can_be_changed_and_stays_one(ada: Client, campaign: Campaign) -> None:
+    triplet = unresolved(campaign)
+    for label in (1, 1, 0):
+        decide(ada, triplet, label)
+    assert ExpertLabel.objects.get().label == 0
+    page = ada.get(ADDRESS).content.decode()
+    assert f"decided={triplet.pk}" in page  # the way back to it
+    assert "Change to Yes" in ada.get(ADDRESS, {"decided": triplet.pk}).content.decode()
+
+
+def test_a_change_leaves_how_the_triplet_was_chosen(ada: Client, campaign: Campaign) -> None:
+    triplet = campaign.triplets.filter(label=0).first()
+    decide(ada, triplet, 0, "sample")
+    decide(ada, triplet, 1, "reported")
+    assert ExpertLabel.objects.get().source == "sample"
+
+
+@pytest.mark.parametrize("label", ["", "2", "yes", "1 "])
+def test_a_label_that_is_none_is_refused(ada: Client, campaign: Campaign, label: str) -> None:
+    form = {"triplet": str(unresolved(campaign).pk), "label": label}
+    assert ada.post(ADDRESS, form).status_code == 422
+    assert not ExpertLabel.objects.exists()
+
+
+def test_a_note_that_is_too_long_is_refused(ada: Client, campaign: Campaign) -> None:
+    assert decide(ada, unresolved(campaign), 1, note="x" * 2_001).status_code == 422
+    assert not ExpertLabel.objects.exists()
+
+
+@pytest.mark.parametrize("pk", ["", "0", "-1", "x", "9" * 30, "\uff11"])
+def test_a_triplet_that_is_none_is_refused(ada: Client, pk: str) -> None:
+    assert ada.post(ADDRESS, {"triplet": pk, "label": "1"}).status_code == 404
+    assert ada.get(ADDRESS, {"decided": pk}).status_code == 200
+
+
+def test_another_campaigns_triplet_is_refused(ada: Client) -> None:
+    other = make_campaign({"sea": ["ada+ bob+"] * 3}, name="other")
+    assert decide(ada, other.triplets.first(), 1).status_code == 404
+
+
+def test_what_is_skipped_comes_last_and_then_again_in_turn(judged: Campaign) -> None:
+    client, order = at(expert("ada")), []
+    for _ in range(7):
+        triplet = show(client)
+        assert triplet is not None
+        order.append(triplet.pk)
+        client.post(ADDRESS, {"triplet": str(triplet.pk), "skip": "1"})
+    assert len(set(order[:3])) == 3
+    assert order == [*order[:3], *order[:3], order[0]]
+    assert not ExpertLabel.objects.exists()
+
+
+def test_two_experts_at_once_each_have_a_label_of_their_own(judged: Campaign) -> None:
+    ada, bob = at(expert("ada")), at(expert("bob"))
+    triplet = show(ada)
+    decide(ada, triplet, 1)
+    decide(bob, triplet, 0)
+    assert dict(ExpertLabel.objects.values_list("expert", "label")) == {"ada": 1, "bob": 0}
+
+
+def test_an_expert_gets_first_what_no_other_has_decided(judged: Campaign) -> None:
+    ada, bob = at(expert("ada")), at(expert("bob"))
+    first = show(bob)
+    decide(ada, first, 1)
+    seen = []
+    for _ in range(3):
+        triplet = show(bob)
+        decide(bob, triplet, 1)
+        seen.append(triplet)
+    assert first not in seen[:2]
+    assert seen[2] == first

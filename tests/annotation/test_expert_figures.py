@@ -1,0 +1,63 @@
+"""What the status of a campaign says of the experts' labels."""
+
+import pytest
+
+from annotation.management.expert_words import in_words
+from annotation.models import Campaign
+from annotation.pipeline.adjudicate import Desk, What
+from annotation.progress import progress
+from tests.annotation.experts import unresolved
+from tests.exports.campaigns import make_campaign
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    """Of nine triplets one is unresolved: tea's second."""
+    return make_campaign()
+
+
+def test_the_status_counts_what_experts_said(campaign: Campaign) -> None:
+    """Of nine triplets, one unresolved is adjudicated by two who disagree, two are samples."""
+    for name, label in (("ada", 1), ("bob", 0)):
+        desk = Desk(campaign, What.UNRESOLVED, name, worker_id=None)
+        desk.decide(unresolved(campaign), label, "")
+    sample = Desk(campaign, What.SAMPLE, "ada", worker_id=None)
+    yes, no = (campaign.triplets.filter(label=label).first() for label in (1, 0))
+    assert yes
+    assert no
+    sample.decide(yes, 1, "")
+    sample.decide(no, 1, "")
+    found = progress(campaign)["expert"]
+    assert isinstance(found, dict)
+    assert found.pop("label_error_basis").startswith("labelled triplets whose expert label")
+    assert found == {
+        "labels": 4,
+        "triplets": 3,
+        "unresolved_adjudicated": 1.0,
+        "agreement": 0.0,
+        "label_error": 0.5,
+        "label_error_interval": [
+            0.0945,
+            0.9055,
+        ],  # 0.5 -+ 1.96 / 2.9207 * sqrt(0.125 + 3.8415 / 16)
+        "label_error_triplets": 2,
+        "label_error_reason": None,
+    }
+
+
+def test_the_status_says_in_a_line_what_experts_said(campaign: Campaign) -> None:
+    assert in_words(progress(campaign)["expert"]) is None
+    triplet = unresolved(campaign)
+    Desk(campaign, What.UNRESOLVED, "ada", worker_id=None).decide(triplet, 1, "")
+    first = "1 labels on 1 triplets, 100.0% of the unresolved ones decided"
+    assert in_words(progress(campaign)["expert"]) == first
+    labelled = campaign.triplets.filter(label=1).first()
+    assert labelled
+    for name, label in (("ada", 1), ("bob", 1), ("eve", 0)):
+        Desk(campaign, What.SAMPLE, name, worker_id=None).decide(labelled, label, "")
+    assert in_words(progress(campaign)["expert"]) == (
+        "4 labels on 2 triplets, 100.0% of the unresolved ones decided, agreement 33.3%, "
+        "label error 0.0% (0.0% to 79.3%) of 1"
+    )

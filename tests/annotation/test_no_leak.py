@@ -1,0 +1,104 @@
+"""Whoever reads everything of a HIT page but its texts cannot tell the controls."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.test import Client
+from numpy.typing import NDArray
+from pytest_django import Settings
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GroupKFold, cross_val_predict
+
+from annotation.hit_url import hit_url
+from annotation.models import Campaign, Hit, HitItem
+from tests.annotation.item_markup import items_of, without_texts
+from tests.wide_campaign import wide_campaign
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+HITS = 1_000
+LEAKING = 200  # enough to find a leak in
+EMULATOR = "http://127.0.0.1:8089"
+# What a text brings with it: the words that differ are marked, a long answer is folded.
+TEXT_ELEMENTS = {"mark", "details", "summary", "span"}
+
+Features = NDArray[np.float64]
+
+
+@pytest.fixture
+def campaign(tmp_path: Path, settings: Settings) -> Campaign:
+    settings.INDEX_DIR = tmp_path / "index"
+    settings.MTURK_ENDPOINT = EMULATOR
+    campaign, hits = wide_campaign(tmp_path, queries=200, candidates=25)
+    assert hits == HITS
+    return campaign
+
+
+def read_pages(
+    client: Client, campaign: Campaign, *, hits: int = HITS
+) -> tuple[Features, Features, Features]:
+    """Features of the first hits' items, whether each is a control, and the HIT it stands in."""
+    controls = set(
+        HitItem.objects.filter(hit__campaign=campaign)
+        .exclude(control=None)
+        .values_list("key", flat=True)
+    )
+    rows: list[list[float]] = []
+    truth: list[bool] = []
+    groups: list[int] = []
+    for hit in campaign.hits.order_by("number")[:hits]:
+        for key, features in read_page(client, hit):
+            rows.append(features)
+            truth.append(key in controls)
+            groups.append(hit.number)
+    return np.array(rows), np.array(truth), np.array(groups)
+
+
+def read_page(client: Client, hit: Hit) -> list[tuple[str, list[float]]]:
+    path = "/" + hit_url(hit.key).partition("//")[2].partition("/")[2]
+    worker = {"assignmentId": f"3A{hit.number}", "hitId": f"3H{hit.number}", "workerId": "AADA"}
+    response = client.get(path, worker)
+    assert response.status_code == 200
+    bare = without_texts(response.content.decode())
+    assert bare.left_out <= TEXT_ELEMENTS
+    items = items_of(bare)
+    assert len(items) == 7
+    return items
+
+
+def area_under_curve(features: Features, truth: Features, groups: Features) -> float:
+    """Of predictions for HITs that the trees have not seen; 0.5 is a coin."""
+    told = features[:, (features != features[0]).any(axis=0)]
+    trees = HistGradientBoostingClassifier(max_iter=40, random_state=1)
+    guesses = cross_val_predict(
+        trees, told, truth, groups=groups, cv=GroupKFold(5), method="predict_proba"
+    )
+    return float(roc_auc_score(truth, guesses[:, 1]))
+
+
+def lead_with_controls(campaign: Campaign) -> None:
+    """The planted leak: both controls of each HIT stand first; keys stay with their places."""
+    changed: list[HitItem] = []
+    for hit in campaign.hits.filter(number__lte=LEAKING).prefetch_related("items"):
+        items = sorted(hit.items.all(), key=lambda item: item.position)
+        contents = [(item.triplet_id, item.control_id) for item in items]
+        contents.sort(key=lambda content: content[1] is None)
+        for item, content in zip(items, contents, strict=True):
+            item.triplet_id, item.control_id = content
+        changed += items
+    HitItem.objects.bulk_update(changed, ["triplet", "control"], batch_size=500)
+
+
+def test_trees_cannot_tell_the_controls_of_1000_hits_unless_their_places_do(
+    campaign: Campaign, client: Client
+) -> None:
+    features, truth, groups = read_pages(client, campaign)
+    assert features.shape[0] == 7 * HITS
+    assert truth.sum() == 2 * HITS
+    fair = area_under_curve(features, truth, groups)
+    assert 0.47 < fair < 0.53
+    lead_with_controls(campaign)
+    leaking, truth, groups = read_pages(client, campaign, hits=LEAKING)
+    assert area_under_curve(leaking, truth, groups) > 0.9

@@ -1,0 +1,103 @@
+"""Debian's chromium at the live server: in the crowd's frame, and as a member of the team."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Frame, Page, sync_playwright
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from demo.processes import ROOT
+from tests.mturk import MTurk
+from tests.small_campaign import Stage, packed_campaign
+from tests.team import Team, make_team
+
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+PATIENCE_MS = 10_000
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+SHOTS = ROOT / "var" / "shots"
+
+CheckAccess = Callable[[Page | Frame], None]
+TakeShot = Callable[[Page, str], Path]
+
+
+# Not of the session: with Playwright's event loop in the thread, no other test could start one.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        reason = "Debian's chromium is not installed: apt-get install chromium"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Django would take that loop for async code.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, transactional_db: None) -> Iterator[Page]:
+    """In a context of its own: no cookie and nothing kept from another test."""
+    with browser.new_context() as context:
+        context.set_default_timeout(PATIENCE_MS)
+        yield context.new_page()
+
+
+@pytest.fixture
+def framed(
+    browser: Browser,
+    live_server: LiveServer,
+    settings: Settings,
+    small_database: None,
+    mturk: MTurk,
+    tmp_path: Path,
+) -> Stage:
+    """One published HIT whose page the live server serves; ada is registered at the emulator."""
+    # The emulator's site: in private windows a frame of another one can keep nothing.
+    settings.PUBLIC_URL = live_server.url.replace("localhost", "127.0.0.1")
+    stage = Stage(packed_campaign(tmp_path, candidates_per_query=1), mturk)
+    stage.publish()
+    mturk.person("ada")
+    return stage
+
+
+@pytest.fixture
+def team(
+    browser: Browser,
+    live_server: LiveServer,
+    settings: Settings,
+    small_database: None,
+    tmp_path: Path,
+) -> Team:
+    """One published HIT of the in-house crowd; ada, bob and eve are members."""
+    settings.PUBLIC_URL = live_server.url
+    return make_team(tmp_path, live_server.url)
+
+
+@pytest.fixture
+def axe() -> CheckAccess:
+    """WCAG 2.2 AA and axe's best practices, on a page or on one frame of it."""
+
+    def check(shown: Page | Frame) -> None:
+        options = {"runOnly": WCAG, "resultTypes": ["violations"]}
+        found = Axe().run(shown, options=options)
+        assert found.violations_count == 0, f"{shown.url}: {found.generate_report()}"
+
+    return check
+
+
+@pytest.fixture
+def shot() -> TakeShot:
+    """Keeps the whole page as a picture under var/shots."""
+
+    def take(page: Page, name: str) -> Path:
+        path = SHOTS / f"{name}.png"
+        page.screenshot(path=path, full_page=True)
+        return path
+
+    return take

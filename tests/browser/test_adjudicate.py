@@ -1,0 +1,185 @@
+"""An expert at the adjudication page, in a real browser."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import Campaign, ExpertLabel, HitItem, Instructions, ItemReport
+from annotation.pipeline.default_instructions import default_instructions
+from annotation.protocol.policy import Policy
+from tests.browser.conftest import CheckAccess, TakeShot
+from tests.exports.campaigns import make_campaign
+
+TIE = "ada+ bob- third+ fourth-"
+QUERY = "Can I wash a wool jumper at 30 degrees?"
+QUESTION = "Can I wash a silk shirt at 30 degrees?"
+ANSWER = "Yes, in the programme for delicates, with a soap for wool. " * 3
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def campaign(transactional_db: None) -> Campaign:
+    """Three unresolved triplets, one of them reported, all of the same query."""
+    campaign = make_campaign({"wool": [TIE] * 3, "moon": ["ada+ bob+"] * 3})
+    texts = default_instructions(Policy())
+    Instructions.objects.create(campaign=campaign, version=2, text=texts)
+    for triplet in campaign.triplets.filter(status="unresolved"):
+        candidate = triplet.candidate
+        candidate.query.text, candidate.pair.question = QUERY, QUESTION
+        candidate.pair.answer = f"{ANSWER}{triplet.pk}"
+        candidate.query.save()
+        candidate.pair.save()
+        item = HitItem.objects.get(triplet=triplet)
+        ItemReport.objects.create(
+            assignment=item.hit.assignments.earliest("pk"),
+            item=item,
+            reason="unclear",
+            text="Is silk a kind of wool here?",
+        )
+    return campaign
+
+
+def sign_in(page: Page, url: str, name: str = "ada") -> None:
+    user, _ = User.objects.get_or_create(
+        username=name, defaults={"is_staff": True, "is_superuser": True}
+    )
+    client = Client()
+    client.force_login(user)
+    session = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": session, "url": url}])
+
+
+@pytest.fixture
+def desk(page: Page, live_server: LiveServer, campaign: Campaign) -> Page:
+    sign_in(page, live_server.url)
+    page.goto(f"{live_server.url}/campaigns/{campaign}/adjudicate")
+    return page
+
+
+def labels() -> list[int]:
+    return list(ExpertLabel.objects.order_by("pk").values_list("label", flat=True))
+
+
+def test_three_triplets_are_decided_by_the_keyboard_alone(desk: Page) -> None:
+    for number, (key, said) in enumerate((("y", "Yes"), ("n", "No"), ("y", "Yes"))):
+        expect(desk.get_by_text(f"{number} of 3 decided by you")).to_be_visible()
+        expect(desk.get_by_text("Votes")).to_have_count(0)
+        desk.keyboard.press(key)
+        expect(desk.get_by_role("heading", name=f"You said {said}")).to_be_visible()
+        expect(desk.get_by_text("2 Yes, 2 No")).to_be_visible()
+        expect(desk.get_by_role("link", name="Next")).to_be_focused()
+        desk.keyboard.press("Enter")
+    expect(desk.get_by_text("you have decided all of them")).to_be_visible()
+    assert labels() == [1, 0, 1]
+
+
+def test_keys_written_in_the_note_decide_nothing(desk: Page) -> None:
+    desk.get_by_label("Note").focus()
+    desk.keyboard.type("yes, not sure")
+    assert labels() == []
+    desk.keyboard.press("Tab")
+    desk.get_by_role("button", name="No").focus()
+    desk.keyboard.press("Enter")
+    expect(desk.get_by_role("heading", name="You said No")).to_be_visible()
+    assert ExpertLabel.objects.get().note == "yes, not sure"
+
+
+def test_single_keys_can_be_switched_off_for_good(desk: Page) -> None:
+    desk.get_by_label("Use single keys").uncheck()
+    desk.reload()
+    expect(desk.get_by_label("Use single keys")).not_to_be_checked()
+    desk.get_by_role("heading", name="Adjudicate").click()
+    desk.keyboard.press("y")
+    desk.get_by_label("Use single keys").check()
+    desk.keyboard.press("n")
+    expect(desk.get_by_role("heading", name="You said No")).to_be_visible()
+    assert labels() == [0]
+
+
+def test_a_key_that_is_held_down_decides_once(desk: Page) -> None:
+    for _ in range(5):
+        desk.keyboard.down("y")
+    expect(desk.get_by_role("heading", name="You said Yes")).to_be_visible()
+    assert labels() == [1]
+
+
+def test_a_label_is_changed_by_hand(desk: Page) -> None:
+    desk.keyboard.press("y")
+    desk.get_by_text("Change your label or note").press("Enter")
+    desk.get_by_label("Note").fill("a second look")
+    desk.get_by_role("button", name="Change to No").press("Enter")
+    expect(desk.get_by_role("heading", name="You said No")).to_be_visible()
+    expect(desk.get_by_text("a second look").first).to_be_visible()
+    assert labels() == [0]
+
+
+def test_skipping_leads_on_and_comes_back(desk: Page) -> None:
+    seen = []
+    for _ in range(4):
+        seen.append(desk.locator(".answer").inner_text())
+        with desk.expect_navigation():
+            desk.keyboard.press("s")
+    assert len(set(seen)) == 3
+    assert seen[3] == seen[0]
+    assert labels() == []
+
+
+def test_a_double_click_is_one_decision(desk: Page) -> None:
+    desk.get_by_role("button", name="Yes").dblclick()
+    expect(desk.get_by_role("heading", name="You said Yes")).to_be_visible()
+    assert labels() == [1]
+
+
+def test_two_experts_at_once_see_their_own_labels_alone(
+    desk: Page, browser: Browser, live_server: LiveServer
+) -> None:
+    with browser.new_context() as context:
+        other = context.new_page()
+        sign_in(other, live_server.url, "bob")
+        other.goto(desk.url)
+        desk.keyboard.press("y")
+        expect(desk.get_by_text("1 of 3 decided by you")).to_be_visible()
+        other.keyboard.press("n")
+        expect(other.get_by_text("1 of 3 decided by you")).to_be_visible()
+    assert sorted(ExpertLabel.objects.values_list("expert", "label")) == [("ada", 1), ("bob", 0)]
+
+
+def test_without_scripts_the_page_works_all_the_same(
+    browser: Browser, live_server: LiveServer, campaign: Campaign
+) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        sign_in(page, live_server.url)
+        page.goto(f"{live_server.url}/campaigns/{campaign}/adjudicate")
+        page.get_by_role("button", name="No").click()
+        expect(page.get_by_role("heading", name="You said No")).to_be_visible()
+    assert labels() == [0]
+
+
+@pytest.mark.parametrize("name", ["light", "dark", "phone"])
+def test_it_is_readable_before_and_after_the_decision(
+    desk: Page, axe: CheckAccess, shot: TakeShot, name: str
+) -> None:
+    desk.emulate_media(color_scheme="dark" if name == "dark" else "light")
+    desk.set_viewport_size(PHONE if name == "phone" else {"width": 1280, "height": 900})
+    axe(desk)
+    shot(desk, f"adjudicate-before-{name}")
+    desk.get_by_label("Note").fill("Another cloth, another answer.")
+    desk.get_by_role("button", name="No").click()
+    expect(desk.get_by_role("heading", name="You said No")).to_be_visible()
+    axe(desk)
+    shot(desk, f"adjudicate-after-{name}")
+    assert desk.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    desk.get_by_text("Change your label or note").click()
+    desk.get_by_text("Instructions and examples").click()
+    axe(desk)
+    shot(desk, f"adjudicate-open-{name}")
+
+
+def test_an_empty_pile_is_readable_too(desk: Page, axe: CheckAccess) -> None:
+    ItemReport.objects.all().delete()
+    desk.get_by_role("link", name="Reported").click()
+    expect(desk.get_by_text("No annotator has reported")).to_be_visible()
+    axe(desk)

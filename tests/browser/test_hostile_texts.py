@@ -1,0 +1,153 @@
+"""Hostile texts in a real browser: nothing runs, nothing is fetched, nothing breaks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.hit_url import hit_url
+from annotation.models import Campaign, ItemReport
+from annotation.protocol.policy import INHOUSE
+from tests.browser.conftest import PATIENCE_MS
+from tests.hostile import HOST, MARK
+from tests.hostile_campaign import TEXTS, hostile_campaign
+from tests.mturk import MTurk
+from tests.small_campaign import Stage
+from tests.team import Team, published_team
+
+DOUBLE_CLICK_MS = 450  # a second click within it is not taken for an answer
+
+
+@dataclass
+class Watch:
+    """What must not happen while pages are open."""
+
+    faults: list[str] = field(default_factory=list)
+
+    def on(self, page: Page) -> None:
+        page.on("dialog", self._dialog)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        page.on("request", self._request)
+        page.context.on("page", lambda opened: self.faults.append(f"opened: {opened.url}"))
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and "favicon" not in message.location["url"]:
+            self.faults.append(f"console: {message.text}")
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith(("http://localhost:", "http://127.0.0.1:")):
+            self.faults.append(f"request: {request.url}")
+
+    def look(self, page: Page) -> None:
+        """All frames of the page as it stands."""
+        for frame in page.frames:
+            assert frame.evaluate(f"window.__{MARK}") is None, frame.url
+            assert frame.evaluate(f"document.querySelector('.{MARK}, {MARK}')") is None, frame.url
+            assert HOST not in frame.evaluate("document.baseURI")
+        assert self.faults == [], page.url
+
+
+@pytest.fixture
+def watched(browser: Browser, transactional_db: None) -> Iterator[tuple[Page, Watch]]:
+    watch = Watch()
+    with browser.new_context() as context:
+        context.set_default_timeout(PATIENCE_MS)
+        page = context.new_page()
+        watch.on(page)
+        yield page, watch
+
+
+@pytest.fixture
+def campaign_folder(tmp_path: Path, settings: Settings, live_server: LiveServer) -> Path:
+    settings.INDEX_DIR = tmp_path / "index"
+    settings.PUBLIC_URL = live_server.url
+    return tmp_path
+
+
+def test_no_text_of_a_hit_runs_in_the_crowds_frame(
+    watched: tuple[Page, Watch], campaign_folder: Path, mturk: MTurk
+) -> None:
+    page, watch = watched
+    stage = Stage(hostile_campaign(campaign_folder), mturk)
+    stage.publish()
+    mturk.person("ada")
+    for hit in stage.campaign.hits.all():
+        page.goto(hit_url(hit.key))
+        page.locator("[data-item]").first.wait_for()
+        watch.look(page)
+    page.goto(f"{mturk.url}/worker/AADA/hits")
+    watch.look(page)
+    page.get_by_role("button", name="Accept").first.click()
+    for item in page.frame_locator("iframe").locator("fieldset[data-item]").all():
+        say_no(page, item)
+    watch.look(page)
+
+
+def say_no(page: Page, item: Locator) -> None:
+    page.wait_for_timeout(DOUBLE_CLICK_MS)
+    item.get_by_role("radio", name="No").evaluate("radio => radio.click()")
+
+
+def test_no_text_runs_on_the_pages_of_a_team_and_its_owner(
+    watched: tuple[Page, Watch], campaign_folder: Path, live_server: LiveServer, settings: Settings
+) -> None:
+    page, watch = watched
+    settings.CONTACT = TEXTS[0]
+    team = hostile_team(campaign_folder, live_server.url)
+    team.sign_in(page, "ada")
+    judge_with_reports(page, watch, team)
+    team.advance()
+    assert ItemReport.objects.exists()
+    team.sign_in(page, "owner")
+    for path in owner_pages(team.campaign):
+        page.goto(f"{team.url}{path}")
+        page.locator("h1").first.wait_for()
+        watch.look(page)
+
+
+def hostile_team(folder: Path, url: str) -> Team:
+    rules = {**INHOUSE, "on_failed_control": "pay_and_discard", "min_assignments": 100}
+    return published_team(hostile_campaign(folder, **rules), url)
+
+
+def judge_with_reports(page: Page, watch: Watch, team: Team) -> None:
+    """Three HITs by the page, with an attack in the words of each item's report."""
+    texts = iter(TEXTS)
+    page.goto(f"{team.url}/work")
+    watch.look(page)
+    page.get_by_role("button", name="Start").first.click()
+    for number in range(3):
+        items = page.locator("fieldset[data-item]")
+        items.first.wait_for()
+        here = page.url
+        for item in items.all():
+            say_no(page, item)
+            item.locator("details.report summary").click()
+            item.locator("select").select_option("other")
+            item.locator("textarea").fill(next(texts)[:400])
+        page.reload()  # what is kept in the browser comes back as text
+        items.first.wait_for()
+        watch.look(page)
+        page.get_by_role("button", name="Submit").click()
+        page.wait_for_url(lambda url, here=here: url != here)
+        assert len(team.works("ada")) > number
+
+
+def owner_pages(campaign: Campaign) -> list[str]:
+    name = campaign.name
+    tables = ("annotation/control", "annotation/itemreport", "retrieval/qapair", "retrieval/query")
+    return [
+        "/",
+        "/team",
+        *(f"/campaigns/{name}/{page}" for page in ("people", "adjudicate", "instructions")),
+        *(f"/admin/{table}/" for table in tables),
+    ]

@@ -1,0 +1,273 @@
+"""The judging page as people see it: pictures to look at, axe, weight and calm."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.crowd.inhouse.models import Work
+from annotation.hit_url import hit_url
+from annotation.models import Campaign
+from annotation.pipeline.default_instructions import default_instructions
+from annotation.protocol.policy import Policy
+from tests.annotation.hits import Row, make_campaign, make_hit
+from tests.browser.conftest import SHOTS, CheckAccess
+from tests.hostile import MARK, MARKUP
+from tests.team import Team
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REAL: list[Row] = [
+    (
+        "How do I remove lime deposits from my kettle?",
+        "How do I remove lime deposits from my iron?",
+        "Citric acid powder in warm water, left in for half an hour, because it doesn't smell.",
+    ),
+    (
+        "What event started the First World War?",
+        "What event started the Second World War?",
+        "Germany's invasion of Poland on 1 September 1939.",
+    ),
+    (
+        "why do my ears hurt when the plane goes down",
+        "For what reason do passengers experience pain in the ears as the aircraft loses height"
+        " before landing?",
+        "During descent the cabin is brought back to ground pressure over some twenty minutes. Air"
+        " has to flow up the Eustachian tube into the middle ear to match it. That tube opens"
+        " easily outwards but poorly inwards, so a partial vacuum forms and pulls on the eardrum."
+        " Swallowing, yawning or chewing opens it for a moment. Babies should be given a bottle."
+        " Who has a cold feels it more, since the lining of the tube is swollen; a decongestant"
+        " spray half an hour before landing helps. Should the pain last for more than a day, or"
+        " hearing stay dull, a doctor should look at the eardrum.",
+    ),
+    (
+        "What is the largest lake in the world by area?",
+        "What is the largest lake in the world by volume?",
+        "Lake Baikal, if the Caspian Sea is not counted as a lake.",
+    ),
+    (
+        "ما هي أكبر بحيرة في العالم؟",
+        "ما هي أعمق بحيرة في العالم؟",
+        "بحيرة بايكال في سيبيريا، ويبلغ عمقها 1642 مترًا.",
+    ),
+]
+ADA = "?assignmentId=3ADA&workerId=AADA"
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) window.shifts += entry.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+Publish = Callable[[list[Row]], str]
+
+
+@pytest.fixture
+def publish(live_server: LiveServer, settings: Settings, transactional_db: None) -> Publish:
+    """The address of a page with these texts, in an assignment of ada's."""
+
+    def make(rows: list[Row]) -> str:
+        settings.PUBLIC_URL = live_server.url
+        settings.MTURK_ENDPOINT = "http://127.0.0.1:8089"
+        campaign = make_campaign(text=default_instructions(Policy()))
+        return hit_url(make_hit(campaign, real=rows).key) + ADA
+
+    return make
+
+
+@pytest.fixture
+def address(publish: Publish) -> str:
+    return publish(REAL)
+
+
+@contextmanager
+def opened(browser: Browser, address: str, **options: object) -> Iterator[Page]:
+    with browser.new_context(reduced_motion="reduce", **options) as context:  # type: ignore[arg-type]
+        context.set_default_timeout(10_000)
+        page = context.new_page()
+        page.goto(address)
+        yield page
+
+
+def take(page: Page, name: str) -> None:
+    """What is on the screen: on a picture of the whole page the bar would lie over its middle."""
+    page.wait_for_timeout(100)
+    page.screenshot(path=SHOTS / f"{name}.png")
+
+
+def answer(page: Page, keys: str) -> None:
+    page.locator("fieldset[aria-current]").wait_for()  # then the scripts are there
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def is_too_wide(page: Page) -> bool:
+    root = "document.documentElement"
+    return bool(page.evaluate(f"{root}.scrollWidth > {root}.clientWidth"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_on_a_wide_screen(
+    address: str, browser: Browser, axe: CheckAccess, scheme: str
+) -> None:
+    with opened(browser, address, viewport=WIDE, color_scheme=scheme) as page:
+        assert page.get_by_role("region", name="Instructions").is_visible()
+        axe(page)
+        answer(page, "yn")
+        take(page, f"judging-{scheme}")
+        axe(page)
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog", name="Keys and help")).to_be_visible()
+        take(page, f"judging-help-{scheme}")
+        axe(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_on_a_phone(address: str, browser: Browser, axe: CheckAccess, scheme: str) -> None:
+    with opened(browser, address, viewport=PHONE, color_scheme=scheme, has_touch=True) as page:
+        assert not is_too_wide(page)
+        axe(page)
+        page.get_by_role("radio", name="No").nth(1).tap()
+        take(page, f"judging-phone-{scheme}")
+        page.get_by_role("button", name="Instructions").tap()
+        expect(page.get_by_role("region", name="Instructions")).to_be_visible()
+        take(page, f"judging-phone-instructions-{scheme}")
+        axe(page)
+        page.get_by_role("button", name="Close").tap()
+        page.get_by_text("Report this item").nth(2).tap()
+        take(page, f"judging-phone-report-{scheme}")
+        axe(page)
+        assert not is_too_wide(page)
+
+
+def test_a_preview_and_a_refusal(address: str, browser: Browser, axe: CheckAccess) -> None:
+    with opened(browser, address.partition("?")[0], viewport=WIDE) as page:
+        take(page, "judging-preview")
+        axe(page)
+        Campaign.objects.update(state=Campaign.State.CANCELLED)
+        page.reload()
+        page.get_by_role("heading", name="This HIT is over").wait_for()
+        take(page, "judging-over")
+        axe(page)
+
+
+def test_the_page_says_what_is_missing_and_that_there_is_no_connection(
+    address: str, browser: Browser, axe: CheckAccess
+) -> None:
+    with opened(browser, address, viewport=WIDE) as page:
+        answer(page, "yn")
+        page.keyboard.press("Enter")
+        take(page, "judging-missing")
+        axe(page)
+        answer(page, "nnnnn")
+        page.context.set_offline(True)
+        page.keyboard.press("Enter")
+        expect(page.locator(".note")).to_contain_text("No connection")
+        take(page, "judging-offline")
+        axe(page)
+
+
+def test_the_page_of_a_member(team: Team, page: Page, axe: CheckAccess) -> None:
+    team.sign_in(page, "ada")
+    page.set_viewport_size(WIDE)
+    page.goto(f"{team.url}/work")
+    page.get_by_role("button", name="Start").click()
+    page.locator("fieldset[data-item]").nth(6).wait_for()
+    axe(page)
+    answer(page, "n")
+    take(page, "judging-member")
+    page.get_by_role("button", name="Skip this HIT").click()
+    take(page, "judging-skip")
+    axe(page)
+    page.get_by_role("button", name="Go on with it").click()
+    answer(page, "nnnnnn")
+    Work.objects.update(status="returned")
+    page.keyboard.press("Enter")
+    expect(page.locator(".note")).to_contain_text("You have given this HIT back")
+    take(page, "judging-refused")
+    axe(page)
+
+
+def test_nothing_moves_but_what_the_worker_moves(address: str, browser: Browser) -> None:
+    with opened(browser, "about:blank", viewport=WIDE) as page:
+        page.add_init_script(SHIFTS)
+        page.goto(address)
+        page.wait_for_timeout(300)
+        answer(page, "ynynynyu")
+        page.wait_for_timeout(300)
+        assert page.evaluate("window.shifts") < 0.001
+
+
+def test_the_page_weighs_under_100_kb_and_asks_no_other_host(
+    address: str, browser: Browser, live_server: LiveServer
+) -> None:
+    weights: dict[str, int] = {}
+    hosts: set[str] = set()
+    with opened(browser, "about:blank") as page:
+        page.on("request", lambda request: hosts.add("/".join(request.url.split("/")[:3])))
+        page.on(
+            "requestfinished", lambda one: weights.update({one.url: len(one.response().body())})
+        )
+        page.goto(address)
+        answer(page, "yn?")
+        page.wait_for_timeout(500)
+    assert hosts == {live_server.url}
+    assert len(weights) >= 15
+    assert sum(weights.values()) < 100_000
+
+
+def test_the_current_item_is_never_behind_the_bar(address: str, browser: Browser) -> None:
+    with opened(browser, address, viewport={"width": 1200, "height": 620}) as page:
+        for key in ("y", "n", "y", "j", "j", "y", "k", "k", "y"):
+            page.keyboard.press(key)
+            item = page.locator("fieldset[aria-current]").bounding_box()
+            bar = page.locator(".bar").bounding_box()
+            assert item
+            assert bar
+            assert item["y"] >= 0
+            assert item["y"] + item["height"] <= bar["y"] or item["height"] > bar["y"] - 32
+
+
+def test_a_long_answer_is_folded_until_it_is_asked_for(address: str, browser: Browser) -> None:
+    with opened(browser, address, viewport=PHONE) as page:
+        fold = page.get_by_text("Show all")
+        assert fold.count() == 1
+        text = page.locator(".fold + .answer")
+        folded = text.bounding_box()
+        fold.click()
+        unfolded = text.bounding_box()
+        assert folded
+        assert unfolded
+        assert unfolded["height"] > 2 * folded["height"]
+        assert page.get_by_text("Show less").is_visible()
+
+
+def test_texts_from_right_to_left_stand_at_the_right(address: str, browser: Browser) -> None:
+    with opened(browser, address) as page:
+        queries = page.locator(".query").all()
+        directions = [
+            query.evaluate("query => getComputedStyle(query).direction") for query in queries
+        ]
+        assert directions == ["ltr"] * 6 + ["rtl"]
+        assert page.locator("mark", has_text="أكبر").is_visible()
+
+
+def test_hostile_texts_are_only_read(publish: Publish, browser: Browser) -> None:
+    attacks = list(MARKUP.values())
+    rows = [(attack, f"{attack} ?", f"{attack} !") for attack in attacks]
+    faults: list[str] = []
+    with opened(browser, "about:blank") as page:
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(publish(rows))
+        answer(page, "y" * len(rows))
+        assert page.evaluate(f"window.__{MARK}") is None
+        assert page.locator(f".{MARK}").count() == 0
+        shown = page.locator(".answer").all_text_contents()
+        assert {f"{attack} !" for attack in attacks} <= set(shown)
+    assert faults == []

@@ -1,0 +1,205 @@
+"""The same page for a member of the team: handing in by script, leases, skipping."""
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from annotation.crowd.inhouse.models import Work
+from tests.team import Team, run_out
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+AGAIN = "No connection: your answers are kept here; trying again"
+
+
+def start(team: Team, page: Page, name: str = "ada") -> None:
+    team.sign_in(page, name)
+    page.goto(f"{team.url}/work")
+    page.get_by_role("button", name="Start").click()
+    page.locator("fieldset[aria-current]").wait_for()  # then the scripts are there
+
+
+def answer(page: Page, keys: str) -> None:
+    page.locator("fieldset[data-item]").first.focus()
+    for key in keys:
+        page.keyboard.press(key)
+    expect(page.locator(".count")).to_have_text(f"{len(keys)} of 7")
+
+
+def work_of(team: Team, name: str = "ada") -> Work:
+    [work] = team.works(name)
+    return work
+
+
+def test_a_member_judges_a_hit_by_keyboard_and_goes_on(team: Team, page: Page) -> None:
+    start(team, page)
+    answer(page, "ynynyny")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/work")
+    assert work_of(team).status == "submitted"
+    assert team.advance().new == 1
+    [kept] = page.evaluate("Object.values(localStorage)")
+    assert "answers" not in kept
+
+
+def test_a_member_judges_a_hit_by_mouse(team: Team, page: Page) -> None:
+    start(team, page)
+    for item in page.locator("fieldset[data-item]").all():
+        page.wait_for_timeout(450)
+        item.get_by_role("radio", name="Yes").click()
+    page.get_by_role("button", name="Submit").dblclick()
+    page.wait_for_url("**/work")
+    assert work_of(team).status == "submitted"
+
+
+def test_answers_survive_a_reload_and_a_cut_network(team: Team, page: Page) -> None:
+    start(team, page)
+    answer(page, "yny")
+    page.reload()
+    page.locator("fieldset[aria-current]").wait_for()
+    expect(page.locator(".count")).to_have_text("3 of 7")
+    for key in "nyny":
+        page.keyboard.press(key)
+    page.context.set_offline(True)
+    page.keyboard.press("Enter")
+    expect(page.locator(".note")).to_contain_text(AGAIN)
+    assert work_of(team).status == "accepted"
+    page.context.set_offline(False)
+    page.wait_for_url("**/work")
+    assert work_of(team).status == "submitted"
+
+
+def test_a_failing_site_is_asked_again_and_an_answer_that_got_lost_does_no_harm(
+    team: Team, page: Page
+) -> None:
+    start(team, page)
+    answer(page, "nnnnnnn")
+    tries: list[str] = []
+
+    def fail(route: Route) -> None:
+        if route.request.method != "POST":
+            return route.continue_()
+        tries.append("post")
+        if len(tries) == 1:
+            return route.fulfill(status=503, body="away")
+        if len(tries) == 2:
+            route.fetch()  # it arrives, but the answer to it does not
+            return route.abort()
+        return route.continue_()
+
+    page.route(f"**/work/{work_of(team).assignment_id}", fail)
+    page.keyboard.press("Enter")
+    expect(page.locator(".note")).to_contain_text("The site is away")
+    page.wait_for_url("**/work")
+    assert len(tries) == 3
+    assert work_of(team).status == "submitted"
+
+
+def test_when_one_tab_hands_in_the_other_says_so(team: Team, page: Page) -> None:
+    start(team, page)
+    twin = page.context.new_page()
+    twin.goto(page.url)
+    answer(page, "nnnnnnn")
+    expect(twin.locator(".count")).to_have_text("7 of 7")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/work")
+    expect(twin.locator(".note")).to_contain_text("This HIT was handed in from another tab.")
+    expect(twin.get_by_role("button", name="Submit")).to_be_disabled()
+    twin.get_by_role("link", name="Go on with other work").click()
+    twin.wait_for_url("**/work")
+
+
+def test_a_refusal_is_one_sentence_with_the_answers_still_to_be_seen(
+    team: Team, page: Page
+) -> None:
+    start(team, page)
+    answer(page, "nnnnnnn")
+    Work.objects.update(status="returned")
+    page.keyboard.press("Enter")
+    expect(page.locator(".note")).to_contain_text("You have given this HIT back")
+    assert page.locator("input[type=radio]:checked").count() == 7
+    expect(page.get_by_role("button", name="Submit")).to_be_disabled()
+
+
+def test_who_was_signed_out_reads_it_and_hands_in_after_signing_in(team: Team, page: Page) -> None:
+    start(team, page)
+    answer(page, "nnnnnnn")
+    page.context.clear_cookies(name="sessionid")
+    page.keyboard.press("Enter")
+    expect(page.locator(".note")).to_contain_text("You are not signed in any more")
+    team.sign_in(page, "ada")
+    page.get_by_role("button", name="Submit").click()
+    page.wait_for_url("**/work")
+    assert work_of(team).status == "submitted"
+
+
+def test_a_lease_is_renewed_while_somebody_is_at_it(team: Team, page: Page) -> None:
+    page.clock.install()
+    start(team, page)
+    before = work_of(team).deadline
+    page.clock.fast_forward("03:00")
+    page.keyboard.press("y")
+    page.clock.fast_forward("01:30")
+    with page.expect_response("**/renew") as renewed:
+        page.keyboard.press("n")
+        page.clock.run_for(2_000)
+    assert renewed.value.status == 200
+    assert work_of(team).deadline > before
+
+
+def test_nobody_at_it_lets_the_lease_run_and_little_time_is_told(team: Team, page: Page) -> None:
+    page.clock.install()
+    start(team, page)
+    expect(page.locator(".note")).to_be_empty()
+    page.clock.fast_forward("26:10")
+    page.clock.run_for(2_000)
+    expect(page.locator(".note")).to_contain_text("4 min left for this HIT.")
+    page.clock.fast_forward("04:00")
+    page.clock.run_for(2_000)
+    expect(page.locator(".note")).to_contain_text("The time for this HIT has run out.")
+
+
+@pytest.mark.parametrize(("done", "is_locked"), [("ny", True), ("nnnnnnn", False)])
+def test_a_lost_lease_is_told_before_more_work_is_done(
+    team: Team, page: Page, done: str, is_locked: bool
+) -> None:
+    page.clock.install()
+    start(team, page)
+    answer(page, done)
+    run_out(work_of(team))
+    page.clock.fast_forward("05:00")
+    page.mouse.move(5, 5)
+    page.mouse.move(50, 50)
+    page.clock.run_for(2_000)
+    expect(page.locator(".note")).to_contain_text("The time for this HIT has run out")
+    assert page.locator("input[type=radio]:checked").count() == len(done)
+    assert page.get_by_role("button", name="Submit").is_disabled() == is_locked
+
+
+def test_all_answers_of_a_lapsed_hit_are_taken_while_its_place_is_free(
+    team: Team, page: Page
+) -> None:
+    start(team, page)
+    answer(page, "nnnnnnn")
+    run_out(work_of(team))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/work")
+    assert work_of(team).status == "submitted"
+
+
+def test_a_hit_is_skipped_at_once_while_nothing_is_answered(team: Team, page: Page) -> None:
+    start(team, page)
+    page.get_by_role("button", name="Skip this HIT").click()
+    page.wait_for_url("**/work")
+    assert team.works("ada")[0].status == "returned"
+
+
+def test_a_hit_that_is_begun_is_skipped_after_a_question(team: Team, page: Page) -> None:
+    start(team, page)
+    answer(page, "n")
+    page.get_by_role("button", name="Skip this HIT").click()
+    page.get_by_role("button", name="Go on with it").click()
+    assert work_of(team).status == "accepted"
+    page.get_by_role("button", name="Skip this HIT").click()
+    page.get_by_role("button", name="Skip it").click()
+    page.wait_for_url("**/work")
+    assert team.works("ada")[0].status == "returned"

@@ -1,0 +1,228 @@
+"""The team's site in a browser: from the invitation to the personal page."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.inhouse.members import invite
+from annotation.crowd.inhouse.models import Member, Work
+from annotation.models import Exclusion, PracticeItem, Worker
+from tests.annotation.site.stage import PASSWORD, make_member, offer_hits
+
+HIT_PAGE = re.compile(r"/work/[0-9a-f]{32}$")
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def site(page: Page, live_server: LiveServer) -> Page:
+    """A team with two campaigns on offer, and a browser that knows nobody yet."""
+    offer_hits("faq", hits=4, title="Do these questions ask the same thing?", reward_cents=12)
+    page.set_default_timeout(20_000)
+    page.goto(live_server.url)
+    return page
+
+
+def join(page: Page, live_server: LiveServer) -> None:
+    code = invite(None, note="", days=7, uses=9, now=timezone.now())
+    page.goto(f"{live_server.url}/join/{code}")
+    page.get_by_label("Username").fill("zoe")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password confirmation").fill(PASSWORD)
+    page.get_by_role("button", name="Make my account").click()
+    expect(page.get_by_role("heading", name="Your work")).to_be_visible()
+
+
+def judge_by_mouse(page: Page) -> None:
+    for item in page.locator("fieldset[data-item]").all():
+        item.locator("input[value='1']").click()
+        page.wait_for_timeout(450)  # the page takes a second click at once for a slip
+    page.get_by_role("button", name="Submit").click()
+
+
+def test_from_the_invitation_through_two_hits_to_the_personal_page(
+    site: Page, live_server: LiveServer
+) -> None:
+    join(site, live_server)
+    site.get_by_role("button", name="Start").click()
+    site.wait_for_url(HIT_PAGE)
+    first = site.url
+    judge_by_mouse(site)
+    site.wait_for_url(lambda address: address != first)
+    second = site.url
+    assert Work.objects.filter(status="submitted").count() == 1
+    site.keyboard.press("y")
+    for _ in range(6):
+        site.keyboard.press("n")
+    site.keyboard.press("Enter")
+    site.wait_for_url(lambda address: address != second)
+    third = site.url
+    assert Work.objects.filter(status="submitted").count() == 2
+    site.get_by_role("button", name="Skip this HIT").click()
+    site.wait_for_url(lambda address: address != third)
+    site.get_by_role("link", name="Your work").click()
+    expect(site.get_by_role("link", name="Continue")).to_be_visible()
+    expect(site.locator("dl.figures")).to_contain_text("2")
+    site.go_back()
+    site.goto(first)
+    expect(site.get_by_text("handed in this HIT already")).to_be_visible()
+
+
+def test_the_way_from_sign_in_to_a_submit_needs_no_mouse(
+    site: Page, live_server: LiveServer
+) -> None:
+    member = make_member("ada")
+    member.user.set_password(PASSWORD)
+    member.user.save()
+    site.goto(f"{live_server.url}/work")
+    site.keyboard.type("ada")
+    site.keyboard.press("Tab")
+    site.keyboard.type(PASSWORD)
+    site.keyboard.press("Enter")
+    expect(site.get_by_role("heading", name="Your work")).to_be_visible()
+    start = site.get_by_role("button", name="Start")
+    for _ in range(12):
+        site.keyboard.press("Tab")
+        if start.evaluate("button => button === document.activeElement"):
+            break
+    site.keyboard.press("Enter")
+    site.wait_for_url(HIT_PAGE)
+    first = site.url
+    for _ in range(7):
+        site.keyboard.press("n")
+    site.keyboard.press("Enter")
+    site.wait_for_url(lambda address: address != first)
+    assert Work.objects.filter(status="submitted").count() == 1
+
+
+def test_a_hit_is_done_without_any_script(
+    browser: Browser, site: Page, live_server: LiveServer
+) -> None:
+    join(site, live_server)
+    with browser.new_context(
+        java_script_enabled=False, storage_state=site.context.storage_state()
+    ) as context:
+        page = context.new_page()
+        page.goto(f"{live_server.url}/work")
+        page.get_by_role("button", name="Start").click()
+        page.wait_for_url(HIT_PAGE)
+        first = page.url
+        for item in page.locator("fieldset[data-item]").all():
+            item.locator("input[value='0']").check()
+        page.get_by_role("button", name="Submit").click()
+        page.wait_for_url(lambda address: address != first)
+        assert Work.objects.filter(status="submitted").count() == 1
+        page.get_by_role("button", name="Skip this HIT").click()
+        assert Work.objects.filter(status="returned").count() == 1
+
+
+def busy(name: str) -> None:
+    """Makes the member's page show all that it can."""
+    member = Member.objects.get(user__username=name)
+    crowd = InhouseCrowd()
+    worker = Worker.objects.create(crowd="inhouse", worker_id=member.worker_id)
+    (fish,) = offer_hits("fish", title="Fish and what swims with them")
+    Exclusion.objects.create(campaign=fish.campaign, worker=worker, failures=3, reviewed=12)
+    (bird,) = offer_hits("birds", practice_items=1, title="Questions on birds, with practice")
+    PracticeItem.objects.create(
+        campaign=bird.campaign, position=0, query="a", question="b", expected=1, why="So."
+    )
+    for number, work in enumerate(Work.objects.filter(member=member, status="submitted")):
+        if number:
+            crowd.approve(work.assignment_id)
+        else:
+            crowd.reject(
+                work.assignment_id,
+                reason="Each HIT holds check questions whose answer is plain from the"
+                " instructions. Wrong answers to them in this one: 1.",
+            )
+
+
+def work_a_little(page: Page, count: int) -> None:
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url(HIT_PAGE)
+    for _ in range(count):
+        here = page.url
+        for _ in range(7):
+            page.keyboard.press("y")
+        page.keyboard.press("Enter")
+        page.wait_for_url(lambda address, here=here: address != here)
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "size"),
+    [
+        ("light", "light", {"width": 1280, "height": 800}),
+        ("dark", "dark", {"width": 1280, "height": 800}),
+        ("phone", "light", PHONE),
+        ("phone-dark", "dark", PHONE),
+    ],
+)
+def test_every_page_is_fit_for_every_reader_and_screen(
+    site: Page,
+    live_server: LiveServer,
+    axe: Callable[[Page], None],
+    shot: Callable[[Page, str], Path],
+    name: str,
+    scheme: str,
+    size: dict[str, int],
+) -> None:
+    site.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    site.set_viewport_size(size)  # type: ignore[arg-type]
+    code = invite(None, note="", days=7, uses=9, now=timezone.now())
+    seen: list[str] = []
+
+    def look(what: str, path: str = "") -> None:
+        if path:
+            site.goto(f"{live_server.url}{path}")
+        axe(site)
+        width = site.evaluate("document.documentElement.scrollWidth")
+        assert width <= size["width"], f"{what} is {width} pixels wide"
+        shot(site, f"site-{what}-{name}")
+        seen.append(what)
+
+    look("landing", "/")
+    look("sign-in", "/sign-in")
+    look("join", f"/join/{code}")
+    make = site.get_by_role("button", name="Make my account")
+    make.evaluate("button => button.form.noValidate = true")
+    make.click()
+    expect(site.get_by_text("This field is required").first).to_be_visible()
+    look("join-refused")
+    look("not-found", "/no-such-page")
+    join(site, live_server)
+    work_a_little(site, 3)
+    busy("zoe")
+    look("hit")
+    look("work", "/work")
+    look("instructions", "/work/instructions/faq")
+    look("password", "/password")
+    look("forbidden", "/team")
+    done = Work.objects.filter(status="approved")[0]
+    look("over", f"/work/{done.assignment_id}")
+    look_as_staff(site, live_server)
+    look("team")
+    assert len(seen) == 12
+
+
+def look_as_staff(page: Page, live_server: LiveServer) -> None:
+    """Signed in as an administrator of a team of some size, a new link just made."""
+    root = User.objects.create_superuser("root", password=PASSWORD)
+    for name in ("ada", "bob", "a.very.long.name.that.somebody.chose@example.org"):
+        make_member(name, active=name != "bob")
+    invite(root, note="the spring team, second floor", days=14, uses=5, now=timezone.now())
+    page.goto(f"{live_server.url}/sign-in")
+    page.get_by_label("Username").fill("root")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{live_server.url}/")
+    page.goto(f"{live_server.url}/team")
+    page.get_by_label("For whom").fill("two friends")
+    page.get_by_role("button", name="Make a link").click()
+    expect(page.get_by_role("heading", name="Send this link")).to_be_visible()

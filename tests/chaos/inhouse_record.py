@@ -1,0 +1,68 @@
+"""What the in-house crowd has recorded of a campaign, in the form that the audit reads."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from annotation.crowd.inhouse import models
+from annotation.models import Campaign
+from annotation.protocol.control import check_controls
+from tests.chaos.record import FIELD, Extension, Item, Record, TheirHit, Work, packed_items
+
+HANDED_IN = ("submitted", "approved", "rejected")
+
+
+def read_inhouse_record(campaign: Campaign) -> Record:
+    items = packed_items(campaign)
+    prefix = f"{campaign.uid.hex[:16]}-"
+    offers = models.Offer.objects.filter(annotation__startswith=prefix).select_related("queue")
+    works = models.Work.objects.filter(
+        offer__annotation__startswith=prefix, status__in=HANDED_IN
+    ).select_related("offer__queue", "member")
+    in_order = works.order_by("submitted_at", "assignment_id")
+    return Record(
+        [_hit(offer) for offer in offers.order_by("pk")],
+        [_work(work, number, items) for number, work in enumerate(in_order)],
+        items,
+    )
+
+
+def _hit(offer: models.Offer) -> TheirHit:
+    works: defaultdict[str, int] = defaultdict(int)
+    for status in offer.works.values_list("status", flat=True):
+        works[status] += 1
+    free = offer.open_places if offer.on_offer else 0
+    cents = offer.queue.reward_cents
+    return TheirHit(
+        hit_id=offer.hit_id,
+        key=offer.annotation,
+        places=offer.places,
+        closed=not offer.on_offer,
+        created_at=offer.created_at.timestamp(),
+        held_cents=cents * (free + works["accepted"] + works["submitted"]),
+        spent_cents=cents * works["approved"],
+        extensions=tuple(
+            Extension(one.created_at.timestamp(), one.places)
+            for one in offer.extensions.order_by("pk")
+        ),
+    )
+
+
+def _work(work: models.Work, number: int, items: Mapping[str, Mapping[str, Item]]) -> Work:
+    assert work.submitted_at is not None
+    mine = items[work.offer.annotation]
+    given = {key: work.answers.get(FIELD + key) for key in mine}
+    answers = {key: int(value) for key, value in given.items() if value in ("0", "1")}
+    expected = {key: item.expected for key, item in mine.items() if item.expected is not None}
+    return Work(
+        assignment_id=work.assignment_id,
+        hit=work.offer.annotation,
+        worker=work.member.worker_id,
+        status=work.status,
+        number=number,
+        submitted_at=work.submitted_at.timestamp(),
+        fields=work.answers,
+        answers=answers,
+        passed=check_controls(expected, answers, list(mine)).passed,
+        by_timeout=False,
+        spent_cents=work.offer.queue.reward_cents if work.status == "approved" else 0,
+    )

@@ -1,0 +1,74 @@
+"""A campaign with an attack in every text that files bring in."""
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from annotation.models import Campaign
+from annotation.pipeline.assemble import pack_campaign
+from annotation.pipeline.create import create_campaign, read_policy
+from annotation.pipeline.import_controls import import_controls
+from annotation.pipeline.ledger import set_budget
+from retrieval.ingest import ingest
+from retrieval.search import build_index, retrieve
+from tests.hostile import ATTACKS, MARK
+from tests.retrieval.keywords import KeywordEncoder
+from tests.small_campaign import BUDGET_CENTS, write_rows
+
+PER_QUERY = 5
+TEXTS = tuple(ATTACKS.values())
+TOPICS = [f"t{number}" for number in range(-(-len(TEXTS) // PER_QUERY))]
+ENCODER = KeywordEncoder(" ".join(TOPICS))
+HITS = len(TOPICS)
+POLICY = {
+    "candidates_per_query": PER_QUERY,
+    "control_pool_size": HITS,
+    "min_assignments": 1,
+    "title": f'"><b class={MARK}>title</b>',
+    "description": f"</p><script>window.__{MARK}=1</script> {{{{ 7|add:7 }}}} javascript:{MARK}",
+    "keywords": f"' onmouseover='window.__{MARK}=1', -->",
+}
+
+
+def hostile_campaign(folder: Path, **policy: object) -> Campaign:
+    """Packed; each attack is a question, an answer, a query, a control and a paragraph."""
+    ingest(
+        write_rows(folder / "pairs.jsonl", list(_pairs())), f"<b class={MARK}>", license=TEXTS[0]
+    )
+    build_index("keywords", "QQA", encoder=ENCODER)
+    import_controls(write_rows(folder / "controls.jsonl", list(_controls())))
+    instructions = folder / "instructions.md"
+    instructions.write_text("\n\n".join(TEXTS), encoding="utf-8")
+    rules = folder / "policy.json"
+    rules.write_text(json.dumps({**POLICY, **policy}))
+    campaign = create_campaign(
+        "hostile",
+        policy=read_policy(rules),
+        seed=1,
+        queries=write_rows(folder / "queries.jsonl", list(_queries())),
+        instructions=instructions,
+    )
+    retrieve(campaign.query_set, k=PER_QUERY, encoder=ENCODER)
+    assert pack_campaign(campaign).hits == HITS
+    set_budget(campaign, BUDGET_CENTS)
+    return campaign
+
+
+def _pairs() -> Iterator[dict[str, str]]:
+    for number, text in enumerate(TEXTS):
+        topic = TOPICS[number // PER_QUERY]
+        yield {"question": f"{text} {topic} q{number}", "answer": text, "id": text[:100]}
+    # Attacks have words in common, which a negative control must not have.
+    for number in range(40):
+        yield {"question": f"what is n{number}", "answer": f"It is {number}."}
+
+
+def _queries() -> Iterator[dict[str, str]]:
+    for topic, text in zip(TOPICS, itertools.cycle(TEXTS), strict=False):
+        yield {"id": topic, "query": f"{text} {topic}"}
+
+
+def _controls() -> Iterator[dict[str, str]]:
+    for number, text in enumerate(TEXTS):
+        yield {"query": f"{text} c{number}", "question": f"c{number} {text}", "answer": text}

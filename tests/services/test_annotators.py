@@ -1,0 +1,151 @@
+"""200 members of the team at once, on PostgreSQL, while the workers' passes run."""
+
+import random
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.inhouse.members import invite, join
+from annotation.crowd.inhouse.models import Offer, Work
+from annotation.models import Assignment, Campaign, HitItem, ItemReport
+from annotation.pipeline.publish import publish
+from annotation.protocol.policy import INHOUSE
+from demo.services import Services
+from tests.chaos.audit import audit_record
+from tests.chaos.inhouse_record import HANDED_IN, read_inhouse_record
+from tests.services.annotators import HABITS, Annotator, Log
+from tests.services.conftest import start_stack
+from tests.services.stack import wait_until
+from tests.wide_campaign import wide_campaign
+
+pytestmark = pytest.mark.services
+
+MEMBERS = 200
+MOST_SECONDS = 240
+POLICY = {**INHOUSE, "reward_cents": 10, "min_assignments": 1, "max_votes": 5}
+
+
+def make_sessions() -> dict[str, str]:
+    """Name -> session of each member; the password is hashed once, not 200 times."""
+    now = timezone.now()
+    password = make_password("judges questions all day")
+    names = [f"member{number}" for number in range(MEMBERS)]
+    User.objects.bulk_create([User(username=name, password=password) for name in names])
+    code = invite(None, note="", days=1, uses=MEMBERS, now=now)
+    sessions = {}
+    for user in User.objects.filter(username__in=names):
+        join(code, user, now=now)
+        client = Client()
+        client.force_login(user)
+        sessions[user.username] = client.cookies["sessionid"].value
+    return sessions
+
+
+def truths(campaign: Campaign) -> tuple[dict[str, int], frozenset[str]]:
+    """What a careful reader says of each item, and which ones are controls."""
+    rng = random.Random(1)
+    items = HitItem.objects.filter(hit__campaign=campaign).select_related("control")
+    truth = {
+        item.key: item.control.expected if item.control else rng.getrandbits(1)
+        for item in items.order_by("pk")
+    }
+    return truth, frozenset(item.key for item in items if item.control)
+
+
+def is_finished(campaign: Campaign) -> bool:
+    time.sleep(0.5)  # the processes need the machine
+    return not campaign.triplets.filter(status="open").exists() and not is_waiting(campaign)
+
+
+def is_waiting(campaign: Campaign) -> bool:
+    handed_in = Work.objects.filter(status="submitted").exists()
+    return handed_in or campaign.intents.exclude(state="done").exists()
+
+
+def let_run_out(assignment_id: str) -> None:
+    """What half an hour would do."""
+    Work.objects.filter(assignment_id=assignment_id).update(deadline=timezone.now())
+    connection.close()
+
+
+def work_together(campaign: Campaign, site: str) -> Log:
+    """All at once, until every triplet has its label."""
+    truth, controls = truths(campaign)
+    log, over = Log(), threading.Event()
+    people = [
+        Annotator(
+            site=site,
+            name=name,
+            session=session,
+            habit=HABITS[number % len(HABITS)],
+            truth=truth,
+            controls=controls,
+            log=log,
+            over=over,
+            forget=let_run_out,
+        )
+        for number, (name, session) in enumerate(make_sessions().items())
+    ]
+    with ThreadPoolExecutor(MEMBERS) as threads:
+        for person in people:
+            threads.submit(person.run)
+        try:
+            wait_until(lambda: is_finished(campaign), "all was labelled", seconds=MOST_SECONDS)
+        finally:
+            over.set()
+            print(f"{len(log.seconds)} requests, {len(log.taken_in)} HITs handed in")
+    return log
+
+
+def test_200_members_at_once_give_each_triplet_its_votes_and_none_too_many(
+    services: Services, on_postgresql: None, tmp_path: Path, settings: Settings
+) -> None:
+    settings.INDEX_DIR = tmp_path / "index"
+    campaign, hits = wide_campaign(tmp_path, queries=12, candidates=25, **POLICY)
+    publish(campaign, InhouseCrowd())
+    with start_stack(services, tmp_path, settings, {"QUORUM_WEB_WORKERS": "2"}) as stack:
+        wait_until(lambda: Offer.objects.count() == hits, "the HITs were on offer")
+        began = time.monotonic()
+        log = work_together(campaign, stack.site_url)
+        print(f"{time.monotonic() - began:.0f} s, {len(log.seconds)} requests")
+        wait_until(lambda: not is_waiting(campaign), "all that was handed in was decided")
+    assert log.faults == []
+    assert {status for status, _ in log.refused} <= {403, 404, 409}
+    assert log.deeds == set(HABITS) - {"plain"}
+    assert_no_surplus()
+    assert_recorded_once(log)
+    assert audit_record(read_inhouse_record(campaign), campaign) == []
+    assert campaign.exclusions.exists()
+    assert campaign.hits.filter(places__gt=2).exists()
+    assert ItemReport.objects.exists()
+
+
+def assert_no_surplus() -> None:
+    """Every place is open, in somebody's hands or handed in: none was given out twice."""
+    for offer in Offer.objects.prefetch_related("works"):
+        taken = Counter(work.status for work in offer.works.all())
+        used = taken["accepted"] + sum(taken[status] for status in HANDED_IN)
+        assert offer.open_places + used == offer.places, offer
+        assert used <= offer.places
+
+
+def assert_recorded_once(log: Log) -> None:
+    """Whatever the site has said yes to is in the crowd's record and in ours, as it was sent."""
+    sheets = dict(log.taken_in)
+    recorded = {
+        work.assignment_id: work.answers for work in Work.objects.filter(status__in=HANDED_IN)
+    }
+    assert recorded == sheets
+    ours = Counter(Assignment.objects.values_list("crowd_id", flat=True))
+    assert ours == Counter(recorded.keys())
