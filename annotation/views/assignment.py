@@ -15,15 +15,16 @@ from annotation.crowd.inhouse import desk
 from annotation.crowd.inhouse.desk import Refused
 from annotation.crowd.inhouse.models import HANDED_IN, Work
 from annotation.middleware import wants_json
-from annotation.models import Hit
+from annotation.models import Hit, HitItem
 from annotation.pipeline.review import FIELD
 from annotation.protocol.signals import REPORT, REPORT_TEXT, SIGNALS, SIGNALS_LENGTH
 from annotation.views.guards import MemberRequest, member_page
 from annotation.views.judging import ShownItem, judging_context
-from annotation.views.suits import UNKNOWN, hit_of, take_suitable, why_not
+from annotation.views.suits import UNKNOWN, hit_of, why_not
 
 NOTHING_LEFT = "There are no more HITs of this kind at the moment. Thank you!"
 NOT_OPEN = "This HIT is not open to you"
+NOT_YOURS = "You have no such HIT: open it from your own page."
 
 
 class SeeOther(HttpResponseRedirect):
@@ -83,17 +84,22 @@ def renew(request: MemberRequest, assignment_id: str) -> JsonResponse:
 def _hand_in(request: MemberRequest, assignment_id: str) -> HttpResponse:
     """What was handed in before stays as it was, and is success. Raises Refused."""
     now = timezone.now()
-    work = _own(request, assignment_id)
-    hit = hit_of(work)
-    if hit is None:
+    mine = Work.objects.filter(member=request.member, assignment_id=assignment_id)
+    columns = "status", "offer__annotation", "offer__queue__queue_id"
+    found = mine.values_list(*columns).first()
+    if found is None:
+        raise Refused(404, NOT_YOURS)
+    status, hit_key, queue_id = found
+    items = HitItem.objects.filter(hit__key=hit_key).order_by("position")
+    keys = list(items.values_list("key", flat=True))
+    if not keys:
         raise Refused(409, UNKNOWN)
-    keys = list(hit.items.order_by("position").values_list("key", flat=True))
     sheet = _sheet(request.POST, keys)
     missing = [number for number, key in enumerate(keys, start=1) if FIELD + key not in sheet]
-    if missing and work.status not in HANDED_IN:
-        return _incomplete(request, desk.held(request.member, assignment_id, now=now), hit, missing)
+    if missing and status not in HANDED_IN:
+        return _incomplete(request, desk.held(request.member, assignment_id, now=now), missing)
     desk.submit(request.member, assignment_id, sheet, now=now)
-    goal = _go_on(request, queue_id=work.offer.queue.queue_id)
+    goal = _go_on(request, queue_id=queue_id)
     return JsonResponse({"next": goal}) if wants_json(request) else SeeOther(goal)
 
 
@@ -101,7 +107,7 @@ def _own(request: MemberRequest, assignment_id: str) -> Work:
     """Raises Refused."""
     mine = Work.objects.select_related("offer__queue").filter(member=request.member)
     if (work := mine.filter(assignment_id=assignment_id).first()) is None:
-        raise Refused(404, "You have no such HIT: open it from your own page.")
+        raise Refused(404, NOT_YOURS)
     return work
 
 
@@ -117,7 +123,11 @@ def _sheet(sent: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
 
 def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) -> str:
     """Takes the next HIT; where to find it, or the personal page when there is none."""
-    work = take_suitable(request.member, queue_id=queue_id, skipped=skipped, now=timezone.now())
+    now = timezone.now()
+    work = desk.take(request.member, hit_type=queue_id, now=now)
+    if work is not None and work.offer_id == skipped:  # the crowd has nothing else
+        desk.give_back(request.member, work.assignment_id, now=now)
+        work = None
     if work is None:
         messages.info(request, NOTHING_LEFT)
         return reverse("work")
@@ -154,13 +164,13 @@ def _kept(item: ShownItem, sent: Mapping[str, str]) -> ShownItem:
     )
 
 
-def _incomplete(
-    request: MemberRequest, work: Work, hit: Hit, missing: Sequence[int]
-) -> HttpResponse:
+def _incomplete(request: MemberRequest, work: Work, missing: Sequence[int]) -> HttpResponse:
     numbers = ", ".join(str(number) for number in missing)
     sentence = f"No answer yet to item {numbers}: choose Yes or No for each, then submit again."
     if wants_json(request):
         return JsonResponse({"error": sentence}, status=422)
+    hit = hit_of(work)
+    assert hit is not None  # its items were asked for
     return _page(request, work, hit, fault=sentence, status=422)
 
 

@@ -19,8 +19,9 @@ from annotation.crowd.mturk_sites import (
 )
 from annotation.exclusion_words import why_excluded
 from annotation.hit_url import BadVisit, Visit, read_hit_key, read_visit
-from annotation.models import Assignment, Campaign, Exclusion, Hit, HitItem
-from annotation.views.judging import judging_context
+from annotation.models import Assignment, Campaign, Hit
+from annotation.pipeline.practice import exclusion_of
+from annotation.views.judging import has_judged, judging_context
 
 # Where Amazon's workers and requesters see our page, and where a submit may lead them on to.
 _MTURK_SITES = (
@@ -78,10 +79,13 @@ def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
     if hit.closed_at or hit.gone or (_is_cancelled(hit) and not visit.assignment_id):
         sentence = f"It takes no more answers. {RETURN_IT}, and take another one."
         return _refusal(410, "This HIT is over", [sentence])
-    if exclusion := _exclusion(hit, visit):
+    # The worker's id is only claimed: a lie shuts out nobody but the liar.
+    if not (visit.assignment_id and visit.worker_id):
+        return None
+    if exclusion := exclusion_of(hit.campaign, visit.worker_id):
         sentences = [*why_excluded(exclusion), f"{RETURN_IT}."]
         return _refusal(403, "This HIT is not open to you", sentences)
-    if _has_judged(hit, visit):
+    if has_judged(hit, visit.worker_id):
         sentence = (
             "You have judged some of these questions before, and each of them needs another pair"
             f" of eyes. {RETURN_IT}, and take another one."
@@ -98,27 +102,6 @@ def _is_handed_in(hit: Hit, visit: Visit) -> bool:
 
 def _is_cancelled(hit: Hit) -> bool:
     return hit.campaign.state == Campaign.State.CANCELLED
-
-
-def _exclusion(hit: Hit, visit: Visit) -> Exclusion | None:
-    # The worker's id is only claimed: a lie shuts out nobody but the liar.
-    if not (visit.assignment_id and visit.worker_id):
-        return None
-    exclusions = Exclusion.objects.filter(
-        campaign=hit.campaign_id, worker__worker_id=visit.worker_id, restored_at=None
-    )
-    return exclusions.select_related("campaign").first()
-
-
-def _has_judged(hit: Hit, visit: Visit) -> bool:
-    """Whether the worker has had one of the HIT's triplets before, in another HIT."""
-    if not (visit.assignment_id and visit.worker_id):
-        return False
-    triplets = hit.items.exclude(triplet=None).values("triplet")
-    others = HitItem.objects.filter(triplet__in=triplets).exclude(hit=hit)
-    return Assignment.objects.filter(
-        hit__in=others.values("hit"), worker__worker_id=visit.worker_id
-    ).exists()
 
 
 def _hit_form(hit: Hit, visit: Visit) -> HttpResponse:

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.differences import Part, mark_differences
 from annotation.markdown import render_markdown
-from annotation.models import Hit, ItemReport
+from annotation.models import Assignment, Hit, HitItem, ItemReport
 from annotation.practice_url import practice_url
 
 LINE = 72  # characters of a text's line in the page's widest column
@@ -50,6 +50,17 @@ def judging_context(hit: Hit, *, assignment_id: str, worker_id: str) -> dict[str
         "probe_url": reverse("health"),
         "practice_url": practice_url(hit.campaign) if hit.campaign.practice_id else "",
     }
+
+
+def has_judged(hit: Hit, worker_id: str) -> bool:
+    """Whether the worker has had one of the HIT's triplets before, in another HIT."""
+    triplets = hit.items.exclude(triplet=None).values("triplet")
+    others = HitItem.objects.filter(triplet__in=triplets).exclude(hit=hit)
+    return Assignment.objects.filter(
+        hit__in=others.values("hit"),
+        worker__crowd=hit.campaign.policy.crowd,
+        worker__worker_id=worker_id,
+    ).exists()
 
 
 def _items(hit: Hit) -> list[ShownItem]:

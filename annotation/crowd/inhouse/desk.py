@@ -56,29 +56,30 @@ class Tally:
 
 def take(member: Member, *, hit_type: str = "", now: datetime) -> Work | None:
     """The HIT in hand, else a new one, of `hit_type` where it is given; None: there is none."""
-    if held := _one_in_hand(member, now):
-        return held
     for _ in range(ROUNDS):  # until others take no more of what was found
         found = False
         for candidate in queue.candidates(member, hit_type, now):
             found = True
             try:
                 work = _claim(member, candidate, now)
-            except IntegrityError:  # the same member was quicker in another tab
+            except IntegrityError:  # the member has one in hand: hardly anybody who asks for more
                 work = _one_in_hand(member, now)
             if work is not None:
                 return work
+        if found:
+            continue
         # Only now: what others left lying need not be looked for while there is enough.
-        if not found and not sweep(now):
+        opened = sweep(now)
+        if held := _one_in_hand(member, now):
+            return held
+        if not opened:
             break
     return None
 
 
 def _one_in_hand(member: Member, now: datetime) -> Work | None:
-    if (pk := queue.in_hand(member)) is None:
-        return None
-    lapse(Q(pk=pk), now)
-    return Work.objects.filter(pk=pk, status=Work.Status.ACCEPTED).first()
+    lapse(Q(member=member), now)
+    return Work.objects.filter(member=member, status=Work.Status.ACCEPTED).first()
 
 
 @transaction.atomic
@@ -119,7 +120,7 @@ def _own(member: Member, assignment_id: str) -> Work:
 
 def submit(
     member: Member, assignment_id: str, answers: Mapping[str, str], *, now: datetime
-) -> Work:
+) -> None:
     """Hand in; what was handed in before stays as it was.
 
     Work whose time ran out is taken all the same while its place is free.
@@ -127,13 +128,14 @@ def submit(
     sheet = _sheet(answers)
     mine = Q(member=member, assignment_id=assignment_id)
     # However late: until its lease has lapsed, nobody else can have the place.
-    done = _hand_in(mine & Q(status=Work.Status.ACCEPTED), sheet, now)
+    if _hand_in(mine & Q(status=Work.Status.ACCEPTED), sheet, now):
+        return
     work = _own(member, assignment_id)
-    if not done and work.status == Work.Status.LAPSED:
+    if work.status == Work.Status.LAPSED:
         _take_back(work, sheet, now)
         work = _own(member, assignment_id)
     if work.status in HANDED_IN:
-        return work
+        return
     if work.status == Work.Status.RETURNED:
         raise Refused(409, "You have given this HIT back, so it cannot be handed in.")
     raise Refused(

@@ -99,9 +99,6 @@ WHERE o.id = %(offer)s AND {_WELCOME} AND {_ADMITTED}
 """  # noqa: S608
 
 
-_IN_HAND = "SELECT w.id FROM inhouse_work w WHERE w.member_id = %(member)s AND status = 'accepted'"
-
-
 @dataclass(frozen=True)
 class Candidate:
     offer: int
@@ -124,12 +121,6 @@ def _spread(found: list[Any]) -> list[int]:
     shuffle(found)
     begun, fresh = ([offer for offer, rank in found if rank == which] for which in (0, 1))
     return begun[:TRIES] + fresh + begun[TRIES:]
-
-
-def in_hand(member: Member) -> int | None:
-    """The primary key of the work; hardly anybody who asks for more has some."""
-    found = _rows(_IN_HAND, {"member": member.pk})
-    return found[0][0] if found else None
 
 
 def open_queues(member: Member, queue_id: str = "") -> dict[int, int]:

@@ -80,7 +80,8 @@ class Team:
         desk.give_back(member, work.assignment_id, now=self.now)
 
     def submit(self, member: Member, work: Work) -> Work:
-        return desk.submit(member, work.assignment_id, YES, now=self.now)
+        desk.submit(member, work.assignment_id, YES, now=self.now)
+        return Work.objects.get(pk=work.pk)
 
     def do(self, member: Member) -> Work:
         return self.submit(member, self.get(member))

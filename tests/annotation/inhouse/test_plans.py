@@ -12,7 +12,6 @@ LOOKS = {
     "SELECT id, preference": {"offers_begun", "offers_fresh", "works_of_a_member"},
     "SELECT o.id, 0": {"offers_begun", "works_of_a_member"},
     "SELECT o.id, MAX(had.id)": {"works_given_back"},
-    "SELECT w.id": {"one_hit_in_hand"},
 }
 
 
