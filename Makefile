@@ -15,6 +15,8 @@ OUTSIDE := $(shell env | grep -oE '^(QUORUM|AWS|CELERY|DJANGO)_[A-Za-z0-9_]+' | 
 ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
+AT_ONCE := tests/annotation/inhouse tests/annotation/crowd tests/annotation/pipeline/test_bulk.py
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test run lint lock bench mutants services services-stop test-services chaos
 
@@ -58,6 +60,10 @@ services-stop: setup ## ends them; what they hold stays in var/services
 
 test-services: $(VENV)/.dev ## the tests on PostgreSQL, Redis, two workers and beat, each started for them
 	$(ALONE) $(BIN)/python -m pytest -m services tests/services
+	# What SQLite cannot show: two transactions at once.
+	export QUORUM_SERVICES=var/test/services; trap '$(BIN)/python -m demo.services stop' EXIT; \
+	  $(BIN)/python -m demo.services start > var/test/services.env && . var/test/services.env && \
+	  $(ALONE) QUORUM_DATABASE_URL="$$QUORUM_DATABASE_URL" $(BIN)/python -m pytest -n 2 $(AT_ONCE)
 
 chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then audits it (SEED=1 QUERIES=40 KILLS=20)
 	$(ALONE) CHAOS_SEED=$(SEED) CHAOS_QUERIES=$(QUERIES) CHAOS_KILLS=$(KILLS) $(BIN)/python -m pytest -s -m chaos tests/services/test_chaos.py

@@ -4,11 +4,15 @@ import logging
 from collections.abc import Callable
 
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 
 AWAY_SECONDS = 60
+NO_PAGE = (
+    "This is no page",
+    "This address only takes what a page of the site sends to it: go back, and on from there.",
+)
 AWAY = "The site is away for a moment: keep this page open and try again in a minute."
 CONTENT_SECURITY_POLICY = "; ".join(
     [
@@ -34,6 +38,8 @@ class PageRules:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
+        if isinstance(response, HttpResponseNotAllowed) and not response.content:
+            response = _filled(request, response)
         if not request.path.startswith(reverse("admin:index")):
             response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return response
@@ -51,6 +57,19 @@ def wants_json(request: HttpRequest) -> bool:
     """Whether a script of ours asks, which shows the answer's sentence in its own page."""
     kinds = ["text/html", "application/json"]
     return request.get_preferred_type(kinds) == "application/json"
+
+
+def _filled(request: HttpRequest, response: HttpResponseNotAllowed) -> HttpResponse:
+    """Django's own is a blank page."""
+    title, sentence = NO_PAGE
+    if wants_json(request):
+        said: HttpResponse = JsonResponse({"error": sentence}, status=response.status_code)
+    else:
+        words = {"title": title, "sentences": [sentence]}
+        page = render_to_string("annotation/refusal.html", words)
+        said = HttpResponse(page, status=response.status_code)
+    said["Allow"] = response["Allow"]
+    return said
 
 
 def _away(request: HttpRequest) -> HttpResponse:

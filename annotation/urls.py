@@ -1,6 +1,8 @@
 from django.contrib.auth.views import LogoutView
-from django.urls import path
+from django.urls import path, register_converter
+from django.urls.converters import StringConverter
 
+from annotation.crowd.inhouse.ids import FORM
 from annotation.views.adjudicate import adjudicate
 from annotation.views.assignment import assignment, give_back, renew, take_next
 from annotation.views.health import health
@@ -13,6 +15,13 @@ from annotation.views.practice import practice
 from annotation.views.sign_in import ChangePassword, SignIn
 from annotation.views.team import change_member, revoke_invitation, team
 from annotation.views.work import read_instructions, work
+
+
+class CrowdId(StringConverter):
+    regex = FORM
+
+
+register_converter(CrowdId, "id")
 
 urlpatterns = [
     path("", home, name="home"),
@@ -27,9 +36,9 @@ urlpatterns = [
     path("work", work, name="work"),
     path("work/next", take_next, name="next"),
     path("work/instructions/<slug:name>", read_instructions, name="read-instructions"),
-    path("work/<str:assignment_id>", assignment, name="assignment"),
-    path("work/<str:assignment_id>/return", give_back, name="return"),
-    path("work/<str:assignment_id>/renew", renew, name="renew"),
+    path("work/<id:assignment_id>", assignment, name="assignment"),
+    path("work/<id:assignment_id>/return", give_back, name="return"),
+    path("work/<id:assignment_id>/renew", renew, name="renew"),
     path("campaigns/<slug:name>/people", people_page, name="people"),
     path("campaigns/<slug:name>/adjudicate", adjudicate, name="adjudicate"),
     path("hit/<str:signed>", hit_page, name="hit"),

@@ -152,6 +152,10 @@ if _public.hostname:
 
 # Whom workers write to, as the pages tell it: a mail address, or a sentence.
 CONTACT = os.environ.get("QUORUM_CONTACT", "").strip()
+if len(CONTACT) > 200 or not CONTACT.isprintable():  # it stands in what a crowd tells its workers
+    raise ImproperlyConfigured(
+        f"QUORUM_CONTACT must be one line of at most 200 characters, not {len(CONTACT)}."
+    )
 
 INSTALLED_APPS = [
     "django.contrib.admin",

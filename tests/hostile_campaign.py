@@ -21,6 +21,8 @@ TEXTS = tuple(ATTACKS.values())
 TOPICS = [f"t{number}" for number in range(-(-len(TEXTS) // PER_QUERY))]
 ENCODER = KeywordEncoder(" ".join(TOPICS))
 HITS = len(TOPICS)
+# For hostile_campaign: every attack is an item of it.
+PRACTICE = {"practice_items": len(TEXTS)}
 POLICY = {
     "candidates_per_query": PER_QUERY,
     "control_pool_size": HITS,
@@ -32,7 +34,10 @@ POLICY = {
 
 
 def hostile_campaign(folder: Path, **policy: object) -> Campaign:
-    """Packed; each attack is a question, an answer, a query, a control and a paragraph."""
+    """Packed; each attack is a question, an answer, a query, a control and a paragraph.
+
+    And an item of the practice round, where the policy asks for one.
+    """
     ingest(
         write_rows(folder / "pairs.jsonl", list(_pairs())), f"<b class={MARK}>", license=TEXTS[0]
     )
@@ -42,17 +47,33 @@ def hostile_campaign(folder: Path, **policy: object) -> Campaign:
     instructions.write_text("\n\n".join(TEXTS), encoding="utf-8")
     rules = folder / "policy.json"
     rules.write_text(json.dumps({**POLICY, **policy}))
+    practice = write_rows(folder / "practice.jsonl", practice_rows())
     campaign = create_campaign(
         "hostile",
         policy=read_policy(rules),
         seed=1,
         queries=write_rows(folder / "queries.jsonl", list(_queries())),
         instructions=instructions,
+        practice=practice if policy.get("practice_items") else None,
     )
     retrieve(campaign.query_set, k=PER_QUERY, encoder=ENCODER)
     assert pack_campaign(campaign).hits == HITS
     set_budget(campaign, BUDGET_CENTS)
     return campaign
+
+
+def practice_rows() -> list[dict[str, str]]:
+    """An item of each attack, reason and all; as many Yes as No, or one more."""
+    return [
+        {
+            "query": f"{text} p{number}",
+            "question": f"p{number} {text}",
+            "answer": text,
+            "expected": str(number % 2),
+            "why": text,
+        }
+        for number, text in enumerate(TEXTS)
+    ]
 
 
 def _pairs() -> Iterator[dict[str, str]]:

@@ -38,6 +38,8 @@ def refused(data: Path, **variables: str) -> str:
         ("QUORUM_PASS_SECONDS", "nan", "must be seconds from 0.1 to 86400"),
         ("QUORUM_RECONCILE_SECONDS", "0", "must be seconds from 0.1 to 86400"),
         ("QUORUM_WORKER_PROCESSES", "0", "must be a whole number from 1 to 1000, not '0'"),
+        ("QUORUM_CONTACT", "x" * 201, "must be one line of at most 200 characters, not 201"),
+        ("QUORUM_CONTACT", "a\nb", "must be one line"),
         ("QUORUM_LOG_LEVEL", "LOUD", "must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
     ],
 )

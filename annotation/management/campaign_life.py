@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import datetime
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
@@ -161,14 +162,15 @@ def _extend(command: QuorumCommand, campaign: Campaign, options: Options) -> Res
     crowd, days = crowd_of(campaign), options["days"]
     until = lifecycle.end_of(days, timezone.now())
     seen = prolonging(*prolongations(campaign, until))
-    confirm(command, _prolonging(campaign, days, seen), yes=options["yes"])
+    confirm(command, _prolonging(campaign, until, seen), yes=options["yes"])
     done = lifecycle.prolong(campaign, days=days, now=timezone.now())
     return {"campaign": campaign.name, **asdict(done), **send(command, campaign, crowd)}
 
 
-def _prolonging(campaign: Campaign, days: int, seen: Prolonging) -> list[str]:
+def _prolonging(campaign: Campaign, until: datetime, seen: Prolonging) -> list[str]:
     words = [
-        f"{seen.hits:,} HITs of {campaign} that lack votes can be taken for {days} more days.",
+        f"{seen.hits:,} HITs of {campaign} that lack votes and end earlier can be taken until "
+        f"{until:%Y-%m-%d %H:%M} UTC.",
     ]
     if seen.places:
         words.append(

@@ -14,6 +14,7 @@ from annotation.management.steps import (
     confirm,
     crowd_of,
     send,
+    worker_of,
     yes_argument,
 )
 from annotation.models import Campaign
@@ -32,7 +33,9 @@ def _exclude(command: QuorumCommand, campaign: Campaign, options: Options) -> Re
             "open again: the next pass buys the missing votes as far as the budget reaches.",
         ]
 
-    act = partial(exclude, campaign, options["worker"], reason=options["reason"])
+    act = partial(
+        exclude, campaign, worker_of(campaign, options["worker"]), reason=options["reason"]
+    )
     return _change(command, campaign, options, act, words)
 
 
@@ -45,7 +48,7 @@ def _restore(command: QuorumCommand, campaign: Campaign, options: Options) -> Re
             "these stay.",
         ]
 
-    act = partial(restore, campaign, options["worker"])
+    act = partial(restore, campaign, worker_of(campaign, options["worker"]))
     return _change(command, campaign, options, act, words)
 
 
@@ -81,7 +84,9 @@ def _bonus(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
 
 
 def _worker_argument(parser: CommandParser) -> None:
-    parser.add_argument("worker", metavar="WORKER", help="as the crowd names them")
+    parser.add_argument(
+        "worker", metavar="WORKER", help="as the crowd names them; in-house the user name will do"
+    )
     yes_argument(parser)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 
 from annotation.crowd.base import Crowd
+from annotation.crowd.inhouse.members import member_called
 from annotation.crowd.open import open_crowd
 from annotation.models import Campaign
 from annotation.pipeline.claims import waiting
@@ -69,6 +70,13 @@ def crowd_of(campaign: Campaign) -> Crowd | None:
     crowd = open_crowd(campaign.policy.crowd, live=True)
     check_endpoint(campaign, crowd)
     return crowd
+
+
+def worker_of(campaign: Campaign, name: str) -> str:
+    """The worker's id at the crowd: one's own people are better known by their user names."""
+    if campaign.policy.crowd == "inhouse" and (found := member_called(name)):
+        return found.worker_id
+    return name
 
 
 def send(command: QuorumCommand, campaign: Campaign, crowd: Crowd | None) -> Result:

@@ -23,6 +23,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='instructions',
             name='created_at',
+            field=models.DateTimeField(null=True),  # when older versions were written is not known
+        ),
+        migrations.AlterField(
+            model_name='instructions',
+            name='created_at',
             field=models.DateTimeField(auto_now_add=True, null=True),
         ),
         migrations.AlterField(

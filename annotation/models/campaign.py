@@ -148,6 +148,8 @@ class ExpertLabel(models.Model):
     triplet = models.ForeignKey(Triplet, on_delete=models.PROTECT, related_name="expert_labels")
     expert = models.CharField(max_length=150)
     label = models.SmallIntegerField()
+    # What it was before the expert saw the votes, where they have changed it since.
+    blind_label = models.SmallIntegerField(null=True, blank=True)
     source = models.CharField(max_length=12, choices=Source.choices)
     note = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -156,7 +158,16 @@ class ExpertLabel(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["triplet", "expert"], name="one_label_per_expert"),
             models.CheckConstraint(condition=Q(label__in=[0, 1]), name="an_expert_says_0_or_1"),
+            models.CheckConstraint(
+                condition=Q(blind_label__in=[0, 1]), name="an_expert_said_0_or_1"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.label} by {self.expert}"
+
+    def change(self, label: int, note: str) -> None:
+        """Unsaved; the page has shown the votes, so the first label is kept for the figures."""
+        if self.blind_label is None and label != self.label:
+            self.blind_label = self.label
+        self.label, self.note = label, note

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
+from django.db import transaction
 from django.db.models import (
     CharField,
     Exists,
@@ -121,15 +122,22 @@ class Desk:
     def find(self, pk: int) -> Triplet | None:
         return self.open_to_me().filter(pk=pk).select_related(*TEXTS).first()
 
+    def takes(self, triplet: Triplet) -> bool:
+        """Of this pile, or decided before: one picked by hand would be no random sample."""
+        mine = triplet.expert_labels.filter(expert=self.expert)
+        return mine.exists() or self.pile().filter(pk=triplet.pk).exists()
+
+    @transaction.atomic
     def decide(self, triplet: Triplet, label: int, note: str) -> None:
         """Given again, it takes the place of what the expert said before."""
-        said = {"label": label, "note": note}
-        ExpertLabel.objects.update_or_create(
+        given, is_new = ExpertLabel.objects.select_for_update().get_or_create(
             triplet=triplet,
             expert=self.expert,
-            defaults=said,
-            create_defaults=said | {"source": self.source},
+            defaults={"label": label, "note": note, "source": self.source},
         )
+        if not is_new:
+            given.change(label, note)
+            given.save(update_fields=["label", "blind_label", "note"])
 
     @property
     def source(self) -> ExpertLabel.Source:

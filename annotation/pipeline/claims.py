@@ -38,11 +38,14 @@ def waiting(campaign: Campaign) -> int:
 
 
 def claim(campaign: Campaign, now: datetime, *, held: Q, size: int) -> list[Intent]:
-    """At most `size` intents that nobody else has and that are not `held`, the oldest first."""
+    """At most `size` intents that nobody else has and that are not `held`, the oldest first.
+
+    Who passes the practice round comes last: anybody can, so that they could hold up the rest.
+    """
     free = _free(now)
-    ready = campaign.intents.filter(free).exclude(held)
+    ready = _in_turn(campaign.intents.filter(free).exclude(held), held)
     mine = uuid.uuid4().hex
-    while batch := list(_in_turn(ready, held).order_by("pk").values_list("pk", flat=True)[:size]):
+    while batch := _oldest(ready.exclude(kind=Intent.Kind.TRAIN), size) or _oldest(ready, size):
         # Whoever changed the row has it; who came second looks for others.
         taken = Intent.objects.filter(free, pk__in=batch).update(
             state=Intent.State.CLAIMED,
@@ -55,6 +58,10 @@ def claim(campaign: Campaign, now: datetime, *, held: Q, size: int) -> list[Inte
             related = Intent.objects.select_related("hit", "assignment__hit", "worker")
             return list(related.filter(pk__in=batch, claim=mine).order_by("pk"))
     return []
+
+
+def _oldest(ready: QuerySet[Intent], size: int) -> list[int]:
+    return list(ready.order_by("pk").values_list("pk", flat=True)[:size])
 
 
 def _free(now: datetime) -> Q:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.db.models import Count, Q, Sum
+from django.db.models.functions import Coalesce
 
 from annotation.models import Campaign, ExpertLabel, Triplet
 from annotation.pipeline.votes import ROWS
@@ -16,8 +17,8 @@ from annotation.protocol.label_error import LabelError, Verdict, label_error, pa
 CHOSEN_WITHOUT_LOOKING = (ExpertLabel.Source.IMPORT, ExpertLabel.Source.SAMPLE)
 DECIMALS = 4
 BASIS = (
-    "labelled triplets whose expert label was imported or given to a random sample; adjudicated "
-    "ones are no random sample and do not count"
+    "labelled triplets whose expert label was imported or given to a random sample, as it was "
+    "before the votes were shown; adjudicated ones are no random sample and do not count"
 )
 
 
@@ -55,7 +56,10 @@ def rounded(share: float | None) -> float | None:
 
 
 class _Said(NamedTuple):
-    """What experts said of one triplet: `sampled` are those of CHOSEN_WITHOUT_LOOKING."""
+    """What experts said of one triplet before they saw what others did.
+
+    `sampled` are those of CHOSEN_WITHOUT_LOOKING.
+    """
 
     status: str
     label: int | None
@@ -84,12 +88,13 @@ def expert_figures(campaign: Campaign) -> ExpertFigures:
 
 def _said(campaign: Campaign) -> Iterator[_Said]:
     sampled = Q(source__in=CHOSEN_WITHOUT_LOOKING)
+    blind = Coalesce("blind_label", "label")
     labels = ExpertLabel.objects.filter(triplet__campaign=campaign).order_by()
     rows = labels.values_list("triplet", "triplet__status", "triplet__label").annotate(
         labels=Count("pk"),
-        yes=Sum("label"),
+        yes=Sum(blind),
         sampled=Count("pk", filter=sampled),
-        sampled_yes=Sum("label", filter=sampled, default=0),
+        sampled_yes=Sum(blind, filter=sampled, default=0),
     )
     for _, *said in rows.iterator(chunk_size=ROWS):
         yield _Said(*said)

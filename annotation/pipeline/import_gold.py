@@ -26,6 +26,7 @@ from retrieval.text import clean_text, is_utf8, normalise_question
 
 EXPERT = "gold"  # where neither the file nor the command names one
 BATCH = 5_000
+FIELDS = ["label", "blind_label", "note"]  # where a label came from first stays with it
 FIRST_LINES = 5
 
 
@@ -74,16 +75,17 @@ def import_gold(
     expert = _checked(expert)
     found = Imported()
     try:
+        # Read to the end first: people hand in work meanwhile, which a transaction would stop.
+        rows = read_gold_file(path, expert=expert, progress=progress)
+        if isinstance(rows, Meanings):
+            given = list(_by_meaning(campaign, rows, expert, found))
+        else:
+            given = list(_once_each(path, _by_pair(path, campaign, rows, found)))
+        if not given:
+            raise UserError(_no_match(path, campaign, found))
         with transaction.atomic():
-            campaign = locked(campaign)
-            rows = read_gold_file(path, expert=expert, progress=progress)
-            if isinstance(rows, Meanings):
-                given = _by_meaning(campaign, rows, expert, found)
-            else:
-                given = _once_each(path, _by_pair(path, campaign, rows, found))
-            _store(path, given, found, replace=replace)
-            if not found.labels:
-                raise UserError(_no_match(path, campaign, found))
+            locked(campaign)
+            _store(path, iter(given), found, replace=replace)
     except IntegrityError as error:
         raise UserError(
             f"An expert labelled triplets of {path} at the same time: run the import again."
@@ -206,19 +208,29 @@ def _write(batch: Sequence[Given], found: Imported, *, replace: bool) -> list[in
     for each in batch:
         label = known.get((each.triplet, each.expert))
         if label is None:
-            label = ExpertLabel(triplet_id=each.triplet, expert=each.expert)
+            label = ExpertLabel(
+                triplet_id=each.triplet, expert=each.expert, source=ExpertLabel.Source.IMPORT
+            )
             new.append(label)
         elif label.label == each.label and each.note in ("", label.note):
             continue
         else:
             changed.append(label)
             lines.append(each.line)
-        label.label, label.note = each.label, each.note or label.note
-        label.source = ExpertLabel.Source.IMPORT
+        _say(label, each)
     ExpertLabel.objects.bulk_create(new)
     if replace:
-        ExpertLabel.objects.bulk_update(changed, ["label", "note", "source"], batch_size=500)
+        ExpertLabel.objects.bulk_update(changed, FIELDS, batch_size=500)
     found.labels_new += len(new)
     found.labels_changed += len(changed)
     found.labels_unchanged += len(batch) - len(new) - len(changed)
     return lines
+
+
+def _say(label: ExpertLabel, each: Given) -> None:
+    """Over a label that the page took, it comes from somebody who has seen the votes."""
+    note = each.note or label.note
+    if label.pk is not None and label.source != ExpertLabel.Source.IMPORT:
+        label.change(each.label, note)
+    else:
+        label.label, label.note = each.label, note

@@ -21,6 +21,14 @@ class Overtaken(Exception):
         self.newest = newest
 
 
+class Unchanged(UserError):
+    """The newest wording is this one already."""
+
+    def __init__(self, newest: Instructions) -> None:
+        super().__init__(f"It has not changed: version {newest.version} has exactly this text.")
+        self.newest = newest
+
+
 @dataclass(frozen=True)
 class Added:
     version: int
@@ -38,6 +46,8 @@ def read_instructions(path: Path) -> str:
         raise UserError(f"{what} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{what} are not UTF-8: save them as such.") from error
+    if len(text) > MOST_CHARACTERS:  # or its end would be lost without a word
+        raise _too_long(what)
     return clean_instructions(text, what=what)
 
 
@@ -49,25 +59,32 @@ def clean_instructions(text: str, *, what: str = "The instructions") -> str:
     if not text.strip():
         raise UserError(f"{what} are empty: annotators need to be told the rule.")
     if len(text) > MOST_CHARACTERS:
-        raise UserError(
-            f"{what} have more than {MOST_CHARACTERS:,} characters: nobody reads so much "
-            "before a HIT, so shorten them."
-        )
+        raise _too_long(what)
     return text
+
+
+def _too_long(what: str) -> UserError:
+    return UserError(
+        f"{what} have more than {MOST_CHARACTERS:,} characters: nobody reads so much before a HIT, "
+        "so shorten them."
+    )
 
 
 @transaction.atomic
 def add_version(
     campaign: Campaign, text: str, *, author: str = "", based_on: int | None = None
 ) -> Added:
-    """The newest wording from now on. Overtaken where the newest is not `based_on`."""
+    """The newest wording from now on.
+
+    Unchanged where it is that already, by whomever; Overtaken where the newest is not `based_on`.
+    """
     text = clean_instructions(text)
     campaign = locked(campaign)  # publishing locks it too: no HIT is asked for meanwhile
     newest = campaign.instructions.latest("version")
+    if text == newest.text:
+        raise Unchanged(newest)
     if based_on is not None and newest.version != based_on:
         raise Overtaken(newest)
-    if text == newest.text:
-        raise UserError(f"Nothing was saved: version {newest.version} has exactly this text.")
     added = Instructions.objects.create(
         campaign=campaign, version=newest.version + 1, text=text, author=author
     )

@@ -9,9 +9,12 @@ from django.db.models import QuerySet
 from annotation.crowd.base import Crowd
 from annotation.models import Campaign, Exclusion, Intent, PracticeResult, Worker
 from annotation.pipeline.publish import token
+from annotation.pipeline.withdraw import withdraw
 from annotation.protocol.practice import TRIES, least_right, percent_right
 from retrieval.errors import UserError
 
+# At Amazon each is a call out of the ten a second that publishing and review share.
+MOST_WAITING = 1_000
 WORKER_ID = re.compile(r"[A-Z0-9]{2,64}")
 
 
@@ -44,6 +47,8 @@ def practise(
 ) -> PracticeResult | None:
     """One more try; None where none is left. `answers`: position -> 0 or 1, for every item.
 
+    UserError while too many who have passed wait to be let in: nothing is counted then.
+
     The same answers once more are the same try: who clicks twice loses none. Who has passed needs
     no other try.
     """
@@ -68,6 +73,7 @@ def practise(
         passed=correct >= least_right(len(items), campaign.policy.practice_pass_percent),
     )
     if result.passed:
+        _check_waiting(campaign)
         _train(campaign, worker)
     return result
 
@@ -100,11 +106,37 @@ def _locked(campaign: Campaign, worker_id: str) -> Worker:
     return Worker.objects.select_for_update().get(pk=worker.pk)
 
 
+def _check_waiting(campaign: Campaign) -> None:
+    unsent = (Intent.State.PENDING, Intent.State.CLAIMED)
+    waiting = campaign.intents.filter(kind=Intent.Kind.TRAIN, state__in=unsent)
+    if waiting.count() >= MOST_WAITING:
+        raise UserError(
+            "Too many workers are being let in at once: please come back in a few minutes and send"
+            " your answers again. Nothing was counted."
+        )
+
+
 def _train(campaign: Campaign, worker: Worker) -> None:
-    Intent.objects.get_or_create(
+    intent, _ = Intent.objects.get_or_create(
         token=token("train", campaign.uid.hex, worker.pk),
         defaults={"campaign": campaign, "kind": Intent.Kind.TRAIN, "worker": worker},
     )
+    # Once refused, for the id was mistyped then, and somebody has it now.
+    again = Intent.objects.filter(pk=intent.pk, state=Intent.State.WITHDRAWN)
+    again.update(state=Intent.State.PENDING, error="", retry_at=None, first_sent_at=None)
+
+
+@transaction.atomic
+def withdraw_refused(campaign: Campaign, worker_id: str) -> str | None:
+    """Undo an admission that the crowd has refused, as of an id that it does not know: why."""
+    refused = campaign.intents.filter(
+        kind=Intent.Kind.TRAIN, worker__worker_id=worker_id, state=Intent.State.FAILED
+    )
+    reasons = list(refused.values_list("error", flat=True))
+    if not withdraw(refused):
+        return None
+    tries_of(campaign, worker_id).filter(items=0).delete()
+    return reasons[0]
 
 
 def grant_at_once(result: PracticeResult, crowd: Crowd) -> None:

@@ -80,7 +80,8 @@ def exclude(campaign: Campaign, worker_id: str, *, reason: str) -> Change:
         campaign=campaign, worker=worker, reason=reason.strip(), **counts
     )
     ledger_moves.discard(campaign)
-    _call(campaign, Kind.EXCLUDE, exclusion, f"{reason_of(exclusion)} {PAID}")
+    sentences = [reason_of(exclusion), *([PAID] if campaign.policy.reward_cents else [])]
+    _call(campaign, Kind.EXCLUDE, exclusion, " ".join(sentences))
     return _recount(campaign, worker, before)
 
 

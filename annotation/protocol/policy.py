@@ -26,7 +26,7 @@ SplitSize = int | float  # an int is a count of queries, a float a share of them
 CROWDED_HIT = 10
 SHARES_TOLERANCE = Fraction(1, 1000)
 # Neither a database nor a page takes all of them; the surrogates are halves of characters.
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class PolicyError(ValueError):
@@ -218,16 +218,23 @@ def _check_splits(train: SplitSize, dev: SplitSize, test: SplitSize) -> list[str
 
 
 def _check_crowd(
-    crowd: CrowdKind, reward_cents: int, masters: bool, min_approval_percent: int, min_approved: int
+    crowd: CrowdKind,
+    reward_cents: int,
+    exclude_by: ExcludeBy,
+    masters: bool,
+    min_approval_percent: int,
+    min_approved: int,
 ) -> list[str]:
     if crowd == "mturk":
         return [] if reward_cents else ["reward_cents 0 is for an in-house crowd alone"]
+    # A block would shut a colleague out of every other campaign too.
+    by_block = ['exclude_by "block" is MTurk\'s: in-house it is "qualification"']
     wanted = {
         "masters": masters,
         "min_approval_percent": min_approval_percent,
         "min_approved": min_approved,
     }
-    return [
+    return by_block * (exclude_by == "block") + [
         f"{name} is MTurk's: an in-house crowd has {json.dumps(type(value)(0))} there"
         for name, value in wanted.items()
         if value
@@ -239,7 +246,14 @@ _JOINT_CHECKS: tuple[tuple[tuple[str, ...], Callable[..., list[str]]], ...] = (
     (("annotators", "max_votes"), _check_votes),
     (("train", "dev", "test"), _check_splits),
     (
-        ("crowd", "reward_cents", "masters", "min_approval_percent", "min_approved"),
+        (
+            "crowd",
+            "reward_cents",
+            "exclude_by",
+            "masters",
+            "min_approval_percent",
+            "min_approved",
+        ),
         _check_crowd,
     ),
 )

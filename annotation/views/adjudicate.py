@@ -20,13 +20,14 @@ from retrieval.text import clean_text
 
 WRITE = "annotation.add_expertlabel"
 MOST_SKIPPED = 500  # kept in the session
+MOST_NOTES = 50
 HELD = (
-    "This triplet is not open to you: it is not one of this campaign's, or you have judged it "
+    "This triplet is not open to you: it is not of this pile (any more), or you have judged it "
     "as an annotator. Go on with the next one."
 )
 UNREADABLE = (
     f"Nothing was kept: an answer is Yes or No with a note of at most {MAX_NOTE:,} characters. "
-    "Go back and choose again."
+    "Choose again."
 )
 
 
@@ -83,27 +84,35 @@ def _desk(request: HttpRequest, name: str) -> Desk:
 
 def _take(request: HttpRequest, desk: Desk) -> HttpResponse:
     triplet = _triplet(desk, request.POST.get("triplet", ""))
-    if triplet is None:
+    if triplet is None or not desk.takes(triplet):
         return refuse(request, 404, "Not this one", HELD)
-    if "skip" in request.POST:
+    label, note = request.POST.get("label", ""), clean_text(request.POST.get("note", ""))
+    is_skip = "skip" in request.POST
+    if len(note) > MAX_NOTE or not (is_skip or label in {"0", "1"}):
+        return _page(request, desk, triplet, note=note, fault=UNREADABLE)
+    _keep_note(request, desk, triplet, note if is_skip else "")
+    if is_skip:
         skipped = [pk for pk in _skipped(request, desk) if pk != triplet.pk]
         request.session[_pile_key(desk)] = [*skipped, triplet.pk][-MOST_SKIPPED:]
         return _to(request, desk)
-    label, note = request.POST.get("label"), clean_text(request.POST.get("note", ""))
-    if label not in {"0", "1"} or len(note) > MAX_NOTE:
-        return refuse(request, 422, "Not kept", UNREADABLE)
     desk.decide(triplet, int(label), note)
     request.session[_last_key(desk)] = triplet.pk
     return _to(request, desk, decided=triplet.pk)
 
 
 def _show(request: HttpRequest, desk: Desk) -> HttpResponse:
-    revealed = None
     triplet = _triplet(desk, request.GET.get("decided", ""))
     if triplet is not None and (own := _own(desk, triplet)) is not None:
-        revealed = _revealed(desk, triplet, own)
-    else:
-        triplet = desk.next(_skipped(request, desk))
+        return _page(request, desk, triplet, note=own.note)
+    triplet = desk.next(_skipped(request, desk))
+    note = _notes(request, desk).get(str(triplet.pk), "") if triplet else ""
+    return _page(request, desk, triplet, note=note)
+
+
+def _page(
+    request: HttpRequest, desk: Desk, triplet: Triplet | None, *, note: str, fault: str = ""
+) -> HttpResponse:
+    own = _own(desk, triplet) if triplet else None
     context = {
         "campaign": desk.campaign,
         "what": desk.what,
@@ -111,11 +120,14 @@ def _show(request: HttpRequest, desk: Desk) -> HttpResponse:
         "done": desk.done(),
         "instructions": render_markdown(desk.campaign.instructions.latest("version").text),
         "shown": triplet and _shown(triplet),
-        "revealed": revealed,
+        "revealed": _revealed(desk, triplet, own) if triplet and own else None,
+        "note": note,
+        "fault": fault,
         "last": request.session.get(_last_key(desk)),
         "most": MAX_NOTE,
     }
-    return render(request, "annotation/adjudicate.html", context)
+    status = 422 if fault else 200
+    return render(request, "annotation/adjudicate.html", context, status=status)
 
 
 def _shown(triplet: Triplet) -> Shown:
@@ -157,6 +169,24 @@ def _pile_key(desk: Desk) -> str:
 
 def _last_key(desk: Desk) -> str:
     return f"last-{desk.campaign.pk}-{desk.what}"
+
+
+def _notes_key(desk: Desk) -> str:
+    return f"notes-{desk.campaign.pk}"
+
+
+def _notes(request: HttpRequest, desk: Desk) -> dict[str, str]:
+    """Of skipped triplets, by key: what was typed and not decided."""
+    return dict(request.session.get(_notes_key(desk), {}))
+
+
+def _keep_note(request: HttpRequest, desk: Desk, triplet: Triplet, note: str) -> None:
+    before = _notes(request, desk)
+    notes = {key: value for key, value in before.items() if key != str(triplet.pk)}
+    if note:
+        notes[str(triplet.pk)] = note
+    if notes != before:
+        request.session[_notes_key(desk)] = dict(list(notes.items())[-MOST_NOTES:])
 
 
 def _skipped(request: HttpRequest, desk: Desk) -> list[int]:

@@ -13,16 +13,18 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.crowd.inhouse import desk
 from annotation.crowd.inhouse.desk import Refused
+from annotation.crowd.inhouse.ids import is_id
 from annotation.crowd.inhouse.models import HANDED_IN, Work
 from annotation.middleware import wants_json
 from annotation.models import Hit, HitItem
 from annotation.pipeline.review import FIELD
 from annotation.protocol.signals import REPORT, REPORT_TEXT, SIGNALS, SIGNALS_LENGTH
-from annotation.views.guards import MemberRequest, member_page
+from annotation.views.guards import MemberRequest, member_page, refuse
 from annotation.views.judging import ShownItem, judging_context
 from annotation.views.suits import UNKNOWN, hit_of, why_not
 
 NOTHING_LEFT = "There are no more HITs of this kind at the moment. Thank you!"
+NO_KIND = "There are no HITs of this kind: start from your own page."
 NOT_OPEN = "This HIT is not open to you"
 NOT_YOURS = "You have no such HIT: open it from your own page."
 
@@ -36,7 +38,10 @@ class SeeOther(HttpResponseRedirect):
 @require_POST
 @member_page
 def take_next(request: MemberRequest) -> HttpResponse:
-    return SeeOther(_go_on(request, queue_id=request.POST.get("hit_type", "")))
+    queue_id = request.POST.get("hit_type", "")
+    if queue_id and not is_id(queue_id):
+        return refuse(request, 404, "No such HITs", NO_KIND)
+    return SeeOther(_go_on(request, queue_id=queue_id))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -46,7 +51,7 @@ def assignment(request: MemberRequest, assignment_id: str) -> HttpResponse:
     try:
         if request.method == "POST":
             return _hand_in(request, assignment_id)
-        work = desk.held(request.member, assignment_id, now=timezone.now())
+        work = desk.revive(request.member, assignment_id, now=timezone.now())
     except Refused as refused:
         return _over(request, refused)
     hit = hit_of(work)
@@ -97,7 +102,7 @@ def _hand_in(request: MemberRequest, assignment_id: str) -> HttpResponse:
     sheet = _sheet(request.POST, keys)
     missing = [number for number, key in enumerate(keys, start=1) if FIELD + key not in sheet]
     if missing and status not in HANDED_IN:
-        return _incomplete(request, desk.held(request.member, assignment_id, now=now), missing)
+        return _incomplete(request, desk.revive(request.member, assignment_id, now=now), missing)
     desk.submit(request.member, assignment_id, sheet, now=now)
     goal = _go_on(request, queue_id=queue_id)
     return JsonResponse({"next": goal}) if wants_json(request) else SeeOther(goal)

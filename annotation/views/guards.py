@@ -25,6 +25,7 @@ STALE = (
     "What you sent was not taken, because its page was opened before you last signed in, or on"
     " another site: go back, load the page again and send it once more."
 )
+STALE_TO_SCRIPTS = "The site did not take it: load this page again. Your answers are kept here."
 
 
 class MemberRequest(HttpRequest):
@@ -95,12 +96,14 @@ def member_page(view: View) -> View:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Django's own page speaks to developers, and `reason` too."""
-    return refuse(request, 403, "This page is out of date", STALE)
+    sentence = STALE_TO_SCRIPTS if wants_json(request) else STALE
+    return refuse(request, 403, "This page is out of date", sentence)
 
 
 def _to_sign_in(request: HttpRequest) -> HttpResponse:
     if wants_json(request):
-        return JsonResponse({"error": SIGNED_OUT}, status=403)
+        answer = {"error": SIGNED_OUT, "sign_in": settings.LOGIN_URL}
+        return JsonResponse(answer, status=403)
     if request.method in {"GET", "HEAD"}:
         return redirect_to_login(request.get_full_path())
     # The way back is taken by GET, which an address that only takes forms does not answer.

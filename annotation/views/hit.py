@@ -19,6 +19,7 @@ from annotation.crowd.mturk_sites import (
 )
 from annotation.exclusion_words import why_excluded
 from annotation.hit_url import BadVisit, Visit, read_hit_key, read_visit
+from annotation.middleware import AWAY_SECONDS
 from annotation.models import Assignment, Campaign, Hit
 from annotation.pipeline.practice import exclusion_of
 from annotation.views.judging import has_judged, judging_context
@@ -32,7 +33,6 @@ _MTURK_SITES = (
     "https://requestersandbox.mturk.com",
 )
 
-AWAY_SECONDS = 60
 RETURN_IT = "Please return this HIT, which costs you nothing"
 
 
@@ -134,6 +134,7 @@ def _framed(response: HttpResponse, *, submit_origin: str | None) -> HttpRespons
             "default-src 'none'",
             "style-src 'self'",
             "script-src 'self'",
+            "img-src 'self'",
             "connect-src 'self'",
             "base-uri 'none'",
             f"form-action {' '.join(targets)}",

@@ -14,6 +14,7 @@ from annotation.pipeline.instructions import (
     MOST_CHARACTERS,
     Added,
     Overtaken,
+    Unchanged,
     add_version,
     clean_instructions,
 )
@@ -69,6 +70,8 @@ def _received(request: HttpRequest, campaign: Campaign) -> Draft:
             return Draft(text, based_on, is_preview=True)
         author = request.user.get_username()
         added = add_version(campaign, text, author=author, based_on=based_on)
+    except Unchanged as error:
+        return Draft(text, error.newest.version, fault=str(error), status=422)
     except UserError as error:
         return Draft(sent.replace("\0", ""), based_on, fault=str(error), status=422)
     except Overtaken as error:

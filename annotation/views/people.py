@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from annotation.crowd.inhouse.members import user_names
 from annotation.item_reports import read_items, reported_items
 from annotation.models import Campaign
 from annotation.people import (
@@ -55,6 +56,7 @@ class Row:
     """A worker's line of the table, in words."""
 
     worker: str
+    name: str  # of a member of one's own team; of others nothing is known
     excluded: bool
     flags: Sequence[str]
     cells: Sequence[str]  # of the other columns
@@ -91,6 +93,8 @@ def people_page(request: HttpRequest, name: str) -> HttpResponse:
     )
     reported = Paginator(reported_items(campaign), PAGE_SIZE).get_page(request.GET.get("items"))
     effort = effort_of(people)
+    inhouse = campaign.policy.crowd == "inhouse"
+    names = user_names(person.worker for person in persons) if inhouse else {}
     return render(
         request,
         "annotation/people.html",
@@ -100,7 +104,7 @@ def people_page(request: HttpRequest, name: str) -> HttpResponse:
             "picture": _picture(people) if effort.timed else None,
             "headings": [_heading(column, order) for column in columns],
             "persons": persons,
-            "rows": [_row(person, columns) for person in persons],
+            "rows": [_row(person, columns, names.get(person.worker, "")) for person in persons],
             "reported": reported,
             "items": read_items(list(reported)),
         },
@@ -149,9 +153,10 @@ def _figures(people: Sequence[Person], effort: Effort) -> list[tuple[str, str, s
     return figures
 
 
-def _row(person: Person, columns: Sequence[Column]) -> Row:
+def _row(person: Person, columns: Sequence[Column], name: str) -> Row:
     return Row(
         worker=person.worker,
+        name=name,
         excluded=person.excluded,
         flags=_flags(person),
         cells=[column.cell(person) for column in columns if column.name != "worker"],

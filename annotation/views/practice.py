@@ -26,6 +26,7 @@ from annotation.pipeline.practice import (
 )
 from annotation.practice_url import read_practice
 from annotation.protocol.practice import TRIES, least_right
+from annotation.views.attempts import Limit, TooMany, address_of, attempt
 from annotation.views.guards import MemberRequest, member_page, refuse
 from retrieval.errors import UserError
 
@@ -34,6 +35,15 @@ TITLE = "Practice round"
 NO_ROUND = "There is no practice round at this address: open it from a HIT's page or list again."
 BAD_ID = "This is no worker id. It is an A and capital letters and digits, as on your dashboard."
 NO_ID = "Please give your worker id: it is how the crowd knows whom to let in."
+
+# Ten workers of one address at all of their tries; nobody proves the id that they claim.
+FROM_AN_ADDRESS = Limit(
+    "practice",
+    30,
+    60,
+    "This round was tried 30 times from your address within an hour: please come back in an hour."
+    " Nothing was counted.",
+)
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +142,14 @@ def _take(request: HttpRequest, here: Round) -> HttpResponse:
     answers = _answers(request, here)
     if not here.worker_id or len(answers) < len(here.items):
         return _form(request, here, status=422)
-    result = practise(here.campaign, here.worker_id, answers)
+    try:
+        if not here.is_inhouse:
+            attempt([FROM_AN_ADDRESS.of(address_of(request))])
+        result = practise(here.campaign, here.worker_id, answers)
+    except TooMany as error:
+        return refuse(request, 429, TITLE, str(error))
+    except UserError as error:
+        return refuse(request, 503, TITLE, str(error))
     if result is None:
         last = tries_of(here.campaign, here.worker_id).last()
         assert last is not None

@@ -1,41 +1,59 @@
 """Signing in and out: Django's own views and forms, with an end to the trying of passwords."""
 
-import hashlib
 import unicodedata
-from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
 
 from annotation.crowd.inhouse.members import member_of
-from annotation.models import SignInAttempt
+from annotation.models import Attempt
+from annotation.views.attempts import Limit, TooMany, address_of, attempt, forget
 
-MOST_ATTEMPTS = 10
-WINDOW_MINUTES = 15
-TOO_MANY = (
-    f"This name was tried with {MOST_ATTEMPTS} wrong passwords from your address: wait"
-    f" {WINDOW_MINUTES} minutes and try again, or ask the people who run this site for a new"
+MINUTES = 15
+WAIT = (
+    f": wait {MINUTES} minutes and try again, or ask the people who run this site for a new"
     " password."
+)
+# Somebody who has forgotten a password needs no more; from one address no named member can be
+# shut out elsewhere.
+BOTH = Limit(
+    "sign-in",
+    10,
+    MINUTES,
+    f"This name was tried with 10 wrong passwords from your address{WAIT}",
+)
+# Whoever has many addresses: 9,600 guesses a day at a name. It takes ten addresses to shut a
+# member out by it.
+NAME = Limit("sign-in name", 100, MINUTES, f"This name was tried with 100 wrong passwords{WAIT}")
+# One password on many names. A whole team in a house has one address: right passwords count
+# nothing, and ten people may use up all of their tries.
+ADDRESS = Limit(
+    "sign-in address", 100, MINUTES, f"100 wrong passwords were tried from your address{WAIT}"
 )
 
 
 class SignInForm(AuthenticationForm):
-    """Counts each attempt before the password is looked at, so that none slips in beside it."""
+    """Counts each attempt before the password is looked at."""
 
     def clean(self) -> dict[str, Any]:
-        digest = _digest(self.cleaned_data.get("username", ""), _address(self.request))
-        if not _admit(digest):
-            raise ValidationError(TOO_MANY, code="too_many")
+        name = _folded(self.cleaned_data.get("username", ""))
+        address = address_of(self.request)
+        both = BOTH.of(name, address)
+        try:
+            made = attempt([both, NAME.of(name), ADDRESS.of(address)])
+        except TooMany as error:
+            raise ValidationError(str(error), code="too_many") from error
         cleaned = super().clean()
         if self.get_user() is not None:
-            SignInAttempt.objects.filter(digest=digest).delete()
+            # The other two counts stay: an account of one's own must not clear the address's.
+            forget([*made, *Attempt.objects.filter(digest=both.digest)])
         return cleaned
 
 
@@ -51,6 +69,7 @@ class SignIn(LoginView):
         return self.render_to_response(self.get_context_data(form=form), status=status)
 
 
+@method_decorator(never_cache, name="dispatch")
 class ChangePassword(PasswordChangeView):
     template_name = "annotation/password.html"
 
@@ -67,30 +86,6 @@ def first_page(request: HttpRequest) -> str:
     return reverse("home")
 
 
-def _admit(digest: str) -> bool:
-    """Whether a password may be tried; the attempt is written down."""
-    now = timezone.now()
-    window = now - timedelta(minutes=WINDOW_MINUTES)
-    SignInAttempt.objects.filter(at__lt=window).delete()
-    attempt = SignInAttempt.objects.create(digest=digest, at=now)
-    if SignInAttempt.objects.filter(digest=digest).count() <= MOST_ATTEMPTS:
-        return True
-    # A refused attempt does not make the wait longer.
-    attempt.delete()
-    return False
-
-
-def _digest(username: str, address: str) -> str:
-    name = unicodedata.normalize("NFKC", username).casefold()
-    return hashlib.sha256(f"{name}\n{address}".encode()).hexdigest()
-
-
-def _address(request: HttpRequest | None) -> str:
-    """Of the browser: behind a proxy that speaks TLS for us, as that proxy tells it."""
-    if request is None:
-        return ""
-    if settings.PUBLIC_URL.startswith("https://"):
-        told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-        if told:
-            return told
-    return str(request.META["REMOTE_ADDR"])
+def _folded(username: str) -> str:
+    """Other spellings of a name do not begin anew."""
+    return unicodedata.normalize("NFKC", username).casefold()

@@ -3,8 +3,10 @@
 from typing import cast
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.core.paginator import Paginator
 from django.db.models import Count, F, Max, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -19,7 +21,7 @@ from retrieval.errors import UserError
 
 INVITE = "inhouse.add_invitation"
 MANAGE = "inhouse.change_member"
-MOST_SHOWN = 500
+PAGE_SIZE = 100
 
 
 class InvitationForm(forms.Form):
@@ -45,7 +47,7 @@ def team(request: HttpRequest) -> HttpResponse:
         form.add_error(None, str(error))
         return _page(request, form, status=422)
     # In the answer itself, for only the code's digest is stored.
-    link = request.build_absolute_uri(reverse("join", args=[code]))
+    link = settings.PUBLIC_URL + reverse("join", args=[code])
     return _page(request, InvitationForm(), link=link)
 
 
@@ -81,7 +83,7 @@ def _page(
     content = {
         "form": form,
         "link": link,
-        "members": _members()[:MOST_SHOWN],
+        "members": Paginator(_members(), PAGE_SIZE).get_page(request.GET.get("page")),
         "invitations": _open_invitations(),
         "may_invite": permitted(request, INVITE),
         "may_manage": permitted(request, MANAGE),

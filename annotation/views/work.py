@@ -39,6 +39,14 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Held:
+    """A HIT in hand; one of a campaign that the member is shut out of can only be given back."""
+
+    work: Work
+    is_open: bool
+
+
+@dataclass(frozen=True)
 class Practice:
     """A campaign that opens after its practice round."""
 
@@ -62,11 +70,12 @@ def work(request: MemberRequest) -> HttpResponse:
     exclusions = _exclusions(member)
     shut = {exclusion.campaign_id for exclusion in exclusions}
     opened = [campaign for campaign in campaigns if campaign.pk not in shut]
+    owners = _campaigns_by_queue(campaigns)
     tally = desk.tally(member)
     earned = tally.earned_cents + tally.bonus_cents
     content = {
-        "in_hand": desk.in_hand(member, now=now),
-        "offers": _lines(member, campaigns, shut=shut, now=now),
+        "in_hand": _in_hand(member, owners, shut=shut, now=now),
+        "offers": _lines(member, owners, shut=shut, now=now),
         "practices": _practices(member, opened),
         "exclusions": [Closed(one.campaign.policy.title, why_excluded(one)) for one in exclusions],
         "tally": tally,
@@ -84,7 +93,9 @@ def work(request: MemberRequest) -> HttpResponse:
 @member_page
 def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
     campaign = get_object_or_404(Campaign, name=name, endpoint=ENDPOINT)
-    text = campaign.instructions.latest("version").text
+    # What the HITs on offer show: a newer version may hold for none of them.
+    shown = campaign.instructions.filter(hit__crowd_id__isnull=False).order_by("-version").first()
+    text = (shown or campaign.instructions.latest("version")).text
     content = {"title": campaign.policy.title, "instructions": render_markdown(text)}
     return render(request, "annotation/read_instructions.html", content)
 
@@ -97,11 +108,20 @@ def _exclusions(member: Member) -> list[Exclusion]:
     return list(found.select_related("campaign").order_by("pk"))
 
 
+def _in_hand(
+    member: Member, owners: Mapping[str, Campaign], *, shut: Collection[int], now: datetime
+) -> list[Held]:
+    held = []
+    for work in desk.in_hand(member, now=now):
+        campaign = owners.get(work.offer.queue.queue_id)
+        held.append(Held(work, is_open=campaign is None or campaign.pk not in shut))
+    return held
+
+
 def _lines(
-    member: Member, campaigns: Sequence[Campaign], *, shut: Collection[int], now: datetime
+    member: Member, owners: Mapping[str, Campaign], *, shut: Collection[int], now: datetime
 ) -> list[Line]:
     """What the crowd offers, but for campaigns that the member is shut out of."""
-    owners = _campaigns_by_queue(campaigns)
     lines = []
     for offered in desk.offers(member, now=now):
         campaign = owners.get(offered.hit_type)

@@ -165,15 +165,57 @@ def test_a_label_that_is_none_is_refused(ada: Client, campaign: Campaign, label:
     assert not ExpertLabel.objects.exists()
 
 
-def test_a_note_that_is_too_long_is_refused(ada: Client, campaign: Campaign) -> None:
-    assert decide(ada, unresolved(campaign), 1, note="x" * 2_001).status_code == 422
+def test_a_note_that_is_too_long_is_refused_and_stays_in_the_form(
+    judged: Campaign,
+) -> None:
+    triplet = judged.triplets.filter(status="unresolved").last()
+    response = decide(at(expert("ada")), triplet, 1, note="x" * 2_001)
+    assert response.status_code == 422
+    assert shown(response) == triplet
+    page = response.content.decode()
+    assert "x" * 2_001 in page
+    assert "at most 2,000 characters" in page
     assert not ExpertLabel.objects.exists()
+
+
+def test_a_change_whose_note_is_too_long_keeps_both_notes(ada: Client, campaign: Campaign) -> None:
+    decide(ada, unresolved(campaign), 1, note="short")
+    response = decide(ada, unresolved(campaign), 0, note="y" * 2_001)
+    assert response.status_code == 422
+    assert "y" * 2_001 in response.content.decode()
+    assert "You said Yes" in response.content.decode()
+    assert ExpertLabel.objects.get().note == "short"
+
+
+def test_a_note_typed_before_a_skip_is_there_when_the_triplet_comes_back(
+    ada: Client, campaign: Campaign
+) -> None:
+    triplet = unresolved(campaign)
+    ada.post(ADDRESS, {"triplet": str(triplet.pk), "skip": "1", "note": "silk is <b>no</b> wool"})
+    response = ada.get(ADDRESS)
+    assert shown(response) == triplet
+    assert "silk is &lt;b&gt;no&lt;/b&gt; wool</textarea>" in response.content.decode()
+    decide(ada, triplet, 1)
+    assert "silk" not in str(dict(ada.session))
 
 
 @pytest.mark.parametrize("pk", ["", "0", "-1", "x", "9" * 30, "\uff11"])
 def test_a_triplet_that_is_none_is_refused(ada: Client, pk: str) -> None:
     assert ada.post(ADDRESS, {"triplet": pk, "label": "1"}).status_code == 404
     assert ada.get(ADDRESS, {"decided": pk}).status_code == 200
+
+
+@pytest.mark.parametrize("what", ["sample", "reported"])
+def test_a_triplet_of_another_pile_is_not_taken_as_one_of_this(
+    ada: Client, campaign: Campaign, what: str
+) -> None:
+    """A hard one, picked by hand, is no random sample."""
+    triplet = unresolved(campaign)
+    assert decide(ada, triplet, 1, what).status_code == 404
+    assert not ExpertLabel.objects.exists()
+    decide(ada, triplet, 1)
+    assert decide(ada, triplet, 0, what).status_code == 303
+    assert ExpertLabel.objects.get().label == 0
 
 
 def test_another_campaigns_triplet_is_refused(ada: Client) -> None:

@@ -5,6 +5,7 @@ import pytest
 from annotation.management.expert_words import in_words
 from annotation.models import Campaign
 from annotation.pipeline.adjudicate import Desk, What
+from annotation.pipeline.expert_figures import expert_figures
 from annotation.progress import progress
 from tests.annotation.experts import unresolved
 from tests.exports.campaigns import make_campaign
@@ -45,6 +46,32 @@ def test_the_status_counts_what_experts_said(campaign: Campaign) -> None:
         "label_error_triplets": 2,
         "label_error_reason": None,
     }
+
+
+def test_a_label_changed_after_the_votes_were_seen_counts_as_it_was_first_given(
+    campaign: Campaign,
+) -> None:
+    """Who sees the crowd's label may come round to it: that would make the error smaller."""
+    labelled = campaign.triplets.filter(label=1).first()
+    assert labelled
+    desks = [Desk(campaign, What.SAMPLE, name, worker_id=None) for name in ("ada", "bob")]
+    for desk, label in zip(desks, (0, 1), strict=True):
+        desk.decide(labelled, label, "")
+    before = expert_figures(campaign)
+    assert before.agreement == 0.0
+    for label in (1, 0, 1):
+        desks[0].decide(labelled, label, "a second look")
+    assert expert_figures(campaign) == before
+    given = labelled.expert_labels.get(expert="ada")
+    assert (given.label, given.blind_label) == (1, 0)
+
+
+def test_a_note_alone_changes_no_label(campaign: Campaign) -> None:
+    desk = Desk(campaign, What.UNRESOLVED, "ada", worker_id=None)
+    for note in ("", "why"):
+        desk.decide(unresolved(campaign), 1, note)
+    given = unresolved(campaign).expert_labels.get()
+    assert (given.label, given.blind_label, given.note) == (1, None, "why")
 
 
 def test_the_status_says_in_a_line_what_experts_said(campaign: Campaign) -> None:

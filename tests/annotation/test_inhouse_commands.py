@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from annotation.models import Campaign
 from annotation.pipeline.create import get_campaign
 from tests.annotation.pipeline.own_crowd import Team, own_team
 from tests.annotation.test_commands import refused, run, run_json
 from tests.mturk import MTurk
-from tests.small_campaign import write_rows
+from tests.small_campaign import Stage, packed_campaign, write_rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
 
@@ -84,8 +85,26 @@ def test_a_worker_shut_out_without_money_has_cost_none(team: Team) -> None:
     told = refused("campaign", "exclude", "team", team.member("eve").worker_id)
     assert "25 votes no longer count." in told
     assert "$" not in told
+    run("campaign", "exclude", "team", "eve", "--yes")  # by her user name
+    assert team.campaign.exclusions.get().worker.worker_id == team.member("eve").worker_id
+    assert "paid" not in team.campaign.intents.get(kind="exclude").reason
 
 
-def test_both_crowds_are_compared_at_once_without_live(team: Team, mturk: MTurk) -> None:
+def test_nobody_is_let_in_who_is_no_member(tmp_path: Path) -> None:
+    team = own_team(tmp_path, practice_items=4)
     team.publish()
-    assert list(run_json("reconcile")["campaigns"]) == ["team"]  # type: ignore[call-overload]
+    assert "NOSUCHMEMBER" in refused("campaign", "admit", "team", "NOSUCHMEMBER")
+    assert not team.campaign.practice_results.exists()
+    assert team.take("ada") is None
+    run("campaign", "admit", "team", team.member("ada").worker_id)
+    assert team.take("ada") is not None
+
+
+def test_both_crowds_are_compared_at_once_but_for_other_endpoints(
+    team: Team, mturk: MTurk, tmp_path: Path
+) -> None:
+    team.publish()
+    for name in ("shop", "elsewhere"):
+        Stage(packed_campaign(tmp_path, name), mturk).publish()
+    Campaign.objects.filter(name="elsewhere").update(endpoint="https://another.example.org")
+    assert list(run_json("reconcile")["campaigns"]) == ["team", "shop"]  # type: ignore[call-overload]

@@ -114,6 +114,16 @@ def make_hit_with(campaign: Campaign, *, version: int) -> Hit:
     )
 
 
+def test_the_form_loaded_again_after_the_save_accuses_nobody(send: Send) -> None:
+    send()
+    again = send()
+    assert again.status_code == 422
+    assert "version 2 has exactly this text" in words(again)
+    assert "somebody else" not in words(again)
+    assert form_of(again)["based_on"] == "2"
+    assert len(versions()) == 2
+
+
 def test_an_earlier_version_can_be_shown_and_saved_anew(send: Send, client: Client) -> None:
     send()
     form = form_of(client.get(PATH, {"version": "1"}))
@@ -317,6 +327,8 @@ def test_the_command_takes_a_new_version_from_a_file(
         (b" \n", "are empty"),
         (b"\xff\xfe#\x00", "are not UTF-8"),
         (b"x" * (MOST_CHARACTERS + 1), "more than 50,000 characters"),
+        # Without its control character it is no longer than the part that was read.
+        (b"\x01" + b"x" * (MOST_CHARACTERS + 10_000), "more than 50,000 characters"),
     ],
 )
 def test_a_file_that_cannot_be_instructions_is_refused(

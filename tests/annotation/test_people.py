@@ -16,6 +16,7 @@ from django.urls import reverse
 from lxml import html
 from lxml.html import HtmlElement
 
+from annotation.crowd.inhouse.models import Member
 from annotation.item_reports import Complaint, read_items, reported_items
 from annotation.models import (
     Account,
@@ -30,6 +31,7 @@ from annotation.models import (
 )
 from annotation.people import BARS, Effort, Person, effort_of, histogram, hourly, people_of
 from annotation.progress import progress
+from annotation.protocol.policy import INHOUSE
 from annotation.views.people import duration
 from tests.annotation.hits import make_campaign, make_hit
 
@@ -300,6 +302,23 @@ def test_times_are_told_as_people_say_them(ms: float, words: str) -> None:
 def staff(client: Client) -> Client:
     client.force_login(User.objects.create_superuser("ada"))
     return client
+
+
+def test_one_s_own_people_are_named_as_they_sign_in(staff: Client) -> None:
+    bob = Member.objects.create(user=User.objects.create_user("bob<b>"), joined_at=NOON)
+    campaign = make_campaign("ours", **INHOUSE)
+    worker = Worker.objects.create(crowd="inhouse", worker_id=bob.worker_id)
+    Assignment.objects.create(
+        hit=make_hit(campaign),
+        worker=worker,
+        crowd_id="w",
+        accepted_at=NOON,
+        submitted_at=NOON,
+        answers={},
+    )
+    page = staff.get("/campaigns/ours/people").content.decode()
+    assert "bob&lt;b&gt;" in page
+    assert bob.worker_id in page
 
 
 def parse(response: HttpResponse) -> HtmlElement:

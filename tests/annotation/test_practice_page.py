@@ -25,8 +25,10 @@ from annotation.crowd.inhouse.members import invite, join
 from annotation.crowd.inhouse.models import Member, Work
 from annotation.hit_url import hit_url
 from annotation.models import Campaign, Exclusion, Hit, Intent, PracticeItem, PracticeResult, Worker
+from annotation.pipeline import practice as pipeline
 from annotation.practice_url import practice_url, read_practice
 from annotation.views import practice
+from annotation.views.attempts import Limit
 from tests.annotation.hits import make_campaign, make_hit
 from tests.team import Team, make_team
 
@@ -198,6 +200,15 @@ def test_what_is_left_out_is_named_and_nothing_else_lost(hand_in: Visit, value: 
     assert not PracticeResult.objects.exists()
 
 
+def test_instructions_and_reasons_are_read_in_their_own_direction(
+    client: Client, campaign: Campaign, hand_in: Visit
+) -> None:
+    campaign.practice_items.update(why="لأن السؤالين واحد")
+    (rules,) = parse(client.get(path_of(campaign))).find_class("prose")
+    assert rules.get("dir") == "auto"
+    assert {each.get("dir") for each in parse(hand_in(WRONG)).find_class("why")} == {"auto"}
+
+
 # What comes of it
 
 
@@ -254,6 +265,45 @@ def test_two_clicks_are_one_try(hand_in: Visit) -> None:
     assert "you have 2 tries left" in words(first)
     assert words(second) == words(first)
     assert PracticeResult.objects.count() == 1
+
+
+def test_tries_in_ever_other_names_from_one_address_come_to_an_end(
+    hand_in: Visit, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The id is only claimed, and a wrong try tells the answers."""
+    low = Limit("practice", 3, 60, "Come back in an hour.")
+    monkeypatch.setattr(practice, "FROM_AN_ADDRESS", low)
+    for number in range(3):
+        assert hand_in(RIGHT, f"A{number}").status_code == 200
+    response = hand_in(RIGHT, "AADA")
+    assert response.status_code == 429
+    assert "Come back in an hour." in words(response)
+    assert not Worker.objects.filter(worker_id="AADA").exists()
+    elsewhere = Client(REMOTE_ADDR="192.0.2.9")
+    form = {"workerId": "AADA", **RIGHT}
+    assert "You passed" in words(elsewhere.post(path_of(campaign), form))
+
+
+def test_the_real_limit_leaves_room_for_a_full_house(hand_in: Visit) -> None:
+    for number in range(practice.FROM_AN_ADDRESS.most):
+        assert hand_in(WRONG, f"A{number}").status_code == 200
+    response = hand_in(WRONG, "AADA")
+    assert response.status_code == 429
+    assert "from your address" in words(response)
+
+
+def test_when_too_many_wait_to_be_let_in_nobodys_try_is_lost(
+    hand_in: Visit, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "MOST_WAITING", 2)
+    for name in ("ABOB", "AEVE"):
+        hand_in(RIGHT, name)
+    response = hand_in(RIGHT)
+    assert response.status_code == 503
+    assert "come back in a few minutes" in words(response)
+    assert not Worker.objects.filter(worker_id="AADA").exists()
+    Intent.objects.update(state="done")
+    assert "You passed" in words(hand_in(RIGHT))
 
 
 def test_who_is_excluded_reads_why_and_cannot_practise(
@@ -386,6 +436,16 @@ def test_an_account_that_is_no_member_is_refused(
 ) -> None:
     client.force_login(User.objects.create_superuser("boss"))
     assert client.get(path_of(round_of_the_team)).status_code == 403
+
+
+def test_a_team_in_one_house_is_not_counted_by_its_address(
+    round_of_the_team: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(practice, "FROM_AN_ADDRESS", Limit("practice", 1, 60, "No."))
+    for name in ("ada", "bob", "eve"):
+        client = Client()
+        member(client, name)
+        assert client.post(path_of(round_of_the_team), WRONG).status_code == 200
 
 
 def test_a_member_is_known_by_the_account_and_by_nothing_that_is_sent(

@@ -183,3 +183,16 @@ def test_an_empty_pile_is_readable_too(desk: Page, axe: CheckAccess) -> None:
     desk.get_by_role("link", name="Reported").click()
     expect(desk.get_by_text("No annotator has reported")).to_be_visible()
     axe(desk)
+
+
+def test_a_note_that_is_too_long_is_told_beside_it(
+    desk: Page, axe: CheckAccess, shot: TakeShot
+) -> None:
+    note = desk.get_by_label("Note")
+    note.evaluate("note => note.removeAttribute('maxlength')")
+    note.fill("silk " * 500)
+    desk.get_by_role("button", name="Skip").click()
+    expect(desk.get_by_role("alert")).to_contain_text("at most 2,000 characters")
+    assert note.input_value().startswith("silk silk")
+    axe(desk)
+    shot(desk, "adjudicate-refused")

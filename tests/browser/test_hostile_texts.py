@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,19 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.hit_url import hit_url
-from annotation.models import Campaign, ItemReport
-from annotation.protocol.policy import INHOUSE
+from annotation.models import Campaign, ExpertLabel
+from annotation.pipeline.adjudicate import What
+from annotation.pipeline.gold_file import MAX_NOTE
+from annotation.practice_url import practice_url
 from tests.browser.conftest import PATIENCE_MS
 from tests.hostile import HOST, MARK
-from tests.hostile_campaign import TEXTS, hostile_campaign
+from tests.hostile_campaign import HITS, PRACTICE, TEXTS, hostile_campaign
+from tests.hostile_work import hostile_team, judge, label_all
 from tests.mturk import MTurk
 from tests.small_campaign import Stage
-from tests.team import Team, published_team
+from tests.team import OWNER, Team
 
+DECISIONS = 5  # of an expert at each pile
 DOUBLE_CLICK_MS = 450  # a second click within it is not taken for an answer
 
 
@@ -105,18 +110,47 @@ def test_no_text_runs_on_the_pages_of_a_team_and_its_owner(
     team = hostile_team(campaign_folder, live_server.url)
     team.sign_in(page, "ada")
     judge_with_reports(page, watch, team)
-    team.advance()
-    assert ItemReport.objects.exists()
+    judge(team, hits=HITS - 4)
+    label_all(team)
     team.sign_in(page, "owner")
     for path in owner_pages(team.campaign):
         page.goto(f"{team.url}{path}")
         page.locator("h1").first.wait_for()
         watch.look(page)
+    for what in What:
+        adjudicate(page, watch, f"{team.url}/campaigns/{team.campaign}/adjudicate?what={what}")
+    assert ExpertLabel.objects.filter(expert=OWNER).count() == len(What) * DECISIONS
 
 
-def hostile_team(folder: Path, url: str) -> Team:
-    rules = {**INHOUSE, "on_failed_control": "pay_and_discard", "min_assignments": 100}
-    return published_team(hostile_campaign(folder, **rules), url)
+def adjudicate(page: Page, watch: Watch, address: str) -> None:
+    """Before and after each decision; the page after it has both experts' notes and the reports."""
+    texts = iter(TEXTS)
+    for _ in range(DECISIONS):
+        page.goto(address)
+        watch.look(page)
+        page.get_by_label("Note").fill("\n".join(islice(texts, len(TEXTS) // DECISIONS))[:MAX_NOTE])
+        page.get_by_role("button", name="Yes").click()
+        page.get_by_role("heading", name="You said Yes").wait_for()
+        assert page.locator("ul.reports q").count() > 0
+        watch.look(page)
+
+
+def test_no_text_of_a_practice_round_runs(
+    watched: tuple[Page, Watch], campaign_folder: Path, live_server: LiveServer
+) -> None:
+    page, watch = watched
+    team = hostile_team(campaign_folder, live_server.url, **PRACTICE)
+    team.sign_in(page, "eve")
+    page.goto(practice_url(team.campaign))
+    watch.look(page)
+    # Half of it is wrong.
+    page.evaluate(
+        "document.querySelectorAll('[type=radio][value=\"1\"]').forEach(one => one.click())"
+    )
+    page.get_by_role("button", name="Check my answers").click()
+    page.get_by_role("heading", name="Not passed yet").wait_for()
+    assert page.locator("p.why").count() == len(TEXTS)
+    watch.look(page)
 
 
 def judge_with_reports(page: Page, watch: Watch, team: Team) -> None:
@@ -144,10 +178,17 @@ def judge_with_reports(page: Page, watch: Watch, team: Team) -> None:
 
 def owner_pages(campaign: Campaign) -> list[str]:
     name = campaign.name
-    tables = ("annotation/control", "annotation/itemreport", "retrieval/qapair", "retrieval/query")
+    tables = (
+        "annotation/control",
+        "annotation/itemreport",
+        "annotation/practiceitem",
+        "annotation/expertlabel",
+        "retrieval/qapair",
+        "retrieval/query",
+    )
     return [
         "/",
         "/team",
-        *(f"/campaigns/{name}/{page}" for page in ("people", "adjudicate", "instructions")),
+        *(f"/campaigns/{name}/{page}" for page in ("people", "instructions")),
         *(f"/admin/{table}/" for table in tables),
     ]

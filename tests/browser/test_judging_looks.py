@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import combinations
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
@@ -64,7 +65,17 @@ new PerformanceObserver((list) => {
 }).observe({ type: "layout-shift", buffered: true });
 """
 
+BOXES = """(selector) => [...document.querySelectorAll(selector)]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+  .map((one) => {
+    const { left, top, right, bottom } = one.getBoundingClientRect();
+    return [left, top, right, bottom];
+  })"""
+IN_THE_BAR = ".bar .count, .bar button"
+IN_AN_ITEM = "[aria-current] .choice label, [aria-current] .report summary"
+
 Publish = Callable[[list[Row]], str]
+Box = tuple[float, float, float, float]
 
 
 @pytest.fixture
@@ -145,6 +156,44 @@ def test_the_page_on_a_phone(address: str, browser: Browser, axe: CheckAccess, s
         assert not is_too_wide(page)
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_pressed_lies_over_nothing_else(
+    address: str, browser: Browser, scheme: str
+) -> None:
+    with opened(browser, address, viewport=PHONE, color_scheme=scheme) as page:
+        answer(page, "yn")
+        for width in (320, 390, 544, 545, 640):
+            page.set_viewport_size({"width": width, "height": 700})
+            for label in ("Submit anyway", "Submit"):
+                page.locator(".bar .submit").evaluate("(one, it) => (one.textContent = it)", label)
+                assert_apart(page.evaluate(BOXES, IN_THE_BAR), width, count=5)
+            assert_apart(page.evaluate(BOXES, IN_AN_ITEM), width, count=3)
+            take(page, f"judging-bar-{width}-{scheme}")
+
+
+def assert_apart(boxes: list[Box], width: int, *, count: int) -> None:
+    assert len(boxes) == count
+    assert all(left >= 0 and right <= width for left, _, right, _ in boxes)
+    assert [pair for pair in combinations(boxes, 2) if do_overlap(*pair)] == []
+
+
+def do_overlap(one: Box, other: Box) -> bool:
+    left, top, right, bottom = one
+    return left < other[2] and other[0] < right and top < other[3] and other[1] < bottom
+
+
+def test_instructions_from_right_to_left_stand_at_the_right(
+    live_server: LiveServer, settings: Settings, browser: Browser, transactional_db: None
+) -> None:
+    settings.PUBLIC_URL = live_server.url
+    settings.MTURK_ENDPOINT = "http://127.0.0.1:8089"
+    campaign = make_campaign(text=REAL[4][2])
+    with opened(browser, hit_url(make_hit(campaign).key) + ADA, viewport=WIDE) as page:
+        prose = page.locator(".guide .prose")
+        assert prose.evaluate("one => getComputedStyle(one).direction") == "rtl"
+        take(page, "judging-arabic")
+
+
 def test_a_preview_and_a_refusal(address: str, browser: Browser, axe: CheckAccess) -> None:
     with opened(browser, address.partition("?")[0], viewport=WIDE) as page:
         take(page, "judging-preview")
@@ -215,7 +264,8 @@ def test_the_page_weighs_under_100_kb_and_asks_no_other_host(
         )
         page.goto(address)
         answer(page, "yn?")
-        page.wait_for_timeout(500)
+        expect(page.get_by_role("dialog", name="Keys and help")).to_be_visible()
+        page.wait_for_load_state("networkidle")
     assert hosts == {live_server.url}
     assert len(weights) >= 15
     assert sum(weights.values()) < 100_000

@@ -1,33 +1,16 @@
 """The same page for a member of the team: handing in by script, leases, skipping."""
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
-from annotation.crowd.inhouse.models import Work
+from annotation.crowd.inhouse.models import Offer, Work
+from tests.browser.judging import answer, start, work_of
 from tests.team import Team, run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 AGAIN = "No connection: your answers are kept here; trying again"
-
-
-def start(team: Team, page: Page, name: str = "ada") -> None:
-    team.sign_in(page, name)
-    page.goto(f"{team.url}/work")
-    page.get_by_role("button", name="Start").click()
-    page.locator("fieldset[aria-current]").wait_for()  # then the scripts are there
-
-
-def answer(page: Page, keys: str) -> None:
-    page.locator("fieldset[data-item]").first.focus()
-    for key in keys:
-        page.keyboard.press(key)
-    expect(page.locator(".count")).to_have_text(f"{len(keys)} of 7")
-
-
-def work_of(team: Team, name: str = "ada") -> Work:
-    [work] = team.works(name)
-    return work
 
 
 def test_a_member_judges_a_hit_by_keyboard_and_goes_on(team: Team, page: Page) -> None:
@@ -46,8 +29,11 @@ def test_a_member_judges_a_hit_by_mouse(team: Team, page: Page) -> None:
     for item in page.locator("fieldset[data-item]").all():
         page.wait_for_timeout(450)
         item.get_by_role("radio", name="Yes").click()
+    posts: list[str] = []
+    page.on("request", lambda one: posts.append(one.url) if one.method == "POST" else None)
     page.get_by_role("button", name="Submit").dblclick()
     page.wait_for_url("**/work")
+    assert len(posts) == 1
     assert work_of(team).status == "submitted"
 
 
@@ -120,18 +106,6 @@ def test_a_refusal_is_one_sentence_with_the_answers_still_to_be_seen(
     expect(page.get_by_role("button", name="Submit")).to_be_disabled()
 
 
-def test_who_was_signed_out_reads_it_and_hands_in_after_signing_in(team: Team, page: Page) -> None:
-    start(team, page)
-    answer(page, "nnnnnnn")
-    page.context.clear_cookies(name="sessionid")
-    page.keyboard.press("Enter")
-    expect(page.locator(".note")).to_contain_text("You are not signed in any more")
-    team.sign_in(page, "ada")
-    page.get_by_role("button", name="Submit").click()
-    page.wait_for_url("**/work")
-    assert work_of(team).status == "submitted"
-
-
 def test_a_lease_is_renewed_while_somebody_is_at_it(team: Team, page: Page) -> None:
     page.clock.install()
     start(team, page)
@@ -158,6 +132,12 @@ def test_nobody_at_it_lets_the_lease_run_and_little_time_is_told(team: Team, pag
     expect(page.locator(".note")).to_contain_text("The time for this HIT has run out.")
 
 
+def lose_place(work: Work) -> None:
+    """It ran out, and the HIT has ended."""
+    run_out(work)
+    Offer.objects.update(expires_at=timezone.now())
+
+
 @pytest.mark.parametrize(("done", "is_locked"), [("ny", True), ("nnnnnnn", False)])
 def test_a_lost_lease_is_told_before_more_work_is_done(
     team: Team, page: Page, done: str, is_locked: bool
@@ -165,7 +145,7 @@ def test_a_lost_lease_is_told_before_more_work_is_done(
     page.clock.install()
     start(team, page)
     answer(page, done)
-    run_out(work_of(team))
+    lose_place(work_of(team))
     page.clock.fast_forward("05:00")
     page.mouse.move(5, 5)
     page.mouse.move(50, 50)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from annotation.models import Campaign, Triplet
+from annotation.pipeline.adjudicate import Desk, What
 from annotation.practice_url import practice_url
 from tests.team import PASSWORD
 
@@ -14,47 +15,100 @@ WORK = "WORK"  # for the assignment that ada has in hand
 
 @dataclass(frozen=True)
 class Form:
-    """Who sends what where: the fields named take the hostile text, one at a time."""
+    """Who sends what where: the fields named take the hostile text, one at a time.
+
+    Sent with all the attacks it must get each of the answers expected, and no other one.
+    """
 
     who: str  # empty: nobody is signed in
     address: str
     fields: tuple[str, ...]
+    expects: frozenset[int]
     rest: Mapping[str, str] = field(default_factory=dict)
 
 
 def forms_of(campaign: Campaign, keys: list[str]) -> Iterator[Form]:
-    """`keys` are those of the items that ada has in hand."""
-    yield Form("", "/sign-in", ("username", "password", "next"))
+    """`keys` are those of the items that ada has in hand; hers is handed in last."""
+    yield from _forms_of_strangers()
+    yield from _forms_of_practice(campaign)
+    yield from _forms_of_owner(campaign)
+    yield from _forms_of_experts(campaign)
+    yield Form(
+        "ada",
+        "/password",
+        ("old_password", "new_password1", "new_password2"),
+        frozenset({200}),
+    )
+    yield Form("ada", f"/work/{WORK}/renew", ("x",), frozenset({200}))
+    reports = (f"report-{keys[0]}", f"report-text-{keys[0]}")
+    # With an answer missing the page comes back and shows what was sent.
+    some = {f"item-{key}": "0" for key in keys[1:]}
+    fields = (f"item-{keys[0]}", "signals", "x", *reports)
+    yield Form("ada", f"/work/{WORK}", fields, frozenset({422}), some)
+    yield Form("ada", "/work/next", ("hit_type",), frozenset({404}))
+    sheet = {f"item-{key}": "0" for key in keys} | {"signals": "{}"}
+    yield Form("ada", f"/work/{WORK}", reports, frozenset({303}), sheet)
+
+
+def _forms_of_strangers() -> Iterator[Form]:
+    tried = frozenset({200, 429})  # from one address, one name cannot be tried for ever
+    yield Form("", "/sign-in", ("username", "password", "next"), tried)
     yield Form(
         "",
         f"/join/{CODE}",
         ("username", "password1", "password2"),
+        frozenset({422}),
         {"username": "carol", "password1": PASSWORD, "password2": "another"},
     )
-    yield Form("ada", "/password", ("old_password", "new_password1", "new_password2"))
-    yield Form("ada", f"/work/{WORK}/renew", ("x",))
-    sheet = {f"item-{key}": "0" for key in keys}
-    reports = (f"report-{keys[0]}", f"report-text-{keys[0]}")
-    # With an answer missing the page comes back and shows what was sent.
-    some = {f"item-{key}": "0" for key in keys[1:]}
-    yield Form("ada", f"/work/{WORK}", (f"item-{keys[0]}", "signals", "x", *reports), some)
-    practice = "/" + practice_url(campaign).partition("//")[2].partition("/")[2]
-    yield Form("bob", practice, ("item-1", "practice-1", "workerId", "x"))
-    yield Form("owner", "/team", ("note", "days", "uses"), {"note": "", "days": "1", "uses": "2"})
-    instructions = f"/campaigns/{campaign.name}/instructions"
-    yield Form("owner", instructions, ("text", "based_on"), {"based_on": "1", "preview": "1"})
-    yield Form("owner", instructions, ("text", "based_on"), {"based_on": "1", "save": "1"})
-    triplet = Triplet.objects.filter(campaign=campaign).earliest("pk")
-    decision = {"triplet": str(triplet.pk), "label": "1", "note": ""}
-    adjudicate = f"/campaigns/{campaign.name}/adjudicate?what=all"
-    yield Form("owner", adjudicate, ("note", "triplet", "label"), decision)
-    yield Form("owner", adjudicate, ("skip",), {"triplet": "1"})
-    yield Form("ada", "/work/next", ("hit_type",))
-    yield Form("ada", f"/work/{WORK}", reports, sheet | {"signals": "{}"})
 
 
-def addresses_of(campaign: Campaign, text: str) -> Iterator[tuple[str, str]]:
-    """(who, address) of each page whose address takes a text."""
+def _forms_of_practice(campaign: Campaign) -> Iterator[Form]:
+    address = practice_path(campaign)
+    yield Form("eve", address, ("item-1", "practice-1", "workerId", "x"), frozenset({422}))
+    yield Form("eve", address, ("workerId", "x"), frozenset({200}), all_yes(campaign))
+
+
+def practice_path(campaign: Campaign) -> str:
+    return "/" + practice_url(campaign).partition("//")[2].partition("/")[2]
+
+
+def all_yes(campaign: Campaign) -> dict[str, str]:
+    """Half of it is wrong: the feedback comes."""
+    positions = campaign.practice_items.values_list("position", flat=True)
+    return {f"item-{position}": "1" for position in positions}
+
+
+def _forms_of_owner(campaign: Campaign) -> Iterator[Form]:
+    numbers = {"days": "1", "uses": "2"}
+    yield Form("owner", "/team", ("note",), frozenset({200, 422}), numbers)
+    yield Form("owner", "/team", ("days",), frozenset({422}), {"note": "", "uses": "2"})
+    yield Form("owner", "/team", ("uses",), frozenset({422}), {"note": "", "days": "1"})
+    address = f"/campaigns/{campaign.name}/instructions"
+    for deed, answers in (("preview", {200, 422}), ("save", {200, 409, 422})):
+        rest = {"based_on": "1", deed: "1", "text": "# Rules"}
+        yield Form("owner", address, ("text", "based_on"), frozenset(answers), rest)
+
+
+def _forms_of_experts(campaign: Campaign) -> Iterator[Form]:
+    for what in What:
+        address = f"/campaigns/{campaign.name}/adjudicate?what={what}"
+        decision = {"triplet": str(_triplet(campaign, what).pk), "label": "1", "note": ""}
+        if what == What.REPORTED:
+            yield Form("owner", address, ("triplet",), frozenset({404}), decision)
+            yield Form("owner", address, ("label",), frozenset({422}), decision)
+            yield Form("owner", address, ("skip",), frozenset({303}), decision)
+        # Of notes only what is too long is refused; one that was typed before a skip comes back.
+        skip = decision | {"skip": "1"}
+        yield Form("owner", address, ("note",), frozenset({303, 422}), skip)
+        yield Form("owner", address, ("note",), frozenset({303, 422}), decision)
+
+
+def _triplet(campaign: Campaign, what: What) -> Triplet:
+    return Desk(campaign, what, expert="owner", worker_id=None).pile().earliest("pk")
+
+
+def addresses_of(campaign: Campaign, text: str) -> Iterator[tuple[str, str, int]]:
+    """(who, address, status) of each page whose address takes a text."""
     part = quote(text[:1500], safe="")
     for start, end in (
         ("/hit/", ""),
@@ -66,27 +120,31 @@ def addresses_of(campaign: Campaign, text: str) -> Iterator[tuple[str, str]]:
         ("/team/members/", ""),
         ("/", ""),
     ):
-        yield "owner", start + part + end
+        yield "owner", start + part + end, 404
     for end in ("", "/return", "/renew"):
-        yield "ada", f"/work/{part}{end}"
-    yield "ada", f"/work/instructions/{part}"
+        yield "ada", f"/work/{part}{end}", 404
+    yield "ada", f"/work/instructions/{part}", 404
     name = campaign.name
-    yield "", f"/sign-in?next={part}"
-    for query in (
-        f"people?sort={part}",
-        f"people?page={part}&items={part}",
-        f"adjudicate?what={part}",
-        f"adjudicate?what=all&decided={part}",
-        f"instructions?version={part}",
+    yield "", f"/sign-in?next={part}", 200
+    for query, status in (
+        (f"people?sort={part}", 200),
+        (f"people?page={part}&items={part}", 200),
+        (f"adjudicate?what={part}", 404),
+        (f"adjudicate?what=sample&decided={part}", 200),
+        (f"instructions?version={part}", 200),
     ):
-        yield "owner", f"/campaigns/{name}/{query}"
+        yield "owner", f"/campaigns/{name}/{query}", status
 
 
 def pages_of(campaign: Campaign) -> Iterator[tuple[str, str]]:
     """(who, address) of the pages that show what has been sent."""
     name = campaign.name
-    for page in ("", "people", "adjudicate?what=all", "instructions"):
-        yield "owner", f"/campaigns/{name}/{page}" if page else "/"
+    piles = (f"adjudicate?what={what}" for what in What)
+    for page in ("people", "instructions", *piles):
+        yield "owner", f"/campaigns/{name}/{page}"
+    yield "owner", "/"
     yield "owner", "/team"
     yield "ada", "/work"
     yield "ada", f"/work/instructions/{name}"
+    yield "ada", practice_path(campaign)  # let in
+    yield "eve", practice_path(campaign)

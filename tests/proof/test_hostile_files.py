@@ -2,28 +2,32 @@
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from pytest_django import Settings
 
-from annotation.models import Campaign, Control
+from annotation.models import Campaign, Control, ExpertLabel, Instructions, PracticeItem
 from annotation.pipeline.create import create_campaign, read_policy
 from annotation.pipeline.import_controls import import_controls
+from annotation.pipeline.import_gold import import_gold
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
 from retrieval.ingest import ingest
 from retrieval.models import QaPair, Query
 from retrieval.querysets import load_queries
 from retrieval.text import clean_text, is_utf8
+from tests.annotation import hits
 from tests.hostile import ATTACKS, BYTES, HALF_CHARACTERS, LONG
-from tests.hostile_campaign import TEXTS
+from tests.hostile_campaign import TEXTS, practice_rows
 
 pytestmark = pytest.mark.django_db
 
 CLEAN = {clean_text(text) for text in TEXTS}
-COLUMNS = ("question", "answer", "id", "license", "query")
+COLUMNS = ("question", "answer", "id", "license", "query", "why", "note")
+ROWS = [dict.fromkeys(COLUMNS, text) for text in TEXTS]
+KNOWN = ("why is it so?", "what makes it so?", "Nothing.")  # a triplet that gold may be about
 
 
 @pytest.fixture(autouse=True)
@@ -31,14 +35,13 @@ def _folder(tmp_path: Path, settings: Settings) -> None:
     settings.DATA_DIR = tmp_path
 
 
-def write_table(path: Path) -> Path:
-    """The attacks in each column, as a program that knows the format writes them."""
-    rows = [dict.fromkeys(COLUMNS, text) for text in TEXTS]
+def write_table(path: Path, rows: Sequence[Mapping[str, str]]) -> Path:
+    """As a program that knows the format writes them."""
     if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         return path
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, delimiter="\t" if path.suffix == ".tsv" else ",")
+        writer = csv.DictWriter(file, rows[0], delimiter="\t" if path.suffix == ".tsv" else ",")
         writer.writeheader()
         writer.writerows(rows)
     return path
@@ -46,7 +49,7 @@ def write_table(path: Path) -> Path:
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv"])
 def test_pairs_of_a_file_are_the_texts_that_were_written(tmp_path: Path, kind: str) -> None:
-    result = ingest(write_table(tmp_path / f"pairs.{kind}"), "tests")
+    result = ingest(write_table(tmp_path / f"pairs.{kind}", ROWS), "tests")
     stored = set(QaPair.objects.values_list("question", flat=True))
     assert stored <= CLEAN
     assert len(stored) == result.added >= len(TEXTS) - 3
@@ -57,7 +60,7 @@ def test_controls_of_a_file_are_refused_where_both_questions_are_the_same(
     tmp_path: Path, kind: str
 ) -> None:
     with pytest.raises(UserError, match=r"^Line \d+ of .*; nothing was imported\.$"):
-        import_controls(write_table(tmp_path / f"controls.{kind}"))
+        import_controls(write_table(tmp_path / f"controls.{kind}", ROWS))
     assert not Control.objects.exists()
 
 
@@ -69,13 +72,66 @@ def test_queries_may_be_the_lines_of_a_text(tmp_path: Path) -> None:
     assert Query.objects.count() >= len(TEXTS) - 3
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv"])
+def test_a_practice_round_has_the_texts_that_were_written(tmp_path: Path, kind: str) -> None:
+    rows = practice_rows()
+    practise(write_table(tmp_path / f"practice.{kind}", rows), items=len(rows))
+    for column in ("query", "question", "answer", "why"):
+        stored = set(PracticeItem.objects.values_list(column, flat=True))
+        assert stored == {clean_text(row[column]) for row in rows}
+
+
+def practise(path: Path, *, items: int = 2) -> Campaign:
+    queries = path.parent / "questions.txt"
+    queries.write_text(KNOWN[0])
+    policy = Policy(practice_items=items)
+    return create_campaign("faq", policy=policy, seed=1, queries=queries, practice=path)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv"])
+def test_an_experts_note_of_a_file_is_the_text_that_was_written(tmp_path: Path, kind: str) -> None:
+    campaign = judged()
+    for number, text in enumerate(TEXTS):
+        row = dict(zip(("query", "question", "answer"), KNOWN, strict=True))
+        row |= {"label": "1", "expert": f"e{number}", "note": text}
+        import_gold(write_table(tmp_path / f"gold.{kind}", [row]), campaign)
+        assert ExpertLabel.objects.get(expert=f"e{number}").note == clean_text(text)
+
+
+def judged() -> Campaign:
+    campaign = hits.make_campaign()
+    hits.make_triplet(campaign, KNOWN)
+    return campaign
+
+
+def instruct(path: Path) -> Campaign:
+    queries = path.parent / "questions.txt"
+    queries.write_text(KNOWN[0])
+    return create_campaign("faq", policy=Policy(), seed=1, queries=queries, instructions=path)
+
+
 Take = Callable[[Path], object]
 READERS: dict[str, Take] = {
     "pairs": lambda path: ingest(path, "tests"),
     "controls": import_controls,
     "queries": lambda path: load_queries("hostile", path),
     "policy": read_policy,
+    "practice": practise,
+    "gold": lambda path: import_gold(path, judged()),
+    "instructions": instruct,
 }
+HEAD = b"question,answer,query,why,note,expected,label"
+
+
+def hostile_bytes(kind: str, raw: bytes) -> bytes:
+    """Two rows, the bytes in every text of them."""
+    if kind == "jsonl":
+        texts = b", ".join(b'"%s": "%s"' % (name, raw) for name in HEAD.split(b",")[:5])
+        return b"".join(b'{%s, "expected": %d, "label": %d}\n' % (texts, n, n) for n in (0, 1))
+    if kind == "txt":
+        return raw + b"\n" + raw * 2
+    rows = b"\n".join([HEAD, *(b",".join([raw] * 5 + [n, n]) for n in (b"0", b"1"))])
+    return rows.replace(b",", b"\t") if kind == "tsv" else rows
 
 
 def refusal(take: Take, path: Path) -> str:
@@ -94,9 +150,7 @@ def test_a_file_of_hostile_bytes_is_read_or_refused_in_a_sentence(
     tmp_path: Path, attack: str, kind: str, reader: str
 ) -> None:
     path = tmp_path / f"file.{kind}"
-    raw = BYTES.get(attack) or LONG[attack].encode()
-    head = {"csv": b"question,answer,query\n", "tsv": b"question\tanswer\tquery\n"}.get(kind, b"")
-    path.write_bytes(head + raw + b"\n" + raw * 2)
+    path.write_bytes(hostile_bytes(kind, BYTES.get(attack) or LONG[attack].encode()))
     sentence = refusal(READERS[reader], path)
     assert not sentence or str(path) in sentence
 
@@ -107,12 +161,20 @@ def test_what_only_json_can_hold_is_refused_or_cleaned(
     tmp_path: Path, reader: str, text: str
 ) -> None:
     path = tmp_path / ("policy.json" if reader == "policy" else "rows.jsonl")
-    row = {"title": text} if reader == "policy" else dict.fromkeys(COLUMNS, text)
-    path.write_text(json.dumps(row) + "\n")
+    rows = [dict.fromkeys(COLUMNS, text) | {"expected": n, "label": n} for n in (0, 1)]
+    written = [{"title": text}] if reader == "policy" else rows
+    path.write_text("".join(json.dumps(row) + "\n" for row in written))
     sentence = refusal(READERS[reader], path)
     assert is_utf8(sentence)
-    for pair in QaPair.objects.all():
-        assert "\x00" not in pair.question
+    for model, column in (
+        (QaPair, "question"),
+        (PracticeItem, "why"),
+        (ExpertLabel, "note"),
+        (Instructions, "text"),
+    ):
+        for kept in model._default_manager.values_list(column, flat=True):
+            assert "\x00" not in kept
+            assert is_utf8(kept)
 
 
 @pytest.mark.parametrize("text", [*ATTACKS.values(), HALF_CHARACTERS])

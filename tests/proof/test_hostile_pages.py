@@ -1,19 +1,24 @@
 """Every page that shows a hostile text: it stays a text."""
 
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from annotation.hit_url import hit_url
 from annotation.models import Assignment, Campaign, Hit
 from retrieval.text import clean_text
 from tests.hostile import ATTACKS, LONG
-from tests.hostile_campaign import TEXTS
+from tests.hostile_campaign import TEXTS, hostile_campaign
+from tests.mturk import MTurk
 from tests.proof.conftest import Read
-from tests.proof.harm import parse
+from tests.proof.harm import harm, parse
+from tests.proof.hostile_forms import all_yes, practice_path
 from tests.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +55,24 @@ def test_no_address_of_the_site_stumbles_over_a_hostile_part(owner: User, read: 
         for text in (*TEXTS, *LONG.values()):
             address = reverse(name, kwargs={argument: "TEXT"})
             assert read(address.replace("TEXT", quote(text[:2000], safe=""))).status_code != 200
+
+
+def test_no_claimed_worker_id_reaches_the_practice_round_as_more_than_text(
+    tmp_path: Path, settings: Settings, mturk: MTurk, client: Client
+) -> None:
+    settings.INDEX_DIR = tmp_path / "index"
+    stage = Stage(hostile_campaign(tmp_path, practice_items=4), mturk)
+    stage.publish()
+    address = practice_path(stage.campaign)
+    answers = all_yes(stage.campaign)
+    for text in (*TEXTS, *LONG.values(), "\x00"):
+        for response in (
+            client.get(address, {"workerId": text}),
+            client.post(address, answers | {"workerId": text}),
+        ):
+            assert response.status_code == 422
+            assert harm(response.content) == []
+    assert not stage.campaign.practice_results.exists()
 
 
 def test_what_workers_send_stays_text_in_the_records(stage: Stage, owner: User, read: Read) -> None:

@@ -1,25 +1,39 @@
 """A team of one's own: whatever is put into a field of a page, it comes out as a text."""
 
+import itertools
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from django.contrib.auth.models import User
+from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
+from lxml.html import HtmlElement
 from pytest_django import Settings
 
-from annotation.crowd.inhouse import desk
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Work
-from annotation.models import Hit, Instructions, ItemReport
-from annotation.protocol.policy import INHOUSE
+from annotation.models import Hit, Instructions, ItemReport, Triplet
+from annotation.pipeline.adjudicate import What
+from retrieval.text import clean_text
 from tests.hostile import HALF_CHARACTERS, LONG, MARK
-from tests.hostile_campaign import TEXTS, hostile_campaign
+from tests.hostile_campaign import PRACTICE, TEXTS
+from tests.hostile_work import SECOND, hostile_team, judge, label_all
 from tests.proof.conftest import Read
-from tests.proof.harm import harm
-from tests.proof.hostile_forms import CODE, WORK, addresses_of, forms_of, pages_of
+from tests.proof.harm import harm, parse
+from tests.proof.hostile_forms import (
+    CODE,
+    WORK,
+    Form,
+    addresses_of,
+    all_yes,
+    forms_of,
+    pages_of,
+    practice_path,
+)
 from tests.proof.test_hostile_pages import read_admin
-from tests.team import Team, published_team
+from tests.team import Team
 
 pytestmark = pytest.mark.django_db
 
@@ -28,87 +42,168 @@ ALONE = (TOGETHER, *LONG.values(), HALF_CHARACTERS.encode(errors="replace").deco
 Clients = dict[str, Client]
 
 
-@pytest.fixture
-def team(tmp_path: Path, settings: Settings) -> Team:
+@pytest.fixture(autouse=True)
+def _site(tmp_path: Path, settings: Settings) -> None:
     settings.INDEX_DIR = tmp_path / "index"
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.CONTACT = TEXTS[0]
-    campaign = hostile_campaign(tmp_path, **INHOUSE, on_failed_control="pay_and_discard")
-    return published_team(campaign, "http://testserver")
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Team:
+    return hostile_team(tmp_path, "http://testserver")
+
+
+@pytest.fixture
+def judged(team: Team) -> Team:
+    """Triplets of both outcomes, all with reports and a second expert's label."""
+    judge(team)
+    label_all(team)
+    outcomes = set(team.campaign.triplets.values_list("status", flat=True))
+    assert outcomes >= {Triplet.Status.LABELLED, Triplet.Status.UNRESOLVED}
+    return team
 
 
 @pytest.fixture
 def clients(team: Team) -> Clients:
-    found = {"": Client()}
-    for user in User.objects.all():
-        found[user.username] = Client()
+    return clients_of(team)
+
+
+def clients_of(team: Team) -> Clients:
+    """One for each user that there is, and one for who is not signed in."""
+    names = ("owner", *team.members)
+    found = {name: Client() for name in ("", *names)}
+    for user in User.objects.filter(username__in=names):
         found[user.username].force_login(user)
     return found
 
 
-def check(client: Client, address: str, form: dict[str, str] | None = None) -> None:
-    """The page answers in good order, and what it shows has become nothing more."""
-    response = client.get(address) if form is None else client.post(address, form)
-    assert response.status_code < 500, (address, form)
+def check(client: Client, address: str, form: dict[str, str] | None = None) -> HttpResponse:
+    """What the page shows has become nothing more, nor what it leads on to."""
+    response: HttpResponse = client.get(address) if form is None else client.post(address, form)
     for name, value in response.headers.items():
         assert "\n" not in value, name
     if response["Content-Type"].startswith("text/html") and response.content:
         assert harm(response.content) == [], (address, form)
+    if response.status_code == 303:
+        assert check(client, response["Location"]).status_code == 200
+    return response
 
 
 @pytest.mark.slow
-def test_no_field_of_a_page_becomes_more_than_text(team: Team, clients: Clients) -> None:
-    work = desk.take(team.members["ada"], now=timezone.now())
-    assert work
+def test_no_field_of_a_page_becomes_more_than_text(judged: Team, clients: Clients) -> None:
+    work = in_hand(judged, "ada")
     hit = Hit.objects.get(key=work.offer.annotation)
     keys = list(hit.items.order_by("position").values_list("key", flat=True))
     code = invite(None, note="", days=1, uses=1000, now=timezone.now())
-    for form in forms_of(team.campaign, keys):
-        mine = in_hand(team, "ada") or work
-        address = form.address.replace(CODE, code).replace(WORK, mine.assignment_id)
-        for name in form.fields:
-            for text in ALONE:
-                check(clients[form.who], address, {**form.rest, name: text})
-        for text in TEXTS:
-            check(clients[form.who], address, {**form.rest, **dict.fromkeys(form.fields, text)})
-    assert MARK in Instructions.objects.filter(campaign=team.campaign).latest("version").text
-    for who, address in pages_of(team.campaign):
-        check(clients[who], address)
+    other: list[tuple[Form, set[int]]] = []
+    for form in forms_of(judged.campaign, keys):
+        seen: set[int] = set()
+        address = form.address.replace(CODE, code).replace(WORK, work.assignment_id)
+        sent = [{name: text} for name in form.fields for text in ALONE]
+        sent += [dict.fromkeys(form.fields, text) for text in TEXTS]
+        for fields in sent:
+            seen.add(check(clients[form.who], address, {**form.rest, **fields}).status_code)
+        if seen != form.expects:
+            other.append((form, seen))
+    assert other == []
+    assert MARK in Instructions.objects.filter(campaign=judged.campaign).latest("version").text
+    for who, address in pages_of(judged.campaign):
+        assert check(clients[who], address).status_code == 200, address
 
 
-def in_hand(team: Team, name: str) -> Work | None:
+def in_hand(team: Team, name: str) -> Work:
     works = Work.objects.filter(member=team.members[name], status="accepted")
-    return works.select_related("offer").first()
+    return works.select_related("offer").get()
 
 
-def test_no_part_of_an_address_becomes_more_than_text(team: Team, clients: Clients) -> None:
+def test_no_part_of_an_address_becomes_more_than_text(judged: Team, clients: Clients) -> None:
     for text in (*TEXTS, *ALONE):
-        for who, address in addresses_of(team.campaign, text):
-            check(clients[who], address)
+        for who, address, status in addresses_of(judged.campaign, text):
+            assert check(clients[who], address).status_code == status, address
+
+
+@pytest.mark.parametrize("part", ["%00", "3A%00", "x", "0" * 33, "F" * 32])
+def test_what_is_no_id_of_the_crowd_is_not_even_looked_for(
+    team: Team, clients: Clients, part: str
+) -> None:
+    """PostgreSQL cannot be asked for some of them."""
+    for deed in ("", "/return", "/renew"):
+        for client in (clients["ada"], clients[""]):
+            assert client.get(f"/work/{part}{deed}").status_code == 404
+            assert client.post(f"/work/{part}{deed}").status_code == 404
+    kind = unquote(part)
+    assert clients["ada"].post("/work/next", {"hit_type": kind}).status_code == 404
+    assert not Work.objects.exists()
 
 
 def test_what_members_hand_in_stays_text_on_every_page_of_the_owner(
     team: Team, clients: Clients, client: Client, read: Read
 ) -> None:
-    for number, text in enumerate((*TEXTS, *ALONE)):
-        name = ("ada", "bob")[number % 2]
-        work = desk.take(team.members[name], now=timezone.now())
-        if work is None:
-            break
-        hit = Hit.objects.get(key=work.offer.annotation)
-        items = list(hit.items.select_related("control").order_by("position"))
-        sheet: dict[str, str] = {}
-        for item in items:
-            expected = item.control.expected if item.control else 0
-            sheet |= {f"item-{item.key}": str(expected)}
-            sheet |= {f"report-{item.key}": "other", f"report-text-{item.key}": text[:500]}
-        clients[name].post(f"/work/{work.assignment_id}", {**sheet, "signals": text})
-        in_hand_now = in_hand(team, name)
-        if in_hand_now:
-            desk.give_back(team.members[name], in_hand_now.assignment_id, now=timezone.now())
-    team.advance()
-    assert ItemReport.objects.count() > 50
+    judge(team, (*TEXTS, *ALONE))
+    assert ItemReport.objects.count() > 2 * len(TEXTS)
     for who, address in pages_of(team.campaign):
-        check(clients[who], address)
+        assert check(clients[who], address).status_code == 200
     client.force_login(User.objects.get(username="owner"))
     read_admin(read)
+
+
+@pytest.mark.parametrize("what", What)
+def test_each_text_stays_one_before_and_after_the_experts_decision(
+    judged: Team, clients: Clients, what: What
+) -> None:
+    """The triplet's, and of the notes of both experts and the reports of annotators."""
+    address = f"/campaigns/{judged.campaign}/adjudicate?what={what}"
+    client, notes = clients["owner"], itertools.cycle(TEXTS)
+    shown: set[str] = set()
+    while triplet := triplet_of(page := check(client, address)):
+        assert words(page, "note") == []
+        shown |= {text for name in ("query", "question", "answer") for text in words(page, name)}
+        note = next(notes)
+        form = {"triplet": str(triplet.pk), "label": "1", "note": note}
+        decided = check(client, address, form)
+        assert decided.status_code == 303
+        after = check(client, decided["Location"])
+        assert words(after, "note") == [clean_text(note)]
+        label = triplet.expert_labels.get(expert=SECOND)
+        assert label.note in clean_text(parse(after.content).text_content())
+        said = list(ItemReport.objects.filter(item__triplet=triplet).values_list("text", flat=True))
+        assert said
+        assert sorted(clean_text(text) for text in said) == sorted(quotes(after))
+    assert {clean_text(answer) for answer in answers_of(judged, what)} <= shown
+
+
+def triplet_of(page: HttpResponse) -> Triplet | None:
+    (pk,) = parse(page.content).xpath("//input[@name='triplet']/@value") or [None]
+    return None if pk is None else Triplet.objects.get(pk=pk)
+
+
+def words(page: HttpResponse, name: str) -> list[str]:
+    elements: list[HtmlElement] = parse(page.content).xpath(f"//*[@class='{name}']")
+    return [element.text_content() for element in elements]
+
+
+def quotes(page: HttpResponse) -> list[str]:
+    return [clean_text(element.text_content()) for element in parse(page.content).xpath("//q")]
+
+
+def answers_of(team: Team, what: What) -> list[str]:
+    triplets = team.campaign.triplets.all()
+    if what != What.REPORTED:
+        status = "unresolved" if what == What.UNRESOLVED else "labelled"
+        triplets = triplets.filter(status=status)
+    return list(triplets.values_list("candidate__pair__answer", flat=True))
+
+
+def test_each_text_of_the_practice_round_is_shown_as_it_is(tmp_path: Path) -> None:
+    team = hostile_team(tmp_path, "http://testserver", **PRACTICE)
+    eve, address = clients_of(team)["eve"], practice_path(team.campaign)
+    begun = check(eve, address)
+    ended = check(eve, address, all_yes(team.campaign))
+    assert (begun.status_code, ended.status_code) == (200, 200)
+    texts = {clean_text(text) for text in TEXTS}
+    assert texts == set(words(begun, "answer")) == set(words(ended, "answer"))
+    assert texts == set(words(ended, "why"))
+    assert not team.campaign.practice_results.get(
+        worker__worker_id=team.members["eve"].worker_id
+    ).passed

@@ -38,6 +38,8 @@ class Log:
     taken_in: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
     refused: list[tuple[int, str]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    # Two tabs of one member that were given two HITs: never, unless the first one ended between.
+    at_once: list[tuple[str, str]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     deeds: set[Habit] = field(default_factory=set)
 
@@ -136,7 +138,7 @@ class Annotator:
         if mine and found[0]:
             self.log.deeds.add("two tabs")
             if mine != found[0]:
-                self.log.faults.append(f"{self.name} got {mine} and {found[0]} at once")
+                self.log.at_once.append((mine.rpartition("/")[2], found[0].rpartition("/")[2]))
         return mine
 
     def _stray(self, place: str) -> bool:

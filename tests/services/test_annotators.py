@@ -5,6 +5,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ from tests.wide_campaign import wide_campaign
 pytestmark = pytest.mark.services
 
 MEMBERS = 200
+GIVEN_UP = ("returned", "lapsed")
 MOST_SECONDS = 240
 POLICY = {**INHOUSE, "reward_cents": 10, "min_assignments": 1, "max_votes": 5}
 
@@ -121,6 +123,7 @@ def test_200_members_at_once_give_each_triplet_its_votes_and_none_too_many(
         print(f"{time.monotonic() - began:.0f} s, {len(log.seconds)} requests")
         wait_until(lambda: not is_waiting(campaign), "all that was handed in was decided")
     assert log.faults == []
+    assert_one_in_hand(log)
     assert {status for status, _ in log.refused} <= {403, 404, 409}
     assert log.deeds == set(HABITS) - {"plain"}
     assert_no_surplus()
@@ -129,6 +132,24 @@ def test_200_members_at_once_give_each_triplet_its_votes_and_none_too_many(
     assert campaign.exclusions.exists()
     assert campaign.hits.filter(places__gt=2).exists()
     assert ItemReport.objects.exists()
+
+
+def assert_one_in_hand(log: Log) -> None:
+    """Nobody was given a second HIT before the first one was over.
+
+    Two tabs may be given two where the first had been handed in, returned or had lapsed by then:
+    with one page open at a time, members who use two tabs end none between the two requests.
+    """
+    assert "two tabs" in log.deeds
+    assert log.at_once == [], "two tabs of one member were given two different HITs at once"
+    for member in Work.objects.values_list("member", flat=True).distinct():
+        works = Work.objects.filter(member=member).order_by("accepted_at")
+        for first, second in pairwise(works):
+            over = first.submitted_at
+            if over is not None:
+                assert over <= second.accepted_at, (first, second)
+            else:
+                assert first.status in GIVEN_UP, f"{second} was given out beside {first}"
 
 
 def assert_no_surplus() -> None:

@@ -21,6 +21,7 @@ MOST_ANSWER_BYTES = 262_144
 # A page that is left open for ever does not keep its HIT for ever.
 MOST_LEASES = 8
 ROUNDS = 10
+RUN_OUT = "The time for this HIT has run out, and its place is no longer free: take another one."
 
 
 class Refused(Exception):
@@ -63,7 +64,9 @@ def take(member: Member, *, hit_type: str = "", now: datetime) -> Work | None:
             try:
                 work = _claim(member, candidate, now)
             except IntegrityError:  # the member has one in hand: hardly anybody who asks for more
-                work = _one_in_hand(member, now)
+                if held := _one_in_hand(member, now):
+                    return held
+                break  # its time ran out: now that it has lapsed, it comes last
             if work is not None:
                 return work
         if found:
@@ -99,16 +102,41 @@ def _take_place(offer: int, now: datetime) -> bool:
     return bool(free.update(open_places=F("open_places") - 1))
 
 
-def held(member: Member, assignment_id: str, *, now: datetime) -> Work:
-    """The member's own, still to be handed in and in time."""
+def revive(member: Member, assignment_id: str, *, now: datetime) -> Work:
+    """The member's own, still to be handed in; what ran out is lent again.
+
+    For a lease from now, within MOST_LEASES in all, and only while its place is free.
+    """
     work = _own(member, assignment_id)
+    late = work.status == Work.Status.ACCEPTED and work.deadline <= now
+    if late or work.status == Work.Status.LAPSED:
+        _lend_again(work, now)
+        work = _own(member, assignment_id)
     if work.status in HANDED_IN:
         raise Refused(409, "You have handed in this HIT already.")
     if work.status == Work.Status.RETURNED:
         raise Refused(409, "You have given this HIT back: take another one.")
-    if work.status == Work.Status.LAPSED or work.deadline <= now:
-        raise Refused(409, "The time for this HIT has run out: take another one.")
+    if work.status == Work.Status.LAPSED:
+        raise Refused(409, RUN_OUT)
     return work
+
+
+def _lend_again(work: Work, now: datetime) -> None:
+    lapse(Q(member=work.member_id), now)
+    deadline = _prolonged(work, now)
+    if deadline <= now:
+        raise Refused(409, "The time for this HIT has run out: take another one.")
+    try:
+        _take_back(work, now, status=Work.Status.ACCEPTED, deadline=deadline)
+    except IntegrityError as error:
+        raise Refused(
+            409, "The time for this HIT has run out, and you have taken another one since."
+        ) from error
+
+
+def _prolonged(work: Work, now: datetime) -> datetime:
+    lease = timedelta(seconds=work.offer.queue.assignment_seconds)
+    return max(work.deadline, min(now + lease, work.accepted_at + MOST_LEASES * lease))
 
 
 def _own(member: Member, assignment_id: str) -> Work:
@@ -132,15 +160,13 @@ def submit(
         return
     work = _own(member, assignment_id)
     if work.status == Work.Status.LAPSED:
-        _take_back(work, sheet, now)
+        _hand_in_late(work, sheet, now)
         work = _own(member, assignment_id)
     if work.status in HANDED_IN:
         return
     if work.status == Work.Status.RETURNED:
         raise Refused(409, "You have given this HIT back, so it cannot be handed in.")
-    raise Refused(
-        409, "The time for this HIT has run out, and its place is no longer free: take another one."
-    )
+    raise Refused(409, RUN_OUT)
 
 
 def _sheet(answers: Mapping[str, str]) -> str:
@@ -157,19 +183,26 @@ def _hand_in(which: Q, sheet: str, now: datetime) -> int:
     )
 
 
-def _take_back(work: Work, sheet: str, now: datetime) -> None:
-    """Hand in what had lapsed, if its place can be had once more."""
+def _hand_in_late(work: Work, sheet: str, now: datetime) -> None:
+    try:
+        _take_back(work, now, status=Work.Status.SUBMITTED, submitted_at=now, answers_json=sheet)
+    except IntegrityError as error:
+        raise Refused(409, "You have taken this HIT once more: hand it in there.") from error
+
+
+def _take_back(work: Work, now: datetime, **becomes: object) -> None:
+    """What had lapsed, if its place can be had once more.
+
+    IntegrityError: the member holds another place, of this HIT or, for work in hand, of any.
+    """
     if not queue.admits(work.member, work.offer_id):
         return
-    try:
-        with transaction.atomic():
-            if not _take_place(work.offer_id, now):
-                return
-            lapsed = Q(pk=work.pk, status=Work.Status.LAPSED)
-            if not _hand_in(lapsed, sheet, now):  # a second click was quicker
-                transaction.set_rollback(True)
-    except IntegrityError as error:  # the member holds another place of this HIT by now
-        raise Refused(409, "You have taken this HIT once more: hand it in there.") from error
+    with transaction.atomic():
+        if not _take_place(work.offer_id, now):
+            return
+        lapsed = Work.objects.filter(pk=work.pk, status=Work.Status.LAPSED)
+        if not lapsed.update(**becomes):  # a second click was quicker
+            transaction.set_rollback(True)
 
 
 def give_back(member: Member, assignment_id: str, *, now: datetime) -> None:
@@ -194,13 +227,12 @@ def give_back_all(member: Member) -> None:
 
 def renew(member: Member, assignment_id: str, *, now: datetime) -> datetime:
     """More time for who is at it, up to MOST_LEASES in all; the new deadline."""
-    work = held(member, assignment_id, now=now)
-    lease = timedelta(seconds=work.offer.queue.assignment_seconds)
-    deadline = max(work.deadline, min(now + lease, work.accepted_at + MOST_LEASES * lease))
+    work = revive(member, assignment_id, now=now)
+    deadline = _prolonged(work, now)
     # It may have lapsed or been handed in since.
     still = Work.objects.filter(pk=work.pk, status=Work.Status.ACCEPTED)
     if not still.update(deadline=deadline):
-        deadline = held(member, assignment_id, now=now).deadline
+        deadline = revive(member, assignment_id, now=now).deadline
     return deadline
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
@@ -97,6 +98,16 @@ def activate(member: Member) -> None:
 def member_of(user: User) -> Member | None:
     """Also one whose membership has ended."""
     return Member.objects.filter(user=user).first()
+
+
+def member_called(username: str) -> Member | None:
+    return Member.objects.filter(user__username=username).first()
+
+
+def user_names(worker_ids: Iterable[str]) -> dict[str, str]:
+    """Worker id -> the name that the people who run the site know."""
+    members = Member.objects.filter(worker_id__in=list(worker_ids))
+    return dict(members.values_list("worker_id", "user__username"))
 
 
 def _digest(code: str) -> str:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
@@ -14,12 +15,20 @@ from annotation.crowd.emulator.server import serve
 from retrieval.cli import REFUSED, Error
 
 
+def _own_port(endpoint: str) -> int | None:
+    """Where the crowd that the settings name can be this machine's."""
+    parts = urlsplit(endpoint)
+    return parts.port if parts.hostname in {"127.0.0.1", "localhost"} else None
+
+
 class Command(BaseCommand):
     help = "Serves a local Mechanical Turk until it is stopped."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_arguments(parser)
+        if port := _own_port(settings.MTURK_ENDPOINT):  # where the site looks for it
+            parser.set_defaults(port=port)
         parser.add_argument(
             "--state",
             type=Path,

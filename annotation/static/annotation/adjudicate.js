@@ -1,50 +1,48 @@
-"use strict";
-
 // Single keys press the buttons that name them; without this script the buttons do all the same.
-(() => {
-  const SINGLE_KEYS = "quorum:single-keys"; // the judging page's switch, too
-  const label = document.querySelector("label.switch");
-  const keys = label?.querySelector("input");
-  const writes = (target) => target.closest("textarea, [contenteditable]");
 
-  const stored = (change) => {
-    try {
-      return change(window.localStorage);
-    } catch {
-      return null; // the browser keeps nothing: the switch holds for this page
-    }
-  };
+import { SINGLE_KEYS } from "./judging/dialogs.js";
 
-  if (keys) {
-    keys.checked = stored((kept) => kept.getItem(SINGLE_KEYS)) !== "off";
-    keys.addEventListener("change", () => {
-      stored((kept) => kept.setItem(SINGLE_KEYS, keys.checked ? "on" : "off"));
-    });
-    label.hidden = false;
+const label = document.querySelector("label.switch");
+const keys = label?.querySelector("input");
+const writes = (target) => target.closest("textarea, [contenteditable]");
+
+const stored = (change) => {
+  try {
+    return change(window.localStorage);
+  } catch {
+    return null; // the browser keeps nothing: the switch holds for this page
   }
+};
 
-  document.addEventListener("keydown", (event) => {
-    if (!keys?.checked || writes(event.target)) return;
-    if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
-    const key = CSS.escape(event.key.toLowerCase());
-    const button = document.querySelector(`button[data-key="${key}"]`);
-    if (!button) return;
-    event.preventDefault();
-    button.click();
+if (keys) {
+  keys.checked = stored((kept) => kept.getItem(SINGLE_KEYS)) !== "off";
+  keys.addEventListener("change", () => {
+    stored((kept) => kept.setItem(SINGLE_KEYS, keys.checked ? "on" : "off"));
   });
+  label.hidden = false;
+}
 
-  // A long text scrolls in its box: the keyboard must be able to reach it.
-  for (const text of document.querySelectorAll("dd")) {
-    if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
-  }
+document.addEventListener("keydown", (event) => {
+  if (!keys?.checked || writes(event.target)) return;
+  if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
+  const key = CSS.escape(event.key.toLowerCase());
+  const button = document.querySelector(`button[data-key="${key}"]`);
+  if (!button) return;
+  event.preventDefault();
+  button.click();
+});
 
-  // Two submits of a form are one: the second would only repeat the first.
-  for (const form of document.querySelectorAll("form.decide")) {
-    form.addEventListener("submit", (event) => {
-      if (form.dataset.sent) event.preventDefault();
-      form.dataset.sent = "yes";
-    });
-    // Come back to by the browser's own way, the page may be sent again.
-    window.addEventListener("pageshow", () => delete form.dataset.sent);
-  }
-})();
+// A long text scrolls in its box: the keyboard must be able to reach it.
+for (const text of document.querySelectorAll("dd")) {
+  if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
+}
+
+// Two submits of a form are one: the second would only repeat the first.
+for (const form of document.querySelectorAll("form.decide")) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+  });
+  // Come back to by the browser's own way, the page may be sent again.
+  window.addEventListener("pageshow", () => delete form.dataset.sent);
+}

@@ -78,15 +78,26 @@ class Model:
             oldest = sorted(again, key=lambda hit: max(self.had(name, hit)))
             yield {hit.hit_id for hit in oldest[:1]}
 
-    def lapse(self, now: datetime) -> None:
+    def lapse(self, now: datetime, name: str = "") -> None:
         for work in self.works:
-            if work.status == "accepted" and work.deadline <= now:
+            is_due = work.status == "accepted" and work.deadline <= now
+            if is_due and name in ("", work.name):
                 work.status = "lapsed"
 
     def can_submit(self, work: ModelWork, now: datetime) -> bool:
         if work.status != "lapsed":
             return work.status != "returned"
         return work.hit in self.free_for(work.name, now)
+
+    def revive(self, work: ModelWork, now: datetime) -> bool:
+        """Whether the work is in hand, after all."""
+        if work.status == "lapsed" or (work.status == "accepted" and work.deadline <= now):
+            self.lapse(now, work.name)
+            deadline = self.renewed(work, now)
+            is_free = work.hit in self.free_for(work.name, now)
+            if deadline > now and is_free and self.in_hand(work.name) is None:
+                work.status, work.deadline = "accepted", deadline
+        return work.status == "accepted"
 
     def renewed(self, work: ModelWork, now: datetime) -> datetime:
         most = work.accepted_at + MOST_LEASES * LEASE

@@ -1,5 +1,6 @@
 """What becomes of a HIT in a member's hands."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -16,12 +17,12 @@ MOMENT = timedelta(seconds=1)
 def test_work_in_hand_is_shown_until_it_is_handed_in(team: Team, ada: Member) -> None:
     team.publish()
     work = team.get(ada)
-    assert desk.held(ada, work.assignment_id, now=team.now) == work
+    assert desk.revive(ada, work.assignment_id, now=team.now) == work
     assert desk.in_hand(ada, now=team.now) == [work]
     team.submit(ada, work)
     assert desk.in_hand(ada, now=team.now) == []
     with pytest.raises(Refused, match="handed in this HIT already") as refusal:
-        desk.held(ada, work.assignment_id, now=team.now)
+        desk.revive(ada, work.assignment_id, now=team.now)
     assert refusal.value.status == 409
 
 
@@ -67,7 +68,7 @@ def test_nobody_reaches_the_work_of_another(team: Team, ada: Member, eve: Member
     team.publish()
     work = team.get(ada)
     attempts = (
-        lambda: desk.held(eve, work.assignment_id, now=team.now),
+        lambda: desk.revive(eve, work.assignment_id, now=team.now),
         lambda: team.submit(eve, work),
         lambda: team.give_back(eve, work),
         lambda: renewed(team, eve, work),
@@ -92,14 +93,71 @@ def test_a_place_whose_time_ran_out_goes_to_another(team: Team, ada: Member, bob
         assert refusal.value.status == 409
 
 
-def test_the_page_of_work_whose_time_ran_out_says_so(team: Team, ada: Member) -> None:
+@pytest.mark.parametrize("deed", [desk.revive, desk.renew])
+@pytest.mark.parametrize("noticed", [False, True])
+def test_work_whose_time_ran_out_comes_back_while_its_place_is_free(
+    team: Team, ada: Member, bob: Member, noticed: bool, deed: Callable[..., object]
+) -> None:
+    hit_id = team.publish(places=1)
+    work = team.get(ada)
+    team.move_on(2 * LEASE)
+    if noticed:
+        assert [hit.available for hit in team.crowd.hits()] == [1]
+    for _ in range(2):  # a reload changes nothing
+        deed(ada, work.assignment_id, now=team.now)
+        again = Work.objects.get()
+        assert (again.status, again.deadline) == (Work.Status.ACCEPTED, team.now + LEASE)
+        assert team.offer(hit_id).open_places == 0
+    assert desk.in_hand(ada, now=team.now) == [work]
+    assert team.take(bob) is None
+
+
+def test_work_comes_back_for_no_longer_than_anybody_keeps_a_hit(team: Team, ada: Member) -> None:
     team.publish()
     work = team.get(ada)
-    team.move_on(LEASE)
-    with pytest.raises(Refused, match="has run out") as refusal:
-        desk.held(ada, work.assignment_id, now=team.now)
+    team.move_on(MOST_LEASES * LEASE - MOMENT)
+    assert renewed(team, ada, work) == MOMENT
+    team.move_on(MOMENT)
+    with pytest.raises(Refused, match="has run out: take another") as refusal:
+        desk.revive(ada, work.assignment_id, now=team.now)
     assert refusal.value.status == 409
+    assert Work.objects.get().status == Work.Status.LAPSED
+
+
+def test_late_work_does_not_come_back_beside_another_in_hand(team: Team, ada: Member) -> None:
+    hits = [team.publish(places=1) for _ in range(2)]
+    late = team.get(ada)
+    team.move_on(LEASE)
+    team.crowd.hits()
+    other = team.get(ada)
+    assert other.offer != late.offer
+    with pytest.raises(Refused, match="have taken another one since") as refusal:
+        desk.revive(ada, late.assignment_id, now=team.now)
+    assert refusal.value.status == 409
+    assert sorted(team.offer(hit_id).open_places for hit_id in hits) == [0, 1]
+    team.move_on(LEASE)  # the other one is not in her hands any more
+    assert desk.revive(ada, late.assignment_id, now=team.now) == late
+    assert desk.in_hand(ada, now=team.now) == [late]
+
+
+def test_late_work_does_not_come_back_when_the_hit_has_ended(team: Team, ada: Member) -> None:
+    team.publish(lifetime=LEASE)
+    work = team.get(ada)
+    team.move_on(LEASE)
+    with pytest.raises(Refused, match="no longer free"):
+        desk.revive(ada, work.assignment_id, now=team.now)
     assert desk.in_hand(ada, now=team.now) == []
+
+
+def test_late_work_of_somebody_excluded_since_does_not_come_back(team: Team, eve: Member) -> None:
+    exclusion = team.qualification("excluded")
+    hit_id = team.publish_for(exclusion_id=exclusion)
+    work = team.get(eve)
+    team.move_on(LEASE)
+    team.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
+    with pytest.raises(Refused, match="no longer free"):
+        desk.revive(eve, work.assignment_id, now=team.now)
+    assert team.offer(hit_id).open_places == 2
 
 
 @pytest.mark.parametrize("noticed", [False, True])

@@ -33,6 +33,9 @@ EVERYTHING = (
     "submit late",
     "give back",
     "renew",
+    "revive",
+    "renew in vain",
+    "look at",
 )
 LIFE = timedelta(hours=3)
 NAMES = ("ada", "bob", "eve")
@@ -45,6 +48,7 @@ TURNS = {
     "look": 3,
     "give_back": 2,
     "renew": 2,
+    "look_at": 1,
     "list_offers": 2,
     "approve": 1,
     "extend": 1,
@@ -89,12 +93,11 @@ class DeskMachine(RuleBasedStateMachine):
         name = NAMES[pick % len(NAMES)]
         model, now = self.model, self.team.now
         held = model.in_hand(name)
-        if held is not None and held.deadline <= now:
-            held.status, held = "lapsed", None
+        if held is None or held.deadline <= now:
+            # What anybody left lying, the taker too, is looked for last.
+            model.lapse(now, name if model.best_for(name, now) else "")
+            held = None
         best = model.best_for(name, now)
-        if held is None and not best:  # what others left lying is looked for last
-            model.lapse(now)
-            best = model.best_for(name, now)
         work = self.team.take(self.members[name])
         if held is not None:
             assert work is not None
@@ -132,11 +135,20 @@ class DeskMachine(RuleBasedStateMachine):
         work, now = self._one_of_the_last(pick), self.team.now
         if work is None:
             return
-        allowed = work.status == "accepted" and work.deadline > now
+        in_time = work.status == "accepted" and work.deadline > now
+        allowed = self.model.revive(work, now)
         assert self._is_done(work, desk.renew) == allowed
         if allowed:
             work.deadline = self.model.renewed(work, now)
-        self._count("renew")
+        self._count("renew" if in_time else "revive" if allowed else "renew in vain")
+
+    def look_at(self, pick: int) -> None:
+        """Its page, which brings back what ran out."""
+        work = self._one_of_the_last(pick)
+        if work is not None:
+            allowed = self.model.revive(work, self.team.now)
+            assert self._is_done(work, desk.revive) == allowed
+            self._count("look at")
 
     def approve(self, pick: int) -> None:
         handed_in = [work for work in self.model.works if work.status == "submitted"]

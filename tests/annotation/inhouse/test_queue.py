@@ -8,7 +8,7 @@ import pytest
 from annotation.crowd.inhouse import desk, queue
 from annotation.crowd.inhouse.members import activate, deactivate
 from annotation.crowd.inhouse.models import HitType, Member, Offer
-from tests.annotation.inhouse.team import SPEC, Team
+from tests.annotation.inhouse.team import LEASE, SPEC, Team
 
 
 def line_of(team: Team, hit_id: str) -> str:
@@ -204,3 +204,11 @@ def test_more_places_are_for_those_who_have_not_had_the_hit(
     assert team.take(bob) is None
     team.crowd.extend_hit(hit_id, extra=1, token="a tie")
     assert [team.taken(ada), team.taken(bob)] == [None, hit_id]
+
+
+def test_what_ran_out_in_the_hands_of_the_member_comes_last(team: Team, ada: Member) -> None:
+    for _ in range(2):
+        team.publish(places=1)
+    late = team.taken(ada)
+    team.move_on(LEASE)
+    assert team.taken(ada) != late

@@ -104,23 +104,44 @@ def test_late_submits_at_once_take_one_place_back(team: Team, people: list[Membe
     assert team.offer(hit_id).open_places == 2
 
 
+def test_late_work_opened_in_many_tabs_at_once_takes_one_place_back(
+    team: Team, people: list[Member]
+) -> None:
+    hit_id, ada = team.publish(places=3), people[0]
+    for noticed in (False, True):
+        work = team.get(ada)
+        team.move_on(LEASE)
+        if noticed:
+            team.crowd.hit(hit_id)
+        together(*[partial(desk.revive, ada, work.assignment_id, now=team.now)] * 8)
+        assert team.offer(hit_id).open_places == 2
+        assert desk.in_hand(ada, now=team.now) == [work]
+
+
 def test_a_place_that_lapsed_goes_to_the_late_or_to_the_next_never_to_both(
     team: Team, people: list[Member]
 ) -> None:
     ada, *others = people
-    for _ in range(5):
+    for comes_back in (submitted, is_back) * 3:
         hit_id = team.publish(places=1)
         work = team.get(ada)
         team.move_on(LEASE)
         late, *got = together(
-            partial(submitted, team, ada, work),
+            partial(comes_back, team, ada, work),
             *(partial(has_taken, team, member) for member in others[:5]),
         )
         assert [late, *got].count(True) == 1
         assert team.offer(hit_id).open_places == 0
         team.crowd.set_expiration(hit_id, team.now)
-        for member in others[:5]:
+        for member in people[:6]:
             works_all_day(team, member)
+
+
+def is_back(team: Team, member: Member, work: Work) -> bool:
+    try:
+        return desk.revive(member, work.assignment_id, now=team.now) == work
+    except Refused:
+        return False
 
 
 def submitted(team: Team, member: Member, work: Work) -> bool:

@@ -89,6 +89,16 @@ def test_each_wait_is_about_twice_the_last_one_up_to_a_limit(attempts: int, most
     assert len(waits) > 100  # nobody comes back at the same moment as others
 
 
+def test_who_passed_the_practice_round_waits_for_everything_else(published: Stage) -> None:
+    ada = Worker.objects.create(crowd="mturk", worker_id="AADA")
+    train = published.campaign.intents.create(kind="train", token="t", worker=ada)
+    late = published.campaign.intents.create(kind="exclude", token="e", worker=ada)
+    first = claimed(published, size=100)
+    assert late in first
+    assert train not in first
+    assert claimed(published, size=100) == [train]
+
+
 def test_calls_on_one_worker_are_made_in_their_order(stage: Stage) -> None:
     ada = Worker.objects.create(crowd="mturk", worker_id="AADA")
     bob = Worker.objects.create(crowd="mturk", worker_id="ABOB")

@@ -195,6 +195,20 @@ def test_another_label_of_the_same_expert_is_refused_until_it_is_asked_for(
     assert stored()[SUNSET[1], SUNSET[2], "gold"] == 1
 
 
+def test_a_file_over_what_was_given_on_the_page_leaves_the_blind_label_in_the_figures(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    """The page has shown its expert the votes; who only ever imported corrects a slip."""
+    sky, sunset, *_ = campaign.triplets.order_by("pk")
+    for triplet, source in ((sky, "sample"), (sunset, "import")):
+        ExpertLabel.objects.create(triplet=triplet, expert="ada", label=1, source=source)
+    for label in (0, 1, 0):
+        path = rows(tmp_path / "ada.jsonl", row(SKY, label), row(SUNSET, label))
+        import_gold(path, campaign, expert="ada", replace=True)
+    labels = ExpertLabel.objects.order_by("pk").values_list("label", "blind_label")
+    assert list(labels) == [(0, 1), (0, None)]
+
+
 def test_another_expert_may_say_the_opposite(campaign: Campaign, tmp_path: Path) -> None:
     path = rows(tmp_path / "gold.jsonl", row(SKY, 1))
     import_gold(path, campaign, expert="ada")

@@ -22,6 +22,7 @@ from annotation.protocol.policy import Policy
 from annotation.protocol.practice import TooFewItems, draw, least_right, percent_right
 from retrieval.errors import UserError
 from tests.annotation.pipeline.test_open_places import disagree
+from tests.annotation.test_commands import refused
 from tests.conftest import SetStage
 from tests.mturk import MTurk
 from tests.small_campaign import Stage, write_rows
@@ -468,6 +469,16 @@ def test_who_has_used_up_the_tries_can_be_let_in_by_hand(stage: Stage) -> None:
     result = practise(stage.campaign, "ABOB", right(stage.campaign, slips=4))
     assert result
     assert result.passed
+
+
+def test_an_id_that_the_crowd_does_not_know_is_refused_and_leaves_nothing(stage: Stage) -> None:
+    told = refused("campaign", "admit", "faq", "AWORKER0003")
+    assert "AWORKER0003 was not let in: MTurk refused" in told
+    assert not stage.campaign.practice_results.exists()
+    assert stuck(stage.campaign) == []
+    stage.mturk.person("worker0003")  # who signs in after all
+    call_command("campaign", "admit", "faq", "AWORKER0003")
+    assert held(stage.mturk, stage.campaign.practice_id) == {"AWORKER0003": 100}
 
 
 @pytest.mark.parametrize("worker", ["", "a", "A B", "A\x00B", "A" * 65, "<b>"])

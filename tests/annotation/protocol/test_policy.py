@@ -175,6 +175,13 @@ def test_what_only_mturk_knows_of_workers_is_not_asked_of_one_s_own() -> None:
     assert faults(**{**INHOUSE, "min_approved": 1}) == (
         "min_approved is MTurk's: an in-house crowd has 0 there",
     )
+    assert faults(**{**INHOUSE, "exclude_by": "block"}) == (
+        'exclude_by "block" is MTurk\'s: in-house it is "qualification"',
+    )
+
+
+def test_a_policy_text_may_have_lines_as_any_system_ends_them() -> None:
+    assert Policy(description="one\r\ntwo\n\tthree").description == "one\r\ntwo\n\tthree"
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,7 @@ def test_the_page_of_a_hit_that_is_over_says_so_before_the_work(
 ) -> None:
     address = start(adas)
     expire(address)
+    Offer.objects.filter(works__isnull=False).update(expires_at=timezone.now())
     late = adas.get(address)
     assert late.status_code == 409
     assert "time for this HIT has run out" in text(late)
@@ -212,6 +213,16 @@ def test_the_page_of_a_hit_that_is_over_says_so_before_the_work(
     assert done.status_code == 409
     assert "handed in this HIT already" in text(done)
     assert html.document_fromstring(done.content).xpath("//fieldset") == []
+
+
+def test_the_page_of_a_hit_whose_time_ran_out_brings_it_back(hits: list[Hit], adas: Client) -> None:
+    address = start(adas)
+    for ask in (adas.get, lambda place: adas.post(f"{place}/renew")):
+        expire(address)
+        assert ask(address).status_code == 200
+        work = Work.objects.get()
+        assert work.status == "accepted"
+        assert work.deadline > timezone.now()
 
 
 def test_late_work_is_taken_while_its_place_is_free(hits: list[Hit], adas: Client) -> None:

@@ -152,13 +152,23 @@ def test_a_form_of_another_site_does_nothing(
     assert Member.objects.get().active
 
 
+def test_an_address_that_only_takes_forms_says_so_to_who_opens_it(client: Client) -> None:
+    response = client.get("/work/next")
+    assert response.status_code == 405
+    assert response["Allow"] == "POST"
+    assert "This is no page" in response.content.decode()
+    script = client.get("/work/next", headers={"Accept": "application/json"})
+    assert script.status_code == 405
+    assert "This address" in script.json()["error"]
+
+
 def test_a_script_hears_that_its_page_is_out_of_date(ada: Member, work: Work) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(ada.user)
     json = {"Accept": "application/json"}
     response = client.post(f"/work/{work.assignment_id}", sheet(Hit.objects.get()), headers=json)
     assert response.status_code == 403
-    assert "load the page again" in response.json()["error"]
+    assert "load this page again" in response.json()["error"]
 
 
 def test_a_script_hears_that_nobody_is_signed_in(client: Client, work: Work) -> None:
@@ -172,12 +182,12 @@ def test_the_table_names_every_address() -> None:
     named = {path for _, path in TABLE}
     patterns = list(get_resolver("annotation.urls").url_patterns)
     assert all(isinstance(one, URLPattern) for one in patterns)
-    arguments = {"code": "CODE", "pk": 0, "assignment_id": "HIT", "name": "faq", "signed": "x"}
+    arguments = {"code": "CODE", "pk": 0, "assignment_id": "0" * 32, "name": "faq", "signed": "x"}
     for pattern in patterns:
         if pattern.name in ELSEWHERE:
             continue
         wanted = {name: arguments[name] for name in pattern.pattern.converters}
-        path = reverse(pattern.name, kwargs=wanted).replace("/0", "/PK")
+        path = reverse(pattern.name, kwargs=wanted).replace("0" * 32, "HIT").replace("/0", "/PK")
         assert {("GET", path), ("POST", path)} <= set(TABLE), f"{path} is not in {named}"
 
 

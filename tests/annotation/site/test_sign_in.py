@@ -9,14 +9,17 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotation.models import SignInAttempt
-from annotation.views.sign_in import MOST_ATTEMPTS, WINDOW_MINUTES
+from annotation.models import Attempt
+from annotation.views import sign_in
+from annotation.views.attempts import Limit
+from annotation.views.sign_in import BOTH
 from tests.threads import together
 
 pytestmark = pytest.mark.django_db
 
 RIGHT = {"username": "ada", "password": "a long sentence of hers"}
 WRONG = RIGHT | {"password": "guess"}
+MOST_ATTEMPTS = BOTH.most
 
 
 @pytest.fixture
@@ -97,9 +100,9 @@ def test_others_and_other_places_are_not_kept_waiting(client: Client, ada: User)
 def test_the_wait_ends_and_is_not_made_longer_by_trying(client: Client, ada: User) -> None:
     for _ in range(MOST_ATTEMPTS + 5):
         client.post("/sign-in", WRONG)
-    assert SignInAttempt.objects.count() == MOST_ATTEMPTS
-    past = timezone.now() - timedelta(minutes=WINDOW_MINUTES, seconds=1)
-    SignInAttempt.objects.update(at=past)
+    assert Attempt.objects.count() == 3 * MOST_ATTEMPTS
+    past = timezone.now() - timedelta(minutes=BOTH.minutes, seconds=1)
+    Attempt.objects.update(at=past)
     assert client.post("/sign-in", RIGHT).status_code == 302
 
 
@@ -108,7 +111,50 @@ def test_the_right_password_begins_the_count_anew(client: Client, ada: User) -> 
         for _ in range(MOST_ATTEMPTS - 1):
             client.post("/sign-in", WRONG)
         assert client.post("/sign-in", RIGHT).status_code == 302
-    assert not SignInAttempt.objects.exists()
+
+
+def test_who_signs_in_at_once_leaves_no_attempt(client: Client, ada: User) -> None:
+    client.post("/sign-in", RIGHT)
+    assert not Attempt.objects.exists()
+
+
+@pytest.fixture
+def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sign_in, "NAME", Limit("name", 3, 15, "The name, from everywhere."))
+    monkeypatch.setattr(sign_in, "ADDRESS", Limit("address", 3, 15, "The address, all names."))
+
+
+def test_a_name_is_not_tried_without_end_from_ever_other_addresses(
+    low_limits: None, ada: User
+) -> None:
+    for number in range(3):
+        Client(REMOTE_ADDR=f"192.0.2.{number}").post("/sign-in", WRONG)
+    response = Client(REMOTE_ADDR="192.0.2.9").post("/sign-in", RIGHT)
+    assert response.status_code == 429
+    assert "The name, from everywhere." in text(response)
+    User.objects.create_user("bob", password=RIGHT["password"])
+    bobs = RIGHT | {"username": "bob"}
+    assert Client(REMOTE_ADDR="192.0.2.9").post("/sign-in", bobs).status_code == 302
+
+
+def test_one_password_is_not_tried_on_ever_other_names(
+    low_limits: None, client: Client, ada: User
+) -> None:
+    for number in range(3):
+        client.post("/sign-in", WRONG | {"username": f"somebody{number}"})
+    response = client.post("/sign-in", RIGHT)
+    assert response.status_code == 429
+    assert "The address, all names." in text(response)
+    assert Client(REMOTE_ADDR="192.0.2.9").post("/sign-in", RIGHT).status_code == 302
+
+
+def test_an_account_of_ones_own_does_not_clear_the_count_of_the_address(
+    low_limits: None, client: Client, ada: User
+) -> None:
+    for number in range(3):
+        client.post("/sign-in", RIGHT)
+        client.post("/sign-in", WRONG | {"username": f"somebody{number}"})
+    assert client.post("/sign-in", RIGHT).status_code == 429
 
 
 @pytest.mark.django_db(transaction=True)
@@ -140,7 +186,7 @@ def test_the_records_are_entered_by_the_same_door(client: Client) -> None:
     second = client.get(first["Location"])
     assert second["Location"] == "/sign-in?next=/admin/"
     assert client.post("/admin/login/", WRONG).status_code == 302
-    assert not SignInAttempt.objects.exists()
+    assert not Attempt.objects.exists()
 
 
 def test_no_cookie_no_sign_in(ada: User) -> None:
@@ -153,6 +199,11 @@ def test_hostile_names_are_names_that_nobody_has(client: Client, name: str) -> N
     page = text(client.post("/sign-in", WRONG | {"username": name}))
     assert "<script>alert" not in page
     assert "errorlist" in page
+
+
+def test_the_page_to_change_a_password_is_kept_by_no_cache(client: Client, ada: User) -> None:
+    client.force_login(ada)
+    assert "no-store" in client.get("/password")["Cache-Control"]
 
 
 def test_a_password_is_changed_by_who_knows_it(client: Client, ada: User) -> None:

@@ -10,9 +10,11 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
 from annotation.crowd.inhouse.models import Invitation, Member, Work
 from annotation.models import Hit
+from annotation.views import team
 from tests.annotation.site.stage import make_member, offer_hits, sheet, signed_in, staff
 
 pytestmark = pytest.mark.django_db
@@ -25,13 +27,15 @@ def text(response: HttpResponse) -> str:
 
 
 @pytest.fixture
-def owner() -> Client:
+def owner(settings: Settings) -> Client:
+    """She is at the site by another name than the public one, which her links must bear."""
+    settings.PUBLIC_URL = "https://quorum.example.org"
     return signed_in(staff("dora", "add_invitation", "change_member"))
 
 
 def test_a_link_is_shown_once_and_makes_a_member(owner: Client, client: Client) -> None:
     made = owner.post("/team", {"note": "the spring team", "days": "7", "uses": "2"})
-    (link,) = re.findall(r"http://testserver(/join/[\w-]+)", text(made))
+    (link,) = re.findall(r"https://quorum.example.org(/join/[\w-]+)", text(made))
     assert "the spring team" in text(made)
     assert link not in text(owner.get("/team"))
     row = Invitation.objects.get()
@@ -64,7 +68,7 @@ def test_an_invitation_that_cannot_be_is_told_why(owner: Client, form: dict[str,
 
 def test_a_revoked_invitation_opens_nothing(owner: Client, client: Client) -> None:
     made = text(owner.post("/team", {"days": "7", "uses": "2"}))
-    (link,) = re.findall(r"http://testserver(/join/[\w-]+)", made)
+    (link,) = re.findall(r"https://quorum.example.org(/join/[\w-]+)", made)
     page = owner.post(f"/team/invitations/{Invitation.objects.get().pk}/revoke", follow=True)
     assert "Open invitations" not in text(page)
     assert client.get(link).status_code == 404
@@ -94,6 +98,20 @@ def test_members_are_listed_with_what_they_have_done(owner: Client, adas: Client
     Work.objects.filter(pk=second).update(status="rejected")
     page = text(owner.get("/team"))
     assert "3 handed in · 1 approved · 1 not accepted · last" in page
+
+
+def test_every_member_of_a_big_team_is_on_some_page(
+    owner: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "PAGE_SIZE", 2)
+    for number in range(5):
+        make_member(f"m{number}")
+    pages = [text(owner.get("/team", {"page": page})) for page in ("1", "2", "3")]
+    shown = [re.findall(r"Deactivate (m\d)", page) for page in pages]
+    assert shown == [["m0", "m1"], ["m2", "m3"], ["m4"]]
+    assert "Page 1 of 3" in pages[0]
+    assert "?page=2" in pages[0]
+    assert owner.get("/team", {"page": "x"}).status_code == 200
 
 
 def test_who_is_deactivated_gets_no_work_until_activated_again(

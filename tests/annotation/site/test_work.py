@@ -12,7 +12,14 @@ from pytest_django import Settings
 
 from annotation.crowd.inhouse.crowd import InhouseCrowd
 from annotation.crowd.inhouse.models import Bonus, Member, Work
-from annotation.models import Exclusion, Hit, PracticeItem, PracticeResult, Worker
+from annotation.models import (
+    Exclusion,
+    Hit,
+    Instructions,
+    PracticeItem,
+    PracticeResult,
+    Worker,
+)
 from tests.annotation.site.stage import offer_hits, sheet
 
 pytestmark = pytest.mark.django_db
@@ -22,6 +29,25 @@ def text(response: HttpResponse) -> str:
     assert response.status_code == 200
     document = html.document_fromstring(response.content.decode())
     return " ".join(" ".join(document.itertext()).split())
+
+
+def test_with_nothing_to_do_it_says_how_new_work_is_seen(adas: Client) -> None:
+    shown = text(adas.get("/work"))
+    assert "There is nothing to do" in shown
+    assert "load this page again later" in shown
+
+
+def test_instructions_are_read_in_their_own_direction(adas: Client) -> None:
+    (hit,) = offer_hits()
+    hit.instructions = Instructions.objects.create(
+        campaign=hit.campaign, version=2, text="هل السؤالان متكافئان؟"
+    )
+    hit.save()
+    Instructions.objects.create(campaign=hit.campaign, version=3, text="Of HITs yet to come.")
+    page = html.document_fromstring(adas.get("/work/instructions/faq").content.decode())
+    (rules,) = page.find_class("prose")
+    assert "هل السؤالان" in rules.text_content()
+    assert rules.get("dir") == "auto"
 
 
 def do(client: Client, count: int) -> None:
@@ -75,6 +101,29 @@ def test_what_is_in_hand_waits_there(adas: Client) -> None:
     assert "Continue" in text(response)
     # One HIT in hand at a time.
     assert "Start" not in text(response)
+
+
+def test_a_hit_in_hand_says_why_no_other_can_be_started(adas: Client) -> None:
+    offer_hits(hits=2)
+    assert "Finish or skip" not in text(adas.get("/work"))
+    adas.post("/work/next")
+    assert "Finish or skip the HIT you have first." in text(adas.get("/work"))
+
+
+def test_what_is_not_open_any_more_is_given_back_from_the_own_page(
+    adas: Client, ada: Member
+) -> None:
+    (hit,) = offer_hits()
+    offer_hits("birds")
+    address = adas.post("/work/next")["Location"]
+    if Work.objects.get(assignment_id=address.rpartition("/")[2]).offer.annotation != hit.key:
+        hit = Hit.objects.exclude(pk=hit.pk).get()
+    worker = Worker.objects.create(crowd="inhouse", worker_id=ada.worker_id)
+    Exclusion.objects.create(campaign=hit.campaign, worker=worker, failures=3, reviewed=10)
+    response = adas.get("/work")
+    assert "It is not open to you any more: give it back" in text(response)
+    assert "Continue" not in text(response)
+    assert f'action="{address}/return"' in response.content.decode()
 
 
 def test_progress_is_told_in_counts_where_nothing_is_paid(adas: Client) -> None:

@@ -1,6 +1,6 @@
 // Help, the instructions on narrow screens, and the question before a HIT is skipped.
 
-const SINGLE_KEYS = "quorum:single-keys";
+export const SINGLE_KEYS = "quorum:single-keys";
 
 export class Dialogs {
   #guideIsOpen = false;

@@ -7,7 +7,7 @@ import { Keep, dropOldEntries } from "./keep.js";
 import { listenToKeys } from "./keys.js";
 import { Lease } from "./lease.js";
 import { Place } from "./place.js";
-import { Patience, post, probe } from "./send.js";
+import { Patience, TOKEN, post, probe, refreshTokens } from "./send.js";
 import { Sheet } from "./sheet.js";
 import { Signals } from "./signals.js";
 
@@ -20,9 +20,10 @@ const isInhouse = "home" in told;
 const sheet = new Sheet(form);
 const bar = new Bar(form);
 const dialogs = new Dialogs();
-const keep = new Keep(told.assignment);
+const keys = sheet.items.map((item) => item.key);
+const keep = new Keep(told.assignment, [told.worker, ...keys].join(" "));
 const start = keep.read();
-const signals = new Signals(sheet.items.map((item) => item.key), start.signals);
+const signals = new Signals(keys, start.signals);
 const undone = []; // {item, before}, the last one last
 let isLocked = false;
 let isSending = false;
@@ -40,8 +41,9 @@ function show(entry) {
   if (entry.done) return lock("This HIT was handed in from another tab.");
   if (entry.sent) return lock("This HIT was handed in from another tab; if that failed, reload.");
   for (const item of sheet.items) {
-    item.answer = entry.answers[item.key] ?? "";
-    const { reason, text } = entry.reports[item.key] ?? {};
+    // What is kept goes before what the browser or the server has put here.
+    item.answer = entry.answers[item.key] ?? item.answer;
+    const { reason, text } = entry.reports[item.key] ?? item.report;
     item.report = { reason: String(reason ?? ""), text: String(text ?? "") };
     signals.knows(item.key, item.answer);
   }
@@ -51,6 +53,11 @@ function show(entry) {
 function count() {
   for (const item of sheet.items) if (item.answer) item.box.classList.remove("unanswered");
   bar.count(sheet.items.length - sheet.missing.length, sheet.items.length);
+  offerUndo();
+}
+
+function offerUndo() {
+  bar.undo.disabled = isLocked || isSending || !undone.length;
 }
 
 function save(change) {
@@ -89,8 +96,8 @@ function answer(value) {
 }
 
 function undo() {
+  if (isLocked || isSending || !undone.length) return;
   const last = undone.pop();
-  if (!last || isLocked || isSending) return;
   last.item.answer = last.before;
   settle(last.item);
   place.go(last.item);
@@ -104,6 +111,7 @@ function lock(sentence) {
   const way = isInhouse ? { href: told.home, label: "Go on with other work" } : {};
   bar.tell(sentence, "stop", way);
   bar.offer("Submit", false);
+  offerUndo();
 }
 
 /** The HIT is not this worker's any more. */
@@ -186,7 +194,7 @@ form.addEventListener("formdata", ({ formData }) => {
 async function handIn() {
   begin();
   const body = new URLSearchParams(new FormData(form));
-  const said = await patience.until(() => post(form.action, body));
+  const said = await patience.until(() => post(form.action, body, "next"));
   if (said.status === 200) {
     keep.finish();
     bar.tell("Handed in.", "calm");
@@ -195,8 +203,9 @@ async function handIn() {
   }
   isSending = false;
   if (said.status === 404 || said.status === 409) return lock(said.error);
-  bar.tell(said.error, "stop");
+  bar.tell(said.error, "stop", said.way);
   bar.offer("Submit");
+  offerUndo();
 }
 
 /** The crowd takes the answers from the browser itself, which leaves this page for it. */
@@ -214,10 +223,12 @@ function begin() {
   isSending = true;
   bar.hush();
   bar.offer("Handing in…");
+  offerUndo();
 }
 
 // ----- the rest of the page
 
+bar.undo.addEventListener("click", undo);
 keep.follow(() => isSending || show(keep.read()));
 dialogs.askBeforeSkipping(() => !isLocked && sheet.missing.length < sheet.items.length);
 listenToKeys({
@@ -236,8 +247,15 @@ window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload(); // "Handing in…" of before
 });
 if (isInhouse) {
-  const csrfmiddlewaretoken = form.elements.csrfmiddlewaretoken.value;
-  const ask = () => post(told.renew, new URLSearchParams({ csrfmiddlewaretoken }));
-  const seconds = told.deadline - told.now;
-  new Lease({ seconds, ask, idle: () => signals.idle, bar, lost: lose, isOver: () => isLocked });
+  const token = { [TOKEN]: form.elements[TOKEN].value };
+  new Lease({
+    seconds: told.deadline - told.now,
+    ask: () => post(told.renew, new URLSearchParams(token), "seconds"),
+    idle: () => signals.idle,
+    bar,
+    lost: lose,
+    isOver: () => isLocked,
+    isQuiet: () => isSending,
+  });
+  refreshTokens();
 }

@@ -1,4 +1,5 @@
-// Answers kept in this browser under their assignment, until it is known to be handed in.
+// Answers kept in this browser under their assignment, until it is known to be handed in. Who
+// takes the same HIT once more finds them again.
 
 const PREFIX = "quorum:hit:";
 const KEPT_MS = 14 * 24 * 3600 * 1000;
@@ -21,25 +22,36 @@ function parse(text) {
 }
 
 export class Keep {
-  constructor(assignment) {
+  /** `hit`: the same for every assignment of a HIT to a worker. */
+  constructor(assignment, hit = "") {
     this.name = PREFIX + assignment;
+    this.hit = hit;
   }
 
   read() {
-    let text = null;
+    let entry = null;
     try {
-      text = storage()?.getItem(this.name) ?? null;
+      entry = parse(storage()?.getItem(this.name)) ?? this.#former();
     } catch {
       // As if nothing were kept.
     }
-    return { v: 1, at: 0, answers: {}, reports: {}, ...parse(text) };
+    return { v: 1, at: 0, answers: {}, reports: {}, ...entry };
+  }
+
+  /** Of an assignment that ran out or was given back. */
+  #former() {
+    const entries = Object.entries(storage() ?? {})
+      .filter(([name]) => name.startsWith(PREFIX))
+      .map(([, text]) => parse(text))
+      .filter((entry) => entry?.hit === this.hit && entry.answers && !entry.sent);
+    return entries.sort((one, other) => other.at - one.at)[0];
   }
 
   /** What another tab has written meanwhile stays, but for what `change` changes. */
   update(change) {
     const entry = this.read();
     change(entry);
-    return this.#write({ ...entry, at: Date.now() });
+    return this.#write({ ...entry, hit: this.hit, at: Date.now() });
   }
 
   /** The answers have arrived: other tabs are told, nothing else is kept. */

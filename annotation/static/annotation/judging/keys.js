@@ -5,8 +5,15 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 };
 const TYPING = "textarea, select, input:not([type=radio]), [contenteditable]";
 const OWN_ENTER = "a, button, summary";
 
+/** Caps Lock alone makes no other key of it. */
+function nameOf(event) {
+  const isCapital = event.key.length === 1 && event.getModifierState("CapsLock") && !event.shiftKey;
+  return isCapital ? event.key.toLowerCase() : event.key;
+}
+
 export function listenToKeys(page) {
   const act = (event) => {
+    const key = nameOf(event);
     if (event.ctrlKey || event.metaKey) {
       const isUndo = event.key.toLowerCase() === "z" && !event.shiftKey && !event.altKey;
       return isUndo && page.undo;
@@ -15,10 +22,10 @@ export function listenToKeys(page) {
     if (event.key === "Enter") return !event.target.closest(OWN_ENTER) && page.enter;
     if (!page.singleKeys()) return null;
     if (event.key === "?") return page.help;
-    if (event.key in ANSWERS) return () => page.answer(ANSWERS[event.key]);
+    if (key in ANSWERS) return () => page.answer(ANSWERS[key]);
     if (event.shiftKey) return null;
-    if (event.key in STEPS) return () => page.step(STEPS[event.key]);
-    return event.key === "u" && page.undo;
+    if (key in STEPS) return () => page.step(STEPS[key]);
+    return key === "u" && page.undo;
   };
   document.addEventListener("keydown", (event) => {
     // A key held down is one answer, not seven.

@@ -11,8 +11,9 @@ export class Lease {
   #timer = null;
 
   /** `ask` renews at the server; `idle` tells for how long nobody was at it. */
-  constructor({ seconds, ask, idle, bar, lost, isOver }) {
-    Object.assign(this, { ask, idle, bar, lost, isOver });
+  constructor({ seconds, ask, idle, bar, lost, isOver, isQuiet }) {
+    Object.assign(this, { ask, idle, bar, lost, isOver, isQuiet });
+    this.told = null; // the sentence over the bar that is this one's own
     this.#lend(seconds);
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
   }
@@ -43,8 +44,7 @@ export class Lease {
     this.#isBusy = false;
     if (answer.status === 200) {
       this.#lend(answer.seconds);
-      if (this.isShown) this.bar.hush();
-      this.isShown = false;
+      if (this.bar.said === this.told) this.bar.hush();
       return;
     }
     this.#renewed = Date.now(); // not at once again
@@ -52,7 +52,7 @@ export class Lease {
       this.#end();
       this.lost(answer.error);
     } else if (answer.status === 403) {
-      this.#tell(answer.error, "stop");
+      this.#tell(answer.error, "stop", answer.way);
     }
   }
 
@@ -70,8 +70,12 @@ export class Lease {
     }
   }
 
-  #tell(words, tone) {
-    this.isShown = true;
-    this.bar.tell(words, tone);
+  /** Over nobody else's sentence; but that the time is over is more than a calm one. */
+  #tell(words, tone, way) {
+    const { said, tone: before } = this.bar;
+    const isFree = !said || said === this.told || (tone === "stop" && before === "calm");
+    if (!isFree || this.isQuiet()) return;
+    this.told = words;
+    this.bar.tell(words, tone, way);
   }
 }

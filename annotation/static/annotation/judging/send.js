@@ -3,6 +3,9 @@
 const WAITS = [1, 2, 4, 8, 15, 30]; // seconds
 const PATIENCE_MS = 20_000;
 const PROBE_MS = 8_000;
+export const TOKEN = "csrfmiddlewaretoken";
+const NOT_UNDERSTOOD =
+  "The site did not understand: load this page again. Your answers are kept here.";
 
 export const OFFLINE = "No connection: your answers are kept here; trying again";
 export const AWAY = "The site is away: your answers are kept here; trying again";
@@ -60,16 +63,16 @@ export class Patience {
 /** Any answer will do: it is the crowd that the answers go to, over the same connection. */
 export async function probe(url) {
   try {
-    const signal = AbortSignal.timeout(PROBE_MS);
-    await fetch(url, { cache: "no-store", credentials: "omit", signal });
+    await fetch(url, { cache: "no-store", credentials: "omit", signal: within(PROBE_MS) });
     return {};
   } catch {
     return { trouble: OFFLINE };
   }
 }
 
-/** {trouble}, or {status, ...what the server says}. */
-export async function post(url, body) {
+/** {trouble}, or {status, ...what the server says}; it agrees only where it says `wanted`. */
+export async function post(url, body, wanted) {
+  if (freshToken()) body.set(TOKEN, freshToken());
   let response;
   try {
     response = await fetch(url, {
@@ -78,16 +81,39 @@ export async function post(url, body) {
       headers: { Accept: "application/json" },
       credentials: "same-origin",
       cache: "no-store",
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: within(PATIENCE_MS),
     });
   } catch {
     return { trouble: OFFLINE };
   }
   if (response.status >= 500 || response.status === 429) return { trouble: AWAY };
+  let said = {};
   try {
-    return { ...(await response.json()), status: response.status };
+    said = (await response.json()) ?? {};
   } catch {
-    const error = "The site did not understand: load this page again. Your answers are kept here.";
-    return { status: response.status, error };
+    // Cut short, or the page of somebody between this one and the site.
   }
+  if (response.ok) return wanted in said ? { ...said, status: 200 } : { trouble: AWAY };
+  if (!said.error) return { status: 400, error: NOT_UNDERSTOOD };
+  const way = said.sign_in && { href: said.sign_in, label: "Sign in", target: "_blank" };
+  return { ...said, way, status: response.status };
+}
+
+/** Of the forms that the browser itself sends. */
+export function refreshTokens() {
+  const refresh = ({ target }) => {
+    if (freshToken()) target.elements[TOKEN].value = freshToken();
+  };
+  document.addEventListener("submit", refresh, true);
+}
+
+/** A new one comes with every sign-in, also from another tab. */
+function freshToken() {
+  return document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1];
+}
+
+function within(milliseconds) {
+  const abortion = new AbortController(); // AbortSignal.timeout is younger than some browsers
+  setTimeout(() => abortion.abort(), milliseconds);
+  return abortion.signal;
 }

@@ -1,7 +1,11 @@
 // How long the work takes: time counts while the page is seen and somebody is at it.
 
 const IDLE_MS = 30_000;
-const SIGNS = ["pointermove", "pointerdown", "keydown", "wheel", "scroll", "touchmove"];
+// Who hears the page sends few keys: a screen reader turns them into the last three.
+const SIGNS = [
+  ...["pointermove", "pointerdown", "keydown", "wheel", "scroll", "touchmove"],
+  ...["focusin", "click", "input"],
+];
 
 export class Signals {
   #current = null;
@@ -17,7 +21,6 @@ export class Signals {
       const before = kept?.items?.[key];
       this.items.set(key, { ms: count(before?.ms), changes: count(before?.changes), last: "" });
     }
-    this.order = Array.isArray(kept?.order) ? kept.order.filter((key) => this.items.has(key)) : [];
     for (const sign of SIGNS) {
       document.addEventListener(sign, () => this.#live(), { capture: true, passive: true });
     }
@@ -48,14 +51,13 @@ export class Signals {
     const item = this.items.get(key);
     if (item.last && item.last !== answer) item.changes += 1;
     item.last = answer;
-    if (!this.order.includes(key)) this.order.push(key);
   }
 
   tell() {
     this.#count();
     const items = {};
     for (const [key, { ms, changes }] of this.items) items[key] = { ms: Math.round(ms), changes };
-    return { v: 1, active_ms: Math.round(this.active), items, order: this.order };
+    return { v: 1, active_ms: Math.round(this.active), items };
   }
 
   #live() {

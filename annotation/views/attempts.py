@@ -1,0 +1,67 @@
+"""How often the same thing may be tried from outside."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import timezone
+
+from annotation.models import Attempt
+
+KEPT = timedelta(hours=1)  # no limit looks back further
+
+
+@dataclass(frozen=True)
+class Limit:
+    what: str
+    most: int
+    minutes: int
+    sentence: str  # for who has to wait
+
+    def of(self, *names: str) -> "Key":
+        text = "\n".join([self.what, *names])
+        return Key(self, hashlib.sha256(text.encode()).hexdigest())
+
+
+class Key(NamedTuple):
+    """What is limited: a name, an address, or the two together."""
+
+    limit: Limit
+    digest: str
+
+
+class TooMany(Exception):
+    """The limit's sentence: this attempt must not be made now."""
+
+
+def attempt(keys: Sequence[Key]) -> list[Attempt]:
+    """Written down before it is made, so that none slips in beside it; TooMany at a limit."""
+    now = timezone.now()
+    Attempt.objects.filter(at__lt=now - KEPT).delete()
+    made = Attempt.objects.bulk_create([Attempt(digest=key.digest, at=now) for key in keys])
+    for limit, digest in keys:
+        since = now - timedelta(minutes=limit.minutes)
+        if Attempt.objects.filter(digest=digest, at__gte=since).count() > limit.most:
+            # A refused attempt does not make the wait longer.
+            forget(made)
+            raise TooMany(limit.sentence)
+    return made
+
+
+def forget(made: Sequence[Attempt]) -> None:
+    Attempt.objects.filter(pk__in=[each.pk for each in made]).delete()
+
+
+def address_of(request: HttpRequest | None) -> str:
+    """Of the browser: behind a proxy that speaks TLS for us, as that proxy tells it."""
+    if request is None:
+        return ""
+    if settings.PUBLIC_URL.startswith("https://"):
+        told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+        if told:
+            return told
+    return str(request.META["REMOTE_ADDR"])
