@@ -17,6 +17,11 @@ def start(team: Team, page: Page, name: str = "ada") -> None:
     ready(page)
 
 
+def listen_in(page: Page) -> None:
+    """Before the page is opened: what it sends right after a first page.route() may slip by."""
+    page.route("**/nowhere", lambda route: route.abort())
+
+
 def ready(page: Page) -> None:
     """There is a current item as soon as the scripts are there."""
     page.locator("fieldset[aria-current]").wait_for()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Frame, FrameLocator, Page, expect
 
-from tests.browser.judging import FORBIDDEN
+from tests.browser.judging import FORBIDDEN, listen_in
 from tests.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -301,6 +301,7 @@ def test_the_network_is_cut_at_submit_and_comes_back(framed: Stage, page: Page) 
 def test_where_our_own_site_alone_is_away_the_answers_can_be_sent_all_the_same(
     framed: Stage, page: Page
 ) -> None:
+    listen_in(page)
     hit = accept(framed, page)
     answer_all(page, hit)
     page.route("**/health", lambda route: route.abort())

@@ -3,7 +3,15 @@
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.judging import FORBIDDEN, answer, fill_in_sign_in, ready, start, work_of
+from tests.browser.judging import (
+    FORBIDDEN,
+    answer,
+    fill_in_sign_in,
+    listen_in,
+    ready,
+    start,
+    work_of,
+)
 from tests.team import Team, run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,6 +36,7 @@ def checked(page: Page) -> int:
 def test_an_answer_that_is_not_the_sites_own_is_no_success(
     team: Team, page: Page, body: str
 ) -> None:
+    listen_in(page)
     start(team, page)
     answer(page, "nnnnnnn")
     address = f"**/work/{work_of(team).assignment_id}"
@@ -41,6 +50,7 @@ def test_an_answer_that_is_not_the_sites_own_is_no_success(
 
 
 def test_a_page_of_somebody_elses_that_says_not_found_locks_nothing(team: Team, page: Page) -> None:
+    listen_in(page)
     start(team, page)
     answer(page, "nnnnnnn")
     address = f"**/work/{work_of(team).assignment_id}"
@@ -55,6 +65,7 @@ def test_a_page_of_somebody_elses_that_says_not_found_locks_nothing(team: Team, 
 
 def test_a_renewal_that_somebody_else_answers_tells_no_time(team: Team, page: Page) -> None:
     page.clock.install()
+    listen_in(page)
     start(team, page)
     page.route("**/renew", portal)
     with page.expect_response("**/renew"):

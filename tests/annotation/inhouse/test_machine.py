@@ -47,8 +47,8 @@ TURNS = {
     "wait": 5,
     "look": 3,
     "give_back": 2,
-    "renew": 2,
-    "look_at": 1,
+    "renew": 3,
+    "look_at": 5,
     "list_offers": 2,
     "approve": 1,
     "extend": 1,
@@ -144,11 +144,13 @@ class DeskMachine(RuleBasedStateMachine):
 
     def look_at(self, pick: int) -> None:
         """Its page, which brings back what ran out."""
-        work = self._one_of_the_last(pick)
-        if work is not None:
-            allowed = self.model.revive(work, self.team.now)
-            assert self._is_done(work, desk.revive) == allowed
-            self._count("look at")
+        work, now = self._one_of_the_last(pick), self.team.now
+        if work is None:
+            return
+        in_time = work.status == "accepted" and work.deadline > now
+        allowed = self.model.revive(work, now)
+        assert self._is_done(work, desk.revive) == allowed
+        self._count("revive" if allowed and not in_time else "look at")
 
     def approve(self, pick: int) -> None:
         handed_in = [work for work in self.model.works if work.status == "submitted"]
