@@ -17,6 +17,7 @@ from django.db.models import (
 )
 from django.db.models.functions import MD5, Cast, Concat
 
+from annotation.crowd.inhouse.crowd import ENDPOINT
 from annotation.crowd.inhouse.models import Work
 from annotation.models import (
     Campaign,
@@ -28,7 +29,6 @@ from annotation.models import (
     Worker,
 )
 
-INHOUSE = "inhouse"
 DRAWN_AT_ONCE = 1_000
 TEXTS = ("candidate__query", "candidate__pair")
 
@@ -60,7 +60,7 @@ class Desk:
         triplets = Triplet.objects.filter(campaign=self.campaign)
         if self.worker_id is None:
             return triplets
-        worker = Worker.objects.filter(crowd=INHOUSE, worker_id=self.worker_id)
+        worker = Worker.objects.filter(crowd=ENDPOINT, worker_id=self.worker_id)
         judged = Judgment.objects.filter(worker__in=worker, triplet__isnull=False)
         gone = (Work.Status.RETURNED, Work.Status.LAPSED)
         works = Work.objects.filter(member__worker_id=self.worker_id).exclude(status__in=gone)

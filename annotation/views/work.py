@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.crowd.inhouse import desk
+from annotation.crowd.inhouse.crowd import ENDPOINT
 from annotation.crowd.inhouse.models import HitType, Member, Work
 from annotation.exclusion_words import why_excluded
 from annotation.markdown import render_markdown
@@ -22,7 +23,6 @@ from annotation.practice_url import practice_url
 from annotation.protocol.practice import TRIES
 from annotation.views.guards import MemberRequest, member_page
 
-ENDPOINT = "inhouse"
 MOST_REMARKS = 5
 
 
