@@ -81,6 +81,7 @@ def test_the_way_from_sign_in_to_a_submit_needs_no_mouse(
     member.user.set_password(PASSWORD)
     member.user.save()
     site.goto(f"{live_server.url}/work")
+    expect(site.get_by_label("Username")).to_be_focused()
     site.keyboard.type("ada")
     site.keyboard.press("Tab")
     site.keyboard.type(PASSWORD)
