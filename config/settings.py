@@ -72,6 +72,32 @@ def _writing_data() -> Iterator[None]:
         ) from error
 
 
+def _release_storage(place: str) -> dict[str, object]:
+    """s3://bucket/folder, or a folder; boto3 reads AWS_ENDPOINT_URL_S3 and the credentials."""
+    if not place.startswith("s3:"):
+        folder = Path(place or DATA_DIR / "releases").resolve()
+        return {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": folder, "base_url": None},
+        }
+    parts = _address("QUORUM_RELEASES", place, "s3://bucket/folder")
+    if not parts.hostname:
+        raise ImproperlyConfigured(
+            "QUORUM_RELEASES must look like s3://bucket/folder, or be a folder."
+        )
+    return {
+        "BACKEND": "storages.backends.s3.S3Storage",
+        "OPTIONS": {
+            "bucket_name": parts.hostname,
+            "location": parts.path.strip("/"),
+            "querystring_expire": LINK_SECONDS,
+            "signature_version": "s3v4",
+            "default_acl": None,
+            "file_overwrite": True,
+        },
+    }
+
+
 def _log_level() -> str:
     level = os.environ.get("QUORUM_LOG_LEVEL", "").upper() or "WARNING"
     levels = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -229,6 +255,14 @@ if PUBLIC_URL.startswith("https://"):
     CSRF_COOKIE_SECURE = True
     CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 
+# Releases lie in the data folder, in a folder named, or on S3. A link to a file holds so long.
+LINK_SECONDS = _from_one("QUORUM_LINK_SECONDS", 3600, most=604_800)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "releases": _release_storage(os.environ.get("QUORUM_RELEASES", "")),
+}
+
 REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -298,6 +332,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": RECONCILE_SECONDS,
         "options": {"expires": RECONCILE_SECONDS},
     },
+    "build-releases": {"task": "exports.tasks.build_releases", "schedule": PASS_SECONDS},
     "reconcile-in-full": {
         "task": "annotation.tasks.reconcile_campaigns",
         "kwargs": {"full": True},

@@ -14,9 +14,9 @@ from annotation.pipeline.expert_figures import expert_figures
 from exports.folder import DATA_FILES, MANIFEST, STATS, check_target, publish, seal, unfinished
 from exports.manifest import manifest
 from exports.reading import JudgedTriplet, QueryRow, judged_queries, query_rows, work_statistics
-from exports.records import QueryRecord, document, line
 from exports.splits import SPLITS, QueryRef, SplitError, split
 from exports.stats import QueryCounts, VoteTally, split_statistics
+from retrieval.dataset import QueryRecord, document, line
 from retrieval.errors import UserError
 from retrieval.progress import Progress, no_progress
 

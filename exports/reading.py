@@ -12,7 +12,7 @@ from annotation.pipeline.votes import votes_by_triplet
 from annotation.progress import spent_cents
 from annotation.protocol.policy import Policy
 from annotation.protocol.vote import decide
-from exports.records import CandidateRecord
+from retrieval.dataset import ID_LENGTH, CandidateRecord
 from retrieval.errors import UserError
 
 TRIPLETS_PER_STEP = 6_000
@@ -22,6 +22,7 @@ COLUMNS = (
     "label",
     "votes",
     "positive_votes",
+    "candidate__pair__pair_key",
     "candidate__pair__question",
     "candidate__pair__answer",
     "candidate__rank",
@@ -82,6 +83,7 @@ class _Row(NamedTuple):
     label: int | None
     votes: int
     positive_votes: int
+    pair: str
     question: str
     answer: str
     rank: int
@@ -110,6 +112,7 @@ def _judged(campaign: Campaign, policy: Policy, row: _Row, votes: Sequence[int])
 
 def _candidate(row: _Row, label: int) -> CandidateRecord:
     return CandidateRecord(
+        id=row.pair[:ID_LENGTH],
         question=row.question,
         answer=row.answer,
         rank=row.rank,

@@ -70,6 +70,7 @@ class QuerySet(models.Model):
     class Origin(models.TextChoices):
         SAMPLE = "sample", "sampled from the database"
         FILE = "file", "given in a file"
+        IMPORT = "import", "labelled elsewhere"
 
     name = models.CharField(max_length=100, unique=True)
     origin = models.CharField(max_length=6, choices=Origin.choices)
@@ -85,7 +86,7 @@ class QuerySet(models.Model):
         constraints: ClassVar = [
             models.CheckConstraint(
                 condition=Q(origin="sample", seed__isnull=False)
-                | Q(origin="file", seed__isnull=True),
+                | Q(origin__in=["file", "import"], seed__isnull=True),
                 name="query_set_seeded_iff_sampled",
             ),
         ]
@@ -119,7 +120,8 @@ class Candidate(models.Model):
     query = models.ForeignKey(Query, on_delete=models.CASCADE, related_name="candidates")
     pair = models.ForeignKey(QaPair, on_delete=models.PROTECT, related_name="candidacies")
     rank = models.PositiveSmallIntegerField()
-    score = models.FloatField(help_text="cosine, rounded to 6 decimals")
+    # Null: of a dataset made elsewhere that tells none.
+    score = models.FloatField(null=True, blank=True, help_text="cosine, rounded to 6 decimals")
 
     class Meta:
         ordering: ClassVar = ["query", "rank"]

@@ -30,21 +30,24 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(scope="session", autouse=True)
 def _emptied_between_tests(django_db_setup: None) -> None:
-    """SQLite empties tables row by row, which the ledger's trigger forbids to everybody."""
+    """SQLite empties tables row by row, which triggers forbid to everybody for some of them."""
     if connection.vendor != "sqlite":
         return
     # Of the class: a thread in which a browser's event loop runs has a connection of its own.
     operations = type(connection.ops)
     flush = operations.execute_sql_flush
 
-    def without_trigger(self: BaseDatabaseOperations, sql_list: Sequence[str]) -> None:
-        name = "annotation_entry_never_deleted"
+    def without_triggers(self: BaseDatabaseOperations, sql_list: Sequence[str]) -> None:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT sql FROM sqlite_master WHERE name = %s", [name])
-            (trigger,) = cursor.fetchone()
-        flush(self, [f"DROP TRIGGER {name}", *sql_list, trigger])
+            cursor.execute(
+                "SELECT name, sql FROM sqlite_master"
+                " WHERE type = 'trigger' AND name LIKE '%_never_deleted'"
+            )
+            triggers = dict(cursor.fetchall())
+        dropped = [f"DROP TRIGGER {name}" for name in triggers]
+        flush(self, [*dropped, *sql_list, *triggers.values()])
 
-    operations.execute_sql_flush = without_trigger
+    operations.execute_sql_flush = without_triggers
 
 
 @pytest.fixture(scope="session")

@@ -118,9 +118,14 @@ class Triplet(models.Model):
     label = models.SmallIntegerField(null=True, blank=True)
     votes = models.PositiveSmallIntegerField(default=0)
     positive_votes = models.PositiveSmallIntegerField(default=0)
+    # As it came with a dataset made elsewhere: it stands until votes make a majority.
+    imported_label = models.SmallIntegerField(null=True, blank=True)
 
     class Meta:
         constraints = [
+            models.CheckConstraint(
+                condition=Q(imported_label__in=[0, 1]), name="an_imported_label_is_0_or_1"
+            ),
             models.CheckConstraint(
                 condition=Q(status="labelled", label__in=[0, 1])
                 | (~Q(status="labelled") & Q(label=None)),

@@ -49,23 +49,26 @@ def _news(campaign: Campaign) -> Iterator[tuple[int, Outcome]]:
     policy = campaign.policy
 
     @cache  # few combinations, many triplets
-    def outcome(votes: int, positive: int) -> Outcome:
-        return _outcome(votes, positive, policy)
+    def outcome(votes: int, positive: int, imported: int | None) -> Outcome:
+        return _outcome(votes, positive, imported, policy)
 
     counted = tallies(campaign)
     tally = next(counted, None)
-    rows = campaign.triplets.order_by("pk").values_list("pk", *Outcome._fields)
-    for pk, *stored in rows.iterator(chunk_size=ROWS):
+    columns = ("pk", "imported_label", *Outcome._fields)
+    rows = campaign.triplets.order_by("pk").values_list(*columns)
+    for pk, imported, *stored in rows.iterator(chunk_size=ROWS):
         votes = positive = 0
         if tally is not None and tally.triplet == pk:
             votes, positive = tally.votes, tally.positive
             tally = next(counted, None)
-        if tuple(stored) != (right := outcome(votes, positive)):
+        if tuple(stored) != (right := outcome(votes, positive, imported)):
             yield pk, right
 
 
-def _outcome(votes: int, positive: int, policy: Policy) -> Outcome:
+def _outcome(votes: int, positive: int, imported: int | None, policy: Policy) -> Outcome:
     decision = decide_tally(votes, positive, policy)
+    if decision.value is None and imported is not None:
+        return Outcome(Triplet.Status.LABELLED, imported, votes, positive)
     return Outcome(decision.status, decision.value, votes, positive)
 
 

@@ -9,6 +9,7 @@ import pytest
 from annotation.models import Campaign
 from annotation.pipeline.expert_figures import BASIS
 from exports.build import export
+from retrieval.text import pair_key
 from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.reading import FILES, SPLITS, all_queries, contents, document, queries
 
@@ -66,6 +67,7 @@ def test_a_candidate_is_told_with_its_texts_rank_and_score(release: Path) -> Non
     tea = all_queries(release)["tea"]
     assert tea["query"] == "What about tea, ü and 日本?"
     assert tea["candidates"][1] == {
+        "id": pair_key("tea question 3", "tea answer ")[:20],
         "question": "tea question 3",
         "answer": "tea answer ",
         "rank": 3,

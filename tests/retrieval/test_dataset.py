@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from exports.records import CandidateRecord, QueryRecord, document, line
+from retrieval.dataset import (
+    CandidateRecord,
+    DatasetError,
+    QueryRecord,
+    document,
+    line,
+    parse,
+    read,
+)
 
 
 def candidate(question: str = "q", rank: int = 1, score: float = 0.5) -> CandidateRecord:
-    return CandidateRecord(question, "a", rank=rank, score=score, label=1, yes=2, no=1)
+    return CandidateRecord("c1", question, "a", rank=rank, score=score, label=1, yes=2, no=1)
 
 
 def test_a_line_has_fixed_keys_and_ends_in_one_newline() -> None:
     assert line(QueryRecord("q1", "why?", [candidate()])) == (
-        b'{"id": "q1", "query": "why?", "candidates": [{"question": "q", "answer": "a", '
-        b'"rank": 1, "score": 0.5, "label": 1, "votes": {"yes": 2, "no": 1}}]}\n'
+        b'{"id":"q1","query":"why?","candidates":[{"id":"c1","question":"q","answer":"a",'
+        b'"rank":1,"score":0.5,"label":1,"votes":{"yes":2,"no":1}}]}\n'
     )
 
 
@@ -40,8 +49,21 @@ def test_a_score_comes_back_as_it_was(score: float) -> None:
 
 def test_no_number_is_written_that_json_does_not_know() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        line(QueryRecord("q1", "why?", [candidate(score=float("nan"))]))
+        document({"share": float("nan")})
 
 
 def test_a_document_is_indented_utf_8() -> None:
     assert document({"a": "ü", "b": [1]}) == '{\n  "a": "ü",\n  "b": [\n    1\n  ]\n}\n'.encode()
+
+
+def test_a_line_is_read_back_as_it_was_written() -> None:
+    record = QueryRecord("q1", "why?", [candidate(), candidate(question="ü\n", rank=3)])
+    assert parse(line(record)) == record
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b'{"id": "q1"}', b"\xff", b'{"candidates": [1]}'])
+def test_what_is_no_record_is_refused_by_file_and_line(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "train.jsonl"
+    path.write_bytes(line(QueryRecord("q1", "why?", [])) + text + b"\n")
+    with pytest.raises(DatasetError, match=r"^train\.jsonl, line 2: no record of a release"):
+        list(read(path))

@@ -1,0 +1,38 @@
+"""What lies where in a release's folder."""
+
+from __future__ import annotations
+
+from exports.splits import SPLITS
+
+FORMAT = "quorum-release"
+FORMAT_VERSION = 2
+
+# One line for each query: see retrieval.dataset.
+SPLIT_FILES = tuple(f"{split}.jsonl" for split in SPLITS)
+
+# Facts of the campaign that no file of the release can prove: the policy, the seeds, the
+# retriever, the sources, what was paid beside the work, how many triplets are still open.
+CAMPAIGN = "campaign.json"
+# The release's number, what was asked of it, the release before it, and what software wrote it.
+RELEASE = "release.json"
+STATS = "stats.json"  # every figure, all recomputed by exports.verify
+CHANGES = "changes.json"  # how many labels were added, changed and withdrawn
+CHANGED_LABELS = "changes.jsonl"  # each that was changed or withdrawn
+CARD = "README.md"
+CROISSANT = "croissant.json"
+MANIFEST = "manifest.json"  # size and sha256 of every other file
+# One line for each query of the campaign, in the order of the ids: {"id", "split" (or null),
+# "cluster", "candidates", "labelled", "complete", "reason" (why it is in no split, or null)}.
+PLACEMENTS = "placements.jsonl"
+# {"query_id", "candidate_id", "expert", "label", "blind_label", "source"}, a line an expert label.
+GOLD = "gold.jsonl"
+
+JUDGMENTS = "judgments.parquet"
+ASSIGNMENTS = "assignments.parquet"
+CONTROLS = "controls.parquet"
+# Left out where the annotators' work is not to be published.
+OF_THE_ANNOTATORS = (JUDGMENTS, ASSIGNMENTS, CONTROLS)
+
+# Of an extract, before the queries are split (see exports.build):
+QUERIES = "queries.jsonl"  # all queries' records, in the order of the ids
+COUNTS = "counts.jsonl"  # {"id", "candidates", "labelled", "complete"} of each, in that order

@@ -1,0 +1,117 @@
+"""Releases and their files never change; a build is how one comes to be."""
+
+from __future__ import annotations
+
+import secrets
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotation.models import Campaign
+
+
+class WorkerSalt(models.Model):
+    """Hides the crowd's names of the workers in a campaign's releases; never published."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="worker_salt")
+    salt = models.CharField(max_length=64, default=secrets.token_hex, editable=False)
+
+    def __str__(self) -> str:
+        return f"salt of {self.campaign}"
+
+
+class Release(models.Model):
+    """A numbered release, whole in the storage before its row is here. Triggers keep it so."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="releases")
+    number = models.PositiveIntegerField()
+    prefix = models.CharField(max_length=200, unique=True)  # its folder in the storage
+    options = models.JSONField()
+    stats = models.JSONField()
+    changes = models.JSONField()
+    manifest_sha256 = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.CharField(max_length=150, blank=True)  # empty: by command
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["campaign", "number"], name="one_release_per_number")
+        ]
+        permissions: ClassVar = [("download_release", "Can download releases")]
+
+    def __str__(self) -> str:
+        return f"{self.campaign} {self.number}"
+
+
+class ReleaseFile(models.Model):
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="files")
+    path = models.CharField(max_length=200)  # inside the release's folder
+    bytes = models.BigIntegerField()
+    sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["release", "path"], name="one_file_per_path")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.release} {self.path}"
+
+
+class Download(models.Model):
+    """A file that somebody began to fetch."""
+
+    file = models.ForeignKey(ReleaseFile, on_delete=models.PROTECT, related_name="downloads")
+    # Whose link it was.
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.file}"
+
+
+class Build(models.Model):
+    """A release that somebody asked for, and how far it is."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    UNFINISHED = (State.QUEUED, State.RUNNING)
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="builds")
+    options = models.JSONField()
+    state = models.CharField(max_length=7, choices=State.choices, default=State.QUEUED)
+    requested_by = models.CharField(max_length=150, blank=True)  # empty: by command
+    requested_at = models.DateTimeField(auto_now_add=True)
+    claim = models.CharField(max_length=32, blank=True)  # of the process that is at it
+    beat_at = models.DateTimeField(null=True, blank=True)  # when it last said so
+    stage = models.CharField(max_length=60, blank=True)
+    done = models.PositiveIntegerField(default=0)  # thousandths of the whole
+    error = models.TextField(blank=True)  # one sentence
+    # What it made; or the release of before, where nothing has changed since.
+    release = models.ForeignKey(
+        Release, on_delete=models.PROTECT, null=True, blank=True, related_name="builds"
+    )
+    unchanged = models.BooleanField(default=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["campaign"],
+                condition=Q(state__in=["queued", "running"]),
+                name="one_unfinished_build_per_campaign",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="done", release__isnull=False)
+                | (~Q(state="done") & Q(release=None)),
+                name="a_build_is_done_with_a_release",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"build of {self.campaign}"

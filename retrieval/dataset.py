@@ -1,0 +1,108 @@
+"""The release's record: one query a line, its labelled candidates in rank order.
+
+    {"id": "q17", "query": "how do i ...", "candidates": [
+        {"id": "4be0...", "question": "...", "answer": "...", "rank": 1, "score": 0.912345,
+         "label": 1, "votes": {"yes": 2, "no": 1}}, ...]}
+
+`rank` and `score` (cosine, 6 decimals; null where a dataset made elsewhere has none) are the
+retriever's; `votes` counts the valid votes that made the label: "yes, both ask the same". None on
+either side: the label was imported. Ranks may have gaps in train: a candidate without a label is
+in no release. A candidate's id is that of its question/answer pair, the same under every query.
+UTF-8, one "\\n" a line, keys in this order. Pure: it knows neither Django nor a database.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+# Of a pair's key, a sha256: 80 bits tell the pairs of any database apart, and fit into a column.
+ID_LENGTH = 20
+
+
+class DatasetError(ValueError):
+    """A line that is no record; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class CandidateRecord:
+    id: str
+    question: str
+    answer: str
+    rank: int
+    score: float | None
+    label: int
+    yes: int
+    no: int
+
+
+@dataclass(frozen=True)
+class QueryRecord:
+    id: str
+    query: str
+    candidates: Sequence[CandidateRecord]
+
+
+def line(record: QueryRecord) -> bytes:
+    """The record as one line of a split's file."""
+    values = {
+        "id": record.id,
+        "query": record.query,
+        "candidates": [_to_dict(candidate) for candidate in record.candidates],
+    }
+    return orjson.dumps(values) + b"\n"
+
+
+def parse(line: bytes) -> QueryRecord:
+    """DatasetError where the line is not one that `line` writes."""
+    try:
+        values = orjson.loads(line)
+        candidates = [_from_dict(candidate) for candidate in values["candidates"]]
+        return QueryRecord(values["id"], values["query"], candidates)
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise DatasetError(f"no record of a release ({type(error).__name__}: {error})") from error
+
+
+def read(path: Path) -> Iterator[QueryRecord]:
+    """A split's queries, one in memory at a time; DatasetError names file and line."""
+    with path.open("rb") as file:
+        for number, text in enumerate(file, start=1):
+            try:
+                yield parse(text)
+            except DatasetError as error:
+                raise DatasetError(f"{path.name}, line {number}: {error}") from error
+
+
+def document(values: dict[str, Any]) -> bytes:
+    """A file of its own, for people to read as well: stats.json, manifest.json."""
+    return json.dumps(values, ensure_ascii=False, allow_nan=False, indent=2).encode() + b"\n"
+
+
+def _to_dict(candidate: CandidateRecord) -> dict[str, object]:
+    return {
+        "id": candidate.id,
+        "question": candidate.question,
+        "answer": candidate.answer,
+        "rank": candidate.rank,
+        "score": candidate.score,
+        "label": candidate.label,
+        "votes": {"yes": candidate.yes, "no": candidate.no},
+    }
+
+
+def _from_dict(values: dict[str, Any]) -> CandidateRecord:
+    return CandidateRecord(
+        id=values["id"],
+        question=values["question"],
+        answer=values["answer"],
+        rank=values["rank"],
+        score=values["score"],
+        label=values["label"],
+        yes=values["votes"]["yes"],
+        no=values["votes"]["no"],
+    )
