@@ -97,16 +97,14 @@ def ingest(
     A pair that is already there (under whatever id or source) is a duplicate. Unreadable rows go
     to a rejects file. A file of which no row can be used is refused.
     """
-    source = _checked_source(source)
-    if len(license) > MAX_LICENSE or not is_utf8(license):
-        raise UserError(f"The license must have at most {MAX_LICENSE} characters, in UTF-8.")
+    source, license = check_source(source), check_license(license)
     rows = read_rows(path, required=(QUESTION, ANSWER), progress=progress)
     read = added = 0
     try:
         with Rejects(_rejects_path(path, source)) as rejects, transaction.atomic():
             for batch in batched(rows, BATCH):
                 read += len(batch)
-                pairs = _readable_pairs(batch, source, clean_text(license), rejects)
+                pairs = _readable_pairs(batch, source, license, rejects)
                 added += _add(pairs, source, rejects)
     except IntegrityError as error:
         raise UserError(
@@ -129,7 +127,15 @@ def batched(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
         yield batch
 
 
-def _checked_source(source: str) -> str:
+def check_license(license: str) -> str:
+    """Cleaned; UserError where it cannot be stored."""
+    if len(license) > MAX_LICENSE or not is_utf8(license):
+        raise UserError(f"The license must have at most {MAX_LICENSE} characters, in UTF-8.")
+    return clean_text(license)
+
+
+def check_source(source: str) -> str:
+    """Cleaned; UserError where it cannot be stored."""
     name = clean_text(source)
     if not name or len(name) > MAX_SOURCE or not is_utf8(name):
         raise UserError(
@@ -193,11 +199,11 @@ def _add(pairs: Sequence[tuple[Row, Pair]], source: str, rejects: Rejects) -> in
             known.add(pair.pair_key)
             key_of_id[pair.source_id] = pair.pair_key
             new.append(pair)
-    _insert(new)
+    insert_pairs(new)
     return len(new)
 
 
-def _insert(pairs: Sequence[Pair]) -> None:
+def insert_pairs(pairs: Sequence[Pair]) -> None:
     """One statement a batch, on SQLite and PostgreSQL alike.
 
     bulk_create takes three times as long: it prepares every field of every row, 124 rows a time.

@@ -94,6 +94,10 @@ class QuerySet(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def made_elsewhere(self) -> bool:
+        return self.origin == self.Origin.IMPORT
+
 
 class Query(models.Model):
     query_set = models.ForeignKey(QuerySet, on_delete=models.CASCADE, related_name="queries")
@@ -101,6 +105,8 @@ class Query(models.Model):
     text = models.TextField()
     question_key = models.CharField(max_length=64, db_index=True)
     position = models.PositiveIntegerField()
+    # Of a dataset made elsewhere: the split that it was published in. Empty: none is known.
+    split = models.CharField(max_length=5, blank=True, default="")
 
     class Meta:
         verbose_name_plural = "queries"

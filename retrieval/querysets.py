@@ -51,7 +51,7 @@ def sample_queries(name: str, count: int, seed: int) -> QuerySet:
             )
         drawn = heapq.nsmallest(count, free, key=lambda key: _number(seed, key))
         texts = _texts(drawn)
-        drafts = [Draft(_query_key(key), texts[key], key) for key in drawn]
+        drafts = [Draft(query_key(key), texts[key], key) for key in drawn]
         return _save(drafts, name=name, origin=QuerySet.Origin.SAMPLE, seed=seed)
 
 
@@ -91,7 +91,7 @@ def _draft(row: Row) -> Draft:
     same_question = question_key(text)
     if same_question == NO_WORDS:
         raise RowFault("the query is nothing but punctuation")
-    key = optional_field(row, "id", limit=MAX_ID) or _query_key(same_question)
+    key = optional_field(row, "id", limit=MAX_ID) or query_key(same_question)
     if not KEY.fullmatch(key):
         raise RowFault(
             f"the id {key[:60]!r} is not made of 1 to 40 letters, digits, dots, hyphens or "
@@ -147,5 +147,5 @@ def _number(seed: int, key: str) -> bytes:
     return hashlib.sha256(f"{seed} {key}".encode()).digest()
 
 
-def _query_key(key: str) -> str:
+def query_key(key: str) -> str:
     return "q" + key[:15]

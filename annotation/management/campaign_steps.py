@@ -11,7 +11,7 @@ from annotation.crowd.open import open_crowd
 from annotation.management.steps import Options, Result, Step, calls_made
 from annotation.models import Campaign
 from annotation.pipeline.advance import advance
-from annotation.pipeline.assemble import pack_campaign
+from annotation.pipeline.assemble import pack_campaign, triplets_to_judge
 from annotation.pipeline.claims import waiting
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import publish
@@ -25,6 +25,8 @@ from retrieval.search import retrieve
 
 
 def _retrieve(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    if campaign.query_set.made_elsewhere:
+        raise UserError(f"Campaign {campaign} came with its candidates: none are retrieved.")
     wanted = campaign.policy.candidates_per_query
     total = campaign.query_set.queries.count()
     with command.progress(total, "retrieving", "query") as bar:
@@ -35,25 +37,22 @@ def _retrieve(command: QuorumCommand, campaign: Campaign, options: Options) -> R
 
 
 def _quote(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
-    costs = quote(_triplets(campaign), campaign.policy)
+    triplets = triplets_to_judge(campaign)
+    costs = quote(triplets, campaign.policy)
     left_out = "replacements of rejected and discarded work"
     return {
         "campaign": campaign.name,
-        "triplets": _triplets(campaign),
+        "triplets": triplets,
         **asdict(costs),
         "not_counted": left_out,
     }
 
 
 def _pack(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
-    hits = hits_needed(_triplets(campaign), campaign.policy)
+    hits = hits_needed(triplets_to_judge(campaign), campaign.policy)
     with command.progress(hits, "packing", "HIT") as bar:
         packed = pack_campaign(campaign, progress=bar.update)
     return {"campaign": campaign.name, **asdict(packed)}
-
-
-def _triplets(campaign: Campaign) -> int:
-    return campaign.query_set.queries.count() * campaign.policy.candidates_per_query
 
 
 def _publish(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:

@@ -52,12 +52,18 @@ class Packed:
 
 
 def pack_campaign(campaign: Campaign, *, progress: Progress = no_progress) -> Packed:
-    """Make the campaign's triplets, negative controls and HITs in one transaction, once."""
+    """Make the campaign's triplets, negative controls and HITs in one transaction, once.
+
+    Of a dataset made elsewhere, HITs hold what has no label there.
+    """
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
         if hits := campaign.hits.count():
-            return Packed(campaign.triplets.count(), hits, already=True)
-        _create_triplets(campaign)
+            return Packed(triplets_to_judge(campaign), hits, already=True)
+        if campaign.query_set.made_elsewhere:
+            _check_unlabelled(campaign)
+        else:
+            _create_triplets(campaign)
         refs, triplets = _triplet_refs(campaign)
         try:
             specs = _specs(campaign, refs)
@@ -67,10 +73,25 @@ def pack_campaign(campaign: Campaign, *, progress: Progress = no_progress) -> Pa
     return Packed(len(triplets), len(specs), already=False)
 
 
+def triplets_to_judge(campaign: Campaign) -> int:
+    """As many as HITs are made of; before the candidates are known, too."""
+    if campaign.query_set.made_elsewhere:
+        return campaign.triplets.filter(imported_label=None).count()
+    return campaign.query_set.queries.count() * campaign.policy.candidates_per_query
+
+
+def _check_unlabelled(campaign: Campaign) -> None:
+    if not triplets_to_judge(campaign):
+        raise UserError(
+            f"Every triplet of campaign {campaign} came with a label: there is nothing to judge. "
+            "Its labels are audited by `gold import` or on its page of adjudication."
+        )
+
+
 def _create_triplets(campaign: Campaign) -> None:
     """One for every candidate of the campaign; refuses queries that lack candidates."""
     candidates = Candidate.objects.filter(query__query_set=campaign.query_set_id)
-    wanted = campaign.query_set.queries.count() * campaign.policy.candidates_per_query
+    wanted = triplets_to_judge(campaign)
     found = candidates.count()
     if not found or found != wanted:
         raise UserError(
@@ -90,7 +111,8 @@ def _triplet_refs(campaign: Campaign) -> tuple[list[TripletRef], dict[str, int]]
     """The triplets by query and rank, and the primary key of each by its own key."""
     refs: list[TripletRef] = []
     found: dict[str, int] = {}
-    rows = campaign.triplets.order_by("candidate__query__key", "candidate__rank")
+    rows = campaign.triplets.filter(imported_label=None)
+    rows = rows.order_by("candidate__query__key", "candidate__rank")
     columns = rows.values_list("pk", "candidate__query__key", "candidate__rank")
     for pk, query, rank in columns.iterator(chunk_size=ROWS):
         ref = TripletRef(f"{query}:{rank:03d}", sys.intern(query), rank)

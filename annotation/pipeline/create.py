@@ -13,6 +13,7 @@ from annotation.pipeline.instructions import read_instructions
 from annotation.pipeline.practice_items import create_practice
 from annotation.protocol.policy import INHOUSE, CrowdKind, Policy, PolicyError
 from retrieval.errors import UserError
+from retrieval.models import QuerySet
 from retrieval.querysets import load_queries, sample_queries
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")  # fits an address, a file name, a command
@@ -59,6 +60,19 @@ def create_campaign(
     practice: Path | None = None,
 ) -> Campaign:
     """A campaign over `sample` queries held out at random, or over a file of the user's own."""
+    check_name_and_seed(name, seed)
+    if queries is not None:
+        query_set = load_queries(name, queries)
+    elif sample is not None:
+        query_set = sample_queries(name, sample, seed)
+    else:
+        raise UserError("Say which queries: --sample N for a random sample, or --queries FILE.")
+    return start_campaign(
+        query_set, policy=policy, seed=seed, instructions=instructions, practice=practice
+    )
+
+
+def check_name_and_seed(name: str, seed: int) -> None:
     if not NAME.fullmatch(name):
         raise UserError(
             f"{name!r} cannot name a campaign: take 1 to 60 letters, digits, hyphens and "
@@ -68,14 +82,19 @@ def create_campaign(
         raise UserError(f"The seed {seed} is too large: take one of at most 18 digits.")
     if Campaign.objects.filter(name=name).exists():
         raise UserError(f"There is a campaign {name!r} already: choose another name.")
-    if queries is not None:
-        query_set = load_queries(name, queries)
-    elif sample is not None:
-        query_set = sample_queries(name, sample, seed)
-    else:
-        raise UserError("Say which queries: --sample N for a random sample, or --queries FILE.")
+
+
+def start_campaign(
+    query_set: QuerySet,
+    *,
+    policy: Policy,
+    seed: int,
+    instructions: Path | None = None,
+    practice: Path | None = None,
+) -> Campaign:
+    """Of the query set's name."""
     campaign = Campaign.objects.create(
-        name=name, query_set=query_set, policy_data=policy.to_dict(), seed=seed
+        name=query_set.name, query_set=query_set, policy_data=policy.to_dict(), seed=seed
     )
     Account.objects.create(campaign=campaign)
     text = read_instructions(instructions) if instructions else default_instructions(policy)

@@ -19,6 +19,11 @@ class Migration(migrations.Migration):
             name='score',
             field=models.FloatField(blank=True, help_text='cosine, rounded to 6 decimals', null=True),
         ),
+        migrations.AddField(
+            model_name='query',
+            name='split',
+            field=models.CharField(blank=True, default='', max_length=5),
+        ),
         migrations.AlterField(
             model_name='queryset',
             name='origin',

@@ -16,7 +16,9 @@ from annotation.management import (
 )
 from annotation.management.expert_words import in_words
 from annotation.management.steps import Options, Result
+from annotation.models import Campaign
 from annotation.pipeline.create import create_campaign, get_campaign, read_policy
+from annotation.pipeline.import_dataset import import_dataset
 from annotation.pipeline.ledger import account_of, set_budget
 from annotation.pipeline.money import cents_of, clause, dollars, no_money
 from annotation.protocol.policy import CROWDS
@@ -24,6 +26,7 @@ from retrieval.cli import QuorumCommand, add_subcommand
 from retrieval.errors import UserError
 
 CREATE = "create"
+IMPORT = "import"
 STEPS = {
     **campaign_steps.STEPS,
     **campaign_texts.STEPS,
@@ -53,12 +56,21 @@ MONEY = {
 
 
 class Command(QuorumCommand):
-    help = "A campaign, from its queries to its labels: " + ", ".join([CREATE, *STEPS]) + "."
+    help = (
+        "A campaign, from its queries to its labels: " + ", ".join([CREATE, IMPORT, *STEPS]) + "."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
         _create_arguments(
             add_subcommand(steps, CREATE, help="hold out the queries and fix the policy")
+        )
+        _import_arguments(
+            add_subcommand(
+                steps,
+                IMPORT,
+                help="take a dataset labelled elsewhere, to audit it, extend it or release it anew",
+            )
         )
         for name, step in STEPS.items():
             sub = add_subcommand(steps, name, help=step.help)
@@ -68,6 +80,8 @@ class Command(QuorumCommand):
     def run(self, *args: Any, **options: Any) -> Result:
         if options["step"] == CREATE:
             return _create(options)
+        if options["step"] == IMPORT:
+            return _import(self, options)
         step, campaign = STEPS[options["step"]], get_campaign(options["name"])
         try:
             result = step.run(self, campaign, options)
@@ -95,8 +109,7 @@ def _create(options: Options) -> Result:
         instructions=options["instructions"],
         practice=options["practice"],
     )
-    if options["budget"] is not None:
-        set_budget(campaign, cents_of(options["budget"]))
+    _set_budget(campaign, options)
     queries = campaign.query_set
     return {
         "campaign": campaign.name,
@@ -108,22 +121,77 @@ def _create(options: Options) -> Result:
     }
 
 
+@transaction.atomic
+def _import(command: QuorumCommand, options: Options) -> Result:
+    files: list[Path] = options["files"]
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    with command.progress(size, "importing", "B") as bar:
+        made = import_dataset(
+            files,
+            options["name"],
+            policy=read_policy(options["policy"], crowd=options["crowd"]),
+            seed=options["seed"],
+            license=options["license"],
+            skip_faulty=options["skip_faulty"],
+            progress=bar.update,
+        )
+    _set_budget(made.campaign, options)
+    return {
+        "campaign": made.campaign.name,
+        "queries": made.queries,
+        "candidates": made.candidates,
+        "labelled": made.labelled,
+        "positive": made.positive,
+        "without_a_label": made.open,
+        "lines_skipped": made.lines_skipped,
+        "skipped": made.first_faults or None,
+    }
+
+
+def _set_budget(campaign: Campaign, options: Options) -> None:
+    if options["budget"] is not None:
+        set_budget(campaign, cents_of(options["budget"]))
+
+
+def _import_arguments(parser: CommandParser) -> None:
+    parser.add_argument("name", help="the campaign's name, and the source of its pairs")
+    parser.add_argument(
+        "files",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="JSONL (.gz), a query a line with its candidates; from train.jsonl, dev.jsonl and "
+        "test.jsonl, releases keep the splits",
+    )
+    parser.add_argument("--license", default="", help="of the questions and answers")
+    parser.add_argument(
+        "--skip-faulty", action="store_true", help="leave out lines that cannot be used"
+    )
+    _common_arguments(parser)
+
+
 def _create_arguments(parser: CommandParser) -> None:
     parser.add_argument("name", help="the campaign's name")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--sample", type=int, metavar="N", help="queries to hold out at random")
     source.add_argument("--queries", type=Path, metavar="FILE", help="your own queries")
+    file: dict[str, Any] = {"type": Path, "metavar": "FILE"}
+    parser.add_argument("--instructions", **file, help="Markdown for the annotators")
+    parser.add_argument(
+        "--practice", **file, help="your own practice items, drawn from as the policy says"
+    )
+    _common_arguments(parser)
+
+
+def _common_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--crowd",
         choices=CROWDS,
         help="who judges: workers of Mechanical Turk (default), or people of your own",
     )
     parser.add_argument("--seed", type=int, default=0, help="of sampling, packing and splits")
-    file: dict[str, Any] = {"type": Path, "metavar": "FILE"}
-    parser.add_argument("--policy", **file, help="JSON: what differs from the paper's policy")
-    parser.add_argument("--instructions", **file, help="Markdown for the annotators")
     parser.add_argument(
-        "--practice", **file, help="your own practice items, drawn from as the policy says"
+        "--policy", type=Path, metavar="FILE", help="JSON: what differs from the paper's policy"
     )
     parser.add_argument(
         "--budget", metavar="DOLLARS", help="what it may cost at most; also set by `budget`"
