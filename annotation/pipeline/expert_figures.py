@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.db.models import Count, Q, Sum
@@ -10,49 +9,12 @@ from django.db.models.functions import Coalesce
 
 from annotation.models import Campaign, ExpertLabel, Triplet
 from annotation.pipeline.votes import ROWS
-from annotation.protocol.label_error import LabelError, Verdict, label_error, pair_agreement
+from annotation.protocol.expert import ExpertFigures
+from annotation.protocol.label_error import Verdict, label_error, pair_agreement
 
 # Adjudicated triplets were chosen for being hard, or were reported: how often the crowd errs on
 # them says nothing of the others.
 CHOSEN_WITHOUT_LOOKING = (ExpertLabel.Source.IMPORT, ExpertLabel.Source.SAMPLE)
-DECIMALS = 4
-BASIS = (
-    "labelled triplets whose expert label was imported or given to a random sample, as it was "
-    "before the votes were shown; adjudicated ones are no random sample and do not count"
-)
-
-
-@dataclass(frozen=True)
-class ExpertFigures:
-    labels: int
-    triplets: int
-    unresolved_adjudicated: float | None  # share of the unresolved that have an expert's label
-    agreement: float | None  # of two experts on the same triplet
-    label_error: LabelError | None
-
-    def to_dict(self) -> dict[str, object]:
-        """Rounded; the label error apart."""
-        return {
-            "labels": self.labels,
-            "triplets": self.triplets,
-            "unresolved_adjudicated": rounded(self.unresolved_adjudicated),
-            "agreement": rounded(self.agreement),
-        }
-
-    def label_error_to_dict(self) -> dict[str, object]:
-        """Null, with the reason, where there is no gold."""
-        error = self.label_error
-        return {
-            "label_error": rounded(error.share) if error else None,
-            "label_error_interval": [rounded(error.low), rounded(error.high)] if error else None,
-            "label_error_triplets": error.triplets if error else 0,
-            "label_error_reason": None if error else "no gold",
-            "label_error_basis": BASIS,
-        }
-
-
-def rounded(share: float | None) -> float | None:
-    return None if share is None else round(share, DECIMALS)
 
 
 class _Said(NamedTuple):

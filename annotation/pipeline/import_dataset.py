@@ -94,9 +94,10 @@ def _check(paths: Sequence[Path], faults: Faults, campaign: Campaign, *, skip_fa
     if not campaign.triplets.exists():
         raise UserError(f"Nothing of {files} can be used: {faults.in_words()}.")
     if faults.count and not skip_faulty:
+        lines, them = ("line", "it") if faults.count == 1 else ("lines", "them")
         raise UserError(
-            f"Nothing was imported, {faults.count:,} lines of {files} cannot be used: "
-            f"{faults.in_words()}; correct them, or leave them out by --skip-faulty."
+            f"Nothing was imported, {faults.count:,} {lines} of {files} cannot be used: "
+            f"{faults.in_words()}; correct {them}, or leave {them} out by --skip-faulty."
         )
 
 

@@ -54,7 +54,7 @@ def staff_page(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if not request.user.is_authenticated:
-            return _to_sign_in(request)
+            return to_sign_in(request)
         if not request.user.is_staff:
             sentence = (
                 "This page is for the people who run the campaigns: an administrator can give your"
@@ -73,7 +73,7 @@ def member_page(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if not request.user.is_authenticated:
-            return _to_sign_in(request)
+            return to_sign_in(request)
         member = member_of(request.user)
         if member is None:
             sentence = (
@@ -100,7 +100,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return refuse(request, 403, "This page is out of date", sentence)
 
 
-def _to_sign_in(request: HttpRequest) -> HttpResponse:
+def to_sign_in(request: HttpRequest) -> HttpResponse:
     if wants_json(request):
         answer = {"error": SIGNED_OUT, "sign_in": settings.LOGIN_URL}
         return JsonResponse(answer, status=403)

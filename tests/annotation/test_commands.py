@@ -12,6 +12,7 @@ from pytest_django import Settings
 from annotation.management.commands import campaign
 from annotation.models import Campaign, Control
 from annotation.pipeline.create import get_campaign
+from annotation.pipeline.ledger import account_of
 from annotation.progress import progress
 from retrieval.models import QaPair
 from tests.conftest import StartMTurk
@@ -108,6 +109,39 @@ def test_creating_says_what_was_held_out(queries: str) -> None:
         "campaign", "create", "sampled", "--sample", "4", "--seed", "9", "--budget", "12.5"
     )
     assert (sampled["queries"], sampled["seed"], sampled["budget_cents"]) == (4, 9, 1250)
+
+
+MADE_ELSEWHERE = {
+    "query": "why",
+    "candidates": [
+        {"question": "why so", "answer": "because", "label": 1},
+        {"question": "why not", "answer": "because", "label": None},
+    ],
+}
+
+
+@pytest.mark.django_db
+def test_importing_says_what_came_and_what_was_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "qrc.jsonl"
+    path.write_text(json.dumps(MADE_ELSEWHERE) + "\n{\n")
+    assert refused("campaign", "import", "made", str(path)) == (
+        f"Nothing was imported, 1 line of {path} cannot be used: line 2 of {path}: the line is "
+        "not JSON: Expecting property name enclosed in double quotes at 3; correct it, or leave "
+        "it out by --skip-faulty."
+    )
+    assert run_json("campaign", "import", "made", str(path), "--skip-faulty", "--budget", "5") == {
+        "campaign": "made",
+        "queries": 1,
+        "candidates": 2,
+        "labelled": 1,
+        "positive": 1,
+        "without_a_label": 1,
+        "lines_skipped": 1,
+        "skipped": f"line 2 of {path}: the line is not JSON: Expecting property name enclosed in "
+        "double quotes at 3",
+    }
+    assert account_of(get_campaign("made")).budget_cents == 500
+    assert "came with its candidates" in refused("campaign", "retrieve", "made")
 
 
 @pytest.mark.usefixtures("small_database")

@@ -3,11 +3,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from annotation.pipeline.create import create_campaign
-from annotation.pipeline.expert_figures import BASIS
 from annotation.pipeline.ledger import set_budget
 from annotation.pipeline.lifecycle import cancel, pause, prolong
 from annotation.pipeline.standing import standing, stuck
 from annotation.progress import first_two_votes, progress
+from annotation.protocol.expert import BASIS
 from annotation.protocol.policy import Policy
 from tests.conftest import SetStage
 from tests.small_campaign import Stage

@@ -11,9 +11,13 @@ from annotation.models import Campaign, Triplet
 from annotation.pipeline.assemble import pack_campaign, triplets_to_judge
 from annotation.pipeline.import_dataset import ImportedDataset, import_dataset
 from annotation.pipeline.label import write_labels
+from annotation.pipeline.ledger import set_budget
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
 from retrieval.models import Candidate, QaPair, Query
+from retrieval.search import build_index
+from tests.mturk import MTurk
+from tests.small_campaign import BUDGET_CENTS, ENCODER, TOPICS, Stage
 
 pytestmark = pytest.mark.django_db
 
@@ -157,3 +161,29 @@ def test_where_everything_has_a_label_there_is_nothing_to_pack(tmp_path: Path) -
     assert triplets_to_judge(campaign) == 0
     with pytest.raises(UserError, match="came with a label: there is nothing to judge"):
         pack_campaign(campaign)
+
+
+def test_what_has_no_label_is_judged_by_the_crowd_and_the_rest_stays(
+    small_database: None, mturk: MTurk, tmp_path: Path
+) -> None:
+    lines = [query(f"what of {topic}", 1, None, id=topic) for topic in TOPICS[:5]]
+    made = import_dataset(
+        [write(tmp_path / "qrc.jsonl", *lines)],
+        "made",
+        policy=Policy(control_pool_size=6),
+        seed=1,
+    )
+    build_index("keywords", "QQA", encoder=ENCODER)  # of the pairs that came with it, too
+    pack_campaign(made.campaign)
+    set_budget(made.campaign, BUDGET_CENTS)
+    stage = Stage(made.campaign, mturk)
+    stage.publish()
+    assert sorted(stage.triplets(1)) == [(topic, 2) for topic in sorted(TOPICS[:5])]
+    for name in ("ada", "bob"):
+        stage.work(name, 1, lambda query, _: int(query == "piano"))
+    stage.advance()
+    labels = stage.labels()
+    assert {labels[topic, 1] for topic in TOPICS[:5]} == {1}
+    assert {topic: labels[topic, 2] for topic in TOPICS[:5]} == {
+        topic: int(topic == "piano") for topic in TOPICS[:5]
+    }
