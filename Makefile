@@ -15,7 +15,7 @@ OUTSIDE := $(shell env | grep -oE '^(QUORUM|AWS|CELERY|DJANGO)_[A-Za-z0-9_]+' | 
 ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
-AT_ONCE := tests/annotation/inhouse tests/annotation/crowd tests/annotation/pipeline/test_bulk.py
+AT_ONCE := tests/annotation/inhouse tests/annotation/crowd tests/annotation/pipeline/test_bulk.py tests/exports/record
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test run lint lock bench mutants services services-stop test-services chaos
@@ -71,8 +71,8 @@ chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then 
 mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (ONLY=annotation/protocol)
 	$(ALONE) $(BIN)/python -m tests.mutants $(ONLY)
 
-bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and handing in
-	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),paper_size,$(if $(filter desk,$(SIZE)),desk,main_job --form $(FORM)))
+bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and handing in; SIZE=release: a release of that size
+	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),paper_size,$(if $(filter desk,$(SIZE)),desk,$(if $(filter release,$(SIZE)),release_size,main_job --form $(FORM))))
 
 lock: $(VENV)/.dev ## writes the locks anew from pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" requirements/lock

@@ -14,11 +14,13 @@ import statistics
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
+from itertools import combinations
 from pathlib import Path
 
 GOLD = Path(__file__).parents[1] / "demo" / "gold.jsonl"
 QUERIES, CANDIDATES = 40, 30
 LABELS = QUERIES * CANDIDATES
+FILES = 10 + 1 + 3 + 3 * 10 + 2 * 4  # documents, instructions, tables, of the splits, plots
 ANSWERABLE = (0.6, 0.9)
 POSITIVES = range(3, 9)
 CENTS = 15 + 4  # reward and fee of an approved assignment
@@ -31,6 +33,7 @@ def main(folder: Path) -> None:
     work = handed_in(folder / "mturk_emulator.sqlite3")
     released, splits = read_release(folder / "release")
     check_files(folder / "release", splits)
+    check_splits(splits)
     excluded = check_reviews(items, work)
     votes = valid_votes(items, work, excluded)
     check_every_triplet_was_judged(items, votes)
@@ -122,6 +125,9 @@ def read_release(folder: Path) -> tuple[dict[tuple[str, str, str], dict], dict[s
 
 def check_files(folder: Path, splits: dict[str, list[dict]]) -> None:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    expect(files == {*manifest["files"], "manifest.json"}, "the manifest lists other files")
+    expect(len(files) == FILES, f"{len(files)} files, not {FILES}")
     for name, entry in manifest["files"].items():
         digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         expect(digest == entry["sha256"], f"{name} is not the file of the manifest")
@@ -139,6 +145,17 @@ def check_files(folder: Path, splits: dict[str, list[dict]]) -> None:
             )
             scores = [candidate["score"] for candidate in query["candidates"]]
             expect(scores == sorted(scores, reverse=True), f"scores of {query['id']}")
+
+
+def check_splits(splits: dict[str, list[dict]]) -> None:
+    """No two splits share a positive candidate."""
+    positives = {
+        name: {(c["question"], c["answer"]) for q in split for c in q["candidates"] if c["label"]}
+        for name, split in splits.items()
+    }
+    for one, other in combinations(positives, 2):
+        shared = positives[one] & positives[other]
+        expect(not shared, f"{one} and {other} share positives: {sorted(shared)[:3]}")
 
 
 def passes(items: dict[str, sqlite3.Row], work: dict[str, object]) -> bool:

@@ -94,6 +94,7 @@ def _release_storage(place: str) -> dict[str, object]:
             "signature_version": "s3v4",
             "default_acl": None,
             "file_overwrite": True,
+            "max_memory_size": 8 << 20,  # of a file that is read; more of it goes to the disk
         },
     }
 

@@ -7,4 +7,5 @@ urlpatterns = [
     path("admin/login/", RedirectView.as_view(pattern_name="sign-in", query_string=True)),
     path("admin/", admin.site.urls),
     path("", include("annotation.urls")),
+    path("", include("exports.urls")),
 ]

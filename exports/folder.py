@@ -1,21 +1,17 @@
-"""Where a release is written: a folder that is complete as soon as it is there, or never there."""
+"""Folders that are complete as soon as they are there, or never there; and those of one process."""
 
 import fcntl
-import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from exports.manifest import FORMAT
-from exports.splits import SPLITS
+from exports.layout import FORMAT, MANIFEST
+from exports.manifest import checksums
 from retrieval.errors import UserError
-
-STATS = "stats.json"
-MANIFEST = "manifest.json"
-DATA_FILES = tuple(f"{split}.jsonl" for split in SPLITS)
 
 
 def check_target(out: Path, campaign: str) -> None:
@@ -50,48 +46,75 @@ def unfinished(out: Path) -> Iterator[Path]:
     work.mkdir(parents=True, exist_ok=True)
     lock = os.open(work, os.O_RDONLY)
     try:
-        _take(lock, work, out)
+        # The other export may just have published or removed it.
+        if not (_try(lock) and _is_at(lock, work)):
+            raise UserError(f"Another export to {out} is running: wait until it has ended.")
         try:
             _clear(work)
             yield work
         finally:
             if _is_at(lock, work):
-                _clear(work)
-                work.rmdir()
+                shutil.rmtree(work)
     finally:
         os.close(lock)
 
 
-def _take(lock: int, work: Path, out: Path) -> None:
-    """Make the folder this process's own, for as long as `lock` is open."""
+@contextmanager
+def workplace(folder: Path) -> Iterator[Path]:
+    """A folder that tells for as long as it is there whether the process that made it lives."""
+    lock = _own(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+        os.close(lock)
+
+
+def _own(folder: Path) -> int:
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            lock = os.open(folder, os.O_RDONLY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if _is_at(lock, folder):
+                return lock
+            os.close(lock)  # somebody took it for abandoned before it was locked
+
+
+def abandoned(folder: Path) -> Iterator[Path]:
+    """The workplaces in it whose processes have died; each is cleared away after its turn."""
+    for path in sorted(folder.glob("*/")):
+        try:
+            lock = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            continue  # its process has just ended
+        try:
+            if _try(lock) and _is_at(lock, path):
+                yield path
+                shutil.rmtree(path)
+        finally:
+            os.close(lock)
+
+
+def _try(lock: int) -> bool:
+    """Make the folder this process's own, for as long as `lock` is open; False: it is another's."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        taken = _is_at(lock, work)  # the other export may just have published or removed it
     except BlockingIOError:
-        taken = False
-    if not taken:
-        raise UserError(f"Another export to {out} is running: wait until it has ended.")
+        return False
+    return True
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
     return path.exists() and os.path.samestat(os.fstat(descriptor), path.stat())
 
 
-def _clear(work: Path) -> None:
-    for path in work.iterdir():
-        path.unlink()
-
-
-def seal(path: Path) -> dict[str, object]:
-    """Bring a written file to the disk; its size and checksum."""
-    _sync(path)
-    return _checksum(path)
-
-
-def _checksum(path: Path) -> dict[str, object]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"bytes": file.tell(), "sha256": digest}
+def _clear(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def publish(work: Path, out: Path, campaign: str) -> bool:
@@ -101,36 +124,44 @@ def publish(work: Path, out: Path, campaign: str) -> bool:
     """
     check_target(out, campaign)
     if out.exists() and any(out.iterdir()):
-        if changed := _changed(work, out):
-            raise UserError(
-                f"{out} holds another release of campaign {campaign} (differing in "
-                f"{', '.join(changed)}), and a release never changes: choose another folder by "
-                "--out."
-            )
+        _require_same(work, out, campaign)
         return False
-    _sync(work)
+    for path in work.rglob("*"):
+        if path.is_file():
+            sync(path)
+    sync_folders(work)
     work.rename(out)
-    _sync(out.parent)
+    sync(out.parent)
     return True
 
 
-def _changed(work: Path, out: Path) -> list[str]:
-    """The names of the files that differ; what software wrote the manifest is no difference."""
-    changed = [
-        name
-        for name in (*DATA_FILES, STATS)
-        if not (out / name).is_file() or _checksum(work / name) != _checksum(out / name)
-    ]
-    same = {"versions": None}
-    if _read_manifest(work) | same != _read_manifest(out) | same:
-        changed.append(MANIFEST)
-    return changed
+def _require_same(work: Path, out: Path, campaign: str) -> None:
+    wanted, number = _read_manifest(work)["number"], _read_manifest(out).get("number")
+    if wanted != number:
+        raise UserError(
+            f"{out} holds release {number} of campaign {campaign}, this is release {wanted}, and a "
+            "release never changes: choose another folder by --out."
+        )
+    mine, theirs = checksums(work), checksums(out)
+    names = mine.keys() | theirs.keys()
+    if differing := sorted(name for name in names if mine.get(name) != theirs.get(name)):
+        raise UserError(
+            f"{out} is not release {number} of campaign {campaign} as it was made (differing in "
+            f"{', '.join(differing)}): choose another folder by --out."
+        )
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Bring a file's content, or a folder's entries, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_folders(folder: Path) -> None:
+    """The entries of it, of all folders in it, and its own."""
+    for path in (folder.parent, folder, *folder.rglob("*")):
+        if path.is_dir():
+            sync(path)

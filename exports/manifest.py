@@ -1,78 +1,61 @@
-"""What a release was made from, so that it can be made and checked again. No clock times."""
+"""What a release's folder holds, and what software wrote it. No clock times."""
 
 import hashlib
 import tomllib
-from collections.abc import Mapping
 from importlib import metadata
+from pathlib import Path
+from typing import TypedDict
 
-from django.conf import settings
+from exports.layout import FORMAT, FORMAT_VERSION, MANIFEST
 
-from annotation.models import Campaign, Instructions
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+# Those that a release's bytes may depend on.
+LIBRARIES = (
+    "bm25s",
+    "datasketch",
+    "matplotlib",
+    "numpy",
+    "orjson",
+    "pyarrow",
+    "scikit-learn",
+    "scipy",
+    "sentence-transformers",
+    "torch",
+    "zstandard",
+)
 
-FORMAT = "quorum-release"
-FORMAT_VERSION = 1
-LIBRARIES = ("django", "numpy", "sentence-transformers", "torch", "faiss-cpu", "faiss-gpu")
+
+class Checksum(TypedDict):
+    bytes: int
+    sha256: str
 
 
-def manifest(
-    campaign: Campaign,
-    *,
-    splits: Mapping[str, list[str]],
-    left_out: Mapping[str, str],
-    open_triplets: int,
-    files: Mapping[str, dict[str, object]],
-) -> dict[str, object]:
-    policy = campaign.policy
+def manifest(folder: Path, *, campaign: str, number: int) -> dict[str, object]:
+    """Of all that lies in the folder; it is written last."""
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "campaign": campaign.name,
-        "policy": policy.to_dict(),
-        "policy_sha256": policy.digest(),
-        "seeds": {
-            "campaign": campaign.seed,
-            "sample": campaign.query_set.seed,
-            "split": campaign.seed,
-        },
-        "queries": {
-            "origin": campaign.query_set.origin,
-            "duplicates_dropped": campaign.query_set.duplicates,
-        },
-        "retriever": _retriever(campaign),
-        "instructions": _instructions(campaign),
-        "versions": _versions(),
-        "splits": {name: len(keys) for name, keys in splits.items()},
-        "open_triplets": open_triplets,
-        "left_out": [{"id": key, "reason": left_out[key]} for key in sorted(left_out)],
-        "files": dict(files),
+        "campaign": campaign,
+        "number": number,
+        "files": checksums(folder),
     }
 
 
-def _retriever(campaign: Campaign) -> dict[str, object] | None:
-    index = campaign.query_set.retrieved_with
-    if index is None:
-        return None
-    return {
-        "model": index.model,
-        "form": index.form,
-        "dimension": index.dimension,
-        "pairs": index.pairs,
-        "database_digest": index.database_digest,
-        "model_fingerprint": index.manifest["model_fingerprint"],
-        "versions": index.manifest["versions"],
+def checksums(folder: Path) -> dict[str, Checksum]:
+    """Size and sha256 of every file but the manifest, in the order of the paths."""
+    files = {
+        path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()
     }
+    return {name: checksum(files[name]) for name in sorted(files) if name != MANIFEST}
 
 
-def _instructions(campaign: Campaign) -> list[dict[str, object]]:
-    """The wordings that the campaign's annotators read."""
-    read = Instructions.objects.filter(hit__campaign=campaign).distinct().order_by("version")
-    return [
-        {"version": each.version, "sha256": hashlib.sha256(each.text.encode()).hexdigest()}
-        for each in read
-    ]
+def checksum(path: Path) -> Checksum:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"bytes": file.tell(), "sha256": digest}
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Of what is installed, read without importing any of it."""
     installed = {name: _installed(name) for name in LIBRARIES}
     found = {name: version for name, version in installed.items() if version is not None}
@@ -88,7 +71,6 @@ def _installed(name: str) -> str | None:
 
 def _quorum_version() -> str:
     """A checkout says its version itself; installed as a package, the installation does."""
-    project = settings.BASE_DIR / "pyproject.toml"
-    if project.is_file():
-        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
+    if PROJECT.is_file():
+        return str(tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"])
     return metadata.version("quorum")

@@ -90,6 +90,7 @@ class Build(models.Model):
     requested_at = models.DateTimeField(auto_now_add=True)
     claim = models.CharField(max_length=32, blank=True)  # of the process that is at it
     beat_at = models.DateTimeField(null=True, blank=True)  # when it last said so
+    attempts = models.PositiveSmallIntegerField(default=0)
     stage = models.CharField(max_length=60, blank=True)
     done = models.PositiveIntegerField(default=0)  # thousandths of the whole
     error = models.TextField(blank=True)  # one sentence

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,38 +28,42 @@ def control_digest(query: str, question: str) -> str:
     return hashlib.sha256(both.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
+def _column(name: str, kind: pa.DataType, *, null: bool = False) -> pa.Field[Any]:
+    return pa.field(name, kind, nullable=null)
+
+
 # A valid vote a row, by query id, rank and position.
 JUDGMENT_COLUMNS = pa.schema(
     [
-        pa.field("query_id", pa.string(), nullable=False),
-        pa.field("candidate_id", pa.string(), nullable=False),
-        pa.field("rank", pa.int16(), nullable=False),
-        pa.field("position", pa.int16(), nullable=False),  # from 1, by the time of submission
-        pa.field("worker", pa.string(), nullable=False),
-        pa.field("value", pa.int8(), nullable=False),
-        pa.field("hit", pa.int32(), nullable=False),
+        _column("query_id", pa.string()),
+        _column("candidate_id", pa.string()),
+        _column("rank", pa.int16()),
+        _column("position", pa.int16()),  # from 1, by the time of submission
+        _column("worker", pa.string()),
+        _column("value", pa.int8()),
+        _column("hit", pa.int32()),
     ]
 )
 # A piece of work that was handed in a row, in the order of submission.
 ASSIGNMENT_COLUMNS = pa.schema(
     [
-        pa.field("hit", pa.int32(), nullable=False),
-        pa.field("worker", pa.string(), nullable=False),
-        pa.field("status", pa.string(), nullable=False),  # submitted, approved or rejected
-        pa.field("passed", pa.bool_()),  # null: not reviewed yet
-        pa.field("discarded", pa.bool_(), nullable=False),  # paid, its votes do not count
-        pa.field("cents", pa.int32(), nullable=False),  # what it cost, the fee included
+        _column("hit", pa.int32()),
+        _column("worker", pa.string()),
+        _column("status", pa.string()),  # submitted, approved or rejected
+        _column("passed", pa.bool_(), null=True),  # null: not reviewed yet
+        _column("discarded", pa.bool_()),  # paid, its votes do not count
+        _column("cents", pa.int32()),  # what it cost, the fee included
     ]
 )
 # A control that was judged a row, by the order of the assignments, then by its place in the HIT.
 CONTROL_COLUMNS = pa.schema(
     [
-        pa.field("hit", pa.int32(), nullable=False),
-        pa.field("worker", pa.string(), nullable=False),
-        pa.field("kind", pa.string(), nullable=False),  # positive or negative
-        pa.field("control", pa.string(), nullable=False),  # control_digest of its texts
-        pa.field("expected", pa.int8(), nullable=False),
-        pa.field("given", pa.int8()),  # null: left out
+        _column("hit", pa.int32()),
+        _column("worker", pa.string()),
+        _column("kind", pa.string()),  # positive or negative
+        _column("control", pa.string()),  # control_digest of its texts
+        _column("expected", pa.int8()),
+        _column("given", pa.int8(), null=True),  # null: left out
     ]
 )
 TABLES = {

@@ -50,7 +50,7 @@ def read_rows(
     Each may be compressed as .gz. `progress` counts bytes of the file as it lies on the disk.
     """
     kind = _kind(path, plain_column)
-    lines = _lines(path, progress)
+    lines = read_lines(path, progress)
     if kind in DELIMITERS:
         rows = _delimited_rows(path, lines, DELIMITERS[kind], required)
     elif kind == ".jsonl":
@@ -112,7 +112,7 @@ def _kind(path: Path, plain_column: str | None) -> str:
     return kind
 
 
-def _lines(path: Path, progress: Progress) -> Iterator[str]:
+def read_lines(path: Path, progress: Progress = no_progress) -> Iterator[str]:
     """Decoded lines; a byte that is not UTF-8 becomes a lone surrogate, as no valid text has."""
     try:
         with path.open("rb") as raw:

@@ -6,9 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from tests.chaos.scenes import PLAYS, Scene, scene
+from tests.exports.releases import lie_at
 
 
 @pytest.fixture(scope="module", params=PLAYS)
@@ -25,8 +27,9 @@ def finished(
 
 
 @pytest.fixture
-def at_its_end(finished: Scene, db: None, tmp_path: Path) -> Scene:
+def at_its_end(finished: Scene, db: None, tmp_path: Path, settings: Settings) -> Scene:
     """To be spoilt: the crowd's file is a copy, what happens to the database is undone."""
+    lie_at(str(tmp_path / "releases"), settings)
     state = tmp_path / "mturk.sqlite3"
     with closing(sqlite3.connect(finished.state)) as theirs, closing(sqlite3.connect(state)) as own:
         theirs.backup(own)

@@ -3,8 +3,9 @@
 Only what defines the campaign is copied from the live database: queries, candidates, pairs,
 instructions, controls, the policy, and which item of which HIT is what. Workers, assignments,
 judgments, exclusions, labels and money are then made of the emulator's records, in order of
-submission, by `annotation.protocol`; `exports.build` writes the release of that. The database is
-a fresh SQLite file of a process of its own.
+submission, by `annotation.protocol`; `exports` builds the release of that. The database is a fresh
+SQLite file of a process of its own, the releases lie beside it. The salt that hides the workers'
+names comes along: under another one they would have other names.
 """
 
 import json
@@ -36,7 +37,9 @@ from annotation.models import (
     Worker,
 )
 from demo.processes import ROOT, without_outside
-from exports.build import export
+from exports.build import Options
+from exports.export import export
+from exports.models import WorkerSalt
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 from tests.chaos.audit import restored_workers
 from tests.chaos.record import Work, read_record
@@ -82,6 +85,7 @@ def definition(campaign: Campaign) -> Iterator[models.Model]:
         candidates,
         Campaign.objects.filter(pk=campaign.pk),
         Instructions.objects.filter(campaign=campaign),
+        WorkerSalt.objects.filter(campaign=campaign),
         Control.objects.filter(pk__in=items.values("control")),
     )
     for triplet in Triplet.objects.filter(campaign=campaign):
@@ -95,7 +99,7 @@ def definition(campaign: Campaign) -> Iterator[models.Model]:
             seed=hit.seed,
             instructions_id=hit.instructions_id,
             places=0,
-            price_cents=0,
+            price_cents=hit.price_cents,
         )
     yield from items
 
@@ -123,7 +127,7 @@ def main() -> None:
     record = read_record(Path(request["state"]), campaign)
     with transaction.atomic():
         store(Verdict(record, campaign.policy, request["restored"]), campaign)
-    export(campaign, Path(request["folder"]), partial=request["partial"])
+    export(campaign, Path(request["folder"]), options=Options(partial=request["partial"]))
 
 
 def store(verdict: Verdict, campaign: Campaign) -> None:

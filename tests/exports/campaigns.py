@@ -36,6 +36,12 @@ VERDICTS = {
     "rain": ["ada- bob-", "ada- bob+ third-", "eve+ ada- bob-"],
     "tea": ["ada+ bob+", "ada+ bob- third- fourth+", "ada- eve+! third-"],
 }
+# By their texts, which hold their keys, none of them is near another.
+TOPICS = (
+    "astronomy bicycles carpentry dentistry elephants fireworks glaciers harvesting insurance "
+    "jellyfish kayaking lighthouses"
+)
+MANY = {f"{topic}-{topic[::-1]}": VERDICTS["moon"] for topic in TOPICS.split()} | VERDICTS
 POLICY: dict[str, Any] = {
     "candidates_per_query": 3,
     "hit_size": 3,

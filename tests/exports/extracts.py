@@ -27,6 +27,7 @@ from exports.layout import (
     JUDGMENTS,
     PLACEMENTS,
     QUERIES,
+    RELEASE,
 )
 from exports.splits import SPLITS
 from exports.tables import TABLES, control_digest
@@ -100,6 +101,8 @@ def spread(extract: Extract, folder: Path, *, seed: int = 0) -> Path:
         (folder / f"{split}.jsonl").write_bytes(b"".join(written))
     order = ("id", "split", "cluster", "candidates", "labelled", "complete", "reason")
     _write_lines(folder / PLACEMENTS, [{key: row[key] for key in order} for row in placements])
+    options = {"partial": True, "split": "random", "judgments": True}
+    (folder / RELEASE).write_bytes(document({"campaign": "demo", "number": 1, "options": options}))
     (folder / QUERIES).unlink()
     (folder / COUNTS).unlink()
     return folder

@@ -6,12 +6,24 @@ from typing import Any
 
 import pytest
 
-from annotation.models import Campaign
-from annotation.pipeline.expert_figures import BASIS
-from exports.build import export
+from annotation.models import Campaign, Worker
+from annotation.protocol.expert import BASIS
+from exports.build import Options
+from exports.export import export
 from retrieval.text import pair_key
 from tests.exports.campaigns import VERDICTS, make_campaign
-from tests.exports.reading import FILES, SPLITS, all_queries, contents, document, queries
+from tests.exports.reading import (
+    FILES,
+    SPLITS,
+    TABLES,
+    all_queries,
+    contents,
+    document,
+    lines,
+    placements,
+    queries,
+    table,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +42,7 @@ def labels(query: dict[str, Any]) -> dict[int, int]:
     return {candidate["rank"]: candidate["label"] for candidate in query["candidates"]}
 
 
-def test_a_release_is_five_files_and_nothing_stays_beside_it(release: Path) -> None:
+def test_a_release_is_all_its_files_and_nothing_stays_beside_it(release: Path) -> None:
     assert set(contents(release)) == FILES
     assert [path.name for path in release.parent.iterdir()] == ["release"]
 
@@ -85,15 +97,16 @@ def test_a_file_lists_its_queries_by_id(tmp_path: Path) -> None:
     assert listed == ["Z", "a", "b", "q10", "q2", "é"]  # by code point, in every database
 
 
-def test_neither_controls_nor_names_of_the_crowd_get_into_a_release(release: Path) -> None:
-    files = contents(release)
-    for text in files.values():
-        for secret in (b"CONTROL", b"HIT-", b"WORK-"):
-            assert secret not in text
-    del files["manifest.json"]  # three letters may well be found in its checksums
-    for text in files.values():
-        for secret in (b"ada", b"bob", b"eve", b"2024"):
-            assert secret not in text
+def test_neither_controls_nor_names_of_the_crowd_get_into_a_release(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    for name in ("ada", "bob", "eve"):
+        Worker.objects.filter(worker_id=name).update(worker_id=f"WORKER-{name}")
+    release = export(campaign, tmp_path / "release").folder
+    for name, content in contents(release).items():
+        shown = str(table(release, name)).encode() if name.endswith(".parquet") else content
+        for secret in (b"CONTROL", b"HIT-", b"WORK-", b"WORKER-", b"2024-02"):
+            assert secret not in shown, name
 
 
 def test_the_statistics_are_those_worked_out_by_hand(release: Path) -> None:
@@ -113,7 +126,7 @@ def test_the_statistics_are_those_worked_out_by_hand(release: Path) -> None:
         "votes_per_triplet": 2.25,
     }
     assert stats["splits"]["train"]["candidates_per_query"] == {"mean": 2.0, "std": 0.0}
-    assert stats["campaign"] == {
+    assert stats["campaign"] == stats["campaign"] | {
         "queries": 3,
         "queries_left_out": 0,
         "triplets": 9,
@@ -128,6 +141,7 @@ def test_the_statistics_are_those_worked_out_by_hand(release: Path) -> None:
         "excluded_workers": 1,
         "assignments": {"submitted": 24, "approved": 23, "rejected": 1, "paid_but_discarded": 1},
         "cost_cents": 437,  # 23 * (15 + 3 + 1)
+        "bonus_cents": 0,
         "expert": {
             "labels": 0,
             "triplets": 0,
@@ -155,30 +169,23 @@ def test_paid_work_that_failed_its_controls_is_discarded_too(tmp_path: Path) -> 
     assert stats["campaign"]["votes"] == 2
 
 
-def test_the_manifest_tells_what_the_release_was_made_from(
-    campaign: Campaign, release: Path
-) -> None:
-    manifest = document(release, "manifest.json")
-    assert manifest["format"] == "quorum-release"
-    assert manifest["campaign"] == "demo"
-    assert manifest["policy"] == campaign.policy.to_dict()
-    assert manifest["policy_sha256"] == campaign.policy.digest()
-    assert manifest["seeds"] == {"campaign": 7, "sample": 11, "split": 7}
-    assert manifest["queries"] == {"origin": "sample", "duplicates_dropped": 0}
-    assert manifest["retriever"] == {
-        "model": "small-model",
-        "form": "QQA",
-        "dimension": 4,
-        "pairs": 100,
-        "database_digest": "d1" * 32,
-        "model_fingerprint": "f1" * 32,
-        "versions": {"faiss": "1"},
-    }
-    wording = hashlib.sha256(b"Same meaning, same answer?").hexdigest()
-    assert manifest["instructions"] == [{"version": 1, "sha256": wording}]
-    assert {"quorum", "django", "numpy", "sentence-transformers"} <= manifest["versions"].keys()
-    assert manifest["splits"] == {"train": 1, "dev": 1, "test": 1}
-    assert (manifest["open_triplets"], manifest["left_out"]) == (0, [])
+def test_a_release_tells_what_it_was_made_from(campaign: Campaign, release: Path) -> None:
+    facts = document(release, "campaign.json")
+    assert facts["campaign"] == "demo"
+    assert facts["policy"] == campaign.policy.to_dict()
+    assert facts["seeds"] == {"campaign": 7, "sample": 11, "split": 7}
+    wording = (release / "instructions" / "1.md").read_bytes()
+    assert wording == b"Same meaning, same answer?"
+    (instructions,) = facts["instructions"]
+    assert instructions["sha256"] == hashlib.sha256(wording).hexdigest()
+
+
+def test_a_release_tells_what_was_asked_of_it_and_what_wrote_it(release: Path) -> None:
+    facts = document(release, "release.json")
+    assert (facts["format"], facts["campaign"], facts["number"]) == ("quorum-release", "demo", 1)
+    assert facts["options"] == {"partial": False, "split": "clusters", "judgments": True}
+    assert facts["previous"] is None
+    assert {"quorum", "pyarrow", "bm25s", "matplotlib", "zstandard"} <= facts["versions"].keys()
 
 
 def test_the_manifest_holds_size_and_sha256_of_every_other_file(release: Path) -> None:
@@ -195,37 +202,50 @@ def test_queries_in_no_split_are_listed_with_the_reason(tmp_path: Path) -> None:
     verdicts = VERDICTS | {"none": ["ada+ bob- third+ fourth-"] * 3}
     campaign = make_campaign(verdicts, train=0, dev=1, test=1)
     folder = export(campaign, tmp_path / "release").folder
-    assert document(folder, "manifest.json")["left_out"] == [
-        {"id": "none", "reason": "no candidate has a label"},
-        {"id": "tea", "reason": "beyond the sizes wanted"},
-    ]
+    assert {
+        row["id"]: row["reason"]
+        for row in lines(folder, "placements.jsonl")
+        if row["split"] is None
+    } == {"none": "no candidate has a label", "tea": "beyond the sizes wanted"}
     assert document(folder, "stats.json")["campaign"]["queries_left_out"] == 2
     assert sorted(all_queries(folder)) == ["moon", "rain"]
 
 
+def test_the_annotators_work_is_left_out_on_demand(
+    campaign: Campaign, release: Path, tmp_path: Path
+) -> None:
+    without = export(campaign, tmp_path / "without", options=Options(judgments=False)).folder
+    assert set(contents(without)) == FILES - TABLES
+    assert document(without, "stats.json") == document(release, "stats.json")
+
+
+def test_the_papers_way_of_splitting_is_an_option(campaign: Campaign, tmp_path: Path) -> None:
+    folder = export(campaign, tmp_path / "release", options=Options(split="random")).folder
+    assert document(folder, "release.json")["options"]["split"] == "random"
+    assert sorted(filter(None, placements(folder).values())) == ["dev", "test", "train"]
+
+
 def test_a_partial_release_leaves_open_triplets_out_of_train(tmp_path: Path) -> None:
     campaign = make_campaign(VERDICTS | {"tea": ["ada+ bob+", "ada+", "ada+ bob-"]})
-    folder = export(campaign, tmp_path / "release", partial=True).folder
+    folder = export(campaign, tmp_path / "release", options=Options(partial=True)).folder
     assert labels(queries(folder, "train")[0]) == {1: 1}
-    assert document(folder, "manifest.json")["open_triplets"] == 2
     assert document(folder, "stats.json")["campaign"]["open"] == 2
 
 
 def test_partial_changes_nothing_in_the_release_of_a_finished_campaign(
     campaign: Campaign, release: Path
 ) -> None:
-    assert export(campaign, release, partial=True).unchanged
+    assert export(campaign, release, options=Options(partial=True)).unchanged
 
 
 def test_another_campaigns_work_on_the_same_pairs_is_not_mixed_in(
-    campaign: Campaign, release: Path, tmp_path: Path
+    campaign: Campaign, release: Path
 ) -> None:
     make_campaign({"moon": ["third- fourth-"] * 3, "sea": ["eve+ bob+"] * 3}, name="other")
-    assert export(campaign, tmp_path / "again").folder != release
-    assert contents(tmp_path / "again") == contents(release)
+    assert export(campaign, release).unchanged
 
 
-def test_progress_counts_the_queries(campaign: Campaign, tmp_path: Path) -> None:
+def test_progress_counts_thousandths(campaign: Campaign, tmp_path: Path) -> None:
     done: list[int] = []
     export(campaign, tmp_path / "release", progress=done.append)
-    assert sum(done) == 3
+    assert sum(done) == 1000

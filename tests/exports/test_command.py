@@ -20,9 +20,9 @@ def campaign() -> Campaign:
     return make_campaign()
 
 
-def printed(*arguments: str) -> str:
+def printed(*arguments: str, command: str = "export") -> str:
     output = StringIO()
-    call_command("export", *arguments, stdout=output)
+    call_command(command, *arguments, stdout=output)
     return output.getvalue()
 
 
@@ -35,9 +35,10 @@ def test_it_shows_the_table_and_the_paths(campaign: Campaign, tmp_path: Path) ->
         ["test", "1"],
         ["all", "3"],
     ]
-    assert lines[-6] == "released:"
-    assert {Path(line) for line in lines[-5:]} == {out / name for name in FILES}
-    assert "unchanged, as released before:" in printed("demo", "--out", str(out))
+    assert lines[-1 - len(FILES)] == "release 1:"
+    assert {Path(line) for line in lines[-len(FILES) :]} == {out / name for name in FILES}
+    assert "the campaign's first release" in lines
+    assert "unchanged, as released before, release 1:" in printed("demo", "--out", str(out))
 
 
 def test_json_is_one_line_with_the_statistics(campaign: Campaign, tmp_path: Path) -> None:
@@ -71,3 +72,20 @@ def test_a_refusal_is_one_sentence_and_status_2(
         printed(name, "--out", str(tmp_path), "--json")
     assert caught.value.returncode == 2
     assert "\n" not in str(caught.value)
+
+
+def test_releases_are_listed_and_asked_for(campaign: Campaign, tmp_path: Path) -> None:
+    assert "nothing has been released yet" in printed("list", command="release")
+    printed("demo", "--out", str(tmp_path / "release"), "--quiet")
+    (line,) = printed("list", "demo", command="release").splitlines()
+    assert line.startswith("demo 1  ")
+    assert line.endswith("3 queries, 8 labels; the campaign's first release")
+    asked = printed("build", "demo", "--split", "random", "--no-judgments", command="release")
+    assert asked.startswith("asked for: a worker builds it")
+    assert campaign.builds.get(state="queued").options == {
+        "partial": False,
+        "split": "random",
+        "judgments": False,
+    }
+    with pytest.raises(CommandError, match="is being built already"):
+        printed("build", "demo", command="release")

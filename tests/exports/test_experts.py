@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.models import Campaign, ExpertLabel, Triplet
-from exports.build import export
+from exports.export import export
 from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.reading import contents, document
 
@@ -89,19 +89,18 @@ def test_an_unresolved_triplet_stays_out_whatever_experts_say(tmp_path: Path) ->
     before = contents(export(campaign, tmp_path / "before").folder)
     say(campaign, [(UNRESOLVED, name, 1, "adjudication") for name in ("ada", "bob", "eve")])
     after = contents(export(campaign, tmp_path / "after").folder)
-    data = [name for name in before if name.endswith(".jsonl")]
-    assert len(data) == 3
-    assert [name for name in data if before[name] != after[name]] == []
-    assert before["stats.json"] != after["stats.json"]
+    differing = {name for name in before if before[name] != after[name]}
+    assert {"gold.jsonl", "stats.json"} <= differing
+    assert [name for name in differing if "train" in name or "dev" in name or "test" in name] == []
 
 
 def test_the_order_in_which_experts_spoke_leaves_no_trace(tmp_path: Path) -> None:
     campaign = make_campaign(VERDICTS)
     say(campaign, LABELS)
-    one = contents(export(campaign, tmp_path / "one").folder)
+    export(campaign, tmp_path / "release")
     ExpertLabel.objects.all().delete()
     say(campaign, reversed(LABELS))
-    assert contents(export(campaign, tmp_path / "other").folder) == one
+    assert export(campaign, tmp_path / "release").unchanged
 
 
 def test_another_campaigns_experts_are_not_mixed_in(tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
 """What no release is made of, and where none is written: one sentence, and nothing is left."""
 
+import errno
 import os
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
 from annotation.models import Campaign, Triplet, Worker
-from exports.build import export
+from exports.build import Options
+from exports.export import export
 from exports.folder import unfinished
 from retrieval.errors import UserError
 from tests.exports.campaigns import VERDICTS, make_campaign
@@ -26,7 +28,7 @@ def campaign() -> Campaign:
 def refusal(campaign: Campaign, out: Path, *, partial: bool = False) -> str:
     before = sorted(out.parent.iterdir()) if out.parent.is_dir() else None
     with pytest.raises(UserError) as caught:
-        export(campaign, out, partial=partial)
+        export(campaign, out, options=Options(partial=partial))
     assert before is None or sorted(out.parent.iterdir()) == before
     return str(caught.value)
 
@@ -103,26 +105,29 @@ def test_the_release_of_another_campaign_is_left_alone(campaign: Campaign, tmp_p
     assert contents(tmp_path / "release") == before
 
 
-def test_a_release_that_would_change_is_refused_by_the_files(
-    campaign: Campaign, tmp_path: Path
-) -> None:
+def test_the_release_before_is_left_alone(campaign: Campaign, tmp_path: Path) -> None:
     release = export(campaign, tmp_path / "release").folder
     before = contents(release)
-    Worker.objects.filter(worker_id="bob").update(worker_id="someone")
-    assert export(campaign, release).unchanged  # who voted is no part of it
+    Worker.objects.create(crowd="mturk", worker_id="somebody else")
+    assert export(campaign, release).unchanged
     campaign.query_set.queries.filter(key="tea").update(text="Changed?")
     assert refusal(campaign, release) == (
-        f"{release} holds another release of campaign demo (differing in train.jsonl, "
-        "manifest.json), and a release never changes: choose another folder by --out."
+        f"{release} holds release 1 of campaign demo, this is release 2, and a release never "
+        "changes: choose another folder by --out."
     )
     assert contents(release) == before
+    assert not export(campaign, tmp_path / "next").unchanged
 
 
 def test_a_damaged_release_is_not_mended_in_silence(campaign: Campaign, tmp_path: Path) -> None:
     release = export(campaign, tmp_path / "release").folder
     (release / "dev.jsonl").write_bytes(b"")
     (release / "stats.json").unlink()
-    assert "(differing in dev.jsonl, stats.json)" in refusal(campaign, release)
+    (release / "trec" / "more.run").touch()
+    assert refusal(campaign, release) == (
+        f"{release} is not release 1 of campaign demo as it was made (differing in dev.jsonl, "
+        "stats.json, trec/more.run): choose another folder by --out."
+    )
 
 
 def test_a_file_is_no_folder(campaign: Campaign, tmp_path: Path) -> None:
@@ -159,37 +164,49 @@ def test_a_folder_that_may_not_be_written_is_refused(
         )
 
 
-@pytest.fixture
-def long_campaign() -> Campaign:
-    return make_campaign(text="long " * 200)
+def test_a_disk_that_fills_up_leaves_nothing_half_written(
+    campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is copied into the folder comes to its end when half of it is there."""
+    copied: list[object] = []
+    fsync = os.fsync
 
+    def full(descriptor: int) -> None:
+        copied.append(descriptor)
+        if len(copied) == len(FILES) + 20:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
 
-@pytest.fixture
-def little_room(long_campaign: Campaign) -> Iterator[None]:
-    """No file may grow beyond 2,000 bytes, which the system enforces as it does a full disk."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
-@pytest.mark.usefixtures("little_room")
-def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, long_campaign: Campaign) -> None:
+    export(campaign, tmp_path / "before")
+    monkeypatch.setattr(os, "fsync", full)
+    copied += range(len(FILES))
     out = tmp_path / "release"
-    assert refusal(long_campaign, out) == (
-        f"The release cannot be written to {out} (File too large): make room or choose another "
-        "folder by --out."
+    assert refusal(campaign, out) == (
+        f"The release cannot be written to {out} (No space left on device): make room or choose "
+        "another folder by --out."
+    )
+
+
+def test_a_data_folder_that_may_not_be_written_is_refused(
+    campaign: Campaign, tmp_path: Path, settings: Settings
+) -> None:
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "builds").touch()
+    assert refusal(campaign, tmp_path / "release") == (
+        f"The release cannot be built in {tmp_path / 'builds'} (Not a directory): make room there, "
+        "or let QUORUM_DATA name another folder."
     )
 
 
 def test_two_exports_to_one_folder_do_not_mix(campaign: Campaign, tmp_path: Path) -> None:
     out = tmp_path / "release"
     with unfinished(out) as work:
-        (work / "train.jsonl").write_text("half")
+        (work / "trec").mkdir()
+        (work / "trec" / "train.qrels").write_text("half")
         assert refusal(campaign, out) == (
             f"Another export to {out} is running: wait until it has ended."
         )
-        assert contents(work) == {"train.jsonl": b"half"}
+        assert contents(work) == {"trec/train.qrels": b"half"}
     assert set(contents(export(campaign, out).folder)) == FILES
 
 

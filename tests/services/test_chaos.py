@@ -31,7 +31,7 @@ from annotation.progress import progress
 from annotation.protocol.policy import Policy
 from demo.services import Services
 from demo.stack import ROOT
-from exports.build import export
+from exports.export import export
 from retrieval.ingest import ingest
 from retrieval.search import build_index, retrieve
 from tests.chaos.audit import audit

@@ -1,4 +1,4 @@
-"""`manage.py export NAME --out DIR`: the release of a finished campaign."""
+"""`manage.py export NAME --out DIR`: the campaign's next release, in a folder."""
 
 from pathlib import Path
 from typing import Any
@@ -6,16 +6,18 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.pipeline.create import get_campaign
-from exports.build import export
-from exports.folder import DATA_FILES, MANIFEST, STATS
-from exports.stats import render_table
+from exports.export import export
+from exports.figures.terminal import render_table
+from exports.management.release_options import add_options, read_options
+from exports.management.release_words import changes_in_words
 from retrieval.cli import QuorumCommand
 
 
 class Command(QuorumCommand):
     help = (
-        "Write a campaign's release: train.jsonl, dev.jsonl and test.jsonl with one query a line, "
-        "stats.json and manifest.json. A release never changes: run again, it writes nothing."
+        "Build a campaign's next release and write it to a folder. Where nothing has changed since "
+        "the last release, that one is written. A release never changes: run again, it writes "
+        "nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,24 +25,29 @@ class Command(QuorumCommand):
         parser.add_argument(
             "--out", type=Path, required=True, metavar="DIR", help="a new or empty folder"
         )
-        parser.add_argument(
-            "--partial",
-            action="store_true",
-            help="leave out the triplets that still lack votes, instead of refusing",
-        )
+        add_options(parser)
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         campaign = get_campaign(options["name"])
-        total = campaign.query_set.queries.count()
-        with self.progress(total, "exporting", "query") as bar:
-            done = export(campaign, options["out"], partial=options["partial"], progress=bar.update)
+        with self.progress(1000, "exporting") as bar:
+            done = export(
+                campaign, options["out"], options=read_options(options), progress=bar.update
+            )
+        release = done.released.release
+        files = sorted(path for path in done.folder.rglob("*") if path.is_file())
         return {
             "campaign": campaign.name,
+            "number": release.number,
             "unchanged": done.unchanged,
-            "files": [str(done.folder / name) for name in (*DATA_FILES, STATS, MANIFEST)],
-            "stats": done.stats,
+            "new": not done.released.unchanged,
+            "note": done.released.note,
+            "changes": release.changes,
+            "files": [str(path) for path in files],
+            "stats": release.stats,
         }
 
     def render(self, result: dict[str, Any]) -> str:
-        said = "unchanged, as released before:" if result["unchanged"] else "released:"
-        return "\n".join([render_table(result["stats"]), "", said, *result["files"]])
+        name = f"release {result['number']}"
+        said = f"unchanged, as released before, {name}:" if result["unchanged"] else f"{name}:"
+        told = [changes_in_words(result["changes"]), *([result["note"]] if result["note"] else [])]
+        return "\n".join([render_table(result["stats"]), "", *told, "", said, *result["files"]])

@@ -1,0 +1,155 @@
+"""Builds of releases. The database is the queue; a release is whole in the storage, or nowhere.
+
+1. A row says who asks for what; one update makes it this process's (`exports.claims`).
+2. The record is read out and the release is made in a work folder, which dies with the process.
+3. If nothing has changed since the release before, that one is the answer.
+4. Else the files go into the storage, under a prefix of this attempt alone.
+5. One transaction makes the rows of the release and ends the build, if it is still ours.
+
+Killed anywhere, the build is free again, and what it has left behind is cleared by the next one.
+"""
+
+import logging
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotation.models import Campaign
+from exports.build import Options
+from exports.claims import GIVEN_UP, MOST_ATTEMPTS, Beat, claim, free
+from exports.folder import abandoned, workplace
+from exports.making import SHARES, end, make, store
+from exports.models import Build, Release
+from retrieval.errors import UserError
+from retrieval.progress import Progress, no_progress
+
+log = logging.getLogger(__name__)
+
+REPLACED = "Nobody was at it when a command built a release of the campaign: see that one."
+
+
+@dataclass(frozen=True)
+class Released:
+    release: Release
+    unchanged: bool  # since this release, which was there before
+    note: str = ""  # what should be known about how it was made
+
+
+def request_build(campaign: Campaign, *, options: Options, requested_by: str) -> Build:
+    """For a worker to take; UserError where one of the campaign is unfinished."""
+    recover()
+    return _new_build(campaign, options=options.to_dict(), requested_by=requested_by)
+
+
+def _new_build(campaign: Campaign, **values: object) -> Build:
+    try:
+        with transaction.atomic():
+            return Build.objects.create(campaign=campaign, **values)
+    except IntegrityError as error:
+        raise UserError(
+            f"A release of campaign {campaign} is being built already: wait until that has ended."
+        ) from error
+
+
+def release_now(
+    campaign: Campaign,
+    *,
+    options: Options,
+    requested_by: str = "",
+    progress: Progress = no_progress,
+) -> Released:
+    """In this process, to the end; `progress` counts thousandths."""
+    recover()
+    with _workplace() as work:
+        with transaction.atomic():
+            now = timezone.now()
+            campaign.builds.filter(free(now)).update(state=Build.State.FAILED, error=REPLACED)
+            build = _new_build(
+                campaign,
+                options=options.to_dict(),
+                requested_by=requested_by,
+                state=Build.State.RUNNING,
+                claim=work.name,
+                beat_at=now,
+                attempts=MOST_ATTEMPTS,  # the worker does not take it up
+            )
+        return _run(build, work, progress)
+
+
+def build_queued(build_id: int) -> Released | None:
+    """None where another process is at it, or it has ended."""
+    recover()
+    with _workplace() as work:
+        build = claim(build_id, work.name)
+        return None if build is None else _run(build, work, no_progress)
+
+
+def recover() -> None:
+    """Builds whose processes have died on this machine are free again, those begun too often fail.
+
+    A process of another machine is believed to have died when it has been silent for long.
+    """
+    running = Build.objects.filter(state=Build.State.RUNNING)
+    for folder in abandoned(_root()):
+        running.filter(claim=folder.name).update(beat_at=None)
+    tired = Build.objects.filter(free(timezone.now()), attempts__gte=MOST_ATTEMPTS)
+    tired.update(state=Build.State.FAILED, error=GIVEN_UP)
+
+
+def _root() -> Path:
+    root: Path = settings.DATA_DIR / "builds"
+    return root
+
+
+@contextmanager
+def _workplace() -> Iterator[Path]:
+    """A folder whose name is the claim of the process that has it."""
+    with _room(), workplace(_root() / uuid.uuid4().hex) as folder:
+        yield folder
+
+
+def _run(build: Build, work: Path, progress: Progress) -> Released:
+    with _accounted(build), Beat(build, SHARES, progress) as beat:
+        made = make(build, work, beat)
+        if made.note:
+            log.warning("campaign %s: %s", build.campaign, made.note)
+        if made.same_as is None:
+            release = store(build, made, beat)
+        else:
+            release = made.same_as
+            end(build, release, unchanged=True)
+        beat.end()
+    return Released(release, unchanged=made.same_as is not None, note=made.note)
+
+
+@contextmanager
+def _accounted(build: Build) -> Iterator[None]:
+    """However the build ends, its row says so, if it still is ours."""
+    mine = Build.objects.filter(pk=build.pk, claim=build.claim, state=Build.State.RUNNING)
+    try:
+        with _room():
+            yield
+    except UserError as error:
+        mine.update(state=Build.State.FAILED, error=str(error))
+        raise
+    finally:
+        # Whatever it was, it may have passed by the next time.
+        mine.filter(attempts__lt=MOST_ATTEMPTS).update(state=Build.State.QUEUED, claim="")
+        mine.update(state=Build.State.FAILED, error=GIVEN_UP)
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"The release cannot be built in {_root()} ({error.strerror or error}): make room "
+            "there, or let QUORUM_DATA name another folder."
+        ) from error

@@ -1,0 +1,135 @@
+"""How a campaign's data was made, in sentences of its own policy's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from exports.card.words import count, dollars, plural, rate
+
+Facts = Mapping[str, Any]  # campaign.json
+FORMS = {
+    "QQ": "the query against the question alone",
+    "QQA": "the query against the question together with its answer",
+}
+
+
+def protocol(facts: Facts) -> list[str]:
+    policy = facts["policy"]
+    steps = [*_queries(facts), *_candidates(facts)]
+    if facts["queries"]["origin"] == "import":
+        steps.append(
+            "The labels that came with the dataset were taken over as they were; they have no "
+            "votes (yes 0, no 0). What was judged here since follows the steps below."
+        )
+    steps += [_hits(policy), _votes(policy), _controls(policy)]
+    return [*steps, _exclusion(facts), _who(facts)]
+
+
+def _queries(facts: Facts) -> Iterator[str]:
+    queries = facts["queries"]
+    total, dropped = plural(queries["total"], "query", "queries"), queries["duplicates_dropped"]
+    if queries["origin"] == "import":
+        yield f"{total} came with a dataset that was made elsewhere, with their candidates."
+        return
+    if queries["origin"] == "sample":
+        seed = facts["seeds"]["sample"]
+        yield (
+            f"{total} drawn at random (seed {seed}) from the distinct normalised questions of "
+            "the database."
+        )
+    else:
+        yield f"{total} given in a file; {plural(dropped, 'duplicate')} of them left out."
+    yield (
+        "Held-out queries: every copy of a query's question left the index, for all queries of the "
+        "campaign. Near-duplicates stayed: they are the positives."
+    )
+
+
+def _candidates(facts: Facts) -> Iterator[str]:
+    retriever, wanted = facts["retriever"], facts["policy"]["candidates_per_query"]
+    if retriever is None:
+        yield "Which retriever ranked the candidates is not recorded: ranks are as they came."
+        return
+    form = FORMS.get(retriever["form"], "see the campaign's record")
+    yield (
+        f"The {count(wanted)} pairs of highest cosine became each query's candidates, by the model "
+        f"{retriever['model']} in the form {retriever['form']} ({form}; "
+        f"{count(retriever['dimension'])} dimensions) over {plural(retriever['pairs'], 'pair')}."
+    )
+
+
+def _hits(policy: Facts) -> str:
+    positive, negative = policy["positive_controls"], policy["negative_controls"]
+    real = policy["hit_size"] - positive - negative
+    answer = "was shown as context" if policy["show_answer"] else "was not shown"
+    return (
+        f"Triplets were judged {policy['hit_size']} at a time: {real} real ones of different "
+        f"queries and mixed ranks, {plural(positive, 'positive control')} and "
+        f"{plural(negative, 'negative control')}, in an order drawn by a seed. The answer {answer}."
+    )
+
+
+def _votes(policy: Facts) -> str:
+    where = {
+        "extend": "on the same HIT, all of whose items are then judged again",
+        "repack": "in a new HIT with fresh controls",
+    }[policy["tie_mode"]]
+    return (
+        f"Each triplet was judged by {policy['annotators']} different workers. Without a strict "
+        f"majority one more vote was bought, {where}, up to {policy['max_votes']} votes. The label "
+        "is the strict majority of all valid votes; a triplet without one has no label and is in "
+        "no release."
+    )
+
+
+def _controls(policy: Facts) -> str:
+    fate = {
+        "reject": "rejected and its place filled by another worker",
+        "pay_and_discard": "paid, its votes discarded and its place filled by another worker",
+    }[policy["on_failed_control"]]
+    return f"An assignment that missed at least one control was {fate}."
+
+
+def _exclusion(facts: Facts) -> str:
+    policy, excluded = facts["policy"], len(facts["excluded_workers"])
+    return (
+        f"A worker who failed more than {rate(policy['max_failure_rate'])} of their reviewed "
+        f"assignments, of at least {policy['min_assignments']}, was excluded for good and all "
+        f"their votes discarded: {plural(excluded, 'worker')} of this campaign."
+    )
+
+
+def _who(facts: Facts) -> str:
+    policy = facts["policy"]
+    if facts["crowd"] == "inhouse":
+        who = "The annotators were people of the house, by accounts of their own"
+    else:
+        masters = "Masters, " if policy["masters"] else ""
+        who = (
+            f"The workers came through the crowd {facts['crowd']}: {masters}at least "
+            f"{policy['min_approval_percent']}% of their work and at least "
+            f"{count(policy['min_approved'])} assignments approved; the reward was "
+            f"{dollars(policy['reward_cents'])} a HIT"
+        )
+    if policy["practice_items"]:
+        who += (
+            f". Before the first HIT came a round of {plural(policy['practice_items'], 'item')} "
+            f"for practice, {policy['practice_pass_percent']}% of which had to be right"
+        )
+    return f"{who}."
+
+
+def cost(facts: Facts) -> str:
+    spent, bonuses = facts["cost_cents"], facts["bonus_cents"]
+    if not spent:
+        inhouse = "The work was done in the house: " if facts["crowd"] == "inhouse" else ""
+        nothing = f"{inhouse}nothing was paid for it."
+        return nothing[0].upper() + nothing[1:]
+    words = (
+        f"{dollars(spent)}: {dollars(spent - bonuses)} for the work, the crowd's fee and discarded "
+        f"work included, and {dollars(bonuses)} of bonuses."
+    )
+    if labelled := facts["triplets"]["labelled"]:
+        words += f" That is USD {spent / 100 / labelled:.3f} a labelled triplet."
+    return words

@@ -1,0 +1,88 @@
+"""The dataset card: README.md as the Hugging Face Hub shows it, from the release's own files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from exports.card import notes, tables
+from exports.card.canvas import DARK, LIGHT
+from exports.card.citation import bibtex
+from exports.card.header import header
+from exports.card.markdown import Markdown, environment
+from exports.card.plots import plots
+from exports.card.prose import cost, protocol
+from exports.card.words import count, plural, rate
+from exports.layout import (
+    CAMPAIGN,
+    CARD,
+    CHANGES,
+    CROISSANT,
+    MANIFEST,
+    PLACEMENTS,
+    RELEASE,
+    STATS,
+)
+from exports.loading import groups, snippets
+
+TEMPLATE = "template.md"
+PLOTS = "plots/"  # shown, not listed
+
+
+def card(folder: Path) -> bytes:
+    page = environment()
+    page.filters.update(count=count, plural=plural, rate=rate)
+    return page.get_template(TEMPLATE).render(_context(folder)).encode()
+
+
+def _context(folder: Path) -> dict[str, Any]:
+    release, facts, stats = (_read(folder, name) for name in (RELEASE, CAMPAIGN, STATS))
+    whole = stats["splits"]["all"]
+    name = f"{release['campaign']}-{release['number']}"
+    return {
+        "release": release,
+        "facts": facts,
+        "policy": facts["policy"],
+        "stats": stats,
+        "all": whole,
+        "header": Markdown(header(folder, facts, whole["triplets"])),
+        "statistics": tables.statistics(stats["splits"]),
+        "quality": tables.quality(stats),
+        "trust": list(notes.trust(stats)),
+        "cost": cost(facts),
+        "protocol": protocol(facts),
+        "splits": list(notes.splits(release, facts, stats)),
+        "withheld": tables.withheld(_withheld(folder)),
+        "baselines": tables.baselines(stats.get("baselines")),
+        "plots": plots(stats),
+        "light": LIGHT,
+        "dark": DARK,
+        "sources": tables.sources(facts["sources"]),
+        "changes": notes.changes(release, _read(folder, CHANGES)),
+        "limits": list(notes.limits(release, facts)),
+        "folder_name": name,
+        "groups": groups(path for path in _paths(folder) if not path.startswith(PLOTS)),
+        "snippets": snippets(name),
+        "citation": bibtex(release["campaign"], release["number"]),
+    }
+
+
+def _read(folder: Path, name: str) -> dict[str, Any]:
+    values: dict[str, Any] = orjson.loads((folder / name).read_bytes())
+    return values
+
+
+def _paths(folder: Path) -> list[str]:
+    """Every file that the finished release has."""
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return sorted(found | {CARD, CROISSANT, MANIFEST})
+
+
+def _withheld(folder: Path) -> Counter[str]:
+    """Of each reason, how many queries are in no split for it."""
+    with (folder / PLACEMENTS).open("rb") as file:
+        rows = map(orjson.loads, file)
+        return Counter(row["reason"] for row in rows if row["split"] is None)

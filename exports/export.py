@@ -1,0 +1,51 @@
+"""A campaign's release, written to a folder of the user's."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from annotation.models import Campaign
+from exports.build import Options
+from exports.builds import Released, release_now
+from exports.folder import check_target, publish, unfinished
+from exports.storage import fetch
+from retrieval.errors import UserError
+from retrieval.progress import Progress, no_progress
+
+DEFAULT = Options()
+ARCHIVE = ".tar.zst"  # no part of the folder, which it holds
+
+
+@dataclass(frozen=True)
+class Exported:
+    folder: Path
+    unchanged: bool  # the same release lay there already
+    released: Released
+
+
+def export(
+    campaign: Campaign,
+    out: Path,
+    *,
+    options: Options = DEFAULT,
+    progress: Progress = no_progress,
+) -> Exported:
+    """Write the next release to `out`, or the last one if nothing has changed since.
+
+    `progress` counts thousandths. UserError where there can be no release, or `out` cannot take
+    it; nothing is left there then.
+    """
+    out = Path(os.path.realpath(out))
+    try:
+        check_target(out, campaign.name)
+        with unfinished(out) as work:
+            released = release_now(campaign, options=options, progress=progress)
+            files = released.release.files.select_related("release")
+            fetch(files.exclude(path__endswith=ARCHIVE), work)
+            changed = publish(work, out, campaign.name)
+    except OSError as error:
+        raise UserError(
+            f"The release cannot be written to {out} ({error.strerror}): make room or choose "
+            "another folder by --out."
+        ) from error
+    return Exported(out, not changed, released)

@@ -1,0 +1,85 @@
+"""A release's figures for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+HEADER = ("", "queries", "candidates", "positives", "negatives", "triplets", "answerable", "votes")
+PER_QUERY = ("candidates_per_query", "positives_per_query", "negatives_per_query")
+
+
+def render_table(stats: Mapping[str, Any]) -> str:
+    """A row for each split, then the campaign's figures."""
+    rows = [HEADER, *(_cells(name, row) for name, row in stats["splits"].items())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [_aligned(row, widths) for row in rows]
+    note = "candidates, positives, negatives: a query, mean ± deviation; votes: a triplet"
+    return "\n".join([*lines, note, "", *_campaign(stats["campaign"]), *_annotators(stats)])
+
+
+def _cells(name: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        name,
+        f"{row['queries']:,}",
+        *(_plus_minus(row[key]) for key in PER_QUERY),
+        f"{row['triplets']:,}",
+        _percent(row["answerable_share"]),
+        _decimals(row["votes_per_triplet"], "-"),
+    )
+
+
+def _plus_minus(spread: Mapping[str, float | None]) -> str:
+    return "-" if spread["mean"] is None else f"{spread['mean']:.1f} ± {spread['std']:.1f}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _decimals(number: float | None, missing: str = "undefined") -> str:
+    return missing if number is None else f"{number:.2f}"
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = zip(cells, widths, strict=True)
+    return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)])
+
+
+def _campaign(campaign: Mapping[str, Any]) -> list[str]:
+    """Without the judgments there is less to tell."""
+    lines = [f"{campaign['unresolved']:,} triplets unresolved"]
+    if "votes" in campaign:
+        first_two, work = campaign["first_two_votes"], campaign["assignments"]
+        lines = [
+            f"first two votes agree on {_percent(first_two['agreement'])} of the triplets"
+            f" (Cohen's kappa {_decimals(first_two['kappa'])}), {campaign['ties_broken']:,} ties"
+            f" broken, {campaign['unresolved']:,} triplets unresolved",
+            f"{campaign['workers']:,} workers, {campaign['excluded_workers']:,} excluded;"
+            f" assignments: {work['approved']:,} approved, {work['rejected']:,} rejected,"
+            f" {work['paid_but_discarded']:,} paid but discarded; cost"
+            f" ${campaign['cost_cents'] / 100:,.2f}",
+        ]
+    return [*lines, _label_error(campaign)]
+
+
+def _label_error(campaign: Mapping[str, Any]) -> str:
+    if campaign["label_error"] is None:
+        return f"label error unknown: {campaign['label_error_reason']}"
+    low, high = campaign["label_error_interval"]
+    return (
+        f"label error {_percent(campaign['label_error'])} (95 % interval {_percent(low)} to"
+        f" {_percent(high)}) of {campaign['label_error_triplets']:,} triplets with gold"
+    )
+
+
+def _annotators(stats: Mapping[str, Any]) -> list[str]:
+    if "agreement" not in stats:
+        return []
+    workers = stats["workers"]
+    return [
+        f"Krippendorff's alpha of all votes {_decimals(stats['agreement']['alpha'])};"
+        f" {_percent(workers['robust_share'])} of the labels stay whichever worker is taken away;"
+        f" votes lie on the workers with a Gini of {_decimals(workers['gini'])}, the busiest has"
+        f" {_percent(workers['top_share'])}"
+    ]

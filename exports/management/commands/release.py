@@ -1,0 +1,64 @@
+"""`manage.py release list|build`: what has been released, and asking a worker for more."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.pipeline.create import get_campaign
+from exports.builds import request_build
+from exports.management.release_options import add_options, read_options
+from exports.management.release_words import changes_in_words
+from exports.models import Release
+from retrieval.cli import QuorumCommand, add_subcommand
+
+
+class Command(QuorumCommand):
+    help = "A campaign's releases: list, build."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
+        listed = add_subcommand(steps, "list", help="what has been released")
+        listed.add_argument("name", nargs="?", help="of this campaign alone")
+        built = add_subcommand(steps, "build", help="ask the worker for the next release")
+        built.add_argument("name", help="the campaign's name")
+        add_options(built)
+
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        if options["step"] == "list":
+            return {"releases": _releases(options["name"])}
+        campaign = get_campaign(options["name"])
+        build = request_build(campaign, options=read_options(options), requested_by="")
+        return {"campaign": campaign.name, "build": build.pk}
+
+    def render(self, result: dict[str, Any]) -> str:
+        if "build" in result:
+            name = result["campaign"]
+            return f"asked for: a worker builds it, then `manage.py release list {name}` shows it"
+        lines = [_line(release) for release in result["releases"]]
+        return "\n".join(lines) or "nothing has been released yet"
+
+
+def _releases(name: str | None) -> list[dict[str, object]]:
+    releases = Release.objects.select_related("campaign").order_by("campaign__name", "number")
+    if name is not None:
+        releases = releases.filter(campaign=get_campaign(name))
+    return [
+        {
+            "campaign": release.campaign.name,
+            "number": release.number,
+            "created_at": release.created_at,
+            "queries": release.stats["splits"]["all"]["queries"],
+            "triplets": release.stats["splits"]["all"]["triplets"],
+            "changes": release.changes,
+            "manifest_sha256": release.manifest_sha256,
+        }
+        for release in releases
+    ]
+
+
+def _line(release: dict[str, Any]) -> str:
+    return (
+        f"{release['campaign']} {release['number']}  {release['created_at']:%Y-%m-%d %H:%M}  "
+        f"{release['queries']:,} queries, {release['triplets']:,} labels; "
+        f"{changes_in_words(release['changes'])}"
+    )

@@ -1,0 +1,141 @@
+"""Where releases lie: `storages["releases"]`, a folder or S3. Nothing that is there is overwritten.
+
+A release lies under a prefix of its own, which nobody finds before its row is in the database. What
+a build that failed has left has no such row, and is discarded by the campaign's next build.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+from botocore.exceptions import BotoCoreError, ClientError
+from django.conf import settings
+from django.core.files.base import File
+from django.core.files.storage import FileSystemStorage, storages
+from django.core.files.storage.base import Storage
+
+from annotation.models import Campaign
+from exports.folder import sync, sync_folders
+from exports.models import ReleaseFile
+from retrieval.errors import UserError
+from retrieval.progress import Progress, no_progress
+
+ALIAS = "releases"
+STEP = 1 << 20
+
+
+def storage() -> Storage:
+    return storages[ALIAS]
+
+
+def new_prefix(campaign: Campaign, number: int, claim: str) -> str:
+    """Of one attempt: two never write to one place."""
+    return f"{_of(campaign)}/{number}-{claim}"
+
+
+def _of(campaign: Campaign) -> str:
+    # The uid, too: another database's campaign of this name may have its releases in the bucket.
+    return f"{campaign.name}-{campaign.uid.hex[:12]}"
+
+
+def put(files: Mapping[str, Path], prefix: str, progress: Progress = no_progress) -> None:
+    """Store the files under their paths in the release; `progress` counts bytes."""
+    place = storage()
+    with _translated("written"):
+        for path, source in files.items():
+            with source.open("rb") as content:
+                name = place.save(f"{prefix}/{path}", File(content))
+            if isinstance(place, FileSystemStorage):
+                sync(Path(place.path(name)))
+            progress(source.stat().st_size)
+        if isinstance(place, FileSystemStorage):
+            sync_folders(Path(place.path(prefix)))
+
+
+def open_file(file: ReleaseFile) -> File[bytes]:
+    with _translated("read"):
+        return storage().open(key(file), "rb")
+
+
+def key(file: ReleaseFile) -> str:
+    """Its name in the storage."""
+    return f"{file.release.prefix}/{file.path}"
+
+
+def fetch(files: Iterable[ReleaseFile], folder: Path) -> None:
+    """Copy the files into the folder; UserError where one is not what was stored."""
+    for file in files:
+        target = folder / file.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        digest = hashlib.sha256()
+        with open_file(file) as content, target.open("xb") as written:
+            for step in _steps(content):
+                digest.update(step)
+                written.write(step)
+        if digest.hexdigest() != file.sha256:
+            raise UserError(
+                f"{file.path} of release {file.release} is damaged in {_place()}: its checksum is "
+                "not the one recorded; bring the file back from a backup."
+            )
+
+
+def _steps(content: File[bytes]) -> Iterator[bytes]:
+    while True:
+        with _translated("read"):
+            step = content.read(STEP)
+        if not step:
+            return
+        yield step
+
+
+def discard(prefix: str) -> None:
+    place = storage()
+    with _translated("cleared"):
+        _discard(place, prefix)
+
+
+def _discard(place: Storage, prefix: str) -> None:
+    with suppress(FileNotFoundError):
+        folders, files = place.listdir(prefix)
+        for name in files:
+            place.delete(f"{prefix}/{name}")
+        for name in folders:
+            _discard(place, f"{prefix}/{name}")
+        if isinstance(place, FileSystemStorage):
+            place.delete(prefix)
+
+
+def prefixes(campaign: Campaign) -> list[str]:
+    """All that lie there, of releases and of builds that never became one."""
+    with _translated("read"), suppress(FileNotFoundError):
+        folders, _ = storage().listdir(_of(campaign))
+        return [f"{_of(campaign)}/{name}" for name in sorted(folders)]
+    return []
+
+
+@contextmanager
+def _translated(done: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _refused(done, error.strerror or str(error)) from error
+    except (BotoCoreError, ClientError) as error:
+        raise _refused(done, " ".join(str(error).split())) from error
+
+
+def _refused(done: str, reason: str) -> UserError:
+    return UserError(
+        f"The storage of the releases, {_place()}, cannot be {done} ({reason}): repair that and "
+        "try again, or let QUORUM_RELEASES name another place."
+    )
+
+
+def _place() -> str:
+    options = cast(Mapping[str, Any], settings.STORAGES[ALIAS])["OPTIONS"]
+    if "bucket_name" in options:
+        return f"s3://{options['bucket_name']}/{options['location']}"
+    return str(options["location"])

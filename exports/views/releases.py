@@ -1,0 +1,20 @@
+"""All releases there are."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from exports.models import Release
+from exports.views.access import releases_page
+from exports.views.rows import listed
+
+PAGE_SIZE = 50
+
+
+@require_safe
+@releases_page
+def releases(request: HttpRequest) -> HttpResponse:
+    found = listed(Release.objects.order_by("-created_at", "-pk"))
+    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "exports/releases.html", {"releases": page})

@@ -1,0 +1,50 @@
+"""Asking for releases, what is stored of them, and acts in the middle of a build."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from annotation.models import Campaign, Judgment, Triplet
+from annotation.pipeline.label import write_labels
+from exports.build import Options
+from exports.builds import Released, release_now, request_build
+from exports.making import SHARES
+from exports.models import Build, Release
+from tests.exports.reading import contents
+
+
+def ask(campaign: Campaign, **options: Any) -> Build:
+    return request_build(campaign, options=Options(**options), requested_by="ada")
+
+
+def built(campaign: Campaign, **options: Any) -> Released:
+    return release_now(campaign, options=Options(**options))
+
+
+def stored(release: Release, releases: Path) -> dict[str, bytes]:
+    return contents(releases / release.prefix)
+
+
+def at(stage: str, act: Callable[[], object], *, part: float = 0.0) -> Callable[[int], None]:
+    """A progress that acts once, when so much of the stage is done."""
+    stages = list(SHARES)
+    wanted = sum(SHARES[each] for each in stages[: stages.index(stage)]) + part * SHARES[stage]
+    state = {"done": 0, "acted": False}
+
+    def progress(increment: int) -> None:
+        state["done"] += increment
+        if state["done"] >= wanted and not state["acted"]:
+            state["acted"] = True
+            act()
+
+    return progress
+
+
+def change_a_label(campaign: Campaign) -> Triplet:
+    """Moon's first candidate: both say no now."""
+    triplet = Triplet.objects.get(
+        campaign=campaign, candidate__query__key="moon", candidate__rank=1
+    )
+    Judgment.objects.filter(triplet=triplet).update(value=0)
+    write_labels(campaign)
+    return triplet

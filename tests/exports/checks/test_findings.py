@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from exports.checks.findings import NAMED, SHOWN, Findings, shown
+
+
+def test_the_first_of_a_kind_are_named_and_the_rest_counted() -> None:
+    findings = Findings()
+    for number in range(NAMED + 1230):
+        findings.differ("labels", f"label {number}")
+    findings.differ("figures", "a figure")
+    named = list(findings.differences())
+    assert named[:NAMED] == [f"label {number}" for number in range(NAMED)]
+    assert named[NAMED:] == ["labels: 1,230 more like these", "a figure"]
+
+
+def test_a_text_as_long_as_a_file_is_cut() -> None:
+    assert len(shown("x" * 10_000)) < SHOWN + 10
+
+
+def test_a_mistake_that_no_damage_makes_is_not_swallowed() -> None:
+    with pytest.raises(AssertionError), Findings().reading("x"):
+        raise AssertionError
