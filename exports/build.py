@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from exports.baselines import write_runs
@@ -26,6 +27,7 @@ from exports.layout import (
     STATS,
 )
 from exports.manifest import manifest, versions
+from exports.options import Options
 from exports.placing import Encode, Placing, SplitError, place_queries, write_splits
 from retrieval.dataset import document
 from retrieval.errors import UserError
@@ -41,31 +43,16 @@ COMPARING = "comparing with the release before"
 COMPUTING = "computing the figures"
 DRAWING = "writing the card"
 
-
-@dataclass(frozen=True)
-class Options:
-    """What somebody asks of a release."""
-
-    partial: bool = False  # although triplets are open
-    split: str = "clusters"  # or "random"
-    judgments: bool = True  # with the annotators' work
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Options:
-        return cls(**values)
+NOWHERE: Mapping[str, str | None] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Previous:
-    """The release before, as far as the next one depends on it and on those before it."""
+    """The release before, as far as the next one depends on it."""
 
     number: int
     manifest_sha256: str
     folder: Path  # with its train.jsonl, dev.jsonl and test.jsonl
-    placed: Mapping[str, str | None] = field(default_factory=dict)  # query -> its split
 
 
 def unwatched(step: str, units: int) -> Progress:
@@ -79,14 +66,18 @@ def build(
     options: Options,
     number: int,
     previous: Previous | None = None,
+    published: Mapping[str, str | None] = NOWHERE,
     encode: Encode | None = None,
     watch: Watch = unwatched,
 ) -> None:
-    """Write release `number` to the new `folder`; UserError where the queries cannot be split."""
+    """Write release `number` to the new `folder`; UserError where the queries cannot be split.
+
+    `published`: the split that each query was published in last.
+    """
     folder.mkdir()
     campaign = json.loads((extract / CAMPAIGN).read_bytes())["campaign"]
     watch(SPLITTING, 1)
-    placing = _place(extract, campaign, options, previous, encode)
+    placing = _place(extract, campaign, options, published, encode)
     write_splits(extract, folder, placing)
     _copy(extract, folder, options)
     write_formats(folder, progress=watch(FORMATTING, _lines(extract / COUNTS)))
@@ -107,12 +98,11 @@ def _place(
     extract: Path,
     campaign: str,
     options: Options,
-    previous: Previous | None,
+    published: Mapping[str, str | None],
     encode: Encode | None,
 ) -> Placing:
-    before = previous.placed if previous else {}
     try:
-        return place_queries(extract, way=options.split, before=before, encode=encode)
+        return place_queries(extract, way=options.split, before=published, encode=encode)
     except SplitError as error:
         raise UserError(
             f"Campaign {campaign} cannot be split as its policy wants: {error}. Collect the "

@@ -16,16 +16,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Campaign
-from exports.build import Options
 from exports.claims import GIVEN_UP, MOST_ATTEMPTS, Beat, claim, free
-from exports.folder import abandoned, workplace
+from exports.folder import workplace
 from exports.making import SHARES, end, make, store
 from exports.models import Build, Release
+from exports.options import Options
+from exports.requests import new_build, recover, work_root
 from retrieval.errors import UserError
 from retrieval.progress import Progress, no_progress
 
@@ -41,22 +41,6 @@ class Released:
     note: str = ""  # what should be known about how it was made
 
 
-def request_build(campaign: Campaign, *, options: Options, requested_by: str) -> Build:
-    """For a worker to take; UserError where one of the campaign is unfinished."""
-    recover()
-    return _new_build(campaign, options=options.to_dict(), requested_by=requested_by)
-
-
-def _new_build(campaign: Campaign, **values: object) -> Build:
-    try:
-        with transaction.atomic():
-            return Build.objects.create(campaign=campaign, **values)
-    except IntegrityError as error:
-        raise UserError(
-            f"A release of campaign {campaign} is being built already: wait until that has ended."
-        ) from error
-
-
 def release_now(
     campaign: Campaign,
     *,
@@ -70,7 +54,7 @@ def release_now(
         with transaction.atomic():
             now = timezone.now()
             campaign.builds.filter(free(now)).update(state=Build.State.FAILED, error=REPLACED)
-            build = _new_build(
+            build = new_build(
                 campaign,
                 options=options.to_dict(),
                 requested_by=requested_by,
@@ -90,27 +74,10 @@ def build_queued(build_id: int) -> Released | None:
         return None if build is None else _run(build, work, no_progress)
 
 
-def recover() -> None:
-    """Builds whose processes have died on this machine are free again, those begun too often fail.
-
-    A process of another machine is believed to have died when it has been silent for long.
-    """
-    running = Build.objects.filter(state=Build.State.RUNNING)
-    for folder in abandoned(_root()):
-        running.filter(claim=folder.name).update(beat_at=None)
-    tired = Build.objects.filter(free(timezone.now()), attempts__gte=MOST_ATTEMPTS)
-    tired.update(state=Build.State.FAILED, error=GIVEN_UP)
-
-
-def _root() -> Path:
-    root: Path = settings.DATA_DIR / "builds"
-    return root
-
-
 @contextmanager
 def _workplace() -> Iterator[Path]:
     """A folder whose name is the claim of the process that has it."""
-    with _room(), workplace(_root() / uuid.uuid4().hex) as folder:
+    with _room(), workplace(work_root() / uuid.uuid4().hex) as folder:
         yield folder
 
 
@@ -150,6 +117,6 @@ def _room() -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(
-            f"The release cannot be built in {_root()} ({error.strerror or error}): make room "
+            f"The release cannot be built in {work_root()} ({error.strerror or error}): make room "
             "there, or let QUORUM_DATA name another folder."
         ) from error

@@ -94,11 +94,15 @@ class Beat(AbstractContextManager["Beat"]):
         return count
 
     def end(self) -> None:
-        self._reach(sum(self._shares.values()))
+        """All is done, and the build's row says so: a beat since then has found nothing to tell."""
+        self._count(sum(self._shares.values()))
 
     def _reach(self, done: int) -> None:
         if self._lost:
             raise BuildLost
+        self._count(done)
+
+    def _count(self, done: int) -> None:
         self._progress(done - self._done)
         self._done = done
 

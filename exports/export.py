@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotation.models import Campaign
-from exports.build import Options
 from exports.builds import Released, release_now
 from exports.folder import check_target, publish, unfinished
+from exports.options import Options
 from exports.storage import fetch
 from retrieval.errors import UserError
 from retrieval.progress import Progress, no_progress

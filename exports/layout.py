@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from exports.splits import SPLITS
-
 FORMAT = "quorum-release"
 FORMAT_VERSION = 2
 
 # One line for each query: see retrieval.dataset.
-SPLIT_FILES = tuple(f"{split}.jsonl" for split in SPLITS)
+SPLIT_FILES = ("train.jsonl", "dev.jsonl", "test.jsonl")
 
 # Facts of the campaign that no file of the release can prove: the policy, the seeds, the
 # retriever, the sources, what was paid beside the work, how many triplets are still open.

@@ -15,7 +15,7 @@ from django.db import transaction
 from annotation.models import Campaign
 from exports import build as steps
 from exports.archive import write_archive
-from exports.build import Options, Previous, build
+from exports.build import Previous, build
 from exports.claims import Beat, BuildLost
 from exports.encoding import query_encoder
 from exports.layout import (
@@ -31,9 +31,10 @@ from exports.layout import (
     STATS,
 )
 from exports.manifest import checksum, checksums
-from exports.models import Build, Release, ReleaseFile
+from exports.models import Build, Deposit, Release, ReleaseFile
+from exports.options import Options
 from exports.record.extract import extract
-from exports.storage import discard, fetch, new_prefix, open_file, prefixes, put
+from exports.storage import discard, fetch, new_prefix, open_file, put
 from retrieval.errors import UserError
 
 READING = "reading the record"
@@ -90,6 +91,7 @@ def make(current: Build, work: Path, beat: Beat) -> Made:
         options=options,
         number=number,
         previous=_previous(last, work / "before") if last else None,
+        published=_published(campaign),
         encode=encoder.encode,
         watch=beat.begin,
     )
@@ -111,12 +113,13 @@ def _read(current: Build, folder: Path, beat: Beat) -> tuple[dict[str, Any], Opt
 
 def _previous(last: Release, folder: Path) -> Previous:
     fetch(last.files.select_related("release").filter(path__in=SPLIT_FILES), folder)
-    return Previous(last.number, last.manifest_sha256, folder, _placed(last.campaign))
+    return Previous(last.number, last.manifest_sha256, folder)
 
 
-def _placed(campaign: Campaign) -> dict[str, str | None]:
-    """The split in which each query was published last."""
-    placed: dict[str, str | None] = {}
+def _published(campaign: Campaign) -> dict[str, str | None]:
+    """The split in which each query was published last, be it elsewhere, before it came here."""
+    elsewhere = campaign.query_set.queries.exclude(split="").values_list("key", "split")
+    placed: dict[str, str | None] = dict(elsewhere)
     files = ReleaseFile.objects.filter(release__campaign=campaign, path=PLACEMENTS)
     for file in files.select_related("release").order_by("release__number"):
         with open_file(file) as lines:
@@ -143,28 +146,29 @@ def _data(sums: Mapping[str, object]) -> dict[str, object]:
 
 def store(current: Build, made: Made, beat: Beat) -> Release:
     """All its files into the storage, then its rows into the database: both, or neither."""
-    _discard_leftovers(current.campaign)
     beat.begin(PACKING, 1)
     write_archive(made.folder, made.archive, name=made.folder.name)
     files = made.files()
     prefix = new_prefix(current.campaign, made.number, current.claim)
     size = sum(path.stat().st_size for path in files.values())
+    _discard_leftovers(current.campaign)
+    Deposit.objects.create(campaign=current.campaign, prefix=prefix)
     try:
         put(files, prefix, beat.begin(STORING, size))
         return _record(current, made, prefix, files)
     except (UserError, BuildLost):
         with suppress(UserError):  # else the next build does it
+            # Not by its row: who took this build over may have cleared that away already.
             discard(prefix)
+            Deposit.objects.filter(prefix=prefix).delete()
         raise
 
 
 def _discard_leftovers(campaign: Campaign) -> None:
     """Of builds that were killed: who claimed this one has taken every earlier claim away."""
-    there = prefixes(campaign)
-    released = set(campaign.releases.values_list("prefix", flat=True))
-    for prefix in there:
-        if prefix not in released:
-            discard(prefix)
+    for deposit in campaign.deposits.all():
+        discard(deposit.prefix)
+        deposit.delete()
 
 
 @transaction.atomic
@@ -183,6 +187,7 @@ def _record(current: Build, made: Made, prefix: str, files: Mapping[str, Path]) 
         ReleaseFile(release=release, path=path, **checksum(source))
         for path, source in files.items()
     )
+    Deposit.objects.filter(prefix=prefix).delete()
     end(current, release, unchanged=False)
     return release
 

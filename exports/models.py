@@ -72,6 +72,19 @@ class Download(models.Model):
         return f"{self.file}"
 
 
+class Deposit(models.Model):
+    """A prefix under which a build puts files: no release's as long as this row is there.
+
+    What is left under it by a build that was killed is discarded; nothing else ever is.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="deposits")
+    prefix = models.CharField(max_length=200, unique=True)
+
+    def __str__(self) -> str:
+        return self.prefix
+
+
 class Build(models.Model):
     """A release that somebody asked for, and how far it is."""
 

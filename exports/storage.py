@@ -1,7 +1,7 @@
 """Where releases lie: `storages["releases"]`, a folder or S3. Nothing that is there is overwritten.
 
 A release lies under a prefix of its own, which nobody finds before its row is in the database. What
-a build that failed has left has no such row, and is discarded by the campaign's next build.
+a build that failed has left has a row of its own, and is discarded by the campaign's next build.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def storage() -> Storage:
 
 def new_prefix(campaign: Campaign, number: int, claim: str) -> str:
     """Of one attempt: two never write to one place."""
-    return f"{_of(campaign)}/{number}-{claim}"
+    return f"{folder_of(campaign)}/{number}-{claim}"
 
 
-def _of(campaign: Campaign) -> str:
+def folder_of(campaign: Campaign) -> str:
     # The uid, too: another database's campaign of this name may have its releases in the bucket.
     return f"{campaign.name}-{campaign.uid.hex[:12]}"
 
@@ -107,14 +107,6 @@ def _discard(place: Storage, prefix: str) -> None:
             _discard(place, f"{prefix}/{name}")
         if isinstance(place, FileSystemStorage):
             place.delete(prefix)
-
-
-def prefixes(campaign: Campaign) -> list[str]:
-    """All that lie there, of releases and of builds that never became one."""
-    with _translated("read"), suppress(FileNotFoundError):
-        folders, _ = storage().listdir(_of(campaign))
-        return [f"{_of(campaign)}/{name}" for name in sorted(folders)]
-    return []
 
 
 @contextmanager

@@ -8,9 +8,10 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
-from exports.builds import build_queued, recover
+from exports.builds import build_queued
 from exports.claims import BuildLost, free
 from exports.models import Build
+from exports.requests import recover
 from retrieval.errors import UserError
 
 log = logging.getLogger(__name__)

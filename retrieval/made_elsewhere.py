@@ -5,7 +5,7 @@ A line is a query, as in a release: {"query" (or "question"), "candidates": [{"q
 "score". A label is 1, 0, or null: not judged yet.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -78,12 +78,12 @@ def read_dataset(
         for row in read_rows(path, required=(QUERY,), progress=progress):
             try:
                 query = _query(row, source, license, _split_of(path))
-                place = f"line {row.line} of {path.name}"
-                _check_once(query.question_key, place, texts, "the query is also in")
-                _check_once(query.key, place, keys, f"the id {query.key} is also in")
+                _check_new(query.question_key, texts, "the query is also in")
+                _check_new(query.key, keys, f"the id {query.key} is also in")
             except RowFault as fault:
                 faults.add(path, row.line, fault)
             else:
+                texts[query.question_key] = keys[query.key] = f"line {row.line} of {path}"
                 yield query
 
 
@@ -130,9 +130,9 @@ def _split_of(path: Path) -> str:
     return SPLITS.get(path.name.lower().removesuffix(".gz").removesuffix(".jsonl"), "")
 
 
-def _check_once(key: str, place: str, seen: dict[str, str], fault: str) -> None:
-    if (before := seen.setdefault(key, place)) != place:
-        raise RowFault(f"{fault} {before}")
+def _check_new(key: str, places: Mapping[str, str], fault: str) -> None:
+    if key in places:
+        raise RowFault(f"{fault} {places[key]}")
 
 
 def _query(row: Row, source: str, license: str, split: str) -> MadeQuery:

@@ -1,7 +1,10 @@
 """The README and the tree say the same, and the rules of the house hold."""
 
 import ast
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -10,6 +13,12 @@ from django.core.management import get_commands
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+LOAD_THE_PAGES = """
+import sys, django
+django.setup()
+import config.urls
+print(*sys.modules)
+"""
 OUR_APPS = {"retrieval", "annotation", "exports"}
 
 
@@ -139,3 +148,18 @@ def modules_of(package: str) -> set[str]:
         f"{package}.{name}"
         for name in files | {p.parent.name for p in folder.glob("*/__init__.py")}
     }
+
+
+def test_the_site_loads_nothing_that_only_builds_of_releases_need() -> None:
+    """Each web process and each command loads the pages: seconds, and hundreds of megabytes."""
+    loaded = subprocess.run(
+        [sys.executable, "-c", LOAD_THE_PAGES],
+        cwd=ROOT,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert "exports.views.release" in loaded
+    heavy = {"bm25s", "datasketch", "faiss", "matplotlib", "pyarrow", "scipy", "sklearn", "torch"}
+    assert heavy.isdisjoint(loaded)

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from exports.build import Options
+from exports.options import Options
 from exports.splits import WAYS
 
 

@@ -6,9 +6,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Campaign
 from annotation.views.guards import permitted
-from exports.build import Options
-from exports.builds import request_build
 from exports.models import Build
+from exports.options import Options
+from exports.requests import request_build
 from exports.views.access import BUILD, lacks, releases_page
 from exports.views.campaign import campaign_page, state_of
 from exports.views.forms import BuildForm

@@ -37,9 +37,9 @@ from annotation.models import (
     Worker,
 )
 from demo.processes import ROOT, without_outside
-from exports.build import Options
 from exports.export import export
 from exports.models import WorkerSalt
+from exports.options import Options
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 from tests.chaos.audit import restored_workers
 from tests.chaos.record import Work, read_record

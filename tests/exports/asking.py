@@ -6,10 +6,11 @@ from typing import Any
 
 from annotation.models import Campaign, Judgment, Triplet
 from annotation.pipeline.label import write_labels
-from exports.build import Options
-from exports.builds import Released, release_now, request_build
+from exports.builds import Released, release_now
 from exports.making import SHARES
 from exports.models import Build, Release
+from exports.options import Options
+from exports.requests import request_build
 from tests.exports.reading import contents
 
 

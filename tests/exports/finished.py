@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from exports.build import Options, Previous, build
-from exports.layout import MANIFEST, RELEASE
+from exports.build import Previous, build
+from exports.layout import MANIFEST, PLACEMENTS, RELEASE
 from exports.manifest import manifest
+from exports.options import Options
 from retrieval.dataset import document
 from tests.exports.extracts import Extract, random_extract
 
@@ -22,9 +23,21 @@ def finished(
     """The release of the extract, or of a small random one."""
     extract = extract or random_extract(5, queries=18)
     record = extract.write(folder.with_name(f"{folder.name}-extract"))
-    number = previous.number + 1 if previous else 1
-    build(record, folder, options=options or Options(), number=number, previous=previous)
+    build(
+        record,
+        folder,
+        options=options or Options(),
+        number=previous.number + 1 if previous else 1,
+        previous=previous,
+        published=published_in(previous.folder) if previous else {},
+    )
     return folder
+
+
+def published_in(folder: Path) -> dict[str, str | None]:
+    """The queries of a release that are in a split."""
+    rows = map(json.loads, (folder / PLACEMENTS).read_bytes().splitlines())
+    return {row["id"]: row["split"] for row in rows if row["split"]}
 
 
 def sealed(folder: Path) -> None:

@@ -11,11 +11,13 @@ from django.core.files.storage import storages
 
 from annotation.models import Campaign
 from exports.archive import write_archive
-from exports.build import Options, Previous, build
-from exports.layout import CHANGES, MANIFEST, PLACEMENTS, STATS
+from exports.build import Previous, build
+from exports.layout import CHANGES, MANIFEST, STATS
 from exports.manifest import checksum
 from exports.models import Release, ReleaseFile
+from exports.options import Options
 from tests.exports.extracts import random_extract
+from tests.exports.finished import published_in
 
 # Enough for every figure and plot there is; each next release holds some queries more.
 QUERIES, MORE, CANDIDATES = 60, 5, 12
@@ -41,11 +43,15 @@ def built(number: int, *, judgments: bool = True, name: str = "demo") -> Path:
     before = None
     if number > 1:
         last = built(number - 1, judgments=True, name=name)
-        rows = map(orjson.loads, (last / PLACEMENTS).read_bytes().splitlines())
-        placed = {row["id"]: row["split"] for row in rows if row["split"]}
-        before = Previous(number - 1, checksum(last / MANIFEST)["sha256"], last, placed)
-    options = Options(judgments=judgments)
-    build(extract, folder, options=options, number=number, previous=before)
+        before = Previous(number - 1, checksum(last / MANIFEST)["sha256"], last)
+    build(
+        extract,
+        folder,
+        options=Options(judgments=judgments),
+        number=number,
+        previous=before,
+        published=published_in(before.folder) if before else {},
+    )
     write_archive(folder, place / f"{folder.name}.tar.zst", name=folder.name)
     shutil.rmtree(extract)
     return folder

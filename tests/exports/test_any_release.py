@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exports.build import Options, Previous, build
+from exports.build import Previous, build
+from exports.options import Options
 from exports.tables import control_digest
 from retrieval.dataset import CandidateRecord, QueryRecord
 from retrieval.errors import UserError
@@ -151,9 +152,16 @@ def test_the_next_release_keeps_the_places_of_the_one_before(extract: Extract, r
         for query in random.sample(extract.queries, k=min(3, len(extract.queries))):
             relabel(extract, query)
         extract.write(Path(work) / "extract")
-        previous = Previous(1, "m" * 64, first, before)
+        previous = Previous(1, "m" * 64, first)
         second = Path(work) / "second"
-        build(Path(work) / "extract", second, options=Options(), number=2, previous=previous)
+        build(
+            Path(work) / "extract",
+            second,
+            options=Options(),
+            number=2,
+            previous=previous,
+            published=before,
+        )
         after = placements(second)
         kept = {name for name, split in before.items() if split and after[name]}
         assert {name: before[name] for name in kept} == {name: after[name] for name in kept}
@@ -184,9 +192,16 @@ def test_a_release_of_the_same_record_differs_from_the_one_before_only_in_what_i
         first = released(extract, Path(work), Options())
         if first is None:
             return
-        previous = Previous(1, "m" * 64, first, placements(first))
+        previous = Previous(1, "m" * 64, first)
         second = Path(work) / "second"
-        build(Path(work) / "extract", second, options=Options(), number=2, previous=previous)
+        build(
+            Path(work) / "extract",
+            second,
+            options=Options(),
+            number=2,
+            previous=previous,
+            published=placements(first),
+        )
         one, other = contents(first), contents(second)
         assert one.keys() == other.keys()
         assert {name for name in one if one[name] != other[name]} <= {

@@ -8,8 +8,8 @@ import pytest
 
 from annotation.models import Campaign, Worker
 from annotation.protocol.expert import BASIS
-from exports.build import Options
 from exports.export import export
+from exports.options import Options
 from retrieval.text import pair_key
 from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.reading import (

@@ -11,17 +11,19 @@ from django.core.files.storage import storages
 from django.db import DatabaseError, transaction
 
 from annotation.models import Campaign, Judgment, Triplet
-from exports.build import Options
 from exports.builds import build_queued, release_now
 from exports.making import SHARES
 from exports.models import Build, Release, ReleaseFile
-from exports.storage import prefixes
+from exports.options import Options
 from retrieval.errors import UserError
 from tests.exports.asking import ask, built, change_a_label, stored
 from tests.exports.campaigns import make_campaign
+from tests.exports.leftovers import prefixes
 from tests.exports.reading import FILES
 
 pytestmark = pytest.mark.django_db
+
+TOPICS = ("bread", "candle", "garden", "moon", "piano", "rocket")
 
 
 @pytest.fixture
@@ -183,3 +185,13 @@ def test_the_database_itself_keeps_a_release_as_it_is(
     with pytest.raises(DatabaseError, match="a release never changes"), transaction.atomic():
         acts[change]()
     assert list(model.objects.order_by("pk").values()) == before
+
+
+def test_the_splits_of_a_dataset_made_elsewhere_are_kept(releases: Path) -> None:
+    campaign = make_campaign({name: ["ada+ bob+", "ada- bob-", "ada- bob-"] for name in TOPICS})
+    wanted = dict(zip(TOPICS, ("test", "train", "dev", "test", "train", "test"), strict=True))
+    for key, split in wanted.items():
+        campaign.query_set.queries.filter(key=key).update(split=split)
+    files = stored(built(campaign).release, releases)
+    rows = map(json.loads, files["placements.jsonl"].splitlines())
+    assert {row["id"]: row["split"] for row in rows} == wanted

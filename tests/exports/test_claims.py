@@ -15,16 +15,17 @@ from kombu.simple import SimpleQueue
 
 from annotation.models import Campaign
 from config import celery
-from exports.build import Options
-from exports.builds import build_queued, recover, release_now
-from exports.claims import GIVEN_UP, MOST_ATTEMPTS, STALE, BuildLost, claim
+from exports.builds import build_queued, release_now
+from exports.claims import GIVEN_UP, MOST_ATTEMPTS, STALE, Beat, BuildLost, claim
 from exports.making import PACKING, READING, SHARES
-from exports.models import Build, Release, ReleaseFile
-from exports.storage import prefixes
+from exports.models import Build, Deposit, Release, ReleaseFile
+from exports.options import Options
+from exports.requests import recover
 from exports.tasks import build_release, build_releases
 from retrieval.errors import UserError
 from tests.exports.asking import ask, at, built, change_a_label, stored
 from tests.exports.campaigns import make_campaign
+from tests.exports.leftovers import prefixes
 from tests.exports.reading import FILES
 
 pytestmark = pytest.mark.django_db
@@ -65,6 +66,20 @@ def test_who_lost_the_claim_commits_nothing(campaign: Campaign, releases: Path, 
     assert prefixes(campaign) == []
     build = Build.objects.get()
     assert (build.state, build.claim) == ("running", "theirs")
+
+
+def test_who_has_ended_the_build_has_not_lost_it(campaign: Campaign) -> None:
+    """Even where the beat comes between the end and the last word of the progress."""
+    build = claim(ask(campaign).pk, "mine")
+    assert build is not None
+    done: list[int] = []
+    beat = Beat(build, SHARES, done.append)
+    Build.objects.update(state=Build.State.FAILED)
+    beat._tell()
+    with pytest.raises(BuildLost):
+        beat.begin(PACKING, 1)
+    beat.end()
+    assert sum(done) == sum(SHARES.values())
 
 
 def test_a_command_waits_for_nobody_who_is_not_at_it(campaign: Campaign) -> None:
@@ -154,9 +169,27 @@ def test_leftovers_of_killed_builds_are_cleared_by_the_next(
     of_the_dead = releases / Path(first.prefix).parent / "2-of-the-dead" / "trec"
     of_the_dead.mkdir(parents=True)
     (of_the_dead / "test.qrels").write_text("half")
+    left = Deposit.objects.create(
+        campaign=campaign, prefix=str(of_the_dead.parent.relative_to(releases))
+    )
     change_a_label(campaign)
     second = built(campaign).release
     assert prefixes(campaign) == [first.prefix, second.prefix]
+    assert not Deposit.objects.exists(), left
+
+
+def test_a_release_that_an_older_database_does_not_know_is_left_alone(
+    campaign: Campaign, releases: Path
+) -> None:
+    first = built(campaign).release
+    lost = releases / Path(first.prefix).parent / "2-of-a-later-database"
+    lost.mkdir()
+    (lost / "test.jsonl").write_text("whole")
+    change_a_label(campaign)
+    second = built(campaign).release
+    assert prefixes(campaign) == sorted(
+        [first.prefix, second.prefix, str(lost.relative_to(releases))]
+    )
 
 
 def test_what_changes_while_the_release_is_made_is_for_the_next_one(

@@ -9,9 +9,9 @@ import pytest
 from pytest_django import Settings
 
 from annotation.models import Campaign, Triplet, Worker
-from exports.build import Options
 from exports.export import export
 from exports.folder import unfinished
+from exports.options import Options
 from retrieval.errors import UserError
 from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.reading import FILES, contents

@@ -68,7 +68,8 @@ def test_newer_software_that_makes_the_same_dataset_makes_no_release(
 BUILD = """
 import sys
 from pathlib import Path
-from exports.build import Options, build
+from exports.build import build
+from exports.options import Options
 extract, folder = map(Path, sys.argv[1:])
 build(extract, folder, options=Options(), number=1)
 """

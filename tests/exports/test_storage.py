@@ -14,9 +14,10 @@ from pytest_django import Settings
 
 from annotation.models import Campaign
 from exports.models import Release, ReleaseFile
-from exports.storage import discard, fetch, new_prefix, open_file, prefixes, put
+from exports.storage import discard, fetch, new_prefix, open_file, put
 from retrieval.errors import UserError
 from tests.exports.campaigns import make_campaign
+from tests.exports.leftovers import prefixes
 from tests.exports.reading import contents
 from tests.exports.releases import BUCKET, IN_THE_BUCKET, lie_at, s3_server
 

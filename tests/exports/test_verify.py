@@ -11,17 +11,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import orjson
 import pytest
 
-from exports.build import Options, Previous
+from exports.build import Previous
 from exports.layout import (
     CARD,
     MANIFEST,
-    PLACEMENTS,
     STATS,
 )
 from exports.manifest import checksum
+from exports.options import Options
 from exports.verify import Report, verify
 from retrieval.errors import UserError
 from tests.exports.extracts import Extract, random_extract
@@ -75,14 +74,8 @@ def test_what_changed_since_the_release_before_is_checked_where_that_is_at_hand(
 ) -> None:
     extract = random_extract(3, queries=18)
     first = finished(tmp_path / "demo-1", extract)
-    placed = {
-        row["id"]: row["split"]
-        for row in map(orjson.loads, (first / PLACEMENTS).read_bytes().splitlines())
-    }
     digest = str(checksum(first / MANIFEST)["sha256"])
-    second = finished(
-        tmp_path / "demo-2", extract, previous=Previous(1, digest, first, placed=placed)
-    )
+    second = finished(tmp_path / "demo-2", extract, previous=Previous(1, digest, first))
     assert verify(second, previous=first).differences == []
     report = verify(second)
     assert report.differences == []

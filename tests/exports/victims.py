@@ -13,15 +13,17 @@ from django.db import transaction
 
 from annotation.models import Campaign, Judgment, Triplet
 from annotation.pipeline.label import write_labels
-from exports.build import Options
-from exports.builds import build_queued, release_now, request_build
+from exports.builds import build_queued, release_now
 from exports.claims import BuildLost
 from exports.export import export
 from exports.models import Build, Release
-from exports.storage import key, prefixes, storage
+from exports.options import Options
+from exports.requests import request_build
+from exports.storage import key, storage
 from retrieval.errors import UserError
 from retrieval.progress import Progress
 from tests.exports.campaigns import MANY, make_campaign
+from tests.exports.leftovers import prefixes
 
 LOST, REFUSED = 3, 4
 

@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.pipeline.create import get_campaign
-from exports.builds import request_build
 from exports.management.release_options import add_options, read_options
 from exports.management.release_words import changes_in_words
 from exports.models import Release
+from exports.requests import request_build
 from retrieval.cli import QuorumCommand, add_subcommand
 
 

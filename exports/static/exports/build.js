@@ -21,12 +21,15 @@ const ask = async () => {
 
 let failed = 0;
 
+const again = panel.querySelector("[data-refresh]");
+
 const look = async () => {
   try {
     const build = await ask();
     failed = 0;
     if (!build.unfinished) {
-      window.location.reload();
+      // Not a reload: what is shown may be the answer to a form, which would be sent again.
+      window.location.replace(again.href);
       return;
     }
     bar.value = build.percent;
@@ -42,5 +45,5 @@ const look = async () => {
   }
 };
 
-panel.querySelector("[data-refresh]").hidden = true;
+again.hidden = true;
 look();

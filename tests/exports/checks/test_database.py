@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from annotation.models import ExpertLabel, Triplet
-from exports.build import Options
 from exports.export import export
+from exports.options import Options
 from exports.verify import verify
 from tests.exports.campaigns import VERDICTS, make_campaign
 

@@ -15,10 +15,10 @@ import pytest
 from annotation.pipeline.expert_figures import CHOSEN_WITHOUT_LOOKING
 from annotation.protocol.expert import BASIS
 from annotation.protocol.label_error import Verdict, label_error
-from exports.build import Options
 from exports.figures import gold
 from exports.figures.compute import figures
 from exports.layout import CONTROLS, GOLD, STATS
+from exports.options import Options
 from exports.splits import SPLITS
 from exports.tables import control_digest
 from retrieval.dataset import QueryRecord, read

@@ -66,6 +66,8 @@ def test_a_second_build_waits_for_the_first(cleos: Client, campaign: Campaign) -
     assert refused.status_code == 422
     assert "is being built already" in text(refused)
     assert Build.objects.count() == 1
+    # Where the progress leads when it is done: loading the refusal again would ask again.
+    assert f'<a href="{ADDRESS}" data-refresh>' in text(refused)
     other = make_campaign("other")
     assert cleos.post(f"/campaigns/{other.name}/releases/build", FORM).status_code == 302
 

@@ -1,0 +1,48 @@
+"""Asking for a release: a row that a worker finds. Light, for every page of the site loads it."""
+
+from pathlib import Path
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotation.models import Campaign
+from exports.claims import GIVEN_UP, MOST_ATTEMPTS, free
+from exports.folder import abandoned
+from exports.models import Build
+from exports.options import Options
+from retrieval.errors import UserError
+
+
+def request_build(campaign: Campaign, *, options: Options, requested_by: str) -> Build:
+    """For a worker to take; UserError where one of the campaign is unfinished."""
+    recover()
+    return new_build(campaign, options=options.to_dict(), requested_by=requested_by)
+
+
+def new_build(campaign: Campaign, **values: object) -> Build:
+    try:
+        with transaction.atomic():
+            return Build.objects.create(campaign=campaign, **values)
+    except IntegrityError as error:
+        raise UserError(
+            f"A release of campaign {campaign} is being built already: wait until that has ended."
+        ) from error
+
+
+def recover() -> None:
+    """Builds whose processes have died on this machine are free again, those begun too often fail.
+
+    A process of another machine is believed to have died when it has been silent for long.
+    """
+    running = Build.objects.filter(state=Build.State.RUNNING)
+    for folder in abandoned(work_root()):
+        running.filter(claim=folder.name).update(beat_at=None)
+    tired = Build.objects.filter(free(timezone.now()), attempts__gte=MOST_ATTEMPTS)
+    tired.update(state=Build.State.FAILED, error=GIVEN_UP)
+
+
+def work_root() -> Path:
+    """Where the folders of the builds of this machine lie."""
+    root: Path = settings.DATA_DIR / "builds"
+    return root
