@@ -15,7 +15,7 @@ OUTSIDE := $(shell env | grep -oE '^(QUORUM|AWS|CELERY|DJANGO)_[A-Za-z0-9_]+' | 
 ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
-AT_ONCE := tests/annotation/inhouse tests/annotation/crowd tests/annotation/pipeline/test_bulk.py tests/exports/record
+AT_ONCE := tests/annotation/inhouse tests/annotation/crowd tests/annotation/pipeline/test_bulk.py tests/exports/record tests/exports/test_builds.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test run lint lock bench mutants services services-stop test-services chaos

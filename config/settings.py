@@ -333,7 +333,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": RECONCILE_SECONDS,
         "options": {"expires": RECONCILE_SECONDS},
     },
-    "build-releases": {"task": "exports.tasks.build_releases", "schedule": PASS_SECONDS},
+    "build-releases": {
+        "task": "exports.tasks.build_releases",
+        "schedule": PASS_SECONDS,
+        "options": {"expires": max(60.0, PASS_SECONDS)},
+    },
     "reconcile-in-full": {
         "task": "annotation.tasks.reconcile_campaigns",
         "kwargs": {"full": True},

@@ -106,7 +106,8 @@ def _place(
     except SplitError as error:
         raise UserError(
             f"Campaign {campaign} cannot be split as its policy wants: {error}. Collect the "
-            "missing votes, or give a campaign smaller splits."
+            "missing votes, give a campaign smaller splits, or split it the paper's way (--split "
+            "random), which lets near queries into two splits."
         ) from error
 
 

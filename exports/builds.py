@@ -25,7 +25,7 @@ from exports.folder import workplace
 from exports.making import SHARES, end, make, store
 from exports.models import Build, Release
 from exports.options import Options
-from exports.requests import new_build, recover, work_root
+from exports.requests import check_way, new_build, recover, work_root
 from retrieval.errors import UserError
 from retrieval.progress import Progress, no_progress
 
@@ -49,6 +49,7 @@ def release_now(
     progress: Progress = no_progress,
 ) -> Released:
     """In this process, to the end; `progress` counts thousandths."""
+    check_way(campaign, options)
     recover()
     with _workplace() as work:
         with transaction.atomic():

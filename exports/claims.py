@@ -118,5 +118,6 @@ class Beat(AbstractContextManager["Beat"]):
             told = self._mine.update(beat_at=timezone.now(), stage=self._stage, done=self._done)
         except OperationalError as error:  # busy, or away for a moment: in a second again
             log.warning("a build could not say that it goes on: %s", error)
+            connection.close()
         else:
             self._lost = not told

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from exports.shingles import incidence, jaccard, letters, shingles
+from exports.shingles import incidence, jaccard, letters, plain, shingles
 
 # Of 10,000 pairs with a Jaccard of 0.7, all but 2 come into one bucket: 1 - (1 - 0.7**4)**32.
 BANDS, ROWS = 32, 4
@@ -81,9 +81,10 @@ def _near_pairs(
     queries: Sequence[NearQuery], vectors: NDArray[np.float32] | None, rules: Nearness
 ) -> Iterator[Pairs]:
     """Some at a time, so that a cluster of thousands does not fill the memory with its pairs."""
-    texts = [letters(query.text) for query in queries]
-    yield _sharing([text] for text in texts)
+    yield _sharing([letters(query.text)] for query in queries)
     yield _sharing(query.positives for query in queries)
+    # What is near must not depend on which of two texts with the same letters comes first.
+    texts = [plain(query.text) for query in queries]
     firsts = sorted({text: number for number, text in reversed(list(enumerate(texts)))}.values())
     originals = np.array(firsts, dtype=np.intp)
     for left, right in _of_like_words([queries[first].text for first in firsts], rules.jaccard):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from annotation.models import Campaign
 from exports.builds import Released, release_now
+from exports.claims import BuildLost
 from exports.folder import check_target, publish, unfinished
 from exports.options import Options
 from exports.storage import fetch
@@ -37,12 +38,18 @@ def export(
     """
     out = Path(os.path.realpath(out))
     try:
-        check_target(out, campaign.name)
+        last = campaign.releases.order_by("number").last()
+        check_target(out, campaign.name, last=last.number if last else None)
         with unfinished(out) as work:
             released = release_now(campaign, options=options, progress=progress)
             files = released.release.files.select_related("release")
             fetch(files.exclude(path__endswith=ARCHIVE), work)
             changed = publish(work, out, campaign.name)
+    except BuildLost as error:
+        raise UserError(
+            f"This build of campaign {campaign} was silent for so long that another process has "
+            "taken it over: run the command again when that has ended."
+        ) from error
     except OSError as error:
         raise UserError(
             f"The release cannot be written to {out} ({error.strerror}): make room or choose "

@@ -9,21 +9,31 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from exports.layout import FORMAT, MANIFEST
+from exports.layout import FORMAT, FORMAT_VERSION, MANIFEST
 from exports.manifest import checksums
 from retrieval.errors import UserError
 
 
-def check_target(out: Path, campaign: str) -> None:
-    """Only an earlier release of the same campaign may lie there, or nothing."""
+def check_target(out: Path, campaign: str, *, last: int | None = None) -> None:
+    """Nothing may lie there, or the campaign's release `last`, its newest."""
     if not out.exists():
         return
     if not out.is_dir():
         raise UserError(f"{out} is a file: name a folder by --out.")
-    if any(out.iterdir()) and _read_manifest(out).get("campaign") != campaign:
+    there = _read_manifest(out)
+    if there and there.get("format_version") != FORMAT_VERSION:
+        raise UserError(
+            f"{out} holds a release of an older version of Quorum: choose another folder by --out."
+        )
+    if any(out.iterdir()) and there.get("campaign") != campaign:
         raise UserError(
             f"{out} is not empty and holds no release of campaign {campaign}: choose another "
             "folder by --out."
+        )
+    if there and last is not None and there["number"] != last:
+        raise UserError(
+            f"{out} holds release {there['number']} of campaign {campaign}, whose newest is "
+            f"release {last}, and a release never changes: choose another folder by --out."
         )
 
 
@@ -86,12 +96,13 @@ def abandoned(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.glob("*/")):
         try:
             lock = os.open(path, os.O_RDONLY)
-        except FileNotFoundError:
-            continue  # its process has just ended
+        except (FileNotFoundError, PermissionError):
+            continue  # its process has just ended, or is for its own user to clear away
         try:
             if _try(lock) and _is_at(lock, path):
                 yield path
-                shutil.rmtree(path)
+                with suppress(PermissionError):  # as above
+                    shutil.rmtree(path)
         finally:
             os.close(lock)
 
@@ -140,7 +151,7 @@ def _require_same(work: Path, out: Path, campaign: str) -> None:
     if wanted != number:
         raise UserError(
             f"{out} holds release {number} of campaign {campaign}, this is release {wanted}, and a "
-            "release never changes: choose another folder by --out."
+            "release never changes: the same command writes it to another folder (--out)."
         )
     mine, theirs = checksums(work), checksums(out)
     names = mine.keys() | theirs.keys()

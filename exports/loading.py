@@ -44,8 +44,8 @@ GROUPS = (
     (
         "annotators",
         "What the annotators did",
-        "Every valid judgment, the work handed in, the controls and the experts' labels, workers "
-        "as salted hashes.",
+        "Judgments, the work handed in and the answers to controls, unless they were left out, and "
+        "the experts' labels; people as salted hashes.",
     ),
     (
         "card",

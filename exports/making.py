@@ -6,11 +6,14 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import orjson
 from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from annotation.models import Campaign
 from exports import build as steps
@@ -34,7 +37,7 @@ from exports.manifest import checksum, checksums
 from exports.models import Build, Deposit, Release, ReleaseFile
 from exports.options import Options
 from exports.record.extract import extract
-from exports.storage import discard, fetch, new_prefix, open_file, put
+from exports.storage import discard, fetch, new_prefix, put, read_lines
 from retrieval.errors import UserError
 
 READING = "reading the record"
@@ -55,6 +58,7 @@ SHARES = {
 # What a release says of itself, or what its plots show of its figures: no change of the dataset.
 OF_ITSELF = (CARD, CROISSANT, RELEASE, CHANGES, CHANGED_LABELS, MANIFEST)
 PLOTS = "plots/"
+FORGOTTEN = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -122,11 +126,10 @@ def _published(campaign: Campaign) -> dict[str, str | None]:
     placed: dict[str, str | None] = dict(elsewhere)
     files = ReleaseFile.objects.filter(release__campaign=campaign, path=PLACEMENTS)
     for file in files.select_related("release").order_by("release__number"):
-        with open_file(file) as lines:
-            for line in lines:
-                row = orjson.loads(line)
-                if row["split"] is not None:
-                    placed[row["id"]] = row["split"]
+        for line in read_lines(file):
+            row = orjson.loads(line)
+            if row["split"] is not None:
+                placed[row["id"]] = row["split"]
     return placed
 
 
@@ -168,11 +171,14 @@ def _discard_leftovers(campaign: Campaign) -> None:
     """Of builds that were killed: who claimed this one has taken every earlier claim away."""
     for deposit in campaign.deposits.all():
         discard(deposit.prefix)
-        deposit.delete()
+    # Until then somebody who was believed dead may still be writing there.
+    campaign.deposits.filter(created_at__lt=timezone.now() - FORGOTTEN).delete()
 
 
 @transaction.atomic
 def _record(current: Build, made: Made, prefix: str, files: Mapping[str, Path]) -> Release:
+    if not _mine(current).update(stage=""):  # and nobody else takes it before this has ended
+        raise BuildLost
     release = Release.objects.create(
         campaign=current.campaign,
         number=made.number,
@@ -194,9 +200,12 @@ def _record(current: Build, made: Made, prefix: str, files: Mapping[str, Path]) 
 
 def end(current: Build, release: Release, *, unchanged: bool) -> None:
     """BuildLost where another process has taken the build over."""
-    mine = Build.objects.filter(pk=current.pk, claim=current.claim, state=Build.State.RUNNING)
-    ended = mine.update(
+    ended = _mine(current).update(
         state=Build.State.DONE, release=release, unchanged=unchanged, stage="", done=1000
     )
     if not ended:
         raise BuildLost
+
+
+def _mine(current: Build) -> QuerySet[Build]:
+    return Build.objects.filter(pk=current.pk, claim=current.claim, state=Build.State.RUNNING)

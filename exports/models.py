@@ -80,6 +80,7 @@ class Deposit(models.Model):
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="deposits")
     prefix = models.CharField(max_length=200, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
         return self.prefix

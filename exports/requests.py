@@ -16,8 +16,20 @@ from retrieval.errors import UserError
 
 def request_build(campaign: Campaign, *, options: Options, requested_by: str) -> Build:
     """For a worker to take; UserError where one of the campaign is unfinished."""
+    check_way(campaign, options)
     recover()
     return new_build(campaign, options=options.to_dict(), requested_by=requested_by)
+
+
+def check_way(campaign: Campaign, options: Options) -> None:
+    """A published query keeps its split: only a campaign's first release may choose the way."""
+    last = campaign.releases.order_by("number").last()
+    if last and last.options["split"] != options.split:
+        raise UserError(
+            f"Campaign {campaign} was split by {last.options['split']!r} in its release "
+            f"{last.number}, and a published query keeps its split: ask for --split "
+            f"{last.options['split']}."
+        )
 
 
 def new_build(campaign: Campaign, **values: object) -> Build:

@@ -61,6 +61,18 @@ def open_file(file: ReleaseFile) -> File[bytes]:
         return storage().open(key(file), "rb")
 
 
+def read_lines(file: ReleaseFile) -> Iterator[bytes]:
+    with open_file(file) as lines, _translated("read"):
+        yield from lines
+
+
+def read_start(file: ReleaseFile, size: int) -> bytes:
+    """At most so many bytes."""
+    with open_file(file) as content, _translated("read"):
+        start: bytes = content.read(size)
+        return start
+
+
 def key(file: ReleaseFile) -> str:
     """Its name in the storage."""
     return f"{file.release.prefix}/{file.path}"

@@ -27,6 +27,7 @@ from exports.checks.facts import Facts, check_facts
 from exports.checks.findings import Findings
 from exports.checks.labels import LabelCheck, judged_queries
 from exports.checks.manifest import check_files, read_manifest
+from exports.checks.placed import check_placed
 from exports.checks.records import Records, check_disjoint, check_records
 from exports.checks.tables import check_judgments, check_table, check_work
 from exports.figures.work import read_controls
@@ -35,8 +36,9 @@ from retrieval.errors import UserError
 
 Say = Callable[[str], object]
 TAKEN_ON_TRUST = (
-    f"{CAMPAIGN}: nothing here proves the seeds, the retriever, the sources, who was excluded and "
-    "why, and what was paid in bonuses."
+    f"{CAMPAIGN}: nothing here proves the seeds, the retriever and its scores, the sources, who "
+    "was excluded and why, and what was paid in bonuses. Who writes every file anew, votes and "
+    "gold included, makes another release: compare the manifest's sha256 with the one you know."
 )
 AT_RANDOM = (
     "The queries were dealt out at random, as asked: near-duplicates may be in two splits, and are "
@@ -47,8 +49,9 @@ BY_MEANING = (
     "are near by their embeddings, or by way of queries in no split, is taken as it stands."
 )
 LEFT_OUT = (
-    "The judgments were left out: labels are checked against their own counts of votes alone, and "
-    "no file tells whether a control is among them."
+    "The judgments were left out: labels are checked against their own counts of votes alone, no "
+    "file tells whether a control is among them, and which triplets are open or unresolved and "
+    "what the work cost is the campaign's own word."
 )
 NO_GOLD = "There is no gold: how often the labels are wrong is not known."
 DAMAGED = "Labels, figures and formats were not made again: {} cannot be read."
@@ -107,6 +110,8 @@ def _check_contents(
     if facts.judgments:
         say("labels and judgments")
         _check_labels(folder, facts, records, findings)
+    if not any(findings.differences()):  # of other labels or clusters, other splits would be drawn
+        check_placed(records, facts, findings)
     _make_again(folder, paths, facts, previous, findings, say)
     _tell_unchecked(facts, records, findings)
 
@@ -126,13 +131,13 @@ def _check_records(folder: Path, facts: Facts, findings: Findings) -> Records:
         findings.unchecked.append(AT_RANDOM)
     else:
         check_disjoint(records, findings)
-    check_clusters(records, facts.jaccard, findings)
+    check_clusters(records, facts, findings)
     findings.unchecked.append(BY_MEANING)
     return records
 
 
 def _check_labels(folder: Path, facts: Facts, records: Records, findings: Findings) -> None:
-    work = check_work(folder, findings)
+    work = check_work(folder, facts, findings)
     excluded = facts.campaign["excluded_workers"]
     controls = read_controls(folder / CONTROLS).digests
     check = LabelCheck(folder, facts, records.placements, controls, findings)

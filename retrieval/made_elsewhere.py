@@ -205,7 +205,9 @@ def _score(row: Row) -> float | None:
 
 
 def _label(row: Row) -> int | None:
-    label = row.fields.get("label")
+    if "label" not in row.fields:  # else a column of another name would come as if unlabelled
+        raise RowFault("there is no label: 1, 0, or null where it is not known yet")
+    label = row.fields["label"]
     if label is None:
         return None
     if isinstance(label, str | int | float) and label in (0, 1, "0", "1"):

@@ -14,7 +14,9 @@ from exports.checks.shapes import CAMPAIGN_SHAPE, RELEASE_SHAPE, read_object
 from exports.figures.compute import IMPORTED
 from exports.layout import CAMPAIGN, MANIFEST, OF_THE_ANNOTATORS, RELEASE
 
-COUNTED = ("triplets", "labelled", "open", "unresolved")
+PARTS = ("labelled", "open", "unresolved")
+COUNTED = ("triplets", *PARTS)
+INSTRUCTIONS = "instructions/"
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,22 @@ class Facts:
         return bool(self.release["options"]["judgments"])
 
     @property
+    def controls(self) -> Mapping[str, int]:
+        """At least so many of each kind in every HIT."""
+        return {
+            "positive": self.policy.positive_controls,
+            "negative": self.policy.negative_controls,
+        }
+
+    @property
     def jaccard(self) -> float:
         """From which on two queries' words are near."""
         return float(self.release["nearness"]["jaccard"])
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether embeddings had a say in what is near."""
+        return bool(self.release["nearness"]["vectors"])
 
     @property
     def at_random(self) -> bool:
@@ -59,6 +74,7 @@ def check_facts(
     if campaign is None or release is None:
         return None
     _check_names(manifest, campaign, release, findings)
+    _check_previous(release, findings)
     _check_instructions(folder, campaign, sound, findings)
     for name in OF_THE_ANNOTATORS:
         if release["options"]["judgments"] != (name in manifest["files"]):
@@ -97,9 +113,20 @@ def _check_names(
         )
 
 
+def _check_previous(release: Mapping[str, Any], findings: Findings) -> None:
+    number, before = release["number"], release["previous"]
+    if (before["number"] if before else 0) != number - 1:
+        said = before["number"] if before else "none"
+        findings.differ(RELEASE, f"{RELEASE}: number {number}, but the one before it is {said}")
+
+
 def _check_instructions(
     folder: Path, campaign: Mapping[str, Any], sound: set[str], findings: Findings
 ) -> None:
+    named = {each["file"] for each in campaign["instructions"]}
+    for path in sorted(sound - named):
+        if path.startswith(INSTRUCTIONS):
+            findings.differ(CAMPAIGN, f"{path}: {CAMPAIGN} does not name these instructions")
     for each in campaign["instructions"]:
         name = each["file"]
         if name not in sound:
@@ -117,6 +144,11 @@ def check_counts(facts: Facts, figures: Mapping[str, Any], findings: Findings) -
             findings.differ(
                 CAMPAIGN, f"{CAMPAIGN}: {name} {stated[name]}, by the other files {found}"
             )
+    excluded = facts.campaign["excluded_workers"]
+    if len(set(excluded)) < len(excluded):
+        findings.differ(CAMPAIGN, f"{CAMPAIGN}: excluded_workers names somebody twice")
+    if sum(stated[name] for name in PARTS) != stated["triplets"]:
+        findings.differ(CAMPAIGN, f"{CAMPAIGN}: {', '.join(PARTS)} do not sum to triplets")
     if facts.campaign["cost_cents"] != figures["campaign"]["cost_cents"]:
         findings.differ(
             CAMPAIGN,

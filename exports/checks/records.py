@@ -15,8 +15,8 @@ from exports.checks.findings import Findings, shown
 from exports.checks.shapes import PLACEMENT_SHAPE, RECORD_SHAPE, read_lines
 from exports.layout import PLACEMENTS
 from exports.splits import SPLITS
-from retrieval.dataset import CandidateRecord, QueryRecord, line, parse
-from retrieval.text import normalise_question
+from retrieval.dataset import ID_LENGTH, CandidateRecord, QueryRecord, line, parse
+from retrieval.text import normalise_question, pair_key
 
 DISJOINT = "in two splits"
 
@@ -132,7 +132,12 @@ def _faults(record: QueryRecord, facts: Facts) -> Iterator[str]:
     ranks = [each.rank for each in record.candidates]
     if any(one >= other for one, other in pairwise(ranks)):
         yield "ranks do not rise"
+    scores = [each.score for each in record.candidates if each.score is not None]
+    if not facts.imported and any(one < other for one, other in pairwise(scores)):
+        yield "scores rise with the ranks"
     for candidate in record.candidates:
+        if candidate.id != pair_key(candidate.question, candidate.answer)[:ID_LENGTH]:
+            yield f"candidate {shown(candidate.id)}: not the id of its question and answer"
         if fault := _label_fault(candidate, facts):
             yield f"candidate {shown(candidate.id)}: {fault}"
 
@@ -161,6 +166,9 @@ def _placement_faults(
         yield f"{PLACEMENTS} has it in {row['split'] or 'no split'}"
     if row["labelled"] != len(record.candidates):
         yield f"{len(record.candidates)} candidates, {PLACEMENTS} says {row['labelled']}"
+    highest = max((each.rank for each in record.candidates), default=0)
+    if highest > row["candidates"] and not facts.imported:
+        yield f"rank {highest} of {row['candidates']} candidates"
     wanted = facts.wanted or row["candidates"]
     if split != "train" and len(record.candidates) != wanted:
         yield f"{len(record.candidates)} candidates, in {split} it must have all {wanted}"

@@ -16,6 +16,7 @@ from exports.splits import SPLITS
 
 LONGEST = 64 * 2**20  # bytes of a line, or of a document
 LARGEST = 2**31 - 1
+SOURCES = ("import", "adjudication", "sample")
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ TEXT = Rule("a text", lambda value: isinstance(value, str))
 ID = Rule("a text that is not empty", lambda value: isinstance(value, str) and value != "")
 FLAG = Rule("true or false", lambda value: isinstance(value, bool))
 COUNT = _whole(0)
+WHOLE = Rule("a whole number", lambda value: type(value) is int)
 LABEL = Rule("0 or 1", lambda value: type(value) is int and value in (0, 1))
 NUMBER = Rule(
     "a number",
@@ -63,6 +65,7 @@ OBJECT = Rule("an object", lambda value: isinstance(value, dict))
 LIST = Rule("a list", lambda value: isinstance(value, list))
 SPLIT = Rule(" or ".join(SPLITS), lambda value: value in SPLITS)
 WAY = Rule("clusters or random", lambda value: value in ("clusters", "random"))
+SOURCE = Rule(" or ".join(SOURCES), lambda value: value in SOURCES)
 VERSION = Rule(str(FORMAT_VERSION), lambda value: value == FORMAT_VERSION)
 
 CANDIDATE_SHAPE = {
@@ -90,7 +93,7 @@ GOLD_SHAPE = {
     "expert": ID,
     "label": LABEL,
     "blind_label": OrNull(LABEL),
-    "source": ID,
+    "source": SOURCE,
 }
 RELEASE_SHAPE = {
     "format": ID,
@@ -107,7 +110,7 @@ CAMPAIGN_SHAPE = AtLeast(
         "campaign": ID,
         "policy": OBJECT,
         "policy_sha256": ID,
-        "seeds": OBJECT,
+        "seeds": AtLeast({"split": WHOLE}),
         "queries": AtLeast({"origin": ID, "total": COUNT}),
         "retriever": OrNull(OBJECT),
         "instructions": Each(AtLeast({"version": COUNT, "file": ID, "sha256": ID})),
@@ -115,7 +118,7 @@ CAMPAIGN_SHAPE = AtLeast(
         "triplets": {"triplets": COUNT, "labelled": COUNT, "open": COUNT, "unresolved": COUNT},
         "excluded_workers": Each(ID),
         "cost_cents": COUNT,
-        "bonus_cents": Rule("a whole number", lambda value: type(value) is int),
+        "bonus_cents": WHOLE,
     }
 )
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from exports.checks.facts import Facts
 from exports.checks.findings import Findings, shown
 from exports.figures.votes import Ints, Votes, numbers, read_votes
 from exports.figures.work import rows
@@ -28,9 +29,14 @@ EXPECTED = {"positive": 1, "negative": 0}
 
 @dataclass(frozen=True)
 class Work:
-    """`good`: the pieces of work that may make votes, as sorted numbers."""
+    """`good`: the pieces of work that make votes, as sorted numbers.
+
+    Of each: how many `items` of its HIT are no controls, and how many of its `votes` were seen.
+    """
 
     good: Ints
+    items: Ints
+    votes: Ints
     workers: dict[str, int]
 
 
@@ -50,15 +56,19 @@ def check_table(folder: Path, name: str, findings: Findings) -> None:
                 return
 
 
-def check_work(folder: Path, findings: Findings) -> Work:
-    """No piece of work is there twice, and none passed that missed a control."""
+def check_work(folder: Path, facts: Facts, findings: Findings) -> Work:
+    """No piece of work is there twice, none lacks its controls, none passed that missed one."""
     workers: dict[str, int] = {}
-    done, good = _assignments(folder, workers, findings)
+    done, good = _assignments(folder, workers, facts.campaign["excluded_workers"], findings)
     missed, judged = _controls(folder, workers, findings)
     every = np.sort(done)
+    for kind, least in facts.controls.items():
+        if few := int((_times(every, judged[kind]) < least).sum()):
+            findings.differ(CONTROLS, f"{CONTROLS}: {few:,} pieces of work lack {kind} controls")
+    controls = np.concatenate(list(judged.values()))
     if (np.diff(every) == 0).any():
         findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: a worker handed in a HIT twice")
-    if not np.isin(judged, every).all():
+    if not np.isin(controls, every).all():
         findings.differ(CONTROLS, f"{CONTROLS}: answers of work that {ASSIGNMENTS} does not have")
     kept = good[~np.isin(good, missed)]
     if len(kept) < len(good):
@@ -66,41 +76,55 @@ def check_work(folder: Path, findings: Findings) -> Work:
             ASSIGNMENTS,
             f"{ASSIGNMENTS}: {len(good) - len(kept):,} passed, but a control of each was missed",
         )
-    return Work(np.sort(kept), workers)
+    kept = np.sort(kept)
+    items = facts.policy.hit_size - _times(kept, controls)
+    return Work(kept, items, np.zeros_like(kept), workers)
 
 
-def _assignments(folder: Path, workers: dict[str, int], findings: Findings) -> tuple[Ints, Ints]:
-    """All work, and what may make votes."""
+def _times(works: Ints, rows: Ints) -> Ints:
+    """How often each of `works` is among the rows."""
+    found = np.sort(rows)
+    return np.searchsorted(found, works, "right") - np.searchsorted(found, works, "left")
+
+
+def _assignments(
+    folder: Path, workers: dict[str, int], excluded: Collection[str], findings: Findings
+) -> tuple[Ints, Ints]:
+    """All work, and what makes votes."""
     every, good = array("q"), array("q")
     columns = ("hit", "worker", "status", "passed", "discarded", "cents")
     for hit, worker, status, passed, discarded, cents in rows(folder / ASSIGNMENTS, *columns):
         work = hit * WORKERS + workers.setdefault(worker, len(workers))
         every.append(work)
-        if passed and not discarded and status != "rejected":
+        if passed and not discarded and worker not in excluded and status != "rejected":
             good.append(work)
         if status not in STATUSES:
             findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: no status is {shown(status)}")
-        if discarded and status != "approved":
-            findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: HIT {hit}: discarded, never approved")
+        if discarded != (status == "approved" and (passed is False or worker in excluded)):
+            what = "discarded, and nothing says why" if discarded else "bad work, but not discarded"
+            findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: HIT {hit}: {what}")
         if cents < 0:
             findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: HIT {hit}: cost less than nothing")
     return np.array(every), np.array(good)
 
 
-def _controls(folder: Path, workers: dict[str, int], findings: Findings) -> tuple[Ints, Ints]:
-    """The work in which a control was missed, and all that has controls."""
-    missed, judged = array("q"), array("q")
+def _controls(
+    folder: Path, workers: dict[str, int], findings: Findings
+) -> tuple[Ints, dict[str, Ints]]:
+    """The work in which a control was missed; for each kind of control, the work it came in."""
+    missed, judged = array("q"), {kind: array("q") for kind in EXPECTED}
     columns = ("hit", "worker", "kind", "expected", "given")
     for hit, worker, kind, expected, given in rows(folder / CONTROLS, *columns):
         work = hit * WORKERS + workers.setdefault(worker, len(workers))
-        judged.append(work)
+        if kind in judged:
+            judged[kind].append(work)
         if given != expected:
             missed.append(work)
         if EXPECTED.get(kind) != expected:
             findings.differ(
                 CONTROLS, f"{CONTROLS}: HIT {hit}: a {shown(kind)} control expects {expected}"
             )
-    return np.array(missed), np.unique(np.array(judged))
+    return np.array(missed), {kind: np.array(works) for kind, works in judged.items()}
 
 
 def check_judgments(
@@ -122,7 +146,19 @@ def check_judgments(
             f"a vote of work that failed, was discarded or is not in {ASSIGNMENTS}",
             findings,
         )
+        _count(done, work)
         yield votes
+    if few := int((work.votes != work.items).sum()):
+        findings.differ(
+            f"{JUDGMENTS}: too few",
+            f"{JUDGMENTS}: of {few:,} pieces of work that passed, not as many votes as their HITs "
+            "have items",
+        )
+
+
+def _count(done: Ints, work: Work) -> None:
+    good = done[np.isin(done, work.good)]
+    np.add.at(work.votes, np.searchsorted(work.good, good), 1)
 
 
 def _wrong_value(votes: Votes) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ SQLITE = [
     for verb, done in (("UPDATE", "changed"), ("DELETE", "deleted"))
 ]
 POSTGRESQL = [
-    "CREATE FUNCTION exports_release_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    "CREATE OR REPLACE FUNCTION exports_release_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
     f" RAISE EXCEPTION '{REASON}'; END $$",
     *(
         f"CREATE TRIGGER {table}_stays BEFORE UPDATE OR DELETE ON {table}"

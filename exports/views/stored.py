@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from exports.models import Release, ReleaseFile
-from exports.storage import open_file
+from exports.storage import read_start
 from retrieval.errors import UserError
 
 MOST_BYTES = 1 << 20  # of a text on a page
@@ -14,11 +14,10 @@ MOST_BYTES = 1 << 20  # of a text on a page
 def read_text(release: Release, path: str) -> str | None:
     """None where the release has no such file."""
     try:
-        with open_file(ReleaseFile(release=release, path=path)) as file:
-            text: str = file.read(MOST_BYTES).decode("utf-8", "replace")
+        start = read_start(ReleaseFile(release=release, path=path), MOST_BYTES)
     except UserError:
         return None
-    return text
+    return start.decode("utf-8", "replace")
 
 
 def read_document(release: Release, path: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,7 +31,8 @@ from exports.layout import (
 )
 from exports.splits import SPLITS
 from exports.tables import TABLES, control_digest
-from retrieval.dataset import CandidateRecord, QueryRecord, document, line, read
+from retrieval.dataset import ID_LENGTH, CandidateRecord, QueryRecord, document, line, read
+from retrieval.text import pair_key
 
 WORKERS = {"ada": 0.97, "bob": 0.9, "cleo": 0.95, "dan": 0.85, "eve": 0.5}
 SPAMMER = "eve"
@@ -74,7 +75,7 @@ def random_extract(
 ) -> Extract:
     """`shared`: how often a query is a near copy of an earlier one, with a pair in common."""
     rules = Policy.from_dict(
-        {"candidates_per_query": candidates, "max_votes": 4}
+        {"candidates_per_query": candidates, "max_votes": 4, "hit_size": 3}
         | {"train": 0.6, "dev": 0.2, "test": 0.2}
         | policy
     )
@@ -112,6 +113,15 @@ def _write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
+class Pair(NamedTuple):
+    question: str
+    answer: str
+
+    @property
+    def id(self) -> str:
+        return pair_key(self.question, self.answer)[:ID_LENGTH]
+
+
 class _Maker:
     """Draws one campaign."""
 
@@ -122,6 +132,7 @@ class _Maker:
         self.hits = 0
         self.statuses = {"labelled": 0, "open": 0, "unresolved": 0}
         self.truth: dict[tuple[str, str], int] = {}
+        self.pairs: dict[int, Pair] = {}
 
     def campaign(self, queries: int, shared: float) -> Extract:
         texts: list[str] = []
@@ -142,15 +153,13 @@ class _Maker:
         return text.upper() if self.random.random() < 0.5 else text.removesuffix("?") + " ?!"
 
     def _query(self, query: str, text: str) -> None:
-        found = []
+        found: list[Pair] = []
         for rank in range(1, self.policy.candidates_per_query + 1):
             # A pair of few: some are candidates of several queries.
-            pair = self.random.randrange(1000)
-            candidate = hashlib.sha256(f"{pair}".encode()).hexdigest()[:20]
-            if any(candidate == other for other, _ in found):
-                candidate = hashlib.sha256(f"{query} {rank}".encode()).hexdigest()[:20]
-            found.append((candidate, rank))
-        records = [self._candidate(query, text, candidate, rank) for candidate, rank in found]
+            number = self.random.randrange(1000)
+            pair = self.pairs.setdefault(number, _pair(text, f"{number}"))
+            found.append(_pair(text, f"{query} {rank}") if pair in found else pair)
+        records = [self._candidate(query, pair, rank) for rank, pair in enumerate(found, 1)]
         labelled = [record for record in records if record is not None]
         self.made.queries.append(QueryRecord(query, text, labelled))
         self.made.counts.append(
@@ -162,9 +171,8 @@ class _Maker:
             }
         )
 
-    def _candidate(
-        self, query: str, text: str, candidate: str, rank: int
-    ) -> CandidateRecord | None:
+    def _candidate(self, query: str, pair: Pair, rank: int) -> CandidateRecord | None:
+        candidate = pair.id
         truth = int(self.random.random() < 0.6 / rank)
         self.truth[query, candidate] = truth
         votes = self._votes(query, candidate, rank, truth)
@@ -177,8 +185,8 @@ class _Maker:
             self._gold(query, candidate, truth)
         return CandidateRecord(
             id=candidate,
-            question=f"{text} as asked {candidate}",
-            answer=f'the "answer"\tof {candidate}, ü 日本',
+            question=pair.question,
+            answer=pair.answer,
             rank=rank,
             score=round(1 - rank / 100, 6),
             label=int(yes > no),
@@ -286,6 +294,11 @@ class _Maker:
             "cost_cents": spent + 5,
             "bonus_cents": 5,
         }
+
+
+def _pair(text: str, name: str) -> Pair:
+    mark = hashlib.sha256(name.encode()).hexdigest()[:ID_LENGTH]
+    return Pair(f"{text} as asked {mark}", f'the "answer"\tof {mark}, ü 日本')
 
 
 def digest(worker: str) -> str:

@@ -17,10 +17,10 @@ from annotation.models import Campaign
 from config import celery
 from exports.builds import build_queued, release_now
 from exports.claims import GIVEN_UP, MOST_ATTEMPTS, STALE, Beat, BuildLost, claim
+from exports.export import export
 from exports.making import PACKING, READING, SHARES
 from exports.models import Build, Deposit, Release, ReleaseFile
 from exports.options import Options
-from exports.requests import recover
 from exports.tasks import build_release, build_releases
 from retrieval.errors import UserError
 from tests.exports.asking import ask, at, built, change_a_label, stored
@@ -66,6 +66,21 @@ def test_who_lost_the_claim_commits_nothing(campaign: Campaign, releases: Path, 
     assert prefixes(campaign) == []
     build = Build.objects.get()
     assert (build.state, build.claim) == ("running", "theirs")
+
+
+def test_a_command_that_lost_its_build_says_so_and_leaves_nothing(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    def lose() -> None:
+        Build.objects.update(claim="theirs", beat_at=timezone.now())
+
+    with pytest.raises(UserError) as caught:
+        export(campaign, tmp_path / "out", progress=at(PACKING, lose))
+    assert str(caught.value) == (
+        "This build of campaign demo was silent for so long that another process has taken it "
+        "over: run the command again when that has ended."
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_who_has_ended_the_build_has_not_lost_it(campaign: Campaign) -> None:
@@ -126,19 +141,6 @@ def test_a_command_that_is_stopped_leaves_nothing_to_wait_for(campaign: Campaign
     assert built(campaign).release.number == 1
 
 
-def test_builds_of_the_dead_are_given_up_or_free_again(campaign: Campaign, settings: Any) -> None:
-    build = ask(campaign)
-    claim(build.pk, "of-the-dead")
-    (settings.DATA_DIR / "builds" / "of-the-dead" / "extract").mkdir(parents=True)
-    recover()
-    assert not (settings.DATA_DIR / "builds" / "of-the-dead").exists()
-    assert claim(build.pk, "mine") is not None
-    Build.objects.update(attempts=MOST_ATTEMPTS, beat_at=None)
-    recover()
-    build.refresh_from_db()
-    assert (build.state, build.error) == ("failed", GIVEN_UP)
-
-
 @pytest.mark.parametrize("write", [1, 20, len(FILES) + 1])
 def test_a_disk_that_fills_up_leaves_nothing_half_released(
     campaign: Campaign, releases: Path, monkeypatch: pytest.MonkeyPatch, write: int
@@ -175,7 +177,9 @@ def test_leftovers_of_killed_builds_are_cleared_by_the_next(
     change_a_label(campaign)
     second = built(campaign).release
     assert prefixes(campaign) == [first.prefix, second.prefix]
-    assert not Deposit.objects.exists(), left
+    Deposit.objects.update(created_at=timezone.now() - timedelta(days=2))
+    built(campaign, judgments=False)
+    assert not Deposit.objects.filter(pk=left.pk).exists()
 
 
 def test_a_release_that_an_older_database_does_not_know_is_left_alone(

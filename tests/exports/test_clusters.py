@@ -204,3 +204,15 @@ def test_thousands_of_equal_vectors_are_one_cluster_without_filling_the_memory()
 
 def test_the_thresholds_are_told() -> None:
     assert RULES.to_dict() == {"jaccard": 0.7, "cosine": 0.9}
+
+
+def test_texts_of_the_same_letters_are_each_compared_with_the_others() -> None:
+    """The words fall apart in other places, and the trigrams with them."""
+    first, second, third = asked(
+        "how do i make ice cream at home",
+        "how do i make icecream at home",
+        "how do i make icecream at work",
+    )
+    assert not near(0, 1, [first, third], None)
+    for queries in ([first, second, third], [second, first, third]):
+        assert len(set(near_duplicates(queries, vectors=None, rules=RULES).values())) == 1

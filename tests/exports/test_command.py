@@ -26,7 +26,7 @@ def printed(*arguments: str, command: str = "export") -> str:
     return output.getvalue()
 
 
-def test_it_shows_the_table_and_the_paths(campaign: Campaign, tmp_path: Path) -> None:
+def test_it_shows_the_table_and_the_folder(campaign: Campaign, tmp_path: Path) -> None:
     out = tmp_path / "release"
     lines = printed("demo", "--out", str(out)).splitlines()
     assert [line.split()[:2] for line in lines[1:5]] == [
@@ -35,10 +35,11 @@ def test_it_shows_the_table_and_the_paths(campaign: Campaign, tmp_path: Path) ->
         ["test", "1"],
         ["all", "3"],
     ]
-    assert lines[-1 - len(FILES)] == "release 1:"
-    assert {Path(line) for line in lines[-len(FILES) :]} == {out / name for name in FILES}
+    assert f"release 1: {out} ({len(FILES)} files)" in lines
     assert "the campaign's first release" in lines
-    assert "unchanged, as released before, release 1:" in printed("demo", "--out", str(out))
+    again = printed("demo", "--out", str(out))
+    assert f"release 1, unchanged, as it lay there before: {out} ({len(FILES)} files)" in again
+    assert f"python -m exports.verify {out}" in again
 
 
 def test_json_is_one_line_with_the_statistics(campaign: Campaign, tmp_path: Path) -> None:
@@ -80,12 +81,22 @@ def test_releases_are_listed_and_asked_for(campaign: Campaign, tmp_path: Path) -
     (line,) = printed("list", "demo", command="release").splitlines()
     assert line.startswith("demo 1  ")
     assert line.endswith("3 queries, 8 labels; the campaign's first release")
-    asked = printed("build", "demo", "--split", "random", "--no-judgments", command="release")
+    with pytest.raises(CommandError, match="keeps its split: ask for --split clusters"):
+        printed("build", "demo", "--split", "random", command="release")
+    asked = printed("build", "demo", "--no-judgments", command="release")
     assert asked.startswith("asked for: a worker builds it")
     assert campaign.builds.get(state="queued").options == {
         "partial": False,
-        "split": "random",
+        "split": "clusters",
         "judgments": False,
     }
     with pytest.raises(CommandError, match="is being built already"):
         printed("build", "demo", command="release")
+    assert "demo: the last build waits for a worker" in printed("list", command="release")
+
+
+def test_a_build_that_made_nothing_new_is_told(campaign: Campaign, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        printed("demo", "--out", str(tmp_path / name), "--quiet")
+    told = printed("list", "demo", command="release").splitlines()
+    assert told[1:] == ["demo: the last build made none: nothing has changed since release 1"]

@@ -154,7 +154,7 @@ def test_who_was_thought_dead_commits_nothing(stage: Stage, tmp_path: Path) -> N
     assert stage.run(victims.next_release, tmp_path / "next") == 0
     os.kill(sleeper.pid or 0, signal.SIGCONT)
     sleeper.join()
-    assert sleeper.exitcode == victims.LOST
+    assert sleeper.exitcode == victims.REFUSED
     assert [path.name for path in tmp_path.iterdir()] == ["next"]
     assert stage.releases() == 2
     stage.check_the_next(tmp_path / "next")

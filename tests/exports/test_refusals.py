@@ -54,7 +54,8 @@ def test_too_few_complete_queries_are_refused_with_the_counts(tmp_path: Path) ->
     assert refusal(campaign, tmp_path / "release") == (
         "Campaign demo cannot be split as its policy wants: dev and test want 3 queries (1 + 2) "
         "all of whose candidates have a label, but only 2 of 3 are complete. Collect the missing "
-        "votes, or give a campaign smaller splits."
+        "votes, give a campaign smaller splits, or split it the paper's way (--split random), "
+        "which lets near queries into two splits."
     )
 
 
@@ -113,10 +114,15 @@ def test_the_release_before_is_left_alone(campaign: Campaign, tmp_path: Path) ->
     campaign.query_set.queries.filter(key="tea").update(text="Changed?")
     assert refusal(campaign, release) == (
         f"{release} holds release 1 of campaign demo, this is release 2, and a release never "
-        "changes: choose another folder by --out."
+        "changes: the same command writes it to another folder (--out)."
     )
     assert contents(release) == before
+    assert refusal(campaign, release) == (
+        f"{release} holds release 1 of campaign demo, whose newest is release 2, and a release "
+        "never changes: choose another folder by --out."
+    )
     assert not export(campaign, tmp_path / "next").unchanged
+    assert campaign.releases.count() == 2
 
 
 def test_a_damaged_release_is_not_mended_in_silence(campaign: Campaign, tmp_path: Path) -> None:

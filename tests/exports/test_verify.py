@@ -131,7 +131,8 @@ def _one_vote_against(made: Extract, extract: Extract) -> None:
     made.queries[0] = replace(query, candidates=[replace(first, label=0, yes=1), *others])
     vote = {**extract.judgments[0], "query_id": query.id, "candidate_id": first.id, "value": 1}
     made.judgments.append(vote)
-    made.assignments.append({**extract.assignments[0], "cents": 0, "worker": vote["worker"]})
+    made.assignments.append({**extract.assignments[0], "cents": 0})
+    made.controls += extract.controls[:2]
 
 
 def test_imported_labels_are_whole_and_told_to_be_unchecked(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from annotation.pipeline.create import get_campaign
 from exports.export import export
 from exports.figures.terminal import render_table
 from exports.management.release_options import add_options, read_options
-from exports.management.release_words import changes_in_words
+from exports.management.release_words import changes_in_words, check
 from retrieval.cli import QuorumCommand
 
 
@@ -42,12 +42,14 @@ class Command(QuorumCommand):
             "new": not done.released.unchanged,
             "note": done.released.note,
             "changes": release.changes,
+            "folder": str(done.folder),
             "files": [str(path) for path in files],
             "stats": release.stats,
         }
 
     def render(self, result: dict[str, Any]) -> str:
-        name = f"release {result['number']}"
-        said = f"unchanged, as released before, {name}:" if result["unchanged"] else f"{name}:"
+        said = ", unchanged, as it lay there before" if result["unchanged"] else ""
+        folder, files = result["folder"], len(result["files"])
+        where = f"release {result['number']}{said}: {folder} ({files:,} files)"
         told = [changes_in_words(result["changes"]), *([result["note"]] if result["note"] else [])]
-        return "\n".join([render_table(result["stats"]), "", *told, "", said, *result["files"]])
+        return "\n".join([render_table(result["stats"]), "", *told, "", where, check(folder)])

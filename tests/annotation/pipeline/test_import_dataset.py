@@ -104,6 +104,10 @@ BAD: list[tuple[dict[str, Any] | str, str]] = [
     ({"query": "why"}, "line 2 of .*: there is no list of candidates"),
     ({"query": "why", "candidates": []}, "there is no list of candidates"),
     ({"query": "why", "candidates": [1]}, "candidate 1: it is no object"),
+    (
+        {"query": "why", "candidates": [{"question": "a", "answer": "b", "relevance": 1}]},
+        "candidate 1: there is no label: 1, 0, or null",
+    ),
     (query("why", 2), "candidate 1: the label must be 1, 0 or null, not '2'"),
     (query("why", 1, "maybe"), "candidate 2: the label must be 1, 0 or null, not 'maybe'"),
     (query("?!", 1), "the query is nothing but punctuation"),

@@ -13,6 +13,7 @@ from exports.layout import (
     MANIFEST,
     RELEASE,
 )
+from tests.exports.finished import sealed
 from tests.exports.tampering import (
     change_object,
     found,
@@ -29,6 +30,13 @@ from tests.exports.tampering import (
         (CAMPAIGN, lambda facts: facts["queries"].update(total=99), "queries 99, by the other"),
         (CAMPAIGN, lambda facts: facts["instructions"][0].update(sha256="0"), "sha256 of instr"),
         (CAMPAIGN, lambda facts: facts.pop("seeds"), "seeds is missing"),
+        (CAMPAIGN, lambda facts: facts["triplets"].update(open=3), "do not sum to triplets"),
+        (
+            CAMPAIGN,
+            lambda facts: facts.update(excluded_workers=2 * facts["excluded_workers"]),
+            "excluded_workers names somebody twice",
+        ),
+        (RELEASE, lambda release: release.update(number=2), "number 2, but the one before it is"),
         (RELEASE, lambda release: release.update(campaign="other"), "campaign is not that of"),
         (RELEASE, lambda release: release["options"].update(judgments=False), "options.judgments"),
         (RELEASE, lambda release: release.update(number="1"), "number must be a whole number"),
@@ -40,3 +48,9 @@ def test_facts_that_contradict_each_other_are_named(
 ) -> None:
     change_object(release / name, change)
     assert wanted in found(release)
+
+
+def test_instructions_that_the_campaign_does_not_name_are_named(release: Path) -> None:
+    (release / "instructions" / "other.md").write_text("Say yes.\n")
+    sealed(release)
+    assert f"instructions/other.md: {CAMPAIGN} does not name" in found(release)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from exports.layout import (
     CONTROLS,
@@ -14,6 +15,7 @@ from exports.layout import (
     PLACEMENTS,
     STATS,
 )
+from exports.splits import SPLITS
 from exports.tables import control_digest
 from retrieval.dataset import read
 from tests.exports.extracts import random_extract
@@ -114,3 +116,41 @@ def test_a_test_query_without_all_its_candidates_is_named(release: Path) -> None
     change_lines(release / "test.jsonl", drop)
     sealed(release)
     assert "4 candidates, in test it must have all 5" in found(release)
+
+
+@pytest.mark.parametrize("text", ["question", "answer"])
+def test_a_text_that_is_not_the_one_judged_is_named(text: str, release: Path) -> None:
+    change_lines(
+        release / "train.jsonl",
+        lambda rows: rows[0]["candidates"][0].update({text: "Is it another one?"}),
+    )
+    sealed(release)
+    assert "not the id of its question and answer" in found(release)
+
+
+def test_scores_that_rise_and_ranks_beyond_the_candidates_are_named(release: Path) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        rows[0]["candidates"][-1].update(rank=99, score=1.0)
+
+    change_lines(release / "train.jsonl", change)
+    sealed(release)
+    named = found(release)
+    assert "scores rise with the ranks" in named
+    assert "rank 99 of 5 candidates" in named
+
+
+def test_a_cluster_that_nothing_brought_together_is_named(release: Path) -> None:
+    def merge(rows: list[dict[str, Any]]) -> None:
+        first = {split: next(row for row in rows if row["split"] == split) for split in SPLITS}
+        for row in rows:
+            row["cluster"] = first[row["split"]]["id"] if row["split"] else row["cluster"]
+
+    change_lines(release / PLACEMENTS, merge)
+    sealed(release)
+    assert "are in one cluster, and nothing makes them near" in found(release)
+
+
+def test_a_cluster_has_the_name_of_its_first_query(release: Path) -> None:
+    change_lines(release / PLACEMENTS, lambda rows: [row.update(cluster="z") for row in rows[-1:]])
+    sealed(release)
+    assert f"{PLACEMENTS}: cluster 'z' is named after another" in found(release)

@@ -90,3 +90,29 @@ def test_judgments_out_of_order_are_named(release: Path) -> None:
     change_table(release / JUDGMENTS, lambda rows: rows.reverse())
     sealed(release)
     assert "queries are not in order" in found(release)
+
+
+def test_work_without_its_controls_is_named(release: Path) -> None:
+    change_table(release / CONTROLS, lambda rows: rows.pop(0))
+    sealed(release)
+    named = found(release)
+    assert f"{CONTROLS}: 1 pieces of work lack positive controls" in named
+    assert "of 1 pieces of work that passed, not as many votes as their HITs have items" in named
+
+
+def test_a_piece_of_work_whose_votes_are_gone_is_named(release: Path) -> None:
+    change_table(release / ASSIGNMENTS, lambda rows: rows.append({**rows[0], "hit": 99_999}))
+    change_table(
+        release / CONTROLS,
+        lambda rows: rows.extend({**row, "hit": 99_999} for row in rows[:2]),
+    )
+    sealed(release)
+    assert "of 1 pieces of work that passed, not as many votes" in found(release)
+
+
+def test_work_is_discarded_where_it_failed_or_its_worker_is_excluded(release: Path) -> None:
+    change_object(release / CAMPAIGN, lambda facts: facts.update(excluded_workers=[]))
+    sealed(release)
+    assert re.search(
+        rf"^{ASSIGNMENTS}: HIT \d+: discarded, and nothing says why$", found(release), re.M
+    )

@@ -52,7 +52,16 @@ def test_a_release_without_judgments_says_so_and_offers_none(
     stored_release(campaign, judgments=False)
     for path in ("/releases", ADDRESS, f"{ADDRESS}/1"):
         assert "without judgments" in text(dans.get(path))
-    assert "judgments.parquet" not in text(dans.get(f"{ADDRESS}/1"))
+    page = text(dans.get(f"{ADDRESS}/1"))
+    assert "judgments.parquet" not in page
+    assert "Every valid judgment" not in page
+    assert "it lists those that cannot be recomputed without the judgments" in page
+
+
+def test_a_release_with_judgments_can_be_recomputed_in_full(release: Release, dans: Client) -> None:
+    page = text(dans.get(f"{ADDRESS}/1"))
+    assert "Recomputes all figures and checksums of this page" in page
+    assert "without the judgments" not in page
 
 
 def test_a_plot_is_shown_where_the_release_has_it(campaign: Campaign, dans: Client) -> None:

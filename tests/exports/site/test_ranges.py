@@ -160,6 +160,7 @@ def test_a_download_begins_with_the_first_byte(
     assert begins(request(method, **headers), content_of(BYTES)) is counted
 
 
+@pytest.mark.django_db  # at its end a response gives the connection back
 def test_a_large_file_is_read_a_little_at_a_time_and_closed() -> None:
     data = b"x" * (5 * CHUNK_BYTES + 7)
     file = Watched(data)
