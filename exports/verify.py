@@ -54,7 +54,9 @@ LEFT_OUT = (
     "what the work cost is the campaign's own word."
 )
 NO_GOLD = "There is no gold: how often the labels are wrong is not known."
-DAMAGED = "Labels, figures and formats were not made again: {} cannot be read."
+DAMAGED = (
+    "Labels, figures and formats were not made again: {} missing or damaged, see the differences."
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def verify(folder: Path, *, previous: Path | None = None, say: Say = silent) -> 
         with findings.reading(str(folder)):
             _check_contents(folder, paths, facts, previous, findings, say)
     else:
-        findings.unchecked.append(DAMAGED.format(" and ".join(_lacking(paths, findings, ()))))
+        findings.unchecked.append(DAMAGED.format(_named(_lacking(paths, findings, ()))))
     return Report(list(findings.differences()), findings.unchecked, findings.checked)
 
 
@@ -105,7 +107,7 @@ def _check_contents(
             check_table(folder, name, findings)
     lacking = _lacking(paths, findings, tables)
     if lacking or records is None:
-        findings.unchecked.append(DAMAGED.format(", ".join(lacking)))
+        findings.unchecked.append(DAMAGED.format(_named(lacking)))
         return
     if facts.judgments:
         say("labels and judgments")
@@ -121,6 +123,12 @@ def _lacking(paths: set[str], findings: Findings, tables: Sequence[str]) -> list
     return [
         name for name in (*RECORDS, *tables) if name not in paths or name in findings.unreadable
     ]
+
+
+def _named(lacking: Sequence[str]) -> str:
+    """Files can be read, and yet campaign.json hold no policy to go by."""
+    names = lacking or [CAMPAIGN]
+    return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _check_records(folder: Path, facts: Facts, findings: Findings) -> Records:
@@ -205,7 +213,8 @@ def render(folder: Path, report: Report) -> str:
     """For the terminal."""
     parts: list[Any] = [f"{folder}: {report.checked:,} files, labels and figures checked"]
     if report.differences:
-        parts += [f"{len(report.differences):,} differences:"]
+        number = len(report.differences)
+        parts += [f"{number:,} difference{'' if number == 1 else 's'}:"]
         parts += [f"  {difference}" for difference in report.differences]
     else:
         parts += ["no difference"]

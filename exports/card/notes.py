@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from exports.card.words import UNDEFINED, count, decimal, percent, plural, rate
+from exports.card.origin import is_imported
+from exports.card.words import count, decimal, percent, plural, rate
 from exports.splits import SPLITS
 
 Facts = Mapping[str, Any]
 
 
-def trust(stats: Facts) -> Iterator[str]:
+def trust(facts: Facts, stats: Facts) -> Iterator[str]:
     campaign = stats["campaign"]
     if campaign["label_error"] is None:
         yield f"The label error is unknown: {campaign['label_error_reason']}."
@@ -19,19 +20,30 @@ def trust(stats: Facts) -> Iterator[str]:
         judged = plural(campaign["label_error_triplets"], "triplet")
         yield f"The label error is that of {judged}: {campaign['label_error_basis']}."
     if workers := stats.get("workers"):
-        yield from _workers(workers, campaign)
-    if controls := stats.get("controls"):
+        yield from _workers(workers, campaign, facts["policy"]["annotators"])
+    controls = stats.get("controls")
+    if controls and any(controls["judged"].values()):
         yield _controls(controls)
 
 
-def _workers(workers: Facts, campaign: Facts) -> Iterator[str]:
+def _workers(workers: Facts, campaign: Facts, annotators: int) -> Iterator[str]:
     # Without the annotators' tables, only what the labels' own counts of votes tell is there.
-    if "gini" in workers:
+    if workers.get("gini") is not None:
         yield _votes(workers, campaign)
+    if workers["robust_share"] is None:
+        return
     yield (
         f"{plural(workers['robust_labels'], 'label')}, {percent(workers['robust_share'])} of those "
-        "that votes made, stay as they are whichever single worker's votes are taken away."
+        "that votes made, stay as they are whichever single worker's votes are taken away"
+        f"{_all_alike(annotators)}."
     )
+
+
+def _all_alike(annotators: int) -> str:
+    if annotators < 2:
+        return ""
+    left = "one vote" if annotators == 2 else f"{annotators - 1} votes"
+    return f"; {annotators}:0 counts as such, although {left} alone would make no label"
 
 
 def _votes(workers: Facts, campaign: Facts) -> str:
@@ -47,17 +59,19 @@ def _controls(controls: Facts) -> str:
     kinds = [
         f"{count(controls['missed'].get(kind, 0))} of {count(judged)} {kind} ones"
         for kind, judged in controls["judged"].items()
+        if judged
     ]
     inside = controls["inside_release"]
     return (
-        f"Controls missed, by all who worked: {', '.join(kinds) or 'none was judged'}. "
+        f"Controls missed, by all who worked: {', '.join(kinds)}. "
         f"{'No control is' if not inside else plural(inside, 'control') + ' found'} among the "
         "released triplets."
     )
 
 
 def splits(release: Facts, facts: Facts, stats: Facts) -> Iterator[str]:
-    if release["options"]["split"] == "clusters":
+    by_clusters = release["options"]["split"] == "clusters"
+    if by_clusters:
         yield (
             "Queries that are near each other form a cluster, and a cluster lies in one split. "
             f"Near is: {_near(release['nearness'])}."
@@ -68,11 +82,12 @@ def splits(release: Facts, facts: Facts, stats: Facts) -> Iterator[str]:
             "each other may lie in two of them, and scores on dev and test may be too good."
         )
     wanted = [f"{split} {_wanted(facts, split)}" for split in SPLITS]
+    share = ", and as large a share of answerable ones as there is in all" if by_clusters else ""
     yield (
         f"Wanted: {', '.join(wanted)}. "
-        "Dev and test take only queries all of whose candidates have a label, and as large a share "
-        "of answerable ones as there is in all. A query keeps its split in every later release; "
-        "one that is no longer complete leaves dev or test and never moves."
+        f"Dev and test take only queries all of whose candidates have a label{share}. A query "
+        "keeps its split in every later release; one that is no longer complete leaves dev or test "
+        "and never moves."
     )
     if similarity := stats.get("similarity"):
         yield from _similarity(similarity)
@@ -102,10 +117,11 @@ def _similarity(similarity: Facts) -> Iterator[str]:
         for way, name in (("clusters", "split by clusters"), ("random", "split at random"))
         if (similarity.get(way) or {}).get("mean") is not None
     ]
-    yield (
-        "What similarity is left between each query of dev and test and the nearest of train "
-        f"({similarity['measure']}): {'; '.join(ways) or UNDEFINED}."
-    )
+    if ways:
+        yield (
+            "What similarity is left between each query of dev and test and the nearest of train "
+            f"({similarity['measure']}): {'; '.join(ways)}."
+        )
 
 
 def changes(release: Facts, found: Facts) -> str:
@@ -121,13 +137,9 @@ def changes(release: Facts, found: Facts) -> str:
     )
 
 
-def limits(release: Facts, facts: Facts) -> Iterator[str]:
-    policy = facts["policy"]
-    least, most = policy["annotators"], policy["max_votes"]
-    yield (
-        f"A label is the majority of {least if least == most else f'{least} to {most}'} votes of "
-        "people, not the truth; the field votes says how clear each was."
-    )
+def limits(release: Facts, facts: Facts, *, judged: bool) -> Iterator[str]:
+    """`judged`: whether anybody worked on it here."""
+    yield _label(facts, judged=judged)
     yield _unjudged(facts)
     yield (
         "A rank tells something of the label (see the positives by rank): do not give rank or "
@@ -140,28 +152,41 @@ def limits(release: Facts, facts: Facts) -> Iterator[str]:
     yield "Candidates without a label are left out: in train, ranks may have gaps."
     yield "The language of the texts is not recorded."
     yield (
-        "Workers stand as salted hashes, the same in all releases of this campaign; they cannot be "
-        "joined with another campaign's."
+        "Where a file names people, it is by salted hashes, the same in all releases of this "
+        "campaign; they cannot be joined with another campaign's."
     )
     yield from _limits_of_this_one(release["options"], facts)
 
 
+def _label(facts: Facts, *, judged: bool) -> str:
+    if not judged:
+        return "A label is what came with the dataset, not the truth; no votes say how clear it is."
+    least, most = facts["policy"]["annotators"], facts["policy"]["max_votes"]
+    votes = f"the majority of {least if least == most else f'{least} to {most}'} votes of people"
+    if is_imported(facts):
+        return (
+            f"A label is what came with the dataset or {votes}, not the truth; of the latter the "
+            "field votes says how clear each was."
+        )
+    return f"A label is {votes}, not the truth; the field votes says how clear each was."
+
+
 def _unjudged(facts: Facts) -> str:
-    wanted = count(facts["policy"]["candidates_per_query"])
-    imported = facts["queries"]["origin"] == "import"
-    which = "candidates that came with the dataset" if imported else f"{wanted} of one retriever"
+    which = f"{count(facts['policy']['candidates_per_query'])} of one retriever were judged"
+    if is_imported(facts):
+        which = "candidates that came with the dataset have a label"
     return (
-        f"Of all question/answer pairs only the {which} were judged. Others that ask the same are "
+        f"Of all question/answer pairs only the {which}. Others that ask the same are "
         "in no file: a system that finds them is not rewarded, and one that ranks much as the "
         "candidates were found may look better than it is."
     )
 
 
 def _limits_of_this_one(options: Facts, facts: Facts) -> Iterator[str]:
-    if facts["queries"]["origin"] == "import":
+    if is_imported(facts):
         yield (
-            "Labels were imported: what made them is not in this release, they have no votes, and "
-            "the number of candidates differs from query to query."
+            "Labels were imported: what made them is not in this release, no votes for them are "
+            "known, and the number of candidates differs from query to query."
         )
     if not options["judgments"]:
         yield (

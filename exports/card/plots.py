@@ -27,6 +27,7 @@ from exports.card.words import plural
 from exports.layout import STATS
 
 MOST_BARS = 60  # more ranks than that share bars
+APART = 0.035  # of the picture, from its middle: the two axes end in labels
 
 
 def write_plots(folder: Path) -> None:
@@ -146,12 +147,13 @@ def _agreement_by_worker(workers: Mapping[str, Any] | None) -> Plot | None:
                 _say(made, theme.ink, ((left + right) / 2, n), f"{n:,}")
 
     best = sum(n for low, n in zip(edges, counts, strict=False) if low >= 0.9)
+    alike = "agree with the majority of the others on 90% or more of the votes that have one"
     return Plot(
         "agreement-by-worker",
         "Agreement by worker",
         "Share of each worker's votes that the majority of the others agrees with, from "
         f"{histogram['least_votes']} votes on",
-        f"{best:,} of {plural(sum(counts), 'worker')} agree in 90% of such votes or more.",
+        f"{best:,} of {plural(sum(counts), 'worker')} {alike}.",
         draw,
     )
 
@@ -169,7 +171,7 @@ def _split_similarity(similarity: Mapping[str, Any] | None) -> Plot | None:
 
     def draw(figure: Figure, theme: Theme) -> None:
         middle = (LEFT + RIGHT) / 2
-        sides = {"clusters": (LEFT, middle - 0.01), "random": (middle + 0.03, RIGHT)}
+        sides = {"clusters": (LEFT, middle - APART), "random": (middle + APART, RIGHT)}
         colours = {"clusters": theme.accent, "random": theme.other}
         for way, (left, right) in sides.items():
             if way not in shares:
@@ -183,7 +185,7 @@ def _split_similarity(similarity: Mapping[str, Any] | None) -> Plot | None:
             made.tick_params(labelleft=left == LEFT)
             _heading(made, colours[way], way, ways[way] or {})
 
-    said = " ".join(f"Split by {_WAYS[way]}: {_mean(ways[way] or {})}." for way in shares)
+    said = " ".join(f"Split {_WAYS[way]}: {_mean(ways[way] or {})}." for way in shares)
     return Plot(
         "split-similarity",
         "Similarity of dev and test to train",
@@ -193,11 +195,11 @@ def _split_similarity(similarity: Mapping[str, Any] | None) -> Plot | None:
     )
 
 
-_WAYS = {"clusters": "clusters", "random": "chance"}
+_WAYS = {"clusters": "by clusters", "random": "at random"}
 
 
 def _heading(made: Axes, colour: str, way: str, found: Mapping[str, Any]) -> None:
-    words = f"Split by {_WAYS[way]}: {_mean(found)}"
+    words = f"Split {_WAYS[way]}: {_mean(found)}"
     made.text(0, 1.02, words, color=colour, fontsize=SMALL, transform=made.transAxes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from exports.card.origin import is_imported
 from exports.card.words import count, dollars, plural, rate
 
 Facts = Mapping[str, Any]  # campaign.json
@@ -14,13 +15,21 @@ FORMS = {
 }
 
 
-def protocol(facts: Facts) -> list[str]:
+def protocol(facts: Facts, *, judged: bool) -> list[str]:
+    """`judged`: whether anybody worked on it here."""
     policy = facts["policy"]
     steps = [*_queries(facts), *_candidates(facts)]
-    if facts["queries"]["origin"] == "import":
+    if is_imported(facts):
         steps.append(
-            "The labels that came with the dataset were taken over as they were; they have no "
-            "votes (yes 0, no 0). What was judged here since follows the steps below."
+            "The labels came with the dataset and were taken over as they were. By whom they were "
+            "made, and how, is not recorded; no votes for them are known (yes 0, no 0)."
+        )
+    if not judged:
+        return steps
+    if is_imported(facts):
+        steps.append(
+            "Then triplets were judged here, by the steps below. A majority of these votes stands "
+            "in place of the label that came; elsewhere that label stays."
         )
     steps += [_hits(policy), _votes(policy), _controls(policy)]
     return [*steps, _exclusion(facts), _who(facts)]
@@ -29,7 +38,7 @@ def protocol(facts: Facts) -> list[str]:
 def _queries(facts: Facts) -> Iterator[str]:
     queries = facts["queries"]
     total, dropped = plural(queries["total"], "query", "queries"), queries["duplicates_dropped"]
-    if queries["origin"] == "import":
+    if is_imported(facts):
         yield f"{total} came with a dataset that was made elsewhere, with their candidates."
         return
     if queries["origin"] == "sample":
@@ -120,8 +129,11 @@ def _who(facts: Facts) -> str:
     return f"{who}."
 
 
-def cost(facts: Facts) -> str:
+def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
+    """`by_votes`: how many triplets of the release votes gave a label."""
     spent, bonuses = facts["cost_cents"], facts["bonus_cents"]
+    if not spent and not judged:
+        return "No work was done here. What the labels cost before they came is not recorded."
     if not spent:
         inhouse = "The work was done in the house: " if facts["crowd"] == "inhouse" else ""
         nothing = f"{inhouse}nothing was paid for it."
@@ -130,6 +142,9 @@ def cost(facts: Facts) -> str:
         f"{dollars(spent)}: {dollars(spent - bonuses)} for the work, the crowd's fee and discarded "
         f"work included, and {dollars(bonuses)} of bonuses."
     )
-    if labelled := facts["triplets"]["labelled"]:
-        words += f" That is USD {spent / 100 / labelled:.3f} a labelled triplet."
+    labelled, what = facts["triplets"]["labelled"], "labelled triplet"
+    if is_imported(facts):
+        labelled, what = by_votes, "released triplet whose label votes made"
+    if labelled:
+        words += f" That is USD {spent / 100 / labelled:.3f} a {what}."
     return words

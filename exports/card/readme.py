@@ -13,6 +13,7 @@ from exports.card.canvas import DARK, LIGHT
 from exports.card.citation import bibtex
 from exports.card.header import header
 from exports.card.markdown import Markdown, environment
+from exports.card.origin import labelled_by_votes, nobody_judged
 from exports.card.plots import plots
 from exports.card.prose import cost, protocol
 from exports.card.words import count, plural, rate
@@ -51,23 +52,38 @@ def _context(folder: Path) -> dict[str, Any]:
         "header": Markdown(header(folder, facts, whole["triplets"])),
         "statistics": tables.statistics(stats["splits"]),
         "quality": tables.quality(stats),
-        "trust": list(notes.trust(stats)),
-        "cost": cost(facts),
-        "protocol": protocol(facts),
+        "trust": list(notes.trust(facts, stats)),
+        **_making(folder, facts, stats),
         "splits": list(notes.splits(release, facts, stats)),
         "withheld": tables.withheld(_withheld(folder)),
-        "baselines": tables.baselines(stats.get("baselines")),
+        **_baselines(facts, stats),
         "plots": plots(stats),
         "light": LIGHT,
         "dark": DARK,
         "sources": tables.sources(facts["sources"]),
         "changes": notes.changes(release, _read(folder, CHANGES)),
-        "limits": list(notes.limits(release, facts)),
+        "limits": list(notes.limits(release, facts, judged=not nobody_judged(facts, stats))),
         "folder_name": name,
         "groups": groups(path for path in _paths(folder) if not path.startswith(PLOTS)),
         "snippets": snippets(name),
         "citation": bibtex(release["campaign"], release["number"]),
     }
+
+
+def _making(folder: Path, facts: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
+    judged = not nobody_judged(facts, stats)
+    by_votes = labelled_by_votes(folder, facts["policy"]["annotators"])
+    return {
+        "judged": judged,
+        "cost": cost(facts, judged=judged, by_votes=by_votes),
+        "protocol": protocol(facts, judged=judged),
+    }
+
+
+def _baselines(facts: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
+    retriever = "the order that came with it" if facts["retriever"] is None else "the retriever"
+    table = tables.baselines(stats.get("baselines"), retriever=retriever)
+    return {"retriever": retriever, "baselines": table}
 
 
 def _read(folder: Path, name: str) -> dict[str, Any]:

@@ -42,7 +42,8 @@ def statistics(splits: Mapping[str, Any]) -> Markdown:
 def quality(stats: Mapping[str, Any]) -> Markdown | None:
     """None where nothing is known of it."""
     rows: list[Sequence[str]] = []
-    if agreement := stats.get("agreement"):
+    agreement = stats.get("agreement")
+    if agreement and agreement["triplets"]:
         for key, name, show in (
             ("agreement", "Agreement of the first two votes", percent),
             ("kappa", "Cohen's kappa", decimal),
@@ -57,10 +58,11 @@ def quality(stats: Mapping[str, Any]) -> Markdown | None:
     return table(("", "value", "95% interval"), rows) if rows else None
 
 
-def baselines(found: Mapping[str, Any] | None) -> Markdown | None:
+def baselines(found: Mapping[str, Any] | None, *, retriever: str) -> Markdown | None:
     """A row for each split and system; None where no split holds a query."""
+    names_of = {"bm25": "BM25", "retriever": retriever}
     systems = [
-        (f"{split}, {NAMES.get(system, system)}", metrics)
+        (f"{split}, {names_of.get(system, system)}", metrics)
         for split, scored in ((found or {}).get("splits") or {}).items()
         for system, metrics in (scored or {}).items()
         if metrics
@@ -70,9 +72,6 @@ def baselines(found: Mapping[str, Any] | None) -> Markdown | None:
     names = list(dict.fromkeys(name for _, metrics in systems for name in metrics))
     rows = [[who, *(_score(metrics.get(name)) for name in names)] for who, metrics in systems]
     return table(["", *names], rows)
-
-
-NAMES = {"bm25": "BM25", "retriever": "the retriever"}
 
 
 def _score(score: Mapping[str, float | None] | None) -> str:

@@ -53,6 +53,8 @@ class Findings:
         """A damaged file is a difference, whatever it does to those who read it."""
         try:
             yield
+        except KeyError as error:
+            self.damage(what, f"{what}: {shown(error)} is missing")
         except DAMAGE as error:
             self.damage(what, f"{what}: cannot be read ({type(error).__name__}: {shown(error)})")
 

@@ -43,6 +43,8 @@ NEEDED = (
     *SPLIT_FILES,
 )
 SHAPE = {"format": ID, "format_version": VERSION, "campaign": ID, "number": COUNT, "files": OBJECT}
+EMPTY = "an empty folder"
+MAYBE_EMPTY = ("plots",)  # of a release with too little to plot
 ENTRY = {"bytes": COUNT, "sha256": ID}
 
 
@@ -77,8 +79,13 @@ def check_files(folder: Path, manifest: Mapping[str, Any], findings: Findings) -
     if document(dict(manifest)) != (folder / MANIFEST).read_bytes():
         findings.differ(MANIFEST, f"{MANIFEST}: not written as a release's is")
     there = dict(_entries(folder, folder))
+    hidden = _hidden(set(there), manifest, findings)
+    there = {path: kind for path, kind in there.items() if _top(path) not in hidden}
     for path, kind in sorted(there.items()):
-        if kind != "file":
+        if kind == EMPTY:
+            if path not in MAYBE_EMPTY or path in manifest["files"]:
+                findings.differ(EMPTY, f"{shown(path)[1:-1]}: {EMPTY}, no release has one")
+        elif kind != "file":
             findings.differ("not a plain file", f"{shown(path)[1:-1]}: {kind}, not a plain file")
         elif path not in manifest["files"] and path != MANIFEST:
             findings.differ("not in the manifest", f"{shown(path)[1:-1]}: not in {MANIFEST}")
@@ -90,10 +97,27 @@ def check_files(folder: Path, manifest: Mapping[str, Any], findings: Findings) -
     return {path for path, kind in there.items() if kind == "file"}
 
 
+def _top(path: str) -> str:
+    return path.split("/", 1)[0]
+
+
+def _hidden(there: set[str], manifest: Mapping[str, Any], findings: Findings) -> set[str]:
+    """What whoever keeps a copy puts at its top: a hub's .gitattributes, the folder of a clone."""
+    named = {_top(path) for path in manifest["files"]}
+    found = {_top(path) for path in there if path.startswith(".")} - named
+    if found:
+        names = ", ".join(shown(name)[1:-1] for name in sorted(found))
+        findings.unchecked.append(f"{names}: not of the release, and not looked at.")
+    return found
+
+
 def _entries(folder: Path, root: Path) -> Iterator[tuple[str, str]]:
     """Path and kind of everything in the folder; links are not followed."""
     with os.scandir(folder) as entries:
-        for entry in entries:
+        found = list(entries)
+        if not found and folder != root:
+            yield folder.relative_to(root).as_posix(), EMPTY
+        for entry in found:
             path = Path(entry.path)
             if entry.is_dir(follow_symlinks=False):
                 yield from _entries(path, root)

@@ -76,6 +76,13 @@ def _rows(path: Path) -> Iterator[dict[str, object]]:
             yield from batch.to_pylist()
 
 
+def other_quorum(stated: Mapping[str, object]) -> str | None:
+    """Both versions, where the release is of another one than that installed."""
+    here = versions()["quorum"]
+    there = stated.get("quorum", here)
+    return None if there == here else f"{shown(there)[1:-1]} (here {here})"
+
+
 def other_versions(stated: Mapping[str, object]) -> list[str]:
     """Of the libraries that wrote the release, those that are here in another version."""
     here = {name: version for name, version in versions().items() if name in stated}

@@ -25,7 +25,7 @@ def _cells(name: str, row: Mapping[str, Any]) -> tuple[str, ...]:
         *(_plus_minus(row[key]) for key in PER_QUERY),
         f"{row['triplets']:,}",
         _percent(row["answerable_share"]),
-        _decimals(row["votes_per_triplet"], "-"),
+        _decimals(row["votes_per_triplet"]),
     )
 
 
@@ -37,8 +37,8 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def _decimals(number: float | None, missing: str = "undefined") -> str:
-    return missing if number is None else f"{number:.2f}"
+def _decimals(number: float | None) -> str:
+    return "-" if number is None else f"{number:.2f}"
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -50,17 +50,23 @@ def _campaign(campaign: Mapping[str, Any]) -> list[str]:
     """Without the judgments there is less to tell."""
     lines = [f"{campaign['unresolved']:,} triplets unresolved"]
     if "votes" in campaign:
-        first_two, work = campaign["first_two_votes"], campaign["assignments"]
+        work = campaign["assignments"]
         lines = [
-            f"first two votes agree on {_percent(first_two['agreement'])} of the triplets"
-            f" (Cohen's kappa {_decimals(first_two['kappa'])}), {campaign['ties_broken']:,} ties"
-            f" broken, {campaign['unresolved']:,} triplets unresolved",
+            f"{_first_two(campaign['first_two_votes'])}{campaign['ties_broken']:,} ties broken,"
+            f" {campaign['unresolved']:,} triplets unresolved",
             f"{campaign['workers']:,} workers, {campaign['excluded_workers']:,} excluded;"
             f" assignments: {work['approved']:,} approved, {work['rejected']:,} rejected,"
             f" {work['paid_but_discarded']:,} paid but discarded; cost"
             f" ${campaign['cost_cents'] / 100:,.2f}",
         ]
     return [*lines, _label_error(campaign)]
+
+
+def _first_two(votes: Mapping[str, Any]) -> str:
+    if votes["agreement"] is None:
+        return ""
+    kappa = "" if votes["kappa"] is None else f" (Cohen's kappa {_decimals(votes['kappa'])})"
+    return f"first two votes agree on {_percent(votes['agreement'])} of the triplets{kappa}, "
 
 
 def _label_error(campaign: Mapping[str, Any]) -> str:
@@ -74,12 +80,19 @@ def _label_error(campaign: Mapping[str, Any]) -> str:
 
 
 def _annotators(stats: Mapping[str, Any]) -> list[str]:
+    """What is undefined is left out."""
     if "agreement" not in stats:
         return []
-    workers = stats["workers"]
-    return [
-        f"Krippendorff's alpha of all votes {_decimals(stats['agreement']['alpha'])};"
-        f" {_percent(workers['robust_share'])} of the labels stay whichever worker is taken away;"
-        f" votes lie on the workers with a Gini of {_decimals(workers['gini'])}, the busiest has"
-        f" {_percent(workers['top_share'])}"
-    ]
+    alpha, workers = stats["agreement"]["alpha"], stats["workers"]
+    parts = []
+    if alpha is not None:
+        parts.append(f"Krippendorff's alpha of all votes {_decimals(alpha)}")
+    if workers["robust_share"] is not None:
+        share = _percent(workers["robust_share"])
+        parts.append(f"{share} of the labels stay whichever worker is taken away")
+    if workers["gini"] is not None:
+        parts.append(
+            f"votes lie on the workers with a Gini of {_decimals(workers['gini'])}, the busiest has"
+            f" {_percent(workers['top_share'])}"
+        )
+    return ["; ".join(parts)] if parts else []

@@ -15,13 +15,14 @@ import pytest
 
 from exports.build import Previous
 from exports.layout import (
+    CAMPAIGN,
     CARD,
     MANIFEST,
     STATS,
 )
 from exports.manifest import checksum
 from exports.options import Options
-from exports.verify import Report, verify
+from exports.verify import Report, render, verify
 from retrieval.errors import UserError
 from tests.exports.extracts import Extract, random_extract
 from tests.exports.finished import finished, sealed
@@ -217,3 +218,25 @@ def test_a_manifest_that_is_a_link_is_refused(release: Path, tmp_path: Path) -> 
     (release / MANIFEST).symlink_to(tmp_path / "real")
     with pytest.raises(UserError, match="is no manifest of a release"):
         verify(release)
+
+
+def test_one_difference_is_not_many() -> None:
+    one, two = (Report(["x"] * number, [], 5) for number in (1, 2))
+    assert "\n1 difference:\n" in render(Path("r"), one)
+    assert "\n2 differences:\n" in render(Path("r"), two)
+
+
+def test_what_is_missing_is_said_to_be_missing(release: Path) -> None:
+    change_object(release / CAMPAIGN, lambda facts: facts.pop("policy"))
+    sealed(release)
+    report = verify(release)
+    assert report.differences == [f"{CAMPAIGN}: policy is missing"]
+    assert any(f"{CAMPAIGN} is missing or damaged" in each for each in report.unchecked)
+
+
+def test_a_policy_that_is_none_is_why_nothing_was_made_again(release: Path) -> None:
+    change_object(release / CAMPAIGN, lambda facts: facts.update(policy={"x": 1}))
+    sealed(release)
+    report = verify(release)
+    assert all("cannot be read" not in each for each in report.differences)
+    assert any(f"{CAMPAIGN} is missing or damaged" in each for each in report.unchecked)

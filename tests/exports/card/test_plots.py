@@ -141,13 +141,28 @@ def test_workers_are_counted_above_their_bars() -> None:
     shown = texts(drawn("agreement-by-worker", COMPLETE))
     assert {"199", "102", "74"} <= set(shown)
     [plot] = [plot for plot in plots(COMPLETE) if plot.name == "agreement-by-worker"]
-    assert plot.words == "102 of 412 workers agree in 90% of such votes or more."
+    assert plot.words == (
+        "102 of 412 workers agree with the majority of the others on 90% or more of the votes that "
+        "have one."
+    )
 
 
 def test_both_ways_to_split_stand_side_by_side() -> None:
     shown = texts(drawn("split-similarity", COMPLETE))
     assert "Split by clusters: mean 0.44, highest 0.87" in shown
-    assert "Split by chance: mean 0.48, highest 1.00" in shown
+    assert "Split at random: mean 0.48, highest 1.00" in shown
+
+
+def test_the_labels_of_two_axes_side_by_side_stand_apart() -> None:
+    """The first ends at 1.0 where the second begins at 0.0."""
+    svg = etree.fromstring(drawn("split-similarity", COMPLETE))
+    places: dict[str, list[float]] = {"0.0": [], "1.0": []}
+    for text in svg.iter(f"{SVG}text"):
+        words = "".join(text.itertext())
+        if words in places and text.get("x"):
+            places[words].append(float(text.get("x")))
+    assert len(places["0.0"]) == len(places["1.0"]) == 2
+    assert max(places["0.0"]) - min(places["1.0"]) > 30
 
 
 @pytest.mark.parametrize(
@@ -176,7 +191,7 @@ def test_absent_figures_are_not_drawn() -> None:
 def test_one_way_to_split_alone_is_drawn() -> None:
     stats = {"similarity": SIMILARITY | {"random": None}}
     shown = texts(drawn("split-similarity", stats))
-    assert not any("chance" in text for text in shown)
+    assert not any("at random" in text for text in shown)
     assert any("clusters" in text for text in shown)
 
 

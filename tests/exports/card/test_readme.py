@@ -100,7 +100,11 @@ def test_workers_gini_robust_labels_and_controls_are_told(tmp_path: Path) -> Non
     assert "came from 412 workers; 17 workers were excluded" in words
     assert "Gini coefficient of their votes is 0.711" in words
     assert "the busiest gave 8.1% of them" in words
-    assert "398,000 labels, 90.0% of those that votes made, stay as they are" in words
+    assert (
+        "398,000 labels, 90.0% of those that votes made, stay as they are whichever single "
+        "worker's votes are taken away; 2:0 counts as such, although one vote alone would make no "
+        "label." in words
+    )
     assert "1,900 of 201,000 positive ones, 1,400 of 201,000 negative ones" in words
     assert "No control is among the released triplets." in words
 
@@ -109,18 +113,6 @@ def test_a_control_inside_the_release_is_told(tmp_path: Path) -> None:
     controls = COMPLETE["controls"] | {"inside_release": 2}
     words = read(ready(tmp_path / "x", stats={"controls": controls}))
     assert "2 controls found among the released triplets." in words
-
-
-def test_nobody_worked_and_nothing_was_judged(tmp_path: Path) -> None:
-    """All labels imported: every figure of the work is there and undefined."""
-    nobody = WORKERS | {"workers": 0, "gini": None, "top_share": None, "robust_share": None}
-    nobody |= {"robust_labels": 0, "agreement_with_label": {"edges": [0, 1], "workers": [0]}}
-    undefined = dict.fromkeys(AGREEMENT) | {"level": 0.95, "replicates": 1000, "seed": 7}
-    words = read(
-        ready(tmp_path / "x", stats={"workers": nobody, "agreement": undefined, "baselines": None})
-    )
-    assert "Cohen's kappa undefined undefined" in words
-    assert "came from 0 workers" in words
 
 
 def test_the_cost_is_told_in_dollars(tmp_path: Path) -> None:
@@ -195,7 +187,7 @@ def test_an_imported_campaign_says_where_its_labels_are_from(tmp_path: Path) -> 
     assert "20 queries came with a dataset that was made elsewhere" in words
     assert "Which retriever ranked the candidates is not recorded" in words
     assert "the number of candidates differs from query to query" in words
-    assert "only the candidates that came with the dataset were judged" in words
+    assert "only the candidates that came with the dataset have a label" in words
     assert "drawn at random (seed" not in words
 
 
@@ -226,6 +218,30 @@ def test_random_splits_warn_of_leaks(tmp_path: Path) -> None:
     words = read(ready(tmp_path / "x", release={"options": options}))
     assert "Queries were dealt to the splits at random" in words
     assert "near-duplicates of queries of train may lie in dev and test" in words
+
+
+def test_only_splits_by_clusters_claim_as_many_answerable_queries(tmp_path: Path) -> None:
+    claim = "have a label, and as large a share of answerable ones as there is in all."
+    assert claim in read(ready(tmp_path / "x"))
+    options = RELEASED["options"] | {"split": "random"}
+    words = read(ready(tmp_path / "y", release={"options": options}))
+    assert "Dev and test take only queries all of whose candidates have a label. A query" in words
+    assert "as large a share" not in words
+
+
+def test_no_held_out_query_leaves_no_similarity_to_tell(tmp_path: Path) -> None:
+    nothing = {"counts": [0], "mean": None, "max": None}
+    similarity = COMPLETE["similarity"] | {"clusters": nothing, "random": nothing}
+    words = read(ready(tmp_path / "x", stats={"similarity": similarity}))
+    assert "14,800 clusters of queries" in words
+    assert "What similarity is left" not in words
+
+
+def test_labels_of_three_votes_or_of_one_say_what_robust_is(tmp_path: Path) -> None:
+    three = read(ready(tmp_path / "x", extract=random_extract(2, annotators=3, max_votes=5)))
+    assert "3:0 counts as such, although 2 votes alone would make no label." in three
+    one = read(ready(tmp_path / "y", extract=random_extract(2, annotators=1, max_votes=5)))
+    assert "worker's votes are taken away." in one
 
 
 def test_withheld_queries_are_counted_by_reason(tmp_path: Path) -> None:
@@ -314,7 +330,11 @@ def test_figures_whose_judgments_are_left_out_say_that_nobody_can_check_them(
 ) -> None:
     options = RELEASED["options"] | {"judgments": False}
     folder = ready(tmp_path / "x", release={"options": options})
-    assert "figures of the annotators' work cannot be recomputed from the files" in read(folder)
+    words = read(folder)
+    assert "figures of the annotators' work cannot be recomputed from the files" in words
+    assert "that the files tell without the judgments, names each" in words
+    assert "from the files alone" not in words
+    assert "from the files alone" in read(ready(tmp_path / "y"))
 
 
 def test_figures_that_were_left_out_are_said_to_be(tmp_path: Path) -> None:

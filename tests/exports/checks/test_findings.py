@@ -22,3 +22,11 @@ def test_a_text_as_long_as_a_file_is_cut() -> None:
 def test_a_mistake_that_no_damage_makes_is_not_swallowed() -> None:
     with pytest.raises(AssertionError), Findings().reading("x"):
         raise AssertionError
+
+
+def test_a_key_that_is_not_there_is_said_to_be_missing() -> None:
+    findings = Findings()
+    with findings.reading("card and plots"):
+        {}["licence"]
+    assert list(findings.differences()) == ["card and plots: 'licence' is missing"]
+    assert findings.unreadable == {"card and plots"}

@@ -24,6 +24,7 @@ from exports.layout import (
     STATS,
 )
 from exports.tables import TABLES
+from exports.verify import verify
 from tests.exports.finished import sealed
 from tests.exports.tampering import (
     change_object,
@@ -138,3 +139,30 @@ def test_any_changed_byte_is_found_whoever_makes_the_checksums_right(
     path.write_bytes(content)
     sealed(release)
     found(release)
+
+
+def test_what_a_hub_or_a_clone_puts_at_the_top_is_unchecked_and_no_difference(
+    release: Path,
+) -> None:
+    (release / ".gitattributes").write_text("*.parquet filter=lfs\n")
+    (release / ".git" / "refs").mkdir(parents=True)
+    (release / ".git" / "config").write_text("x")
+    (release / ".cache").symlink_to("/nowhere")
+    report = verify(release)
+    assert report.differences == []
+    assert ".cache, .git, .gitattributes: not of the release, and not looked at." in (
+        report.unchecked
+    )
+
+
+def test_a_dot_file_further_down_or_in_the_manifest_is_a_difference(release: Path) -> None:
+    (release / "tsv" / ".hidden").write_text("x")
+    assert f"tsv/.hidden: not in {MANIFEST}" in found(release)
+    (release / "tsv" / ".hidden").rename(release / ".hidden")
+    sealed(release)
+    assert ".hidden: no file of a release" in found(release)
+
+
+def test_an_empty_folder_is_a_difference(release: Path) -> None:
+    (release / "extra" / "deep").mkdir(parents=True)
+    assert found(release) == "extra/deep: an empty folder, no release has one"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from exports.checks.recomputed import first_difference, other_versions
+from exports.checks.recomputed import first_difference, other_quorum, other_versions
 from exports.manifest import versions
 
 
@@ -63,3 +63,10 @@ def test_libraries_of_another_version_are_told() -> None:
     assert told.startswith("numpy 0.1 (here ")
     (told,) = other_versions({"numpy": [1, 2]})
     assert told.startswith("numpy ")
+
+
+def test_another_version_of_quorum_is_told_with_both() -> None:
+    here = versions()["quorum"]
+    assert other_quorum(versions()) is None
+    assert other_quorum({}) is None
+    assert other_quorum({"quorum": "0.0.1"}) == f"0.0.1 (here {here})"

@@ -21,7 +21,7 @@ CAMPAIGN: dict[str, Any] = {
     "label_error_reason": "no gold",
 }
 ANNOTATORS: dict[str, Any] = {
-    "agreement": {"alpha": None},
+    "agreement": {"alpha": 0.1269},
     "workers": {"robust_share": 0.5, "gini": 0.25, "top_share": 0.375},
 }
 
@@ -41,11 +41,32 @@ def test_the_table_has_a_row_for_each_split_and_the_figures_of_the_campaign() ->
             "5 workers, 1 excluded; assignments: 23 approved, 1 rejected, 1 paid but discarded; "
             "cost $1,234.37",
             "label error unknown: no gold",
-            "Krippendorff's alpha of all votes undefined; 50.0% of the labels stay whichever "
-            "worker is taken away; votes lie on the workers with a Gini of 0.25, the busiest has "
-            "37.5%",
+            "Krippendorff's alpha of all votes 0.13; 50.0% of the labels stay whichever worker is "
+            "taken away; votes lie on the workers with a Gini of 0.25, the busiest has 37.5%",
         ]
     )
+
+
+def test_what_is_undefined_is_left_out() -> None:
+    """All labels are imported, and nobody has judged."""
+    nobody = {
+        "agreement": {"alpha": None},
+        "workers": {"robust_share": None, "gini": None, "top_share": None},
+    }
+    votes = {"first_two_votes": {"triplets": 0, "agreement": None, "kappa": None}}
+    table = render_table({"splits": {}, "campaign": CAMPAIGN | votes, **nobody})
+    assert table.splitlines()[3:] == [
+        "2 ties broken, 1 triplets unresolved",
+        "5 workers, 1 excluded; assignments: 23 approved, 1 rejected, 1 paid but discarded; "
+        "cost $1,234.37",
+        "label error unknown: no gold",
+    ]
+
+
+def test_an_undefined_kappa_leaves_the_agreement() -> None:
+    votes = {"first_two_votes": {"triplets": 1, "agreement": 1.0, "kappa": None}}
+    table = render_table({"splits": {}, "campaign": CAMPAIGN | votes})
+    assert "first two votes agree on 100.0% of the triplets, 2 ties broken" in table
 
 
 def test_the_label_error_is_told_with_its_interval() -> None:
