@@ -13,6 +13,8 @@ from exports.models import Build
 from exports.options import Options
 from retrieval.errors import UserError
 
+WORDS = {"clusters": "clusters of near-duplicates", "random": "chance"}
+
 
 def request_build(campaign: Campaign, *, options: Options, requested_by: str) -> Build:
     """For a worker to take; UserError where one of the campaign is unfinished."""
@@ -26,9 +28,9 @@ def check_way(campaign: Campaign, options: Options) -> None:
     last = campaign.releases.order_by("number").last()
     if last and last.options["split"] != options.split:
         raise UserError(
-            f"Campaign {campaign} was split by {last.options['split']!r} in its release "
-            f"{last.number}, and a published query keeps its split: ask for --split "
-            f"{last.options['split']}."
+            f"A published query of campaign {campaign} keeps its split, and its release "
+            f"{last.number} was split by {WORDS[last.options['split']]}: leave the way as it was "
+            f"(--split {last.options['split']})."
         )
 
 

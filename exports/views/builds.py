@@ -7,7 +7,6 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.models import Campaign
 from annotation.views.guards import permitted
 from exports.models import Build
-from exports.options import Options
 from exports.requests import request_build
 from exports.views.access import BUILD, lacks, releases_page
 from exports.views.campaign import campaign_page, state_of
@@ -21,13 +20,13 @@ def ask(request: HttpRequest, name: str) -> HttpResponse:
     if not permitted(request, BUILD):
         return lacks(request, BUILD)
     campaign = get_object_or_404(Campaign, name=name)
-    form = BuildForm(request.POST)
+    form = BuildForm(campaign, request.POST)
     if not form.is_valid():
         return campaign_page(request, campaign, form, status=422)
     try:
         request_build(
             campaign,
-            options=Options(**form.cleaned_data),
+            options=form.options(),
             requested_by=request.user.get_username(),
         )
     except UserError as error:

@@ -19,7 +19,8 @@ from exports.views.shown import changes_in_words
 @require_safe
 @releases_page
 def campaign_releases(request: HttpRequest, name: str) -> HttpResponse:
-    return campaign_page(request, get_object_or_404(Campaign, name=name), BuildForm())
+    campaign = get_object_or_404(Campaign, name=name)
+    return campaign_page(request, campaign, BuildForm(campaign))
 
 
 def campaign_page(

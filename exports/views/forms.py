@@ -1,6 +1,11 @@
 """What somebody can ask of a release."""
 
+from typing import Any
+
 from django import forms
+
+from annotation.models import Campaign
+from exports.options import Options
 
 WAYS = [
     (
@@ -12,6 +17,8 @@ WAYS = [
 
 
 class BuildForm(forms.Form):
+    """The first release chooses how queries are split: published ones keep their splits."""
+
     split = forms.ChoiceField(
         label="Splits", choices=WAYS, widget=forms.RadioSelect, initial="clusters"
     )
@@ -23,3 +30,14 @@ class BuildForm(forms.Form):
     partial = forms.BooleanField(
         label="Even if triplets are still open: they are left out", required=False
     )
+
+    def __init__(self, campaign: Campaign, data: Any = None) -> None:
+        super().__init__(data)
+        last = campaign.releases.order_by("number").last()
+        self.way = last.options["split"] if last else None
+        if self.way:
+            del self.fields["split"]
+
+    def options(self) -> Options:
+        """Of a valid form."""
+        return Options.from_dict({"split": self.way} | self.cleaned_data)

@@ -196,11 +196,12 @@ def test_the_progress_bar_moves_by_itself_until_the_build_has_ended(
 ) -> None:
     sign_in(page, site, reader("cleo", "download_release", "add_build"))
     page.goto(f"{site.url}{ADDRESS}")
-    page.get_by_label("At random").check()
+    expect(page.get_by_label("At random")).to_have_count(0)  # as in the release before
+    page.get_by_label("With the judgments").uncheck()
     page.get_by_role("button", name="Build a release").click()
     expect(page.get_by_text("Waiting for a worker")).to_be_visible()
     build = Build.objects.get()
-    assert build.options == {"partial": False, "split": "random", "judgments": True}
+    assert build.options == {"partial": False, "split": "clusters", "judgments": False}
     bar = page.get_by_role("progressbar")
     for stage, done in (("reading the record", 120), ("writing the card", 930)):
         Build.objects.update(state="running", stage=stage, done=done)

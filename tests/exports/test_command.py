@@ -81,7 +81,7 @@ def test_releases_are_listed_and_asked_for(campaign: Campaign, tmp_path: Path) -
     (line,) = printed("list", "demo", command="release").splitlines()
     assert line.startswith("demo 1  ")
     assert line.endswith("3 queries, 8 labels; the campaign's first release")
-    with pytest.raises(CommandError, match="keeps its split: ask for --split clusters"):
+    with pytest.raises(CommandError, match=r"leave the way as it was \(--split clusters\)"):
         printed("build", "demo", "--split", "random", command="release")
     asked = printed("build", "demo", "--no-judgments", command="release")
     assert asked.startswith("asked for: a worker builds it")
