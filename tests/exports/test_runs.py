@@ -50,7 +50,7 @@ def test_a_run_is_read_in_each_of_its_forms(tmp_path: Path, text: str) -> None:
 
 def test_a_packed_run_is_read(tmp_path: Path) -> None:
     path = tmp_path / "mine.run.gz"
-    path.write_bytes(gzip.compress(TREC.encode()))
+    path.write_bytes(gzip.compress(TREC.encode(), mtime=0))
     assert rows(read_run(path)) == ROWS
 
 
@@ -124,7 +124,10 @@ def test_a_wrong_line_of_json_scores_is_named(tmp_path: Path, line: str, fault: 
         (TREC.encode("utf-16"), "is in UTF-16 or UTF-32: save it as UTF-8"),
         ("q1 Q0 café 1 0.5 mine\n".encode("latin-1"), "it is not text in UTF-8"),
         (b"PAR1\x15\x04\xff\xfe\x00\x01\x9c" * 9, "it is not text in UTF-8"),
-        (gzip.compress(TREC.encode()), "is compressed by gzip: give it a name that ends in .gz"),
+        (
+            gzip.compress(TREC.encode(), mtime=0),
+            "is compressed by gzip: give it a name that ends in .gz",
+        ),
     ],
 )
 def test_a_file_that_is_no_run_is_refused(tmp_path: Path, content: bytes, fault: str) -> None:
@@ -142,7 +145,7 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
 
 def test_a_cut_off_gzip_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.run.gz"
-    path.write_bytes(gzip.compress(TREC.encode() * 50)[:-20])
+    path.write_bytes(gzip.compress(TREC.encode() * 50, mtime=0)[:-20])
     with pytest.raises(UserError, match="is not a whole gzip file"):
         list(read_run(path))
 
