@@ -479,7 +479,12 @@ def test_more_workers_and_reports_cost_no_more_queries(staff: Client, crew: Crew
 def test_each_campaign_s_card_leads_to_its_pages(staff: Client, crew: Crew) -> None:
     page = parse(staff.get("/"))
     links = page.xpath("//article//nav/a/@href")
-    assert links == [PAGE, "/campaigns/faq/instructions", "/campaigns/faq/adjudicate"]
+    assert links == [
+        PAGE,
+        "/campaigns/faq/instructions",
+        "/campaigns/faq/adjudicate",
+        "/campaigns/faq/releases",
+    ]
     for link in links:
         assert staff.get(link).status_code == 200
 
