@@ -26,6 +26,7 @@ from annotation.models import (
     Judgment,
     Worker,
 )
+from annotation.pipeline import assemble
 from annotation.pipeline.label import write_labels
 from annotation.pipeline.ledger import account_of, book
 from benchmarks.paper_inputs import SEED, copy
@@ -48,21 +49,7 @@ WORK_COLUMNS = (
     "account",
 )
 VOTE_COLUMNS = ("assignment_id", "item_id", "triplet_id", "worker_id", "value")
-HIT_COLUMNS = (
-    "id",
-    "campaign_id",
-    "key",
-    "number",
-    "seed",
-    "instructions_id",
-    "places",
-    "price_cents",
-    "spare",
-    "repack",
-    "barred",
-    "gone",
-    "fault",
-)
+HIT_COLUMNS = ("id", *assemble.HIT_COLUMNS)
 ITEM_COLUMNS = ("id", "hit_id", "position", "key", "triplet_id", "control_id")
 NULL = "\\N"
 

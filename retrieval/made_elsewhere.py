@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from retrieval.errors import UserError
-from retrieval.ingest import MAX_ANSWER, MAX_ID, MAX_QUESTION, Pair, insert_pairs
+from retrieval.ingest import MAX_ANSWER, MAX_QUESTION, Pair, insert_pairs
 from retrieval.models import Candidate, QaPair, Query, QuerySet
-from retrieval.progress import Progress, no_progress
-from retrieval.querysets import KEY, NO_WORDS, QUERY, query_key
-from retrieval.rows import Row, RowFault, optional_field, read_rows, text_field
+from retrieval.progress import Progress
+from retrieval.querysets import QUERY, read_draft
+from retrieval.rows import Row, RowFault, read_rows, text_field
 from retrieval.text import pair_key, question_key
 
 QUERIES_PER_STEP = 200
@@ -87,9 +87,7 @@ def read_dataset(
                 yield query
 
 
-def store_dataset(
-    query_set: QuerySet, queries: Iterator[MadeQuery], *, progress: Progress = no_progress
-) -> Iterator[list[MadeLabel]]:
+def store_dataset(query_set: QuerySet, queries: Iterator[MadeQuery]) -> Iterator[list[MadeLabel]]:
     """Stores some queries at a time, and yields the labels of their candidates."""
     position = 0
     while some := list(islice(queries, QUERIES_PER_STEP)):
@@ -118,7 +116,6 @@ def store_dataset(
         ]
         Candidate.objects.bulk_create([candidate for candidate, _ in both])
         yield [MadeLabel(candidate.pk, made.label) for candidate, made in both]
-        progress(len(some))
 
 
 def _check_kind(path: Path) -> None:
@@ -136,19 +133,9 @@ def _check_new(key: str, places: Mapping[str, str], fault: str) -> None:
 
 
 def _query(row: Row, source: str, license: str, split: str) -> MadeQuery:
-    if row.fault:
-        raise RowFault(row.fault)
-    text = text_field(row, QUERY, limit=MAX_QUESTION)
-    same_question = question_key(text)
-    if same_question == NO_WORDS:
-        raise RowFault("the query is nothing but punctuation")
-    key = optional_field(row, "id", limit=MAX_ID) or query_key(same_question)
-    if not KEY.fullmatch(key):
-        raise RowFault(
-            f"the id {key[:60]!r} is not made of 1 to 40 letters, digits, dots, hyphens or "
-            "underscores"
-        )
-    return MadeQuery(key, text, same_question, split, _candidates(row, source, license))
+    draft = read_draft(row)
+    candidates = _candidates(row, source, license)
+    return MadeQuery(draft.key, draft.text, draft.question_key, split, candidates)
 
 
 def _candidates(row: Row, source: str, license: str) -> list[MadeCandidate]:

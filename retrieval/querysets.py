@@ -67,7 +67,7 @@ def load_queries(name: str, path: Path) -> QuerySet:
     for row in read_rows(path, required=(QUERY,), plain_column="query"):
         rows += 1
         try:
-            draft = _draft(row)
+            draft = read_draft(row)
             drafts.setdefault(draft.question_key, draft)
         except RowFault as fault:
             faults.append(f"line {row.line}: {fault}")
@@ -84,7 +84,8 @@ def load_queries(name: str, path: Path) -> QuerySet:
         return _save(kept, name=name, origin=QuerySet.Origin.FILE, duplicates=rows - len(kept))
 
 
-def _draft(row: Row) -> Draft:
+def read_draft(row: Row) -> Draft:
+    """A query of a file; raises RowFault."""
     if row.fault:
         raise RowFault(row.fault)
     text = text_field(row, QUERY, limit=MAX_QUESTION)
