@@ -21,9 +21,9 @@ from annotation.pipeline.create import create_campaign
 from annotation.pipeline.import_controls import import_controls
 from annotation.pipeline.ledger import set_budget
 from annotation.protocol.policy import Policy
+from retrieval.build import build_index
 from retrieval.ingest import ingest
 from retrieval.models import Candidate, IndexVersion, QaPair
-from retrieval.search import build_index
 from retrieval.vectors import Vectors
 
 NAME = "paper"

@@ -8,7 +8,7 @@ from typing import Any
 
 from exports.placing import Encode
 from retrieval.errors import UserError
-from retrieval.search import load_encoder
+from retrieval.lazy import load_encoder
 
 BY_WORDS = "near-duplicate queries were found by their words alone"
 

@@ -18,9 +18,19 @@ class QaPair(models.Model):
     # Independent of the row order and of primary keys: indexes are ordered by it.
     pair_key = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+    # No search finds a withdrawn pair; what was retrieved before stays.
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         verbose_name = "q/a pair"
+        indexes: ClassVar = [
+            # Search asks for the few that are withdrawn.
+            models.Index(
+                fields=["pair_key"],
+                condition=Q(withdrawn_at__isnull=False),
+                name="pair_withdrawn",
+            ),
+        ]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["source", "source_id"], name="pair_once_per_source"),
             models.CheckConstraint(condition=~Q(question=""), name="pair_has_a_question"),
@@ -36,13 +46,26 @@ class IndexForm(models.TextChoices):
     QQ = "QQ", "question alone"
 
 
+class IndexKind(models.TextChoices):
+    EXACT = "exact", "exact, on the CPU"
+    GPU = "gpu", "exact, on the GPU"
+    HNSW = "hnsw", "a graph (FAISS HNSW), scored again exactly"
+    IVF = "ivf", "inverted lists (FAISS IVF), scored again exactly"
+    PGVECTOR = "pgvector", "in PostgreSQL (pgvector), scored again exactly"
+
+
 class IndexVersion(models.Model):
     MAX_MODEL = 300
 
     model = models.CharField(max_length=MAX_MODEL)
     form = models.CharField(max_length=3, choices=IndexForm.choices)
+    kind = models.CharField(max_length=8, choices=IndexKind.choices, default=IndexKind.EXACT)
     dimension = models.PositiveIntegerField()
     pairs = models.PositiveIntegerField()
+    # Of the exact 30 nearest, the share that the index finds; measured when it was made.
+    recall = models.FloatField(null=True, blank=True)
+    # With `pairs`, tells cheaply whether pairs have come since: pairs never change and never go.
+    newest_pair = models.BigIntegerField(default=0)
     # sha256 over the sorted pair keys: the set of pairs that the index holds.
     database_digest = models.CharField(max_length=64)
     # The folder's name inside settings.INDEX_DIR, so that the data folder may be moved.
@@ -71,9 +94,14 @@ class QuerySet(models.Model):
         SAMPLE = "sample", "sampled from the database"
         FILE = "file", "given in a file"
         IMPORT = "import", "labelled elsewhere"
+        AUDIT = "audit", "drawn from another query set, to judge what its ranks leave out"
 
     name = models.CharField(max_length=100, unique=True)
     origin = models.CharField(max_length=6, choices=Origin.choices)
+    # Of an audit: the query set whose queries are looked at again, at deeper ranks.
+    audits = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="audited_by"
+    )
     seed = models.BigIntegerField(null=True, blank=True)
     # Rows of the file that repeated an earlier row's question and were dropped.
     duplicates = models.PositiveIntegerField(default=0)
@@ -81,13 +109,20 @@ class QuerySet(models.Model):
     retrieved_with = models.ForeignKey(
         IndexVersion, on_delete=models.PROTECT, null=True, blank=True, related_name="query_sets"
     )
+    # Which retrievers the candidates came from, and with what settings.
+    retrieval = models.JSONField(default=dict, blank=True)
 
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(
-                condition=Q(origin="sample", seed__isnull=False)
+                condition=Q(origin__in=["sample", "audit"], seed__isnull=False)
                 | Q(origin__in=["file", "import"], seed__isnull=True),
                 name="query_set_seeded_iff_sampled",
+            ),
+            models.CheckConstraint(
+                condition=Q(origin="audit", audits__isnull=False)
+                | (~Q(origin="audit") & Q(audits__isnull=True)),
+                name="query_set_audits_iff_audit",
             ),
         ]
 
@@ -128,6 +163,8 @@ class Candidate(models.Model):
     rank = models.PositiveSmallIntegerField()
     # Null: of a dataset made elsewhere that tells none.
     score = models.FloatField(null=True, blank=True, help_text="cosine, rounded to 6 decimals")
+    # The rank in each retriever that found it, by its name. Null: the dense one alone, at `rank`.
+    found_by = models.JSONField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["query", "rank"]
@@ -142,3 +179,55 @@ class Candidate(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rank}. {self.pair_id}"
+
+
+class EncodingJob(models.Model):
+    """Vectors that the workers make together, shard by shard, for one build of an index."""
+
+    class State(models.TextChoices):
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    form = models.CharField(max_length=3, choices=IndexForm.choices)
+    # What every worker's encoder must be: the store's identity.
+    identity = models.JSONField()
+    # Names of the complete shards when it began: their pairs need no vector any more.
+    shards_before = models.JSONField(default=list)
+    state = models.CharField(max_length=7, choices=State.choices, default=State.RUNNING)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"encoding {self.pk}, {self.state}"
+
+
+class EncodingShard(models.Model):
+    """The pairs between two keys, encoded by whoever claims them."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "waits for a worker"
+        RUNNING = "running", "being encoded"
+        DONE = "done", "encoded"
+        FAILED = "failed", "given up"
+
+    job = models.ForeignKey(EncodingJob, on_delete=models.CASCADE, related_name="shards")
+    number = models.PositiveIntegerField()
+    # Pairs with after < key <= last.
+    after = models.CharField(max_length=64, blank=True)
+    last = models.CharField(max_length=64)
+    pairs = models.PositiveIntegerField()
+    state = models.CharField(max_length=7, choices=State.choices, default=State.QUEUED)
+    claim = models.CharField(max_length=100, blank=True)
+    beat_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True)
+    shard = models.JSONField(null=True, blank=True)  # its record, once it is done
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["job", "number"], name="encoding_shard_once"),
+        ]
+        ordering: ClassVar = ["job", "number"]
+
+    def __str__(self) -> str:
+        return f"shard {self.number} of {self.job}"

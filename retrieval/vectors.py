@@ -1,4 +1,4 @@
-"""What the rest of the package knows of an encoder, without importing one."""
+"""What the rest of the package knows of vectors and encoders, without importing one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 
 # One row a text, float32, of length 1.
 Vectors = NDArray[np.float32]
+# Rows as a store keeps them: float32 or float16.
+Stored = NDArray[np.float32] | NDArray[np.float16]
+# Of rows in a store, in the order of its shards; -1 stands for none.
 Positions = NDArray[np.int64]
+# One flag for each position of a store.
+Mask = NDArray[np.bool_]
+# The pairs' keys, 32 bytes each. As bytes they sort as their hexadecimal forms do.
+PairKeys = NDArray[np.bytes_]
 
 
 class Encoder(Protocol):
@@ -23,6 +30,14 @@ class Encoder(Protocol):
         """Changes whenever the model would give other vectors."""
 
     @property
+    def pooling(self) -> str:
+        """How a text's tokens become one vector: mean, cls, max."""
+
+    @property
+    def precision(self) -> str:
+        """Of the arithmetic: fp32, bf16 or fp16."""
+
+    @property
     def versions(self) -> Mapping[str, str]:
         """The libraries that the vectors may depend on."""
 
@@ -30,3 +45,14 @@ class Encoder(Protocol):
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
         """Question and answer read together, as one input of two segments."""
+
+
+def packed(keys: Sequence[str]) -> PairKeys:
+    """Hexadecimal keys as bytes."""
+    return np.frombuffer(bytes.fromhex("".join(keys)), "S32")
+
+
+def unpacked(keys: PairKeys) -> list[str]:
+    """The inverse; numpy drops the zeros at the end of bytes, so it is not asked for them."""
+    text = keys.tobytes().hex()
+    return [text[start : start + 64] for start in range(0, len(text), 64)]

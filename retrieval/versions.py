@@ -2,26 +2,16 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from django.conf import settings
+from django.db.models import Count, Max
 from django.utils import timezone
-from numpy.typing import NDArray
 
 from retrieval.errors import UserError
 from retrieval.models import IndexVersion, QaPair
-from retrieval.store import Manifest, rebuild_hint, verify
+from retrieval.store.folder import Manifest, rebuild_hint, verify
 from retrieval.text import is_utf8
-
-
-@dataclass(frozen=True)
-class IndexedPairs:
-    """What the database says of each position of the index."""
-
-    ids: NDArray[np.int64]
-    held_out: NDArray[np.bool_]
 
 
 def digest_of(pair_keys: Iterable[str]) -> str:
@@ -33,8 +23,13 @@ def digest_of(pair_keys: Iterable[str]) -> str:
 
 
 def database_digest() -> str:
-    keys = QaPair.objects.order_by("pair_key").values_list("pair_key", flat=True)
-    return digest_of(keys.iterator())
+    """Of the pairs that are not withdrawn."""
+    pairs = QaPair.objects.filter(withdrawn_at=None).order_by("pair_key")
+    return digest_of(pairs.values_list("pair_key", flat=True).iterator())
+
+
+def newest_pair() -> int:
+    return QaPair.objects.aggregate(newest=Max("pk"))["newest"] or 0
 
 
 def chosen_index() -> IndexVersion:
@@ -53,16 +48,19 @@ def current_index() -> IndexVersion:
             f"The encoder setting changed from {index.model_setting} to {settings.ENCODER_MODEL} "
             "since the index was made: run `manage.py index`."
         )
-    require_same_pairs(index, database_digest())
-    verify(folder_of(index), index.manifest)
+    require_no_new_pairs(index)
+    verify(index_root(), index.path, index.manifest)
     return index
 
 
-def require_same_pairs(index: IndexVersion, digest: str) -> None:
-    if digest != index.database_digest:
+def require_no_new_pairs(index: IndexVersion) -> None:
+    """Pairs are added and withdrawn, never changed or deleted; those withdrawn are left out."""
+    found = QaPair.objects.aggregate(pairs=Count("pk"), newest=Max("pk"))
+    if (found["pairs"], found["newest"]) != (index.manifest["pairs_seen"], index.newest_pair):
         raise UserError(
-            f"The q/a pairs have changed since the index was made ({index.pairs:,} then, "
-            f"{QaPair.objects.count():,} now): {rebuild_hint(index.manifest)}."
+            f"The q/a pairs have changed since the index was made "
+            f"({index.manifest['pairs_seen']:,} then, {found['pairs']:,} now): "
+            f"{rebuild_hint(index.manifest)}."
         )
 
 
@@ -76,22 +74,10 @@ def require_storable(model: str) -> None:
             )
 
 
-def intact_index(model: str, fingerprint: str, form: str) -> IndexVersion | None:
-    """An index of this model over just the pairs of now, with all its files."""
-    same = IndexVersion.objects.filter(model=model, form=form, database_digest=database_digest())
-    for index in same.order_by("-chosen_at"):
-        if index.manifest["model_fingerprint"] == fingerprint:
-            try:
-                verify(folder_of(index), index.manifest)
-            except UserError:
-                continue
-            return index
-    return None
-
-
-def record(path: str, manifest: Manifest) -> IndexVersion:
-    facts = {key: manifest[key] for key in ("model", "form", "dimension", "pairs")}
-    facts |= {"database_digest": manifest["database_digest"], "manifest": manifest}
+def record(path: str, manifest: Manifest, newest: int) -> IndexVersion:
+    names = ("model", "form", "kind", "dimension", "pairs", "recall", "database_digest")
+    facts = {name: manifest[name] for name in names}
+    facts |= {"manifest": manifest, "newest_pair": newest}
     index, _ = IndexVersion.objects.update_or_create(path=path, defaults=facts | _choice())
     return index
 
@@ -103,23 +89,12 @@ def choose(index: IndexVersion) -> IndexVersion:
     return index
 
 
-def indexed_pairs(index: IndexVersion, question_keys: set[str]) -> IndexedPairs:
-    """Each position's pair, and whether its question is one of those held out."""
-    rows = QaPair.objects.order_by("pair_key").values_list("pk", "pair_key", "question_key")
-    ids: list[int] = []
-    keys: list[str] = []
-    held_out: list[bool] = []
-    for pk, pair_key, question_key in rows.iterator():
-        ids.append(pk)
-        keys.append(pair_key)
-        held_out.append(question_key in question_keys)
-    # Read in one go: positions and ids belong together even if somebody ingests meanwhile.
-    require_same_pairs(index, digest_of(keys))
-    return IndexedPairs(np.array(ids, np.int64), np.array(held_out, np.bool_))
+def index_root() -> Path:
+    return Path(settings.INDEX_DIR)
 
 
 def folder_of(index: IndexVersion) -> Path:
-    return Path(settings.INDEX_DIR) / index.path
+    return index_root() / "versions" / index.path
 
 
 def _choice() -> dict[str, object]:

@@ -10,8 +10,9 @@ from annotation.pipeline.assemble import pack_campaign
 from annotation.pipeline.create import create_campaign, read_policy
 from annotation.pipeline.import_controls import import_controls
 from annotation.pipeline.ledger import set_budget
+from retrieval.build import build_index
 from retrieval.ingest import ingest
-from retrieval.search import build_index, retrieve
+from retrieval.search import retrieve
 from tests.hostile import ATTACKS, MARK
 from tests.retrieval.keywords import KeywordEncoder
 from tests.small_campaign import BUDGET_CENTS, write_rows

@@ -17,8 +17,9 @@ from annotation.pipeline.publish import publish
 from annotation.pipeline.recompute import recompute
 from annotation.pipeline.review import FIELD, review
 from annotation.protocol.policy import Policy
+from retrieval.build import build_index
 from retrieval.ingest import ingest
-from retrieval.search import build_index, retrieve
+from retrieval.search import retrieve
 from tests.mturk import MTurk
 from tests.retrieval.keywords import KeywordEncoder
 

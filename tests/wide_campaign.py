@@ -9,8 +9,9 @@ from annotation.pipeline.create import create_campaign
 from annotation.pipeline.import_controls import import_controls
 from annotation.pipeline.ledger import set_budget
 from annotation.protocol.policy import Policy
+from retrieval.build import build_index
 from retrieval.ingest import ingest
-from retrieval.search import build_index, retrieve
+from retrieval.search import retrieve
 from tests.retrieval.keywords import KeywordEncoder
 from tests.small_campaign import BUDGET_CENTS, write_rows
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from socket import create_server
 
 import pytest
-from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
@@ -31,11 +30,11 @@ from annotation.doctor import (
     examine,
 )
 from annotation.models import Control
+from retrieval.build import build_index
 from retrieval.models import QaPair
-from retrieval.store import FILES, complete, install
 from retrieval.text import pair_key, question_key
-from retrieval.versions import database_digest, record
 from tests.annotation.crowd.conftest import running_emulator
+from tests.retrieval.keywords import KeywordEncoder
 
 PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
 SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
@@ -78,13 +77,7 @@ def add_controls(count: int, *, start: int = 0) -> None:
 def add_index() -> None:
     """As `manage.py index` stores it; whether its vectors are any good is not asked here."""
     add_pair("How many legs has a spider?", "Eight.")
-    folder = Path(django_settings.INDEX_DIR) / "new"
-    folder.mkdir(parents=True)
-    for name in FILES:
-        (folder / name).write_bytes(b"vectors")
-    facts = {"model": "keywords", "form": "QQA", "dimension": 2, "pairs": 1}
-    manifest = complete(folder, facts | {"database_digest": database_digest()})
-    record(install(folder, manifest), manifest)
+    build_index("unused", "QQA", encoder=KeywordEncoder("spider legs"))
 
 
 def add_pair(question: str, answer: str) -> None:

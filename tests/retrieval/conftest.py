@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from retrieval.lazy import load_encoder
 from retrieval.models import QaPair
-from retrieval.search import load_encoder
 from retrieval.text import pair_key, question_key
 
 AddPairs = Callable[..., list[QaPair]]

@@ -17,6 +17,8 @@ class KeywordEncoder:
         self._places = {word: place for place, word in enumerate(keywords.split())}
         self.dimension = len(self._places) + 1
         self.fingerprint = hashlib.sha256(keywords.encode()).hexdigest()
+        self.pooling = "sum"
+        self.precision = "fp32"
         self.versions: Mapping[str, str] = {"keywords": "1"}
 
     def encode_questions(self, questions: Sequence[str]) -> Vectors:

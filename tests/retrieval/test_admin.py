@@ -3,8 +3,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from retrieval.build import build_index
 from retrieval.querysets import sample_queries
-from retrieval.search import build_index, retrieve
+from retrieval.search import retrieve
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from retrieval.build import build_index
 from retrieval.errors import UserError
+from retrieval.lazy import load_encoder
 from retrieval.models import Candidate
 from retrieval.querysets import load_queries
-from retrieval.search import build_index, load_encoder, retrieve
+from retrieval.search import retrieve
 from tests.retrieval.conftest import AddPairs
 
 pytestmark = pytest.mark.slow

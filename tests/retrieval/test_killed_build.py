@@ -11,7 +11,7 @@ import django
 django.setup()
 from django.core.management import call_command
 from django.conf import settings
-from retrieval import search
+from retrieval import build, encode, search
 from retrieval.ingest import ingest
 from retrieval.models import IndexVersion
 from tests.retrieval.keywords import KeywordEncoder
@@ -21,13 +21,13 @@ pairs = settings.DATA_DIR / "pairs.tsv"
 pairs.write_text("question\\tanswer\\n" + "".join(f"Rain {n}?\\tSnow.\\n" for n in range(50)))
 ingest(pairs, "faq")
 assert not IndexVersion.objects.exists()
-search.PAIRS_PER_STEP = 20
+encode.SHARD_PAIRS = 20
 
 def report(increment):
     if sys.argv[1] == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
 
-index = search.build_index("unused", "QQ", encoder=KeywordEncoder("rain"), progress=report)
+index = build.build_index("unused", "QQ", encoder=KeywordEncoder("rain"), progress=report)
 assert search.current_index() == index
 print(index.path)
 """
@@ -40,10 +40,13 @@ def run(data_dir: Path, fate: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_a_killed_build_leaves_no_index_and_the_next_one_clears_up(tmp_path: Path) -> None:
+def test_a_killed_build_leaves_whole_shards_and_the_next_one_goes_on(tmp_path: Path) -> None:
     assert run(tmp_path, "killed").returncode == -9
-    assert {path.name for path in (tmp_path / "index").iterdir()} == {".lock", ".unfinished"}
+    assert len(list((tmp_path / "index").glob("stores/*/shard-*.json"))) == 1
+    assert not list((tmp_path / "index").glob("versions/*"))
     second = run(tmp_path, "spared")
     assert second.returncode == 0, second.stderr
-    left = {path.name for path in (tmp_path / "index").iterdir()}
-    assert left == {".lock", second.stdout.strip()}
+    assert len(list((tmp_path / "index").glob("stores/*/shard-*.json"))) == 3
+    assert [path.name for path in (tmp_path / "index" / "versions").iterdir()] == [
+        second.stdout.strip()
+    ]

@@ -7,17 +7,14 @@ import numpy as np
 import pytest
 from django.db import IntegrityError
 
+from retrieval import encode
+from retrieval.build import build_index
 from retrieval.errors import UserError
 from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
 from retrieval.querysets import load_queries, sample_queries
-from retrieval.search import (
-    PAIRS_PER_STEP,
-    build_index,
-    current_index,
-    pair_vectors,
-    retrieve,
-)
-from retrieval.store import FILES, MANIFEST
+from retrieval.search import current_index, pair_vectors, retrieve
+from retrieval.store.folder import MANIFEST, REMOVED, store_folder
+from retrieval.store.shards import Identity
 from retrieval.vectors import Vectors
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
@@ -60,10 +57,9 @@ def test_an_index_holds_every_pair_and_says_what_it_was_made_of(
     index = build(progress=seen.append)
     assert (index.model, index.form, index.pairs, index.dimension) == ("keywords", "QQA", 200, 11)
     assert sum(seen) == 200
-    assert index.manifest["versions"].keys() >= {"faiss", "numpy", "keywords"}
-    assert sorted(p.name for p in (data_dir / "index" / index.path).iterdir()) == sorted(
-        [MANIFEST, *FILES]
-    )
+    assert index.manifest["versions"].keys() >= {"keywords"}
+    version = data_dir / "index" / "versions" / index.path
+    assert sorted(path.name for path in version.iterdir()) == [MANIFEST, REMOVED]
     assert current_index() == index
 
 
@@ -119,8 +115,11 @@ def test_a_model_whose_name_cannot_be_recorded_is_refused_before_it_encodes(
     assert not IndexVersion.objects.exists()
 
 
-def test_more_pairs_than_one_step_are_all_encoded(add_pairs: AddPairs) -> None:
-    count = 2 * PAIRS_PER_STEP + 1
+def test_more_pairs_than_one_shard_are_all_encoded(
+    add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "SHARD_PAIRS", 64)
+    count = 2 * 64 + 1
     pairs = add_pairs((f"What is rain {n}?", "Snow.") for n in range(count))
     assert build().pairs == count
     assert pair_vectors([pairs[-1].pk, pairs[0].pk]).shape == (2, 11)
@@ -142,16 +141,20 @@ def test_a_build_that_fails_leaves_nothing_and_the_next_one_works(
     with pytest.raises(Interrupted):
         build(progress=stop)
     assert IndexVersion.objects.count() == 1
-    assert {p.name for p in (data_dir / "index").iterdir()} == {".lock", old.path}
+    assert {p.name for p in (data_dir / "index" / "versions").iterdir()} == {old.path}
     assert current_index() == old
     assert build().form == "QQA"
 
 
-def test_pairs_that_change_during_a_build_are_noticed(add_pairs: AddPairs) -> None:
+def test_pairs_that_change_during_a_build_are_noticed(
+    add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add_pairs(PAIRS)
 
+    monkeypatch.setattr(encode, "SHARD_PAIRS", 64)
+
     def meddle(increment: int) -> None:
-        QaPair.objects.first().delete()  # type: ignore[union-attr]
+        QaPair.objects.order_by("pair_key").last().delete()  # type: ignore[union-attr]
 
     with pytest.raises(UserError, match="changed while the index was made"):
         build(progress=meddle)
@@ -204,31 +207,39 @@ def test_a_changed_setting_is_noticed_and_an_explicit_model_is_not_a_change(
     current_index()
 
 
-@pytest.mark.parametrize("name", [MANIFEST, *FILES])
+def file_of(kind: str, index: IndexVersion, data_dir: Path) -> Path:
+    if kind in (MANIFEST, REMOVED):
+        return data_dir / "index" / "versions" / index.path / kind
+    [shard] = index.manifest["shards"]
+    folder = store_folder(data_dir / "index", Identity(**index.manifest["store"]))
+    return folder / f"{shard['name']}.{kind}"
+
+
+@pytest.mark.parametrize("kind", [MANIFEST, REMOVED, "keys.npy", "vectors.npy"])
 @pytest.mark.parametrize("damage", ["missing", "truncated", "flipped", "foreign"])
 def test_a_damaged_file_is_refused_by_name_and_built_again(
-    add_pairs: AddPairs, data_dir: Path, name: str, damage: str
+    add_pairs: AddPairs, data_dir: Path, kind: str, damage: str
 ) -> None:
     add_pairs(PAIRS)
     index = build()
-    folder = data_dir / "index" / index.path
-    content = bytearray((folder / name).read_bytes())
+    path = file_of(kind, index, data_dir)
+    content = bytearray(path.read_bytes())
     if damage == "missing":
-        (folder / name).unlink()
+        path.unlink()
     elif damage == "truncated":
-        (folder / name).write_bytes(content[:-1])
+        path.write_bytes(content[:-1])
     elif damage == "flipped":
         content[len(content) // 2] ^= 1
-        (folder / name).write_bytes(content)
+        path.write_bytes(content)
     else:
         other = build("QQ")
-        (folder / name).write_bytes((data_dir / "index" / other.path / name).read_bytes())
+        path.write_bytes(file_of(kind, other, data_dir).read_bytes())
         IndexVersion.objects.filter(pk=other.pk).delete()
-        if (folder / name).read_bytes() == content:
+        if path.read_bytes() == content:
             return  # both forms hold the same pairs: their keys are the same file
     with pytest.raises(UserError) as refused:
         current_index()
-    assert name in str(refused.value)
+    assert path.name in str(refused.value)
     assert "run `manage.py index --model keywords --form QQA`" in str(refused.value)
     assert build() == index
     assert current_index() == index

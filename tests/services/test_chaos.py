@@ -32,8 +32,9 @@ from annotation.protocol.policy import Policy
 from demo.services import Services
 from demo.stack import ROOT
 from exports.export import export
+from retrieval.build import build_index
 from retrieval.ingest import ingest
-from retrieval.search import build_index, retrieve
+from retrieval.search import retrieve
 from tests.chaos.audit import audit
 from tests.chaos.replay import differing_files, replayed_release
 from tests.mturk import crowd_at

@@ -3,9 +3,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from retrieval.build import build_index
 from retrieval.cli import QuorumCommand
 from retrieval.models import IndexForm, QaPair
-from retrieval.search import build_index
 
 
 class Command(QuorumCommand):

@@ -12,9 +12,10 @@ from annotation.models import Campaign, Control, HitItem, Instructions
 from annotation.pipeline.assemble import pack_campaign
 from annotation.pipeline.create import create_campaign
 from annotation.protocol.policy import Policy
+from retrieval.build import build_index
 from retrieval.errors import UserError
 from retrieval.models import Candidate, QaPair
-from retrieval.search import build_index, pair_vectors
+from retrieval.search import pair_vectors
 from tests.mturk import Killed
 from tests.small_campaign import (
     ENCODER,

@@ -13,9 +13,9 @@ from annotation.pipeline.import_dataset import ImportedDataset, import_dataset
 from annotation.pipeline.label import write_labels
 from annotation.pipeline.ledger import set_budget
 from annotation.protocol.policy import Policy
+from retrieval.build import build_index
 from retrieval.errors import UserError
 from retrieval.models import Candidate, QaPair, Query
-from retrieval.search import build_index
 from tests.mturk import MTurk
 from tests.small_campaign import BUDGET_CENTS, ENCODER, TOPICS, Stage
 

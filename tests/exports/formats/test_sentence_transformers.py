@@ -14,7 +14,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
 from retrieval.dataset import CandidateRecord, QueryRecord
-from retrieval.encoder import _bundled
+from retrieval.encoding.encoder import _bundled
 from retrieval.text import normalise_question
 from tests.exports.formats.releases import hostile_split, queries, write_release
 

@@ -1,4 +1,4 @@
-"""Sentence-transformers models. The only module that imports torch: import it through search.py."""
+"""Sentence-transformers models. The only module that imports torch: import it through lazy.py."""
 
 import hashlib
 import importlib.util
@@ -28,6 +28,8 @@ class SentenceEncoder:
         self.name = name
         self.dimension = int(model.get_embedding_dimension() or 0)
         self.fingerprint = _fingerprint(model)
+        self.pooling = _pooling(model)
+        self.precision = "fp32"
         self.versions: Mapping[str, str] = {
             package: metadata.version(package)
             for package in ("sentence-transformers", "transformers", "torch")
@@ -92,6 +94,14 @@ def _device(device: str) -> str:
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError("There is no CUDA device here: use --device cpu or --device auto.")
     return device
+
+
+def _pooling(model: SentenceTransformer) -> str:
+    """The pooling layer's own name for what it does; models without one are their own pooling."""
+    for module in model:
+        if name := getattr(module, "get_pooling_mode_str", None):
+            return str(name())
+    return "none"
 
 
 def _fingerprint(model: SentenceTransformer) -> str:

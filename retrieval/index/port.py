@@ -1,0 +1,53 @@
+"""The port of a vector index: one contract, several adapters (exact, gpu, hnsw, ivf, pgvector).
+
+An index finds rows of a VectorStore by inner product. It may round and approximate: what it finds
+is scored again from the store in `retrieval.index.settle`, where the rules of a ranking are.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.store.store import VectorStore
+from retrieval.vectors import Mask, Positions, Vectors
+
+
+@dataclass(frozen=True)
+class Found:
+    """Rows near each query, queries x width, nearest first; -1 and -inf where there are fewer."""
+
+    positions: Positions
+    scores: NDArray[np.float32]
+
+
+class VectorIndex(Protocol):
+    kind: ClassVar[str]
+    # True: no allowed row that `search` leaves out scores higher than the last one found, up to
+    # settle.MARGIN.
+    exact: ClassVar[bool]
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """What `load` and a reader of the manifest need to know."""
+
+    @classmethod
+    def build(cls, store: VectorStore, parameters: Mapping[str, object]) -> Self: ...
+
+    def add(self, store: VectorStore) -> None:
+        """`store` is the one of before with shards more at its end: take their rows in."""
+
+    def remove(self, positions: Positions) -> None:
+        """Rows never found again; others keep their positions."""
+
+    def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
+        """`excluded`: rows that must not be found, a flag for each position of the store."""
+
+    def save(self, folder: Path) -> None:
+        """Writes files of its own into the folder; none where the store is all it needs."""
+
+    @classmethod
+    def load(cls, folder: Path, store: VectorStore, parameters: Mapping[str, object]) -> Self: ...
