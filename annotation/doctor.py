@@ -138,7 +138,12 @@ def check_index() -> Check:
         index = current_index()
     except UserError as error:
         return Check("index", False, str(error), "Run `manage.py ingest`, then `manage.py index`.")
-    return Check("index", True, f"{index.pairs:,} pairs by {index.model} ({index.form})")
+    recall = "" if index.recall is None else f", recall@30 {index.recall:.3f}"
+    message = (
+        f"{index.pairs:,} pairs by {index.model} ({index.form}, "
+        f"{index.manifest['store']['precision']}), {index.get_kind_display()}{recall}"
+    )
+    return Check("index", True, message)
 
 
 def _kind(crowd: Crowd) -> str:

@@ -6,6 +6,7 @@ from django.db.models import Count, Q, Sum
 
 from annotation.models import Assignment, Campaign, Intent
 from annotation.people import effort_of, people_of
+from annotation.pipeline.audit import audited_by
 from annotation.pipeline.claims import waiting
 from annotation.pipeline.expert_figures import expert_figures
 from annotation.pipeline.ledger import account_of
@@ -30,6 +31,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
         "standing": standing(campaign),  # reads the state anew
         "state": campaign.state,
         "crowd": campaign.endpoint or "not published yet",
+        **_audit(campaign),
         "queries": campaign.query_set.queries.count(),
         "candidates": Candidate.objects.filter(query__query_set=campaign.query_set_id).count(),
         **_hits(campaign),
@@ -45,6 +47,11 @@ def progress(campaign: Campaign) -> dict[str, object]:
         **_money(campaign),
         **_effort(campaign),
     }
+
+
+def _audit(campaign: Campaign) -> dict[str, object]:
+    audited = audited_by(campaign)
+    return {"audits": audited.name} if audited else {}
 
 
 def _hits(campaign: Campaign) -> dict[str, object]:

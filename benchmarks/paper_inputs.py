@@ -24,6 +24,7 @@ from annotation.protocol.policy import Policy
 from retrieval.build import build_index
 from retrieval.ingest import ingest
 from retrieval.models import Candidate, IndexVersion, QaPair
+from retrieval.progress import Progress, no_progress
 from retrieval.vectors import Vectors
 
 NAME = "paper"
@@ -51,14 +52,19 @@ class HashEncoder:
         self._directions = directions.astype(np.float32)
         self._row = {word: row for row, word in enumerate(words)}
 
-    def encode_questions(self, questions: Sequence[str]) -> Vectors:
+    def encode_questions(
+        self, questions: Sequence[str], progress: Progress = no_progress
+    ) -> Vectors:
         rows = [[self._row[word] for word in text.split()] for text in questions]
         vectors = np.stack([self._directions[row].sum(axis=0) for row in rows])
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        progress(len(questions))
         return vectors
 
-    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
-        return self.encode_questions([question for question, _ in pairs])
+    def encode_pairs(
+        self, pairs: Sequence[tuple[str, str]], progress: Progress = no_progress
+    ) -> Vectors:
+        return self.encode_questions([question for question, _ in pairs], progress)
 
 
 def make_campaign(folder: Path, share: float, policy: Policy | None = None) -> int:

@@ -1,4 +1,4 @@
-"""`python -m config.health web`, `worker` or `beat`: exit status 0 if that process is well.
+"""`python -m config.health NAME`, a process of the Procfile: exit status 0 if that is well.
 
 Run beside the process, in its environment.
 """
@@ -37,6 +37,10 @@ def worker() -> bool:
     return is_listening(celery, name, seconds=PATIENCE_SECONDS)
 
 
+def encoder() -> bool:
+    return is_listening(celery, str(host_format("encoder@%h")), seconds=PATIENCE_SECONDS)
+
+
 def worker_name(chosen: str | None) -> str:
     return str(host_format(chosen or default_nodename("")))
 
@@ -57,7 +61,12 @@ def beat() -> bool:
     return bool(written) and time.time() - max(written) < late
 
 
-CHECKS: dict[str, Callable[[], bool]] = {"web": web, "worker": worker, "beat": beat}
+CHECKS: dict[str, Callable[[], bool]] = {
+    "web": web,
+    "worker": worker,
+    "encoder": encoder,
+    "beat": beat,
+}
 
 
 def main() -> int:

@@ -72,19 +72,16 @@ def _writing_data() -> Iterator[None]:
         ) from error
 
 
-def _release_storage(place: str) -> dict[str, object]:
+def _storage_at(name: str, place: str) -> dict[str, object]:
     """s3://bucket/folder, or a folder; boto3 reads AWS_ENDPOINT_URL_S3 and the credentials."""
     if not place.startswith("s3:"):
-        folder = Path(place or DATA_DIR / "releases").resolve()
         return {
             "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": folder, "base_url": None},
+            "OPTIONS": {"location": Path(place).resolve(), "base_url": None},
         }
-    parts = _address("QUORUM_RELEASES", place, "s3://bucket/folder")
+    parts = _address(name, place, "s3://bucket/folder")
     if not parts.hostname:
-        raise ImproperlyConfigured(
-            "QUORUM_RELEASES must look like s3://bucket/folder, or be a folder."
-        )
+        raise ImproperlyConfigured(f"{name} must look like s3://bucket/folder, or be a folder.")
     return {
         "BACKEND": "storages.backends.s3.S3Storage",
         "OPTIONS": {
@@ -130,6 +127,14 @@ def _secret_key() -> str:
     return path.read_text()
 
 
+def _postgresql(name: str, url: str) -> SplitResult:
+    example = "postgresql://user:password@host:5432/name"
+    parts = _address(name, url, example)
+    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
+        raise ImproperlyConfigured(f"{name} must look like {example}.")
+    return parts
+
+
 def database_at(url: str) -> dict[str, object]:
     """postgresql://user:password@host:port/name, or SQLite in the data folder when empty."""
     if not url:
@@ -143,10 +148,7 @@ def database_at(url: str) -> dict[str, object]:
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
             },
         }
-    example = "postgresql://user:password@host:5432/name"
-    parts = _address("QUORUM_DATABASE_URL", url, example)
-    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
-        raise ImproperlyConfigured(f"QUORUM_DATABASE_URL must look like {example}.")
+    parts = _postgresql("QUORUM_DATABASE_URL", url)
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": parts.path.strip("/"),
@@ -225,6 +227,12 @@ TEMPLATES = [
     },
 ]
 DATABASES = {"default": database_at(os.environ.get("QUORUM_DATABASE_URL", ""))}
+# Where an index of the kind pgvector keeps its vectors; empty: nowhere.
+VECTOR_DATABASE_URL = os.environ.get("QUORUM_VECTOR_DATABASE_URL") or os.environ.get(
+    "QUORUM_DATABASE_URL", ""
+)
+if VECTOR_DATABASE_URL:
+    _postgresql("QUORUM_VECTOR_DATABASE_URL", VECTOR_DATABASE_URL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -258,11 +266,16 @@ if PUBLIC_URL.startswith("https://"):
 
 # Releases lie in the data folder, in a folder named, or on S3. A link to a file holds so long.
 LINK_SECONDS = _from_one("QUORUM_LINK_SECONDS", 3600, most=604_800)
-STORAGES = {
+STORAGES: dict[str, dict[str, object]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    "releases": _release_storage(os.environ.get("QUORUM_RELEASES", "")),
+    "releases": _storage_at(
+        "QUORUM_RELEASES", os.environ.get("QUORUM_RELEASES") or str(DATA_DIR / "releases")
+    ),
 }
+# Where vectors lie for other machines, too; unset, they lie in the data folder alone.
+if _vectors := os.environ.get("QUORUM_VECTORS"):
+    STORAGES["vectors"] = _storage_at("QUORUM_VECTORS", _vectors)
 
 REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],

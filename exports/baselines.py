@@ -96,14 +96,14 @@ def _retriever_lines(record: QueryRecord) -> Iterator[str]:
 
 
 def falling_scores(candidates: Sequence[CandidateRecord]) -> list[float]:
-    """The retriever's, made to fall from rank to rank, or -1, -2 ... where they are no cosines.
+    """The retriever's, made to fall from rank to rank, or -1, -2 ... where no cosines rank them.
 
     Identical questions have one cosine, and trec_eval would order them by their ids: the later
     one's score is lowered to one step below the one before it.
     """
     scores: list[float] = []
     for candidate in candidates:
-        if candidate.score is None or abs(candidate.score) > LARGEST:
+        if candidate.found_by or candidate.score is None or abs(candidate.score) > LARGEST:
             return [-float(rank) for rank in range(1, len(candidates) + 1)]
         ceiling = scores[-1] - STEP if scores else LARGEST
         scores.append(round(min(candidate.score, ceiling), 6))

@@ -19,14 +19,13 @@ from exports.layout import (
     CAMPAIGN,
     COUNTS,
     FORMAT,
-    FORMAT_VERSION,
     GOLD,
     MANIFEST,
     OF_THE_ANNOTATORS,
     RELEASE,
     STATS,
 )
-from exports.manifest import manifest, versions
+from exports.manifest import manifest, version_of, versions
 from exports.options import Options
 from exports.placing import Encode, Placing, SplitError, place_queries, write_splits
 from retrieval.dataset import document
@@ -75,23 +74,26 @@ def build(
     `published`: the split that each query was published in last.
     """
     folder.mkdir()
-    campaign = json.loads((extract / CAMPAIGN).read_bytes())["campaign"]
+    stated = json.loads((extract / CAMPAIGN).read_bytes())
+    campaign, retrievers = stated["campaign"], stated["queries"].get("retrievers", ())
     watch(SPLITTING, 1)
     placing = _place(extract, campaign, options, published, encode)
     write_splits(extract, folder, placing)
     _copy(extract, folder, options)
-    write_formats(folder, progress=watch(FORMATTING, _lines(extract / COUNTS)))
+    queries = watch(FORMATTING, _lines(extract / COUNTS))
+    write_formats(folder, retrievers=retrievers, progress=queries)
     watch(SCORING, 1)
     write_runs(folder)
     watch(COMPARING, 1)
     write_changes(folder, previous.folder if previous else None)
-    facts = _facts(campaign, number, options, previous, placing.nearness)
+    facts = _facts(stated, number, options, previous, placing.nearness)
     (folder / RELEASE).write_bytes(document(facts))
     watch(COMPUTING, 1)
     (folder / STATS).write_bytes(document(figures(folder, annotators=extract)))
     watch(DRAWING, 1)
     write_card(folder)
-    (folder / MANIFEST).write_bytes(document(manifest(folder, campaign=campaign, number=number)))
+    made = manifest(folder, campaign=campaign, number=number, version=version_of(stated))
+    (folder / MANIFEST).write_bytes(document(made))
 
 
 def _place(
@@ -124,7 +126,7 @@ def _lines(path: Path) -> int:
 
 
 def _facts(
-    campaign: str,
+    stated: Mapping[str, Any],
     number: int,
     options: Options,
     previous: Previous | None,
@@ -132,8 +134,8 @@ def _facts(
 ) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "campaign": campaign,
+        "format_version": version_of(stated),
+        "campaign": stated["campaign"],
         "number": number,
         "options": options.to_dict(),
         "previous": previous

@@ -20,12 +20,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Campaign
-from exports.claims import GIVEN_UP, MOST_ATTEMPTS, Beat, claim, free
+from exports.claims import GIVEN_UP, Beat, claim
 from exports.folder import workplace
 from exports.making import SHARES, end, make, store
 from exports.models import Build, Release
 from exports.options import Options
-from exports.requests import check_way, new_build, recover, work_root
+from exports.requests import check_releasable, check_way, new_build, recover, work_root
+from retrieval.claims import MOST_ATTEMPTS, free
 from retrieval.errors import UserError
 from retrieval.progress import Progress, no_progress
 
@@ -49,6 +50,7 @@ def release_now(
     progress: Progress = no_progress,
 ) -> Released:
     """In this process, to the end; `progress` counts thousandths."""
+    check_releasable(campaign)
     check_way(campaign, options)
     recover()
     with _workplace() as work:

@@ -1,24 +1,9 @@
 """Whose a build is: claimed by one update, held by a beat each second, lost when the beat fails."""
 
-import logging
-import threading
-from contextlib import AbstractContextManager
-from datetime import datetime, timedelta
-from types import TracebackType
-
-from django.db import OperationalError, connection
-from django.db.models import F, Q
-from django.utils import timezone
-
 from exports.models import Build
+from retrieval.claims import Heart, take
 from retrieval.progress import Progress
 
-log = logging.getLogger(__name__)
-
-BEAT_SECONDS = 1.0
-# A writer of SQLite waits for half as long.
-STALE = timedelta(seconds=60)
-MOST_ATTEMPTS = 3
 GIVEN_UP = (
     "Whoever was at the build ended before it did, by an error or by force: the log says more; "
     "ask for the release again."
@@ -29,53 +14,27 @@ class BuildLost(Exception):
     """Another process has taken the build over."""
 
 
-def free(now: datetime) -> Q:
-    """Builds that nobody is at."""
-    silent = Q(beat_at=None) | Q(beat_at__lt=now - STALE)
-    return Q(state=Build.State.QUEUED) | (Q(state=Build.State.RUNNING) & silent)
-
-
 def claim(build_id: int, mine: str) -> Build | None:
     """None where another process has it, or nobody needs to any more."""
-    now = timezone.now()
-    waiting = Build.objects.filter(free(now), pk=build_id, attempts__lt=MOST_ATTEMPTS)
-    taken = waiting.update(
-        state=Build.State.RUNNING, claim=mine, beat_at=now, attempts=F("attempts") + 1
-    )
-    return Build.objects.select_related("campaign").get(pk=build_id) if taken else None
+    row = Build.objects.filter(pk=build_id)
+    return row.select_related("campaign").get() if take(row, mine) else None
 
 
-class Beat(AbstractContextManager["Beat"]):
-    """Tells the build's row how far it is, from a thread with a connection of its own.
-
-    Within a transaction of the caller's nobody else sees that row, so that nobody is told.
-    """
+class Beat(Heart):
+    """Tells the build's row how far it is."""
 
     def __init__(self, build: Build, shares: dict[str, int], progress: Progress) -> None:
         """`shares`: thousandths of the whole by stage; `progress` counts them."""
-        self._mine = Build.objects.filter(pk=build.pk, claim=build.claim, state=Build.State.RUNNING)
+        super().__init__(
+            Build.objects.filter(pk=build.pk, claim=build.claim, state=Build.State.RUNNING)
+        )
         self._shares = shares
         self._progress = progress
         self._stage = ""
         self._begun = self._done = 0  # thousandths
-        self._lost = False
-        self._ended = threading.Event()
-        self._thread = None if connection.in_atomic_block else threading.Thread(target=self._beat)
 
-    def __enter__(self) -> "Beat":
-        if self._thread:
-            self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ended.set()
-        if self._thread:
-            self._thread.join()
+    def facts(self) -> dict[str, object]:
+        return {"stage": self._stage, "done": self._done}
 
     def begin(self, stage: str, units: int) -> Progress:
         """Whatever came before the stage is done."""
@@ -105,19 +64,3 @@ class Beat(AbstractContextManager["Beat"]):
     def _count(self, done: int) -> None:
         self._progress(done - self._done)
         self._done = done
-
-    def _beat(self) -> None:
-        try:
-            while not self._ended.wait(BEAT_SECONDS):
-                self._tell()
-        finally:
-            connection.close()
-
-    def _tell(self) -> None:
-        try:
-            told = self._mine.update(beat_at=timezone.now(), stage=self._stage, done=self._done)
-        except OperationalError as error:  # busy, or away for a moment: in a second again
-            log.warning("a build could not say that it goes on: %s", error)
-            connection.close()
-        else:
-            self._lost = not told

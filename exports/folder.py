@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from exports.layout import FORMAT, FORMAT_VERSION, MANIFEST
+from exports.layout import FORMAT, FORMAT_VERSIONS, MANIFEST
 from exports.manifest import checksums
 from retrieval.errors import UserError
 
@@ -21,7 +21,7 @@ def check_target(out: Path, campaign: str, *, last: int | None = None) -> None:
     if not out.is_dir():
         raise UserError(f"{out} is a file: name a folder by --out.")
     there = _read_manifest(out)
-    if there and there.get("format_version") != FORMAT_VERSION:
+    if there and there.get("format_version") not in FORMAT_VERSIONS:
         raise UserError(
             f"{out} holds a release of an older version of Quorum: choose another folder by --out."
         )

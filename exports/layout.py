@@ -4,6 +4,9 @@ from __future__ import annotations
 
 FORMAT = "quorum-release"
 FORMAT_VERSION = 2
+# Of a release whose candidates several retrievers found: its records tell by whom.
+POOLED_VERSION = 3
+FORMAT_VERSIONS = (FORMAT_VERSION, POOLED_VERSION)
 
 # One line for each query: see retrieval.dataset.
 SPLIT_FILES = ("train.jsonl", "dev.jsonl", "test.jsonl")

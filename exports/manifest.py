@@ -2,11 +2,12 @@
 
 import hashlib
 import tomllib
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from exports.layout import FORMAT, FORMAT_VERSION, MANIFEST
+from exports.layout import FORMAT, FORMAT_VERSION, MANIFEST, POOLED_VERSION
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 # Those that a release's bytes may depend on.
@@ -30,15 +31,22 @@ class Checksum(TypedDict):
     sha256: str
 
 
-def manifest(folder: Path, *, campaign: str, number: int) -> dict[str, object]:
+def manifest(
+    folder: Path, *, campaign: str, number: int, version: int = FORMAT_VERSION
+) -> dict[str, object]:
     """Of all that lies in the folder; it is written last."""
     return {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": version,
         "campaign": campaign,
         "number": number,
         "files": checksums(folder),
     }
+
+
+def version_of(campaign: Mapping[str, Any]) -> int:
+    """Of the format, by what campaign.json says."""
+    return POOLED_VERSION if campaign["queries"].get("retrievers") else FORMAT_VERSION
 
 
 def checksums(folder: Path) -> dict[str, Checksum]:

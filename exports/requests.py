@@ -7,10 +7,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import Campaign
-from exports.claims import GIVEN_UP, MOST_ATTEMPTS, free
+from annotation.pipeline.audit import audited_by
+from exports.claims import GIVEN_UP
 from exports.folder import abandoned
 from exports.models import Build
 from exports.options import Options
+from retrieval.claims import MOST_ATTEMPTS, free
 from retrieval.errors import UserError
 
 WORDS = {"clusters": "clusters of near-duplicates", "random": "chance"}
@@ -18,9 +20,22 @@ WORDS = {"clusters": "clusters of near-duplicates", "random": "chance"}
 
 def request_build(campaign: Campaign, *, options: Options, requested_by: str) -> Build:
     """For a worker to take; UserError where one of the campaign is unfinished."""
+    check_releasable(campaign)
     check_way(campaign, options)
     recover()
     return new_build(campaign, options=options.to_dict(), requested_by=requested_by)
+
+
+def check_releasable(campaign: Campaign) -> None:
+    """Not an audit: its queries would lie in two releases, and may be in two splits.
+
+    Nor are candidates from rank 31 on, alone, a dataset to train or evaluate with.
+    """
+    if audited := audited_by(campaign):
+        raise UserError(
+            f"Campaign {campaign} audits {audited}, in whose releases its queries are: it has none "
+            f"of its own. What it found says `manage.py campaign audit-report {campaign}`."
+        )
 
 
 def check_way(campaign: Campaign, options: Options) -> None:

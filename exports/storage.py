@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
 
-from botocore.exceptions import BotoCoreError, ClientError
-from django.conf import settings
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, storages
 from django.core.files.storage.base import Storage
@@ -23,9 +20,9 @@ from exports.folder import sync, sync_folders
 from exports.models import ReleaseFile
 from retrieval.errors import UserError
 from retrieval.progress import Progress, no_progress
+from retrieval.storage import place_of, steps, translated
 
 ALIAS = "releases"
-STEP = 1 << 20
 
 
 def storage() -> Storage:
@@ -45,7 +42,7 @@ def folder_of(campaign: Campaign) -> str:
 def put(files: Mapping[str, Path], prefix: str, progress: Progress = no_progress) -> None:
     """Store the files under their paths in the release; `progress` counts bytes."""
     place = storage()
-    with _translated("written"):
+    with translated(ALIAS, "written"):
         for path, source in files.items():
             with source.open("rb") as content:
                 name = place.save(f"{prefix}/{path}", File(content))
@@ -57,18 +54,18 @@ def put(files: Mapping[str, Path], prefix: str, progress: Progress = no_progress
 
 
 def open_file(file: ReleaseFile) -> File[bytes]:
-    with _translated("read"):
+    with translated(ALIAS, "read"):
         return storage().open(key(file), "rb")
 
 
 def read_lines(file: ReleaseFile) -> Iterator[bytes]:
-    with open_file(file) as lines, _translated("read"):
+    with open_file(file) as lines, translated(ALIAS, "read"):
         yield from lines
 
 
 def read_start(file: ReleaseFile, size: int) -> bytes:
     """At most so many bytes."""
-    with open_file(file) as content, _translated("read"):
+    with open_file(file) as content, translated(ALIAS, "read"):
         start: bytes = content.read(size)
         return start
 
@@ -85,28 +82,19 @@ def fetch(files: Iterable[ReleaseFile], folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         digest = hashlib.sha256()
         with open_file(file) as content, target.open("xb") as written:
-            for step in _steps(content):
+            for step in steps(ALIAS, content):
                 digest.update(step)
                 written.write(step)
         if digest.hexdigest() != file.sha256:
             raise UserError(
-                f"{file.path} of release {file.release} is damaged in {_place()}: its checksum is "
-                "not the one recorded; bring the file back from a backup."
+                f"{file.path} of release {file.release} is damaged in {place_of(ALIAS)}: its "
+                "checksum is not the one recorded; bring the file back from a backup."
             )
-
-
-def _steps(content: File[bytes]) -> Iterator[bytes]:
-    while True:
-        with _translated("read"):
-            step = content.read(STEP)
-        if not step:
-            return
-        yield step
 
 
 def discard(prefix: str) -> None:
     place = storage()
-    with _translated("cleared"):
+    with translated(ALIAS, "cleared"):
         _discard(place, prefix)
 
 
@@ -119,27 +107,3 @@ def _discard(place: Storage, prefix: str) -> None:
             _discard(place, f"{prefix}/{name}")
         if isinstance(place, FileSystemStorage):
             place.delete(prefix)
-
-
-@contextmanager
-def _translated(done: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise _refused(done, error.strerror or str(error)) from error
-    except (BotoCoreError, ClientError) as error:
-        raise _refused(done, " ".join(str(error).split())) from error
-
-
-def _refused(done: str, reason: str) -> UserError:
-    return UserError(
-        f"The storage of the releases, {_place()}, cannot be {done} ({reason}): repair that and "
-        "try again, or let QUORUM_RELEASES name another place."
-    )
-
-
-def _place() -> str:
-    options = cast(Mapping[str, Any], settings.STORAGES[ALIAS])["OPTIONS"]
-    if "bucket_name" in options:
-        return f"s3://{options['bucket_name']}/{options['location']}"
-    return str(options["location"])

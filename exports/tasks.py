@@ -9,9 +9,10 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from exports.builds import build_queued
-from exports.claims import BuildLost, free
+from exports.claims import BuildLost
 from exports.models import Build
 from exports.requests import recover
+from retrieval.claims import free
 from retrieval.errors import UserError
 
 log = logging.getLogger(__name__)

@@ -26,15 +26,17 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(QaPair)
 class QaPairAdmin(ReadOnlyAdmin):
-    list_display = ("question", "source", "source_id", "license")
-    list_filter = ("source",)
+    list_display = ("question", "source", "source_id", "license", "withdrawn_at")
+    list_filter = ("source", ("withdrawn_at", admin.EmptyFieldListFilter))
     search_fields = ("question", "source_id")
 
 
 @admin.register(IndexVersion)
 class IndexVersionAdmin(ReadOnlyAdmin):
-    list_display = ("model", "form", "pairs", "dimension", "path", "created_at", "chosen_at")
-    list_filter = ("form",)
+    list_display = (
+        "model", "form", "kind", "pairs", "dimension", "recall", "path", "created_at", "chosen_at",
+    )  # fmt: skip
+    list_filter = ("form", "kind")
 
 
 @admin.register(QuerySet)

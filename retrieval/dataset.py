@@ -5,16 +5,18 @@
          "label": 1, "votes": {"yes": 2, "no": 1}}, ...]}
 
 `rank` and `score` (cosine, 6 decimals; null where a dataset made elsewhere has none) are the
-retriever's; `votes` counts the valid votes that made the label: "yes, both ask the same". None on
-either side: the label was imported. Ranks may have gaps in train: a candidate without a label is
-in no release. A candidate's id is that of its question/answer pair, the same under every query.
+retriever's. Where several retrievers found the candidates, `rank` is that of their pool, and
+`found_by` follows the score, the rank in each that found it: {"bm25": 1, "dense": 3}. `votes`
+counts the valid votes that made the label: "yes, both ask the same". None on either side: the
+label was imported. Ranks may have gaps in train: a candidate without a label is in no release. A
+candidate's id is that of its question/answer pair, the same under every query.
 UTF-8, one "\\n" a line, keys in this order. Pure: it knows neither Django nor a database.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,7 @@ class CandidateRecord:
     label: int
     yes: int
     no: int
+    found_by: Mapping[str, int] | None = None  # None: no pool of several retrievers
 
 
 @dataclass(frozen=True)
@@ -90,9 +93,15 @@ def _to_dict(candidate: CandidateRecord) -> dict[str, object]:
         "answer": candidate.answer,
         "rank": candidate.rank,
         "score": candidate.score,
+        **(_pooled(candidate.found_by)),
         "label": candidate.label,
         "votes": {"yes": candidate.yes, "no": candidate.no},
     }
+
+
+def _pooled(found_by: Mapping[str, int] | None) -> dict[str, object]:
+    """A database may give the names in any order."""
+    return {} if found_by is None else {"found_by": dict(sorted(found_by.items()))}
 
 
 def _from_dict(values: dict[str, Any]) -> CandidateRecord:
@@ -105,4 +114,5 @@ def _from_dict(values: dict[str, Any]) -> CandidateRecord:
         label=values["label"],
         yes=values["votes"]["yes"],
         no=values["votes"]["no"],
+        found_by=values.get("found_by"),
     )

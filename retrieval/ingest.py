@@ -1,14 +1,12 @@
 """Q/a pairs from a file into the database."""
 
-import hashlib
 import itertools
-import json
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self, TextIO
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -16,7 +14,10 @@ from django.db import IntegrityError, connection, transaction
 from retrieval.errors import UserError
 from retrieval.models import QaPair
 from retrieval.progress import Progress, no_progress
-from retrieval.rows import Row, RowFault, optional_field, read_rows, text_field
+from retrieval.rejects import Rejects, rejects_path
+from retrieval.rows import Row, RowFault, number_field, optional_field, text_field
+from retrieval.sources.best import Best, Kept, Selection, selection
+from retrieval.sources.formats import FORMATS, read_source
 from retrieval.text import clean_text, is_utf8, pair_key, question_key
 
 MAX_QUESTION = 10_000
@@ -28,6 +29,7 @@ BATCH = 2_000
 QUESTION = ("question",)
 ANSWER = ("answer",)
 NO_WORDS = question_key("")
+NOT_BEST = "not among the best"
 
 
 class Pair(NamedTuple):
@@ -47,77 +49,152 @@ class IngestResult:
     read: int
     added: int
     duplicates: int
+    # Pairs among these that have been withdrawn, and stay so.
+    withdrawn: int
     rejected: int
     rejects_path: Path | None
+    # Rows that hold no pair although nothing is wrong with them, by the reason.
+    skipped: Mapping[str, int]
+    best: Kept | None
 
 
-@dataclass
-class Rejects:
-    """Refused rows, one a line; the file takes its place only when it is complete."""
+@dataclass(frozen=True)
+class Reading:
+    """A file with what its rows are read as."""
 
     path: Path
-    count: int = 0
-    first: str = ""
-    _file: TextIO | None = field(default=None, repr=False)
+    source: str
+    license: str
+    format: str | None
+    best: Best | None
 
-    def add(self, row: Row, reason: str) -> None:
-        if self._file is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._unfinished.open("w", encoding="utf-8", errors="backslashreplace")
-        entry = {"line": row.line, "reason": reason, "text": row.excerpt}
-        self._file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-        self.first = self.first or f"line {row.line}: {reason}"
-        self.count += 1
+    def batches(self, progress: Progress) -> Iterator[list[Row]]:
+        return batched(read_source(self.path, self.format, progress), BATCH)
 
-    @property
-    def _unfinished(self) -> Path:
-        return self.path.with_name(self.path.name + ".unfinished")
+    def usable(
+        self, batch: Sequence[Row], refuse: Callable[[Row, str], object]
+    ) -> list[tuple[Row, Pair]]:
+        pairs = []
+        for row in batch:
+            try:
+                if not row.skip:
+                    pairs.append((row, self._pair(row)))
+            except RowFault as fault:
+                refuse(row, str(fault))
+        return pairs
 
-    def __enter__(self) -> Self:
-        return self
+    def _pair(self, row: Row) -> Pair:
+        if row.fault:
+            raise RowFault(row.fault)
+        question = text_field(row, QUESTION, limit=MAX_QUESTION)
+        answer = text_field(row, ANSWER, limit=MAX_ANSWER)
+        same_question = question_key(question)
+        if same_question == NO_WORDS:
+            raise RowFault("the question is nothing but punctuation")
+        if self.best and self.best.field:
+            number_field(row, self.best.field)
+        key = pair_key(question, answer)
+        return Pair(
+            source=self.source,
+            # Where the source gives none, the content is the id: the same file twice adds nothing.
+            source_id=optional_field(row, "id", limit=MAX_ID) or key,
+            question=question,
+            answer=answer,
+            license=optional_field(row, "license", limit=MAX_LICENSE) or self.license,
+            question_key=same_question,
+            pair_key=key,
+        )
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
-        if error is not None:
-            self._unfinished.unlink(missing_ok=True)
-        elif self.count:
-            os.replace(self._unfinished, self.path)
-        else:
-            self.path.unlink(missing_ok=True)
+    @contextmanager
+    def selection(self, progress: Progress) -> Iterator[Selection | None]:
+        if self.best is None:
+            yield None
+            return
+        folder = Path(settings.DATA_DIR)
+        scored = self._scored(self.best, progress)
+        with selection(scored, path=self.path, share=self.best.share, folder=folder) as chosen:
+            yield chosen
+
+    def _scored(
+        self, best: Best, progress: Progress
+    ) -> Iterator[tuple[Sequence[float], Sequence[str]]]:
+        for batch in self.batches(progress):
+            usable = self.usable(batch, lambda row, reason: None)  # told in the second reading
+            if best.scorer:
+                texts = [(pair.question, pair.answer) for _, pair in usable]
+                scores: Sequence[float] = best.scorer.scores(texts).tolist() if texts else []
+            else:
+                scores = [number_field(row, best.field) for row, _ in usable]
+            yield scores, [pair.pair_key for _, pair in usable]
 
 
 def ingest(
-    path: Path, source: str, *, license: str = "", progress: Progress = no_progress
+    path: Path,
+    source: str,
+    *,
+    license: str = "",
+    format: str | None = None,
+    best: Best | None = None,
+    progress: Progress = no_progress,
 ) -> IngestResult:
     """Add the file's pairs, all in one transaction; `progress` counts bytes of the file.
 
-    A pair that is already there (under whatever id or source) is a duplicate. Unreadable rows go
-    to a rejects file. A file of which no row can be used is refused.
+    `format`: one of sources.FORMATS; None goes by the file's ending. With `best` the file is read
+    twice. A pair that is already there (under whatever id or source) is a duplicate. Unreadable
+    rows go to a rejects file. A file of which no row can be used is refused.
     """
-    source, license = check_source(source), check_license(license)
-    rows = read_rows(path, required=(QUESTION, ANSWER), progress=progress)
-    read = added = 0
+    license = license or (FORMATS[format].license if format else "")
+    reading = Reading(path, check_source(source), check_license(license), format, best)
     try:
-        with Rejects(_rejects_path(path, source)) as rejects, transaction.atomic():
-            for batch in batched(rows, BATCH):
-                read += len(batch)
-                pairs = _readable_pairs(batch, source, license, rejects)
-                added += _add(pairs, source, rejects)
+        with (
+            reading.selection(progress) as selection,
+            Rejects(rejects_path(path, reading.source)) as rejects,
+            transaction.atomic(),
+        ):
+            return _ingest(reading, selection, rejects, progress)
     except IntegrityError as error:
         raise UserError(
             f"Another ingest added pairs of {path} at the same time: run this one again."
         ) from error
-    if rejects.count == read:
-        raise UserError(
-            f"Nothing was added: none of the {read:,} rows of {path} can be used; "
-            f"{rejects.first} (all of them are in {rejects.path})."
-        )
-    duplicates = read - added - rejects.count
+
+
+def _ingest(
+    reading: Reading, selection: Selection | None, rejects: Rejects, progress: Progress
+) -> IngestResult:
+    read = added = withdrawn = 0
+    skipped: Counter[str] = Counter()
+    for batch in reading.batches(progress):
+        read += len(batch)
+        skipped.update(row.skip for row in batch if row.skip)
+        usable = reading.usable(batch, rejects.add)
+        if selection:
+            keeps = selection.keeps([pair.pair_key for _, pair in usable])
+            usable = [one for one, kept in zip(usable, keeps, strict=True) if kept]
+            skipped[NOT_BEST] += keeps.count(False)
+        withdrawn += _withdrawn(usable)
+        added += _add(usable, reading.source, rejects)
+    skipped = +skipped
+    duplicates = read - added - rejects.count - skipped.total()
+    if not added and not duplicates:
+        raise UserError(_nothing(reading.path, read, rejects, skipped))
     return IngestResult(
-        read, added, duplicates, rejects.count, rejects.path if rejects.count else None
+        read,
+        added,
+        duplicates,
+        withdrawn,
+        rejects.count,
+        rejects.path if rejects.count else None,
+        dict(skipped.most_common()),
+        selection.result if selection else None,
+    )
+
+
+def _nothing(path: Path, read: int, rejects: Rejects, skipped: Counter[str]) -> str:
+    reasons = [f"{count:,}: {reason}" for reason, count in skipped.most_common()]
+    if rejects.count:
+        reasons.append(f"{rejects.first} (all of them are in {rejects.path})")
+    return (
+        f"Nothing was added: none of the {read:,} rows of {path} can be used; {'; '.join(reasons)}."
     )
 
 
@@ -144,43 +221,10 @@ def check_source(source: str) -> str:
     return name
 
 
-def _rejects_path(path: Path, source: str) -> Path:
-    digest = hashlib.sha256(f"{path.resolve()}\n{source}".encode(errors="surrogateescape"))
-    name = os.fsencode(path.name).decode(errors="replace")  # it will be printed
-    return Path(settings.DATA_DIR) / "rejects" / f"{name}.{digest.hexdigest()[:8]}.jsonl"
-
-
-def _readable_pairs(
-    batch: Sequence[Row], source: str, license: str, rejects: Rejects
-) -> list[tuple[Row, Pair]]:
-    pairs = []
-    for row in batch:
-        try:
-            pairs.append((row, _pair(row, source, license)))
-        except RowFault as fault:
-            rejects.add(row, str(fault))
-    return pairs
-
-
-def _pair(row: Row, source: str, license: str) -> Pair:
-    if row.fault:
-        raise RowFault(row.fault)
-    question = text_field(row, QUESTION, limit=MAX_QUESTION)
-    answer = text_field(row, ANSWER, limit=MAX_ANSWER)
-    same_question = question_key(question)
-    if same_question == NO_WORDS:
-        raise RowFault("the question is nothing but punctuation")
-    key = pair_key(question, answer)
-    return Pair(
-        source=source,
-        # Where the source gives none, the content is the id: the same file twice adds nothing.
-        source_id=optional_field(row, "id", limit=MAX_ID) or key,
-        question=question,
-        answer=answer,
-        license=optional_field(row, "license", limit=MAX_LICENSE) or license,
-        question_key=same_question,
-        pair_key=key,
-    )
+def _withdrawn(pairs: Sequence[tuple[Row, Pair]]) -> int:
+    """How many of them are in the database and withdrawn."""
+    known = QaPair.objects.filter(pair_key__in=[pair.pair_key for _, pair in pairs])
+    return known.filter(withdrawn_at__isnull=False).count()
 
 
 def _add(pairs: Sequence[tuple[Row, Pair]], source: str, rejects: Rejects) -> int:

@@ -1,16 +1,62 @@
-"""The only imports inside functions: torch takes seconds and half a gigabyte, FAISS a part of that.
+"""The only imports inside functions: torch takes seconds and half a gigabyte, FAISS and pyarrow
+a part of that.
 
 The site, the worker and most commands never need them.
 """
 
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from retrieval.index.port import VectorIndex
-from retrieval.vectors import Encoder
+from retrieval.progress import Progress, no_progress
+from retrieval.rows import Row
+from retrieval.sources.best import Scorer
+from retrieval.store.store import VectorStore
+from retrieval.vectors import Encoder, Mask, Positions, Vectors
+
+if TYPE_CHECKING:
+    from retrieval.encoding.precision import Precision
+    from retrieval.index.recall import Recall
+    from retrieval.lexical import LexicalIndex
+    from retrieval.models import IndexVersion
 
 
-def load_encoder(model: str, device: str = "auto") -> Encoder:
+def load_encoder(
+    model: str, device: str = "auto", *, precision: str = "fp32", processes: int | None = 1
+) -> Encoder:
+    """`precision`: fp32, bf16 or fp16; `processes`: None for as many as are usual on the device."""
     from retrieval.encoding import encoder  # noqa: PLC0415
 
-    return encoder.load_encoder(model, device)
+    return encoder.load_encoder(model, device, precision=precision, processes=processes)
+
+
+def chosen_device(device: str) -> str:
+    """cpu or cuda."""
+    from retrieval.encoding import loading  # noqa: PLC0415
+
+    return loading.chosen_device(device)
+
+
+def choose_precision(
+    model: str, device: str, wanted: str, texts: Sequence[tuple[str, str]], form: str
+) -> "Precision":
+    """`wanted`: auto, or one of the precisions; `texts`: a sample of the pairs to be encoded."""
+    from retrieval.encoding import precision  # noqa: PLC0415
+
+    return precision.choose(model, device, wanted, texts, form)
+
+
+def load_scorer(model: str, device: str = "auto") -> Scorer:
+    from retrieval.encoding import scorer  # noqa: PLC0415
+
+    return scorer.load_scorer(model, device)
+
+
+def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
+    from retrieval.sources import parquet  # noqa: PLC0415
+
+    return parquet.parquet_rows(path, progress)
 
 
 def index_class(kind: str) -> type[VectorIndex]:
@@ -18,3 +64,26 @@ def index_class(kind: str) -> type[VectorIndex]:
     from retrieval.index import kinds  # noqa: PLC0415
 
     return kinds.KINDS[kind]
+
+
+def free_on_gpu() -> int:
+    """Bytes."""
+    from retrieval.index import gpu  # noqa: PLC0415
+
+    return gpu.free_bytes("cuda")
+
+
+def measure_recall(
+    index: VectorIndex, store: VectorStore, queries: Vectors, own: Positions, excluded: Mask
+) -> "Recall":
+    """Against exact search; see there."""
+    from retrieval.index import recall  # noqa: PLC0415
+
+    return recall.measure(index, store, queries, own, excluded)
+
+
+def lexical_index(version: "IndexVersion", progress: Progress = no_progress) -> "LexicalIndex":
+    """Made if there is none yet: see there."""
+    from retrieval import lexical  # noqa: PLC0415
+
+    return lexical.lexical_index(version, progress)

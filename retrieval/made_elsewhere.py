@@ -2,7 +2,8 @@
 
 A line is a query, as in a release: {"query" (or "question"), "candidates": [{"question" (or
 "text"), "answer", "label"}, ...]}, with an optional "id", and of each candidate "rank" and
-"score". A label is 1, 0, or null: not judged yet.
+"score", and "found_by" as a release of several retrievers has it. A label is 1, 0, or null: not
+judged yet.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from retrieval.errors import UserError
 from retrieval.ingest import MAX_ANSWER, MAX_QUESTION, Pair, insert_pairs
 from retrieval.models import Candidate, QaPair, Query, QuerySet
+from retrieval.pooling import RETRIEVERS
 from retrieval.progress import Progress
 from retrieval.querysets import QUERY, read_draft
 from retrieval.rows import Row, RowFault, read_rows, text_field
@@ -22,6 +24,7 @@ from retrieval.text import pair_key, question_key
 QUERIES_PER_STEP = 200
 LOOKUP = 10_000  # keys in one database query
 MOST_CANDIDATES = 1000
+DEEPEST = 10_000  # rank in one retriever
 FAULTS_SHOWN = 3
 QUESTION = ("question", "text")
 ANSWER = ("answer",)
@@ -33,6 +36,7 @@ class MadeCandidate(NamedTuple):
     pair: Pair
     rank: int
     score: float | None
+    found_by: Mapping[str, int] | None
     label: int | None
 
 
@@ -90,6 +94,7 @@ def read_dataset(
 def store_dataset(query_set: QuerySet, queries: Iterator[MadeQuery]) -> Iterator[list[MadeLabel]]:
     """Stores some queries at a time, and yields the labels of their candidates."""
     position = 0
+    finders: set[str] = set()
     while some := list(islice(queries, QUERIES_PER_STEP)):
         pairs = _stored_pairs(some)
         stored = Query.objects.bulk_create(
@@ -107,7 +112,11 @@ def store_dataset(query_set: QuerySet, queries: Iterator[MadeQuery]) -> Iterator
         both = [
             (
                 Candidate(
-                    query=row, pair_id=pairs[made.pair.pair_key], rank=made.rank, score=made.score
+                    query=row,
+                    pair_id=pairs[made.pair.pair_key],
+                    rank=made.rank,
+                    score=made.score,
+                    found_by=made.found_by,
                 ),
                 made,
             )
@@ -115,7 +124,11 @@ def store_dataset(query_set: QuerySet, queries: Iterator[MadeQuery]) -> Iterator
             for made in query.candidates
         ]
         Candidate.objects.bulk_create([candidate for candidate, _ in both])
+        finders.update(name for _, made in both for name in made.found_by or ())
         yield [MadeLabel(candidate.pk, made.label) for candidate, made in both]
+    if finders:
+        query_set.retrieval = {"retrievers": [name for name in RETRIEVERS if name in finders]}
+        query_set.save(update_fields=["retrieval"])
 
 
 def _check_kind(path: Path) -> None:
@@ -161,7 +174,7 @@ def _candidate(row: Row, number: int, source: str, license: str) -> MadeCandidat
     answer = text_field(row, ANSWER, limit=MAX_ANSWER)
     key = pair_key(question, answer)
     pair = Pair(source, key, question, answer, license, question_key(question), key)
-    return MadeCandidate(pair, _rank(row, number), _score(row), _label(row))
+    return MadeCandidate(pair, _rank(row, number), _score(row), _found_by(row), _label(row))
 
 
 def _check_distinct(candidates: Sequence[MadeCandidate]) -> None:
@@ -189,6 +202,16 @@ def _score(row: Row) -> float | None:
     if isinstance(score, bool) or not isinstance(score, int | float) or not -1 <= score <= 1:
         return None
     return round(float(score), 6)
+
+
+def _found_by(row: Row) -> dict[str, int] | None:
+    """Ranks by our retrievers' names, as a release has them; anything else says nothing to us."""
+    given = row.fields.get("found_by")
+    if not isinstance(given, dict) or not given or not given.keys() <= set(RETRIEVERS):
+        return None
+    if any(type(rank) is not int or not 1 <= rank <= DEEPEST for rank in given.values()):
+        return None
+    return {name: given[name] for name in RETRIEVERS if name in given}
 
 
 def _label(row: Row) -> int | None:

@@ -6,6 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from retrieval.pooling import ALONE
+
 
 class QaPair(models.Model):
     source = models.CharField(max_length=100)
@@ -133,6 +135,17 @@ class QuerySet(models.Model):
     def made_elsewhere(self) -> bool:
         return self.origin == self.Origin.IMPORT
 
+    @property
+    def retrievers(self) -> tuple[str, ...]:
+        """By whom its candidates were found; the dense one where nothing says another."""
+        return tuple(self.retrieval.get("retrievers", ALONE))
+
+    @property
+    def pool(self) -> tuple[str, ...]:
+        """The retrievers that its candidates tell of: none where the dense one alone found all."""
+        told = tuple(self.retrieval.get("retrievers", ()))
+        return told if self.made_elsewhere or told != ALONE else ()
+
 
 class Query(models.Model):
     query_set = models.ForeignKey(QuerySet, on_delete=models.CASCADE, related_name="queries")
@@ -182,27 +195,27 @@ class Candidate(models.Model):
 
 
 class EncodingJob(models.Model):
-    """Vectors that the workers make together, shard by shard, for one build of an index."""
+    """Vectors that the workers make together for the builds of a store, shard by shard."""
 
     class State(models.TextChoices):
         RUNNING = "running", "running"
         DONE = "done", "done"
         FAILED = "failed", "failed"
 
-    form = models.CharField(max_length=3, choices=IndexForm.choices)
-    # What every worker's encoder must be: the store's identity.
+    # The folder's name, which is made of the identity.
+    store = models.CharField(max_length=40, unique=True)
+    # What every worker's encoder must be, and the name it loads it by.
     identity = models.JSONField()
-    # Names of the complete shards when it began: their pairs need no vector any more.
-    shards_before = models.JSONField(default=list)
+    model = models.CharField(max_length=IndexVersion.MAX_MODEL)
     state = models.CharField(max_length=7, choices=State.choices, default=State.RUNNING)
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
-        return f"encoding {self.pk}, {self.state}"
+        return f"{self.store}, {self.state}"
 
 
 class EncodingShard(models.Model):
-    """The pairs between two keys, encoded by whoever claims them."""
+    """Some pairs, encoded by whoever claims them."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "waits for a worker"
@@ -212,20 +225,24 @@ class EncodingShard(models.Model):
 
     job = models.ForeignKey(EncodingJob, on_delete=models.CASCADE, related_name="shards")
     number = models.PositiveIntegerField()
-    # Pairs with after < key <= last.
-    after = models.CharField(max_length=64, blank=True)
-    last = models.CharField(max_length=64)
+    keys = models.BinaryField()  # of the pairs, 32 bytes each; emptied once they are encoded
     pairs = models.PositiveIntegerField()
     state = models.CharField(max_length=7, choices=State.choices, default=State.QUEUED)
-    claim = models.CharField(max_length=100, blank=True)
-    beat_at = models.DateTimeField(null=True, blank=True)
+    claim = models.CharField(max_length=32, blank=True)  # of the process that is at it
+    beat_at = models.DateTimeField(null=True, blank=True)  # when it last said so
     attempts = models.PositiveSmallIntegerField(default=0)
-    error = models.TextField(blank=True)
+    done = models.PositiveIntegerField(default=0)  # pairs encoded by whoever is at it
+    error = models.TextField(blank=True)  # of the last attempt that failed, one sentence
     shard = models.JSONField(null=True, blank=True)  # its record, once it is done
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["job", "number"], name="encoding_shard_once"),
+            models.CheckConstraint(
+                condition=Q(state="done", shard__isnull=False)
+                | (~Q(state="done") & Q(shard__isnull=True)),
+                name="encoding_is_done_with_a_shard",
+            ),
         ]
         ordering: ClassVar = ["job", "number"]
 

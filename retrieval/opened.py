@@ -1,6 +1,6 @@
 """An index in use: its vectors, the adapter that searches them, and what no search may find."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +9,11 @@ from retrieval.index.port import VectorIndex
 from retrieval.index.settle import Scores, nearest
 from retrieval.lazy import index_class
 from retrieval.models import IndexVersion, QaPair
+from retrieval.pairs import LOOKUP, withdrawn_keys
 from retrieval.store.folder import REMOVED, open_version_store
 from retrieval.store.store import VectorStore
-from retrieval.vectors import Mask, Positions, Vectors
+from retrieval.vectors import Mask, PairKeys, Positions, Vectors, packed
 from retrieval.versions import folder_of, index_root
-
-LOOKUP = 2_000  # keys in one database query
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,9 @@ class OpenIndex:
         excluded = np.zeros(len(self.store), np.bool_)
         excluded[self.removed] = True
         for keys in (withdrawn_keys(), held_out_keys(question_keys)):
-            positions = self.store.positions(list(keys))
+            positions = self.store.positions_of(keys)
             excluded[positions[positions >= 0]] = True
+        excluded.flags.writeable = False  # an index keeps what it made of an array that stays
         return excluded
 
     def search(self, queries: Vectors, k: int, excluded: Mask) -> tuple[Positions, Scores]:
@@ -44,13 +44,10 @@ def open_index(version: IndexVersion) -> OpenIndex:
     return OpenIndex(store, index, np.load(folder / REMOVED, allow_pickle=False))
 
 
-def withdrawn_keys() -> Iterator[str]:
-    rows = QaPair.objects.filter(withdrawn_at__isnull=False)
-    return rows.values_list("pair_key", flat=True).iterator()
-
-
-def held_out_keys(question_keys: Sequence[str]) -> Iterator[str]:
+def held_out_keys(question_keys: Sequence[str]) -> PairKeys:
     """Of all pairs with one of these questions."""
+    keys: list[str] = []
     for start in range(0, len(question_keys), LOOKUP):
         pairs = QaPair.objects.filter(question_key__in=question_keys[start : start + LOOKUP])
-        yield from pairs.values_list("pair_key", flat=True).iterator()
+        keys += pairs.values_list("pair_key", flat=True)
+    return packed(keys)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from retrieval.errors import UserError
 from retrieval.ingest import MAX_ID, MAX_QUESTION
@@ -40,7 +41,7 @@ def sample_queries(name: str, count: int, seed: int) -> QuerySet:
     if count < 1:
         raise UserError(f"A query set needs at least one query, not {count}.")
     with transaction.atomic():
-        taken = set(Query.objects.values_list("question_key", flat=True))
+        taken = set(Query.objects.values_list("question_key", flat=True)) | _withdrawn_questions()
         distinct = QaPair.objects.values_list("question_key", flat=True).distinct()
         free = [key for key in distinct.iterator() if key not in taken]
         if len(free) < count:
@@ -84,6 +85,22 @@ def load_queries(name: str, path: Path) -> QuerySet:
         return _save(kept, name=name, origin=QuerySet.Origin.FILE, duplicates=rows - len(kept))
 
 
+def drawn_again(query_set: QuerySet, count: int, seed: int) -> list[Query]:
+    """Some of its queries, drawn by the seed."""
+    queries = query_set.queries.order_by("question_key")
+    if not 1 <= count <= len(queries):
+        raise UserError(
+            f"{count:,} queries of {query_set} cannot be drawn: it has {len(queries):,}."
+        )
+    return heapq.nsmallest(count, queries, key=lambda query: _number(seed, query.question_key))
+
+
+def save_audit(name: str, audited: QuerySet, queries: Sequence[Query], seed: int) -> QuerySet:
+    """The same queries once more, in this order, to be looked at again."""
+    drafts = [Draft(query.key, query.text, query.question_key) for query in queries]
+    return _save(drafts, name=name, origin=QuerySet.Origin.AUDIT, seed=seed, audits=audited)
+
+
 def read_draft(row: Row) -> Draft:
     """A query of a file; raises RowFault."""
     if row.fault:
@@ -108,13 +125,16 @@ def _save(
     origin: QuerySet.Origin,
     seed: int | None = None,
     duplicates: int = 0,
+    audits: QuerySet | None = None,
 ) -> QuerySet:
     name = clean_text(name)
     if not 1 <= len(name) <= MAX_NAME:
         raise UserError(f"A query set needs a name of 1 to {MAX_NAME} characters, not {name!r}.")
     if QuerySet.objects.filter(name=name).exists():
         raise UserError(f"There is already a query set {name!r}: choose another name.")
-    query_set = QuerySet.objects.create(name=name, origin=origin, seed=seed, duplicates=duplicates)
+    query_set = QuerySet.objects.create(
+        name=name, origin=origin, seed=seed, duplicates=duplicates, audits=audits
+    )
     Query.objects.bulk_create(
         Query(
             query_set=query_set,
@@ -128,11 +148,18 @@ def _save(
     return query_set
 
 
+def _withdrawn_questions() -> set[str]:
+    """Those of which every pair is withdrawn."""
+    pairs = QaPair.objects.filter(withdrawn_at__isnull=False)
+    living = QaPair.objects.filter(withdrawn_at=None, question_key=OuterRef("question_key"))
+    return set(pairs.exclude(Exists(living)).values_list("question_key", flat=True))
+
+
 def _texts(question_keys: Sequence[str]) -> dict[str, str]:
     """The commonest wording of each question; of equally common ones the first in order."""
     wordings: dict[str, Counter[str]] = defaultdict(Counter)
     for keys in _lookups(question_keys):
-        copies = QaPair.objects.filter(question_key__in=keys)
+        copies = QaPair.objects.filter(question_key__in=keys, withdrawn_at=None)
         for key, text in copies.values_list("question_key", "question"):
             wordings[key][text] += 1
     return {

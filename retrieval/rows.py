@@ -5,16 +5,15 @@ raised as a UserError.
 """
 
 import csv
-import gzip
 import json
+import math
 import os
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from retrieval.errors import UserError
+from retrieval.files import check_is_file, opened, refuse_other_encodings
 from retrieval.progress import Progress, no_progress
 from retrieval.text import clean_text, is_utf8
 
@@ -36,6 +35,8 @@ class Row:
     fields: Mapping[str, object]
     fault: str = ""
     excerpt: str = ""
+    # Why there is no pair here although nothing is wrong.
+    skip: str = ""
 
 
 def read_rows(
@@ -50,18 +51,18 @@ def read_rows(
     Each may be compressed as .gz. `progress` counts bytes of the file as it lies on the disk.
     """
     kind = _kind(path, plain_column)
-    lines = read_lines(path, progress)
     if kind in DELIMITERS:
+        lines = read_lines(path, progress)
         rows = _delimited_rows(path, lines, DELIMITERS[kind], required)
     elif kind == ".jsonl":
-        rows = (_json_row(number, line) for number, line in enumerate(lines, 1) if line.strip())
+        rows = json_rows(path, progress)
     else:
         rows = (
             Row(number, {plain_column or "": line}, excerpt=line[:EXCERPT])
-            for number, line in enumerate(lines, 1)
+            for number, line in enumerate(read_lines(path, progress), 1)
             if line.strip()
         )
-    return _not_empty(path, rows)
+    return not_empty(path, rows)
 
 
 def text_field(row: Row, column: Column, *, limit: int) -> str:
@@ -85,9 +86,21 @@ def optional_field(row: Row, name: str, *, limit: int) -> str:
     return _text(name, value, limit)
 
 
+def number_field(row: Row, name: str) -> float:
+    """A number, or a text that is one; raises RowFault."""
+    value = row.fields.get(name)
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            if math.isfinite(number := float(value)):
+                return number
+        except (ValueError, OverflowError):
+            pass
+    raise RowFault(f"the {name} is not a number" if value is not None else f"there is no {name}")
+
+
 def _text(name: str, value: object, limit: int) -> str:
     if not isinstance(value, str):
-        raise RowFault(f"the {name} is not a text but {_json_type(value)}")
+        raise RowFault(f"the {name} is not a text but {json_type(value)}")
     text = clean_text(value)
     if len(text) > limit:
         raise RowFault(f"the {name} has {len(text):,} characters, more than {limit:,}")
@@ -100,10 +113,7 @@ def _kind(path: Path, plain_column: str | None) -> str:
     kinds = [".jsonl", *DELIMITERS, *([".txt"] if plain_column else [])]
     name = path.name.lower().removesuffix(".gz")
     kind = next((kind for kind in kinds if name.endswith(kind)), None)
-    if not os.path.exists(path):  # unlike Path.exists never raises
-        raise UserError(f"There is no file {path}: check the path.")
-    if not os.path.isfile(path):
-        raise UserError(f"{path} is not a file but a folder or a device: name one file.")
+    check_is_file(path)
     if kind is None:
         raise UserError(
             f"{path} has an unknown type: its name must end in {', '.join(kinds)}, "
@@ -112,47 +122,41 @@ def _kind(path: Path, plain_column: str | None) -> str:
     return kind
 
 
-def read_lines(path: Path, progress: Progress = no_progress) -> Iterator[str]:
+def read_lines(
+    path: Path, progress: Progress = no_progress, *, longest: int = MAX_LINE_BYTES
+) -> Iterator[str]:
     """Decoded lines; a byte that is not UTF-8 becomes a lone surrogate, as no valid text has."""
-    try:
-        with path.open("rb") as raw:
-            # GzipFile has all of BinaryIO that is used here.
-            packed = path.name.lower().endswith(".gz")
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
-            yield from _decoded(path, stream, raw, progress)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UserError(f"{path} is not a whole gzip file ({error}): compress it again.") from error
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
+    with opened(path) as (stream, raw):
+        reported = number = 0
+        while line := stream.readline(longest + 1):
+            number += 1
+            if number == 1:
+                _refuse_other_files(path, line)
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            if len(line) > longest:
+                raise UserError(
+                    f"Line {number} of {path} is longer than {longest:,} bytes: "
+                    "each row must stand on a line of its own."
+                )
+            yield line.decode("utf-8", "surrogateescape")
+            if number % 1000 == 0:
+                progress(raw.tell() - reported)
+                reported = raw.tell()
+        progress(raw.tell() - reported)
 
 
-def _decoded(path: Path, stream: BinaryIO, raw: BinaryIO, progress: Progress) -> Iterator[str]:
-    reported = number = 0
-    while line := stream.readline(MAX_LINE_BYTES + 1):
-        number += 1
-        if number == 1:
-            _refuse_other_encodings(path, line)
-            line = line.removeprefix(b"\xef\xbb\xbf")
-        if len(line) > MAX_LINE_BYTES:
-            raise UserError(
-                f"Line {number} of {path} is longer than {MAX_LINE_BYTES:,} bytes: "
-                "each row must stand on a line of its own."
-            )
-        yield line.decode("utf-8", "surrogateescape")
-        if number % 1000 == 0:
-            progress(raw.tell() - reported)
-            reported = raw.tell()
-    progress(raw.tell() - reported)
-
-
-def _refuse_other_encodings(path: Path, line: bytes) -> None:
-    start = line[:200]
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or start.count(0) * 3 > len(start):
-        raise UserError(f"{path} is in UTF-16 or UTF-32: save it as UTF-8.")
-    if start.startswith(b"\x1f\x8b"):
-        raise UserError(f"{path} is compressed by gzip: give it a name that ends in .gz.")
+def _refuse_other_files(path: Path, line: bytes) -> None:
+    refuse_other_encodings(path, line)
     if b"\r" in line.rstrip() and not line.endswith(b"\n"):
         raise UserError(f"{path} has the line ends of old Macs (CR): save it with LF or CR LF.")
+
+
+def json_rows(
+    path: Path, progress: Progress = no_progress, *, longest: int = MAX_LINE_BYTES
+) -> Iterator[Row]:
+    """A row for each line, which is to be an object."""
+    lines = enumerate(read_lines(path, progress, longest=longest), 1)
+    return (_json_row(number, line) for number, line in lines if line.strip())
 
 
 def _json_row(number: int, line: str) -> Row:
@@ -166,7 +170,7 @@ def _json_row(number: int, line: str) -> Row:
     except (RecursionError, ValueError) as error:
         return Row(number, {}, f"the line is JSON that cannot be read: {error}", excerpt)
     if not isinstance(value, dict):
-        return Row(number, {}, f"the line is not an object but {_json_type(value)}", excerpt)
+        return Row(number, {}, f"the line is not an object but {json_type(value)}", excerpt)
     return Row(number, value, excerpt=excerpt)
 
 
@@ -226,7 +230,7 @@ def _delimited_row(line: int, header: list[str], values: list[str], delimiter: s
     return Row(line, dict(zip(header, values, strict=True)), excerpt=text[:EXCERPT])
 
 
-def _not_empty(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
+def not_empty(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
     row = next(rows, None)
     if row is None:
         size = os.path.getsize(path)
@@ -235,6 +239,6 @@ def _not_empty(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
     yield from rows
 
 
-def _json_type(value: object) -> str:
+def json_type(value: object) -> str:
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
     return names.get(type(value), "null" if value is None else "a number")

@@ -6,6 +6,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval.progress import Progress, no_progress
+
 # One row a text, float32, of length 1.
 Vectors = NDArray[np.float32]
 # Rows as a store keeps them: float32 or float16.
@@ -41,9 +43,14 @@ class Encoder(Protocol):
     def versions(self) -> Mapping[str, str]:
         """The libraries that the vectors may depend on."""
 
-    def encode_questions(self, questions: Sequence[str]) -> Vectors: ...
+    def encode_questions(
+        self, questions: Sequence[str], progress: Progress = no_progress
+    ) -> Vectors:
+        """`progress` counts texts done."""
 
-    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
+    def encode_pairs(
+        self, pairs: Sequence[tuple[str, str]], progress: Progress = no_progress
+    ) -> Vectors:
         """Question and answer read together, as one input of two segments."""
 
 
@@ -56,3 +63,11 @@ def unpacked(keys: PairKeys) -> list[str]:
     """The inverse; numpy drops the zeros at the end of bytes, so it is not asked for them."""
     text = keys.tobytes().hex()
     return [text[start : start + 64] for start in range(0, len(text), 64)]
+
+
+def places(keys: PairKeys, wanted: PairKeys) -> Positions:
+    """Where in sorted keys each of these stands; -1: nowhere."""
+    if not len(keys):
+        return np.full(len(wanted), -1, np.int64)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, at, -1)

@@ -14,8 +14,8 @@ from demo.services import POSTGRES
 
 PATH = ROOT / "docker-compose.yml"
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(PATH.read_text())["services"]
-OURS = ("migrate", "web", "worker", "beat")
-SERVING = ("web", "worker", "beat")
+OURS = ("migrate", "web", "worker", "encoder", "beat")
+SERVING = ("web", "worker", "encoder", "beat")
 
 
 def is_valid(path: object) -> bool:
@@ -69,3 +69,10 @@ def test_only_the_site_is_reached_from_outside_and_only_from_this_machine() -> N
 def test_its_postgresql_is_set_as_the_one_of_the_tests() -> None:
     name, value = SERVICES["postgres"]["command"].split()[-1].split("=")
     assert POSTGRES[name] == value
+
+
+def test_what_only_the_largest_databases_need_starts_when_asked_for() -> None:
+    """The encoder takes its messages from a queue of its own: publishing never waits for it."""
+    assert [name for name, service in SERVICES.items() if "profiles" in service] == ["encoder"]
+    assert "--queues encoding" in SERVICES["encoder"]["command"]
+    assert "--queues" not in SERVICES["worker"]["command"]

@@ -1,6 +1,8 @@
 """`manage.py campaign`: from the queries to the labels, one step at a time."""
 
+from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 
 from django.conf import settings
 from django.core.management.base import CommandParser
@@ -21,19 +23,35 @@ from annotation.protocol.cost import quote
 from annotation.protocol.packing import hits_needed
 from retrieval.cli import QuorumCommand
 from retrieval.errors import UserError
+from retrieval.pooling import BM25
+from retrieval.progress import Progress, no_progress
 from retrieval.search import retrieve
 
 
 def _retrieve(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
     if campaign.query_set.made_elsewhere:
         raise UserError(f"Campaign {campaign} came with its candidates: none are retrieved.")
-    wanted = campaign.policy.candidates_per_query
     total = campaign.query_set.queries.count()
-    with command.progress(total, "retrieving", "query") as bar:
+    names = options["retrievers"] or campaign.query_set.retrievers
+    with ExitStack() as bars:
+        show = partial(_bar, command, bars)
         found = retrieve(
-            campaign.query_set, k=wanted, device=options["device"], progress=bar.update
+            campaign.query_set,
+            k=campaign.policy.candidates_per_query,
+            retrievers=names,
+            device=options["device"],
+            encoding=show(total, "encoding", "query"),
+            reading=show(None, "reading for BM25", " pairs") if BM25 in names else no_progress,
+            progress=show(total, "retrieving", "query"),
         )
     return {"campaign": campaign.name, "queries": total, "candidates": found}
+
+
+def _bar(
+    command: QuorumCommand, bars: ExitStack, total: int | None, label: str, unit: str
+) -> Progress:
+    """Shown until the stack of bars is left."""
+    return bars.enter_context(command.progress(total, label, unit)).update
 
 
 def _quote(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
@@ -112,12 +130,18 @@ def _live_argument(parser: CommandParser) -> None:
     )
 
 
-def _device_argument(parser: CommandParser) -> None:
+def _retrieve_arguments(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--retrievers",
+        type=lambda text: text.split(","),
+        metavar="NAMES",
+        help="dense (default), bm25, or both with a comma: their rankings are fused",
+    )
     parser.add_argument("--device", default=settings.ENCODER_DEVICE, help="auto, cpu or cuda")
 
 
 STEPS = {
-    "retrieve": Step("find the top candidates of each query", _retrieve, _device_argument),
+    "retrieve": Step("find the top candidates of each query", _retrieve, _retrieve_arguments),
     "quote": Step("say what the campaign will cost, before anything is spent", _quote),
     "pack": Step("make the HITs: real triplets with a positive and a negative control each", _pack),
     "publish": Step(

@@ -92,14 +92,19 @@ def start_campaign(
     instructions: Path | None = None,
     practice: Path | None = None,
 ) -> Campaign:
-    """Of the query set's name."""
+    text = read_instructions(instructions) if instructions else default_instructions(policy)
+    campaign = new_campaign(query_set, policy=policy, seed=seed, text=text)
+    create_practice(campaign, practice)
+    return campaign
+
+
+def new_campaign(query_set: QuerySet, *, policy: Policy, seed: int, text: str) -> Campaign:
+    """Of the query set's name, with this text as its instructions."""
     campaign = Campaign.objects.create(
         name=query_set.name, query_set=query_set, policy_data=policy.to_dict(), seed=seed
     )
     Account.objects.create(campaign=campaign)
-    text = read_instructions(instructions) if instructions else default_instructions(policy)
     Instructions.objects.create(campaign=campaign, version=1, text=text)
-    create_practice(campaign, practice)
     return campaign
 
 

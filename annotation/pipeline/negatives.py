@@ -69,7 +69,8 @@ def _random_pairs(campaign: Campaign, *, wanted: int) -> dict[str, Pair]:
     """
     start = hashlib.sha256(f"negatives:{campaign.seed}".encode()).hexdigest()
     held_out = campaign.query_set.queries.values("question_key")
-    pairs = QaPair.objects.exclude(question_key__in=held_out).order_by("pair_key")
+    there = QaPair.objects.filter(withdrawn_at=None)
+    pairs = there.exclude(question_key__in=held_out).order_by("pair_key")
     rows = pairs.values_list("pair_key", *Pair._fields)
     chosen = list(rows.filter(pair_key__gte=start)[:wanted])
     chosen += rows.filter(pair_key__lt=start)[: wanted - len(chosen)]

@@ -75,6 +75,8 @@ COLUMNS = {
     "answer": "The candidate's answer",
     "rank": "Place among the query's candidates, from 1, as the retriever ranked them",
     "score": "The retriever's cosine; empty where it is not known",
+    "dense_rank": "Rank by the cosine; empty where it did not find the candidate",
+    "bm25_rank": "Rank by BM25; empty where it did not find the candidate",
     "label": "1: query and question have the same meaning and the same answers; 0: they have not",
     "yes": "Valid votes for 1; none on either side where the label was imported",
     "no": "Valid votes for 0",

@@ -172,7 +172,9 @@ def _label(facts: Facts, *, judged: bool) -> str:
 
 
 def _unjudged(facts: Facts) -> str:
-    which = f"{count(facts['policy']['candidates_per_query'])} of one retriever were judged"
+    pool = facts["queries"].get("retrievers", ())
+    whose = "the pool of " + " and ".join(pool) if len(pool) > 1 else "one retriever"
+    which = f"{count(facts['policy']['candidates_per_query'])} of {whose} were judged"
     if is_imported(facts):
         which = "candidates that came with the dataset have a label"
     return (

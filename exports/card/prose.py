@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from exports.card.origin import is_imported
 from exports.card.words import count, dollars, plural, rate
+from retrieval.pooling import CONSTANT
 
 Facts = Mapping[str, Any]  # campaign.json
 FORMS = {
@@ -61,10 +62,28 @@ def _candidates(facts: Facts) -> Iterator[str]:
         yield "Which retriever ranked the candidates is not recorded: ranks are as they came."
         return
     form = FORMS.get(retriever["form"], "see the campaign's record")
+    model = (
+        f"{retriever['model']} in the form {retriever['form']} ({form}; "
+        f"{count(retriever['dimension'])} dimensions) over {plural(retriever['pairs'], 'pair')}"
+    )
+    if pool := facts["queries"].get("retrievers"):
+        yield (
+            f"Each query's {count(wanted)} candidates are those that {_best(pool)}: dense is "
+            f"the cosine by the model {model}; bm25 goes by words, in the same form."
+        )
+        return
     yield (
         f"The {count(wanted)} pairs of highest cosine became each query's candidates, by the model "
-        f"{retriever['model']} in the form {retriever['form']} ({form}; "
-        f"{count(retriever['dimension'])} dimensions) over {plural(retriever['pairs'], 'pair')}."
+        f"{model}."
+    )
+
+
+def _best(pool: Sequence[str]) -> str:
+    if len(pool) == 1:
+        return f"{pool[0]} ranks highest"
+    return (
+        f"{' and '.join(pool)} rank highest together, by reciprocal rank fusion of as many of each "
+        f"(constant {CONSTANT})"
     )
 
 

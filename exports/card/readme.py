@@ -60,6 +60,7 @@ def _context(folder: Path) -> dict[str, Any]:
         "plots": plots(stats),
         "light": LIGHT,
         "dark": DARK,
+        "pool": tables.retrievers(stats.get("retrievers", ())),
         "sources": tables.sources(facts["sources"]),
         "changes": notes.changes(release, _read(folder, CHANGES)),
         "limits": list(notes.limits(release, facts, judged=not nobody_judged(facts, stats))),
@@ -82,6 +83,8 @@ def _making(folder: Path, facts: dict[str, Any], stats: dict[str, Any]) -> dict[
 
 def _baselines(facts: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
     retriever = "the order that came with it" if facts["retriever"] is None else "the retriever"
+    if facts["retriever"] is not None and facts["queries"].get("retrievers"):
+        retriever = "the pool of the retrievers"
     table = tables.baselines(stats.get("baselines"), retriever=retriever)
     return {"retriever": retriever, "baselines": table}
 

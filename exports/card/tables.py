@@ -8,6 +8,7 @@ from typing import Any
 from exports.card.licences import known
 from exports.card.markdown import Markdown, table
 from exports.card.words import UNDEFINED, between, count, decimal, percent, plus_minus
+from exports.figures.terminal import finders
 
 STATISTICS = (
     "",
@@ -79,6 +80,22 @@ def _score(score: Mapping[str, float | None] | None) -> str:
         return UNDEFINED
     ends = "\u2013".join(decimal(score[end]) for end in ("low", "high"))
     return f"{decimal(score['value'])} ({ends})"
+
+
+def retrievers(found: Sequence[Mapping[str, Any]]) -> Markdown | None:
+    """What each brought to the pool; None where there was none."""
+    if not found:
+        return None
+    rows = [
+        (
+            finders(row["found_by"]),
+            count(row["candidates"]),
+            count(row["positives"]),
+            percent(row["positive_share"]),
+        )
+        for row in found
+    ]
+    return table(("Found by", "candidates", "positives", "positive"), rows)
 
 
 def withheld(reasons: Mapping[str, int]) -> Markdown | None:

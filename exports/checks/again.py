@@ -64,7 +64,7 @@ class Again:
     def formats(self) -> None:
         inputs = {path for path in self.paths if path.startswith("instructions/")}
         link_all(self.folder, inputs | {*RECORDS, *OF_THE_ANNOTATORS} & self.paths, self.work)
-        write_formats(self.work)
+        write_formats(self.work, retrievers=self.facts.retrievers)
         write_runs(self.work)
         self._compare()
 

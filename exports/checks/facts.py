@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from exports.checks.findings import Findings
 from exports.checks.shapes import CAMPAIGN_SHAPE, RELEASE_SHAPE, read_object
 from exports.figures.compute import IMPORTED
 from exports.layout import CAMPAIGN, MANIFEST, OF_THE_ANNOTATORS, RELEASE
+from exports.manifest import version_of
 
 PARTS = ("labelled", "open", "unresolved")
 COUNTED = ("triplets", *PARTS)
@@ -34,6 +35,12 @@ class Facts:
     def wanted(self) -> int | None:
         """Candidates of a complete query; None: any number."""
         return None if self.imported else self.policy.candidates_per_query
+
+    @property
+    def retrievers(self) -> Sequence[str]:
+        """Those that pooled the candidates; none where the dense one alone found them."""
+        found: Sequence[str] = self.campaign["queries"].get("retrievers", ())
+        return found
 
     @property
     def judgments(self) -> bool:
@@ -105,6 +112,9 @@ def _check_names(
     for name in ("format", "format_version", "campaign", "number"):
         if release[name] != manifest[name]:
             findings.differ(RELEASE, f"{RELEASE}: {name} is not that of {MANIFEST}")
+    if release["format_version"] != version_of(campaign):
+        differing = f"format_version is not that of the retrievers that {CAMPAIGN} names"
+        findings.differ(RELEASE, f"{RELEASE}: {differing}")
     if campaign["campaign"] != manifest["campaign"]:
         findings.differ(CAMPAIGN, f"{CAMPAIGN}: campaign is not that of {MANIFEST}")
     if campaign["triplets"]["open"] and not release["options"]["partial"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import Any
 from annotation.protocol.vote import decide_tally
 from exports.checks.facts import Facts
 from exports.checks.findings import Findings, shown
-from exports.checks.shapes import PLACEMENT_SHAPE, RECORD_SHAPE, read_lines
+from exports.checks.pools import pool_faults
+from exports.checks.shapes import PLACEMENT_SHAPE, read_lines, record_shape
 from exports.layout import PLACEMENTS
 from exports.splits import SPLITS
 from retrieval.dataset import ID_LENGTH, CandidateRecord, QueryRecord, line, parse
@@ -50,7 +51,7 @@ def check_records(folder: Path, facts: Facts, findings: Findings) -> Records:
     records = Records(_placements(folder, facts, findings))
     for split in SPLITS:
         last = ""
-        for where, record in _read(folder / f"{split}.jsonl", findings):
+        for where, record in _read(folder / f"{split}.jsonl", facts, findings):
             if record.id <= last:
                 findings.differ(
                     f"order of {split}", f"{where}: query {shown(record.id)} is out of order"
@@ -90,8 +91,8 @@ def _placements(folder: Path, facts: Facts, findings: Findings) -> dict[str, dic
     return rows
 
 
-def _read(path: Path, findings: Findings) -> Iterator[tuple[str, QueryRecord]]:
-    for number, text, _ in read_lines(path, RECORD_SHAPE, findings):
+def _read(path: Path, facts: Facts, findings: Findings) -> Iterator[tuple[str, QueryRecord]]:
+    for number, text, _ in read_lines(path, record_shape(facts.retrievers), findings):
         record = parse(text)
         where = f"{path.name}, line {number}"
         if line(record) != text:
@@ -132,14 +133,20 @@ def _faults(record: QueryRecord, facts: Facts) -> Iterator[str]:
     ranks = [each.rank for each in record.candidates]
     if any(one >= other for one, other in pairwise(ranks)):
         yield "ranks do not rise"
-    scores = [each.score for each in record.candidates if each.score is not None]
-    if not facts.imported and any(one < other for one, other in pairwise(scores)):
+    if facts.retrievers:
+        yield from pool_faults(record.candidates, facts)
+    elif not facts.imported and _rise(record.candidates):
         yield "scores rise with the ranks"
     for candidate in record.candidates:
         if candidate.id != pair_key(candidate.question, candidate.answer)[:ID_LENGTH]:
             yield f"candidate {shown(candidate.id)}: not the id of its question and answer"
         if fault := _label_fault(candidate, facts):
             yield f"candidate {shown(candidate.id)}: {fault}"
+
+
+def _rise(candidates: Sequence[CandidateRecord]) -> bool:
+    scores = [each.score for each in candidates if each.score is not None]
+    return any(one < other for one, other in pairwise(scores))
 
 
 def _label_fault(candidate: CandidateRecord, facts: Facts) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 import orjson
 
 from exports.checks.findings import Findings, shown
-from exports.layout import FORMAT_VERSION
+from exports.layout import FORMAT_VERSIONS
 from exports.splits import SPLITS
+from retrieval.pooling import RETRIEVERS
 
 LONGEST = 64 * 2**20  # bytes of a line, or of a document
 LARGEST = 2**31 - 1
@@ -34,6 +35,13 @@ class Each:
 
 @dataclass(frozen=True)
 class OrNull:
+    shape: Any
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """A field that need not be there."""
+
     shape: Any
 
 
@@ -66,13 +74,21 @@ LIST = Rule("a list", lambda value: isinstance(value, list))
 SPLIT = Rule(" or ".join(SPLITS), lambda value: value in SPLITS)
 WAY = Rule("clusters or random", lambda value: value in ("clusters", "random"))
 SOURCE = Rule(" or ".join(SOURCES), lambda value: value in SOURCES)
-VERSION = Rule(str(FORMAT_VERSION), lambda value: value == FORMAT_VERSION)
+VERSION = Rule(
+    " or ".join(map(str, FORMAT_VERSIONS)),
+    lambda value: type(value) is int and value in FORMAT_VERSIONS,
+)
+POOL = Rule(
+    f"some of {', '.join(RETRIEVERS)}, each once",
+    lambda value: isinstance(value, list) and value == [n for n in RETRIEVERS if n in value] != [],
+)
 
+RANK = _whole(1, 100_000)
 CANDIDATE_SHAPE = {
     "id": ID,
     "question": TEXT,
     "answer": TEXT,
-    "rank": _whole(1, 100_000),
+    "rank": RANK,
     "score": OrNull(NUMBER),
     "label": LABEL,
     "votes": {"yes": COUNT, "no": COUNT},
@@ -111,7 +127,7 @@ CAMPAIGN_SHAPE = AtLeast(
         "policy": OBJECT,
         "policy_sha256": ID,
         "seeds": AtLeast({"split": WHOLE}),
-        "queries": AtLeast({"origin": ID, "total": COUNT}),
+        "queries": AtLeast({"origin": ID, "total": COUNT, "retrievers": Maybe(POOL)}),
         "retriever": OrNull(OBJECT),
         "instructions": Each(AtLeast({"version": COUNT, "file": ID, "sha256": ID})),
         "sources": Each(OBJECT),
@@ -123,9 +139,19 @@ CAMPAIGN_SHAPE = AtLeast(
 )
 
 
+def record_shape(retrievers: Sequence[str]) -> Mapping[str, Any]:
+    """A candidate tells which of the retrievers found it; of a dataset made elsewhere, it may."""
+    if not retrievers:
+        return RECORD_SHAPE
+    found_by = Maybe({name: Maybe(RANK) for name in retrievers})
+    return RECORD_SHAPE | {"candidates": Each(CANDIDATE_SHAPE | {"found_by": found_by})}
+
+
 def faults(value: Any, shape: Any, where: str = "") -> Iterator[str]:
     """What of `value` is not as `shape` wants it; `where` it stands comes first."""
-    if isinstance(shape, OrNull):
+    if isinstance(shape, Maybe):
+        yield from faults(value, shape.shape, where)
+    elif isinstance(shape, OrNull):
         if value is not None:
             yield from faults(value, shape.shape, where)
     elif isinstance(shape, Rule):
@@ -148,7 +174,8 @@ def _of_object(value: Any, shape: Any, where: str) -> Iterator[str]:
         return
     dot = f"{where}." if where else ""
     for name in fields.keys() - value.keys():
-        yield f"{dot}{name} is missing"
+        if not isinstance(fields[name], Maybe):
+            yield f"{dot}{name} is missing"
     if not isinstance(shape, AtLeast):
         for name in value.keys() - fields.keys():
             yield f"{dot}{shown(name)} is no field of it"

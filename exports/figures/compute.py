@@ -57,9 +57,15 @@ def figures(folder: Path, *, annotators: Path | None) -> dict[str, Any]:
         "workers": theirs["workers"] | released.robust_figures(),
         **({"controls": tables.controls.figures(released.controls)} if tables else {}),
         "retriever": released.rows_by_rank(policy.candidates_per_query),
+        **({"retrievers": released.rows_by_retriever()} if _pooled(facts) else {}),
         "similarity": similarity(folder),
         "baselines": baselines(folder),
     }
+
+
+def _pooled(facts: dict[str, Any]) -> bool:
+    """Several retrievers, or another one than the dense one, found the candidates."""
+    return bool(facts["queries"].get("retrievers"))
 
 
 def _read(folder: Path, policy: Policy, gold: Gold) -> Annotators:

@@ -30,6 +30,9 @@ class Released:
     voted: int = 0  # labels that votes made, not imported ones
     robust: int = 0
     controls: int = 0
+    # By the retrievers that found a candidate: how many there are, and how many are positive.
+    found: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    found_positive: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
     def add(self, split: str, record: QueryRecord) -> None:
         positives = votes = 0
@@ -38,8 +41,11 @@ class Released:
             positives += candidate.label
             votes += total
             self.candidates_at[candidate.rank] += 1
+            finders = tuple(sorted(candidate.found_by or ()))
+            self.found[finders] += 1
             if candidate.label:
                 self.positives_at[candidate.rank] += 1
+                self.found_positive[finders] += 1
             if total >= self.annotators and candidate.yes != candidate.no:
                 self.voted += 1
                 # A worker has one vote a triplet: without one of the majority's it still is one.
@@ -64,9 +70,25 @@ class Released:
     def _hits(self, k: int) -> int:
         return sum(n for rank, n in self.first_positive_at.items() if rank <= k)
 
+    def rows_by_retriever(self) -> list[dict[str, object]]:
+        """Those that one alone found, then those that several did; last of whom nothing tells."""
+        return [
+            {
+                "found_by": list(finders),
+                "candidates": candidates,
+                "positives": self.found_positive[finders],
+                "positive_share": share(self.found_positive[finders], candidates),
+            }
+            for finders, candidates in sorted(self.found.items(), key=_alone_first)
+        ]
+
     def robust_figures(self) -> dict[str, object]:
         """Labels whose majority stays when the votes of any one worker are taken away."""
         return {"robust_labels": self.robust, "robust_share": share(self.robust, self.voted)}
+
+
+def _alone_first(row: tuple[tuple[str, ...], int]) -> tuple[bool, int, tuple[str, ...]]:
+    return not row[0], len(row[0]), row[0]
 
 
 def read_released(

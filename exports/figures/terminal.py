@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+FOUND_BY = ("found by", "candidates", "positives", "positive")
 HEADER = ("", "queries", "candidates", "positives", "negatives", "triplets", "answerable", "votes")
 PER_QUERY = ("candidates_per_query", "positives_per_query", "negatives_per_query")
 
@@ -15,7 +16,8 @@ def render_table(stats: Mapping[str, Any]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_aligned(row, widths) for row in rows]
     note = "candidates, positives, negatives: a query, mean ± deviation; votes: a triplet"
-    return "\n".join([*lines, note, "", *_campaign(stats["campaign"]), *_annotators(stats)])
+    campaign = [*_campaign(stats["campaign"]), *_annotators(stats)]
+    return "\n".join([*lines, note, "", *campaign, *_retrievers(stats.get("retrievers", ()))])
 
 
 def _cells(name: str, row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -77,6 +79,27 @@ def _label_error(campaign: Mapping[str, Any]) -> str:
         f"label error {_percent(campaign['label_error'])} (95 % interval {_percent(low)} to"
         f" {_percent(high)}) of {campaign['label_error_triplets']:,} triplets with gold"
     )
+
+
+def _retrievers(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Of a pool, what each retriever brought to it."""
+    rows = [
+        (
+            finders(row["found_by"]),
+            f"{row['candidates']:,}",
+            f"{row['positives']:,}",
+            _percent(row["positive_share"]),
+        )
+        for row in found
+    ]
+    widths = [max(map(len, column)) for column in zip(FOUND_BY, *rows, strict=True)]
+    return ["", *(_aligned(row, widths) for row in (FOUND_BY, *rows))] if rows else []
+
+
+def finders(names: Sequence[str]) -> str:
+    if not names:
+        return "not known"
+    return f"{names[0]} alone" if len(names) == 1 else " and ".join(names)
 
 
 def _annotators(stats: Mapping[str, Any]) -> list[str]:

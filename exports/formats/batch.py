@@ -26,28 +26,35 @@ FIELDS: list[pa.Field[Any]] = [
     pa.field("no", pa.int16(), nullable=False),
 ]
 COLUMNS = pa.schema(FIELDS)
+RANK = "_rank"
+
+
+def columns(retrievers: Sequence[str]) -> pa.Schema:
+    """With the candidate's rank in each retriever, empty where that one did not find it."""
+    ranks = [pa.field(f"{name}{RANK}", pa.int16()) for name in retrievers]
+    return pa.schema([*FIELDS, *ranks])
 
 
 @dataclass(frozen=True)
 class Batch:
     queries: Sequence[QueryRecord]
-    rows: pa.RecordBatch  # the same, in COLUMNS
+    rows: pa.RecordBatch  # the same, in the columns asked for
 
 
-def batches(queries: Iterable[QueryRecord]) -> Iterator[Batch]:
+def batches(queries: Iterable[QueryRecord], schema: pa.Schema = COLUMNS) -> Iterator[Batch]:
     taken: list[QueryRecord] = []
     rows = 0
     for query in queries:
         taken.append(query)
         rows += len(query.candidates)
         if rows >= ROWS:
-            yield Batch(taken, _rows(taken))
+            yield Batch(taken, _rows(taken, schema))
             taken, rows = [], 0
     if taken:
-        yield Batch(taken, _rows(taken))
+        yield Batch(taken, _rows(taken, schema))
 
 
-def _rows(queries: Sequence[QueryRecord]) -> pa.RecordBatch:
+def _rows(queries: Sequence[QueryRecord], schema: pa.Schema) -> pa.RecordBatch:
     pairs = [(query, candidate) for query in queries for candidate in query.candidates]
     candidates = [candidate for _, candidate in pairs]
     values: dict[str, list[Any]] = {
@@ -62,4 +69,7 @@ def _rows(queries: Sequence[QueryRecord]) -> pa.RecordBatch:
         "yes": [candidate.yes for candidate in candidates],
         "no": [candidate.no for candidate in candidates],
     }
-    return pa.RecordBatch.from_pydict(values, schema=COLUMNS)
+    for column in schema.names[len(FIELDS) :]:
+        name = column.removesuffix(RANK)
+        values[column] = [(candidate.found_by or {}).get(name) for candidate in candidates]
+    return pa.RecordBatch.from_pydict(values, schema=schema)

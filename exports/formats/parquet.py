@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exports.formats.batch import COLUMNS, Batch
+from exports.formats.batch import RANK, Batch
 from exports.formats.writer import Write
 
 # Those whose values stand in many rows; a dictionary of the other texts would only grow.
@@ -16,13 +17,14 @@ REPEATED = ["query_id", "query", "rank", "label", "yes", "no"]
 
 
 @contextmanager
-def parquet(folder: Path, split: str) -> Iterator[Write]:
+def parquet(folder: Path, split: str, schema: pa.Schema) -> Iterator[Write]:
     path = folder / "parquet" / f"{split}.parquet"
+    repeated = REPEATED + [name for name in schema.names if name.endswith(RANK)]
     with pq.ParquetWriter(
         path,
-        COLUMNS,
+        schema,
         compression="zstd",
-        use_dictionary=REPEATED,  # type: ignore[arg-type]  # takes names too
+        use_dictionary=repeated,  # type: ignore[arg-type]  # takes names too
     ) as file:
 
         def write(batch: Batch) -> None:

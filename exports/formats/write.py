@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exports.formats.batch import ROWS, batches
+from exports.formats.batch import ROWS, batches, columns
 from exports.formats.parquet import parquet
 from exports.formats.sentence_transformers import LAYOUTS, layouts
 from exports.formats.trec import qrels, topics
@@ -20,18 +21,25 @@ from retrieval.dataset import read
 from retrieval.progress import Progress, no_progress
 
 PIECE = 1 << 20
-WRITERS: tuple[Writer, ...] = (parquet, tsv, qrels, topics, layouts)
 FOLDERS = ("parquet", "tsv", "trec", *(f"sentence-transformers/{name}" for name in LAYOUTS))
 
 
-def write_formats(folder: Path, *, progress: Progress = no_progress) -> None:
-    """Beside the splits in `folder`; `progress` counts queries. DatasetError: see `read`."""
+def write_formats(
+    folder: Path, *, retrievers: Sequence[str] = (), progress: Progress = no_progress
+) -> None:
+    """Beside the splits in `folder`; `progress` counts queries. DatasetError: see `read`.
+
+    `retrievers`: those that pooled the candidates, a column of ranks each.
+    """
+    schema = columns(retrievers)
+    tables = partial(parquet, schema=schema), partial(tsv, schema=schema)
+    writers: tuple[Writer, ...] = (*tables, qrels, topics, layouts)
     for name in FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
     for split in SPLITS:
         with ExitStack() as stack:
-            writes = [stack.enter_context(writer(folder, split)) for writer in WRITERS]
-            for batch in batches(read(folder / f"{split}.jsonl")):
+            writes = [stack.enter_context(writer(folder, split)) for writer in writers]
+            for batch in batches(read(folder / f"{split}.jsonl"), schema):
                 for write in writes:
                     write(batch)
                 progress(len(batch.queries))

@@ -52,6 +52,7 @@ def _plan(campaign: Campaign) -> dict[str, object]:
             "origin": queries.origin,
             "duplicates_dropped": queries.duplicates,
             "total": queries.queries.count(),
+            **({"retrievers": list(queries.pool)} if queries.pool else {}),
         },
     }
 

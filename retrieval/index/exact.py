@@ -1,4 +1,4 @@
-"""Every row compared, on the CPU: a matrix product a shard and the best of it."""
+"""Every row compared, on the CPU; straight from the store's memory maps, nothing is copied."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from retrieval.index.port import Found
+from retrieval.index.scan import scan
 from retrieval.store.store import VectorStore
 from retrieval.vectors import Mask, Positions, Vectors
 
@@ -32,19 +33,7 @@ class ExactIndex:
         self._removed[positions] = True
 
     def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
-        left_out = excluded | self._removed
-        positions = np.full((len(queries), width), -1, np.int64)
-        scores = np.full((len(queries), width), -np.inf, np.float32)
-        for start, block in self._store.blocks():
-            here = queries @ block.astype(np.float32).T  # queries x rows of the block
-            here[:, left_out[start : start + len(block)]] = -np.inf
-            at = np.broadcast_to(np.arange(start, start + len(block)), here.shape)
-            merged = np.concatenate([scores, here], axis=1)
-            places = np.concatenate([positions, at], axis=1)
-            best = np.argsort(-merged, axis=1, kind="stable")[:, :width]
-            scores = np.take_along_axis(merged, best, axis=1)
-            positions = np.take_along_axis(places, best, axis=1)
-        return Found(np.where(np.isneginf(scores), -1, positions), scores)
+        return scan(self._store, queries, width, excluded | self._removed)
 
     def save(self, folder: Path) -> None:
         """The store is all it needs."""

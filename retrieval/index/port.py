@@ -22,12 +22,22 @@ class Found:
 
     positions: Positions
     scores: NDArray[np.float32]
+    # What a score of an exact kind may be off by.
+    margin: float = 0.0
+
+
+def rounding_error(dimension: int) -> float:
+    """The most that a sum of so many products may be off by in float32, in whatever order.
+
+    Of vectors of length 1; twice the bound of the theory.
+    """
+    return dimension * 2.0**-23
 
 
 class VectorIndex(Protocol):
     kind: ClassVar[str]
     # True: no allowed row that `search` leaves out scores higher than the last one found, up to
-    # settle.MARGIN.
+    # `Found.margin`; and where it finds fewer than asked for, there are no more.
     exact: ClassVar[bool]
 
     @property

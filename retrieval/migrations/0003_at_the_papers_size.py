@@ -15,9 +15,9 @@ class Migration(migrations.Migration):
             name='EncodingJob',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('form', models.CharField(choices=[('QQA', 'question and answer together'), ('QQ', 'question alone')], max_length=3)),
+                ('store', models.CharField(max_length=40, unique=True)),
                 ('identity', models.JSONField()),
-                ('shards_before', models.JSONField(default=list)),
+                ('model', models.CharField(max_length=300)),
                 ('state', models.CharField(choices=[('running', 'running'), ('done', 'done'), ('failed', 'failed')], default='running', max_length=7)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
@@ -27,13 +27,13 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveIntegerField()),
-                ('after', models.CharField(blank=True, max_length=64)),
-                ('last', models.CharField(max_length=64)),
+                ('keys', models.BinaryField()),
                 ('pairs', models.PositiveIntegerField()),
                 ('state', models.CharField(choices=[('queued', 'waits for a worker'), ('running', 'being encoded'), ('done', 'encoded'), ('failed', 'given up')], default='queued', max_length=7)),
-                ('claim', models.CharField(blank=True, max_length=100)),
+                ('claim', models.CharField(blank=True, max_length=32)),
                 ('beat_at', models.DateTimeField(blank=True, null=True)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
+                ('done', models.PositiveIntegerField(default=0)),
                 ('error', models.TextField(blank=True)),
                 ('shard', models.JSONField(blank=True, null=True)),
             ],
@@ -105,5 +105,9 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='encodingshard',
             constraint=models.UniqueConstraint(fields=('job', 'number'), name='encoding_shard_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='encodingshard',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('shard__isnull', False), ('state', 'done')), models.Q(models.Q(('state', 'done'), _negated=True), ('shard__isnull', True)), _connector='OR'), name='encoding_is_done_with_a_shard'),
         ),
     ]

@@ -12,15 +12,17 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from retrieval.errors import UserError
-from retrieval.store.shards import Identity, Shard, sha256_of, verify_shard
+from retrieval.store.remote import fetch_missing
+from retrieval.store.shards import Identity, Shard, writing
 from retrieval.store.store import VectorStore
+from retrieval.store.unfinished import sync, unfinished
+from retrieval.store.verified import Facts, sha256_of, verify_files
 
 MANIFEST = "manifest.json"
 IDENTITY = "identity.json"
@@ -47,12 +49,16 @@ def one_build(root: Path) -> Iterator[None]:
 
 def store_folder(root: Path, identity: Identity) -> Path:
     """The folder of the store of this identity, made where there is none."""
-    text = encoded(asdict(identity))
-    name = f"{identity.form.lower()}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    folder = root / "stores" / name
-    if not (folder / IDENTITY).is_file():
+    folder = root / "stores" / f"{identity.form.lower()}-{identity.digest[:16]}"
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / IDENTITY).write_text(text)
+        # Told by the name: what else may stand there is of no use.
+        text = identity.text.encode()
+        if not (folder / IDENTITY).is_file() or (folder / IDENTITY).read_bytes() != text:
+            with unfinished(folder) as (path, file):
+                file.write(text)
+                sync(file)
+                path.replace(folder / IDENTITY)
     return folder
 
 
@@ -92,25 +98,38 @@ def install(folder: Path, manifest: Manifest) -> str:
 def open_version_store(root: Path, manifest: Manifest) -> VectorStore:
     """The version's shards; their files are not verified again."""
     identity = Identity(**manifest["store"])
-    return VectorStore(store_folder(root, identity), identity, shards_of(manifest))
+    folder, shards = store_folder(root, identity), shards_of(manifest)
+    fetch_missing(folder, shards)
+    return VectorStore(folder, identity, shards)
 
 
 def shards_of(manifest: Manifest) -> list[Shard]:
     return [Shard(**shard) for shard in manifest["shards"]]
 
 
+def files_of_all(shards: Iterable[Shard]) -> dict[str, Facts]:
+    return {name: facts for shard in shards for name, facts in shard.files.items()}
+
+
 def verify(root: Path, name: str, manifest: Manifest) -> None:
-    """Refuse, by name, a file of the version or of its shards that is not the one recorded."""
+    """Refuse, by name, a file of the version or of its shards that is not the one recorded.
+
+    Shards that lie only where QUORUM_VECTORS says are fetched.
+    """
     hint = rebuild_hint(manifest)
-    folder = root / "versions" / name
-    if not (folder / MANIFEST).is_file():
-        raise UserError(f"The index file {folder / MANIFEST} is missing: {hint}.")
-    if (folder / MANIFEST).read_text(encoding="utf-8", errors="replace") != encoded(manifest):
-        raise UserError(f"{folder / MANIFEST} is not the one recorded for this index: {hint}.")
-    verify_shard(folder, Shard(name, manifest["pairs"], manifest["files"]), hint)
-    shards = store_folder(root, Identity(**manifest["store"]))
-    for shard in shards_of(manifest):
-        verify_shard(shards, shard, hint)
+    require_manifest(root, name, manifest)
+    verify_files(root / "versions" / name, manifest["files"], hint)
+    store = store_folder(root, Identity(**manifest["store"]))
+    fetch_missing(store, shards_of(manifest))
+    verify_files(store, files_of_all(shards_of(manifest)), hint)
+
+
+def require_manifest(root: Path, name: str, manifest: Manifest) -> None:
+    path, hint = root / "versions" / name / MANIFEST, rebuild_hint(manifest)
+    if not path.is_file():
+        raise UserError(f"The index file {path} is missing: {hint}.")
+    if path.read_text(encoding="utf-8", errors="replace") != encoded(manifest):
+        raise UserError(f"{path} is not the one recorded for this index: {hint}.")
 
 
 def encoded(values: Mapping[str, Any]) -> str:

@@ -4,24 +4,28 @@
     NAME.vectors.npy   a row a pair, float32 or float16
     NAME.json          number of pairs, sizes and checksums; written last
 
-The name is made of the content: two shards of one name are the same. Pure: files alone.
+The name is made of the store's identity and the content: two shards of one name are the same, and
+another store's is none here. Pure: files alone.
 """
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrieval.errors import UserError
+from retrieval.store.unfinished import clear_unfinished, sync, sync_folder, unfinished
+from retrieval.store.verified import Facts, facts_of, verify_files
 from retrieval.vectors import PairKeys, Stored, Vectors
 
 DTYPES = ("float32", "float16")
-UNFINISHED = ".unfinished"
+REBUILD = "run `manage.py index`"
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,14 @@ class Identity:
     precision: str
     dtype: str
 
+    @property
+    def text(self) -> str:
+        return json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
 
 @dataclass(frozen=True)
 class Shard:
@@ -43,11 +55,23 @@ class Shard:
 
     name: str
     pairs: int
-    files: Mapping[str, Mapping[str, int | str]]
+    files: Mapping[str, Facts]
+
+    @property
+    def bytes(self) -> int:
+        return sum(int(facts["bytes"]) for facts in self.files.values())
 
 
 def files_of(name: str) -> tuple[str, str]:
     return f"{name}.keys.npy", f"{name}.vectors.npy"
+
+
+def record_of(name: str) -> str:
+    return f"{name}.json"
+
+
+def names(shards: Sequence[Shard]) -> list[str]:
+    return [shard.name for shard in shards]
 
 
 def write_shard(folder: Path, identity: Identity, keys: PairKeys, vectors: Vectors) -> Shard:
@@ -55,90 +79,136 @@ def write_shard(folder: Path, identity: Identity, keys: PairKeys, vectors: Vecto
 
     Raises UserError where the model did not give a vector of numbers for each key.
     """
-    if vectors.shape != (len(keys), identity.dimension) or not np.isfinite(vectors).all():
+    fits = vectors.shape == (len(keys), identity.dimension)
+    order = np.argsort(keys)
+    with np.errstate(over="ignore"):  # too large for float16 is told below
+        stored = vectors[order].astype(identity.dtype) if fits else vectors
+    if not fits or not np.isfinite(stored).all():
         raise UserError(
             f"The model gave vectors of shape {vectors.shape} or not of numbers for "
             f"{len(keys):,} texts: use another model."
         )
-    order = np.argsort(keys)
-    arrays = keys[order], vectors[order].astype(identity.dtype)
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(array.tobytes())
-    name = f"shard-{digest.hexdigest()[:16]}"
-    for file_name, array in zip(files_of(name), arrays, strict=True):
-        with _replacing(folder / file_name) as path, path.open("wb") as file:
+    return write_rows(folder, identity, keys[order], stored)
+
+
+def write_rows(folder: Path, identity: Identity, keys: PairKeys, rows: Stored) -> Shard:
+    """As they are to be stored, in the order of the keys."""
+    with writing(folder), ExitStack() as stack:
+        written = []
+        for array in (keys, rows):
+            path, file = stack.enter_context(unfinished(folder))
             np.save(file, array, allow_pickle=False)
-    files = {file_name: _facts(folder / file_name) for file_name in files_of(name)}
-    shard = Shard(name, len(keys), files)
-    with _replacing(folder / f"{name}.json") as path:
-        path.write_text(json.dumps(asdict(shard), indent=2, sort_keys=True) + "\n")
+            sync(file)
+            written.append((path, facts_of(path)))
+        facts = [of_file for _, of_file in written]
+        name = _name(identity, len(keys), facts)
+        for (path, _), target in zip(written, files_of(name), strict=True):
+            path.replace(folder / target)
+        shard = Shard(name, len(keys), dict(zip(files_of(name), facts, strict=True)))
+        write_record(folder, shard)
     return shard
 
 
-def complete_shards(folder: Path) -> list[Shard]:
-    """Those whose record is there, in the order of their names; their files are not read."""
-    return [Shard(**json.loads(path.read_text())) for path in sorted(folder.glob("shard-*.json"))]
+def write_record(folder: Path, shard: Shard) -> None:
+    """Completes the shard, whose files lie there."""
+    with unfinished(folder) as (path, file):
+        file.write(record(shard))
+        sync(file)
+        sync_folder(folder)  # no crash may leave the record without the files
+        path.replace(folder / record_of(shard.name))
+    sync_folder(folder)
 
 
-def sound_shards(folder: Path) -> list[Shard]:
-    """The complete shards whose files are the ones recorded; the record of others is removed."""
-    sound = []
-    for shard in complete_shards(folder):
+def record(shard: Shard) -> bytes:
+    return (json.dumps(asdict(shard), indent=2, sort_keys=True) + "\n").encode()
+
+
+def shard_of(record: bytes, name: str, identity: Identity) -> Shard:
+    """UserError where this is not the record of a shard of that name and identity."""
+    try:
+        found = json.loads(record)
+        facts = {file: dict(found["files"][file]) for file in files_of(name)}
+        shard = Shard(name, int(found["pairs"]), facts)
+        same = _name(identity, shard.pairs, list(facts.values())) == name
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UserError(f"{record_of(name)} is not the record of a shard: {REBUILD}.") from error
+    if not same or asdict(shard) != found:
+        raise UserError(f"{record_of(name)} is the record of another store's shard: {REBUILD}.")
+    return shard
+
+
+def complete_shards(folder: Path, identity: Identity) -> tuple[list[Shard], list[Path]]:
+    """Those whose record is there, in the order of their names, and the records that are none.
+
+    Their files are not read.
+    """
+    shards, malformed = [], []
+    for path in sorted(folder.glob("shard-*.json")):
         try:
-            verify_shard(folder, shard, "build the index again")
+            shards.append(shard_of(path.read_bytes(), path.stem, identity))
         except UserError:
-            (folder / f"{shard.name}.json").unlink()
-        else:
-            sound.append(shard)
+            malformed.append(path)
+    return shards, malformed
+
+
+def sound_shards(folder: Path, identity: Identity) -> list[Shard]:
+    """The complete shards whose files are the ones recorded; the record of others is removed.
+
+    What a killed process left half-written goes, too.
+    """
+    clear_unfinished(folder)
+    sound, damaged = complete_shards(folder, identity)
+    for shard in sound.copy():
+        try:
+            verify_shard(folder, shard, REBUILD)
+        except UserError:
+            sound.remove(shard)
+            damaged.append(folder / record_of(shard.name))
+    for path in damaged:
+        path.unlink(missing_ok=True)
     return sound
 
 
-def verify_shard(folder: Path, shard: Shard, hint: str) -> None:
+def verify_shard(folder: Path, shard: Shard, hint: str, *, again: bool = False) -> None:
     """Refuse, by name, a file that is missing, cut short, or not the one recorded."""
-    for name, recorded in shard.files.items():
-        path = folder / name
-        if not path.is_file():
-            raise UserError(f"The index file {path} is missing: {hint}.")
-        if (size := path.stat().st_size) != recorded["bytes"]:
-            raise UserError(
-                f"The index file {path} has {size:,} bytes instead of {recorded['bytes']:,}: "
-                f"{hint}."
-            )
-        if sha256_of(path) != recorded["sha256"]:
-            raise UserError(
-                f"The index file {path} is not the one recorded for this index, its checksum "
-                f"differs: {hint}."
-            )
+    verify_files(folder, shard.files, hint, again=again)
 
 
-def read_shard(folder: Path, shard: Shard) -> tuple[PairKeys, Stored]:
-    """Keys, and vectors that are read from the disk where they are looked at."""
-    keys, vectors = files_of(shard.name)
-    return (
-        np.load(folder / keys, allow_pickle=False),
-        np.load(folder / vectors, mmap_mode="r", allow_pickle=False),
-    )
+def read_keys(folder: Path, shard: Shard) -> PairKeys:
+    return _array(folder / files_of(shard.name)[0], (shard.pairs,), "S32")
 
 
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def read_vectors(folder: Path, identity: Identity, shard: Shard) -> Stored:
+    """Read from the disk where they are looked at."""
+    shape = (shard.pairs, identity.dimension)
+    return _array(folder / files_of(shard.name)[1], shape, identity.dtype)
 
 
-def _facts(path: Path) -> dict[str, int | str]:
-    return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
+def _array(path: Path, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
+    try:
+        array = np.lib.format.open_memmap(path, mode="r")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"The index file {path} cannot be read ({reason}): {REBUILD}.") from error
+    if array.shape != shape or array.dtype != np.dtype(dtype):
+        raise UserError(
+            f"The index file {path} holds {array.dtype} of shape {array.shape} instead of "
+            f"{np.dtype(dtype)} of shape {shape}: {REBUILD}."
+        )
+    return array
+
+
+def _name(identity: Identity, pairs: int, files: Sequence[Facts]) -> str:
+    text = " ".join([identity.digest, str(pairs), *(str(facts["sha256"]) for facts in files)])
+    return f"shard-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A file beside it that takes its place when it is written and on the disk."""
-    unfinished = path.with_name(path.name + UNFINISHED)
-    yield unfinished
-    with unfinished.open("rb") as file:
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
-
-
-def names(shards: Sequence[Shard]) -> list[str]:
-    return [shard.name for shard in shards]
+def writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"The vectors cannot be written in {folder} ({error.strerror or error}): make room "
+            "there and run the command again; the shards that are whole stay."
+        ) from error

@@ -9,7 +9,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 from pytest_django import Settings
 
-from config.settings import _release_storage
+from config.settings import _storage_at
 
 BUCKET = "quorum-releases"
 IN_THE_BUCKET = f"s3://{BUCKET}/in/a/folder"
@@ -21,7 +21,7 @@ ACCOUNT = {
 
 
 def lie_at(place: str, settings: Settings) -> None:
-    settings.STORAGES = settings.STORAGES | {"releases": _release_storage(place)}
+    settings.STORAGES = settings.STORAGES | {"releases": _storage_at("QUORUM_RELEASES", place)}
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exports.baselines import baselines, falling_scores, write_runs
-from exports.bm25 import words
 from exports.layout import SPLIT_FILES
 from exports.runs import in_order
 from exports.splits import SPLITS
+from retrieval.bm25 import words
 from retrieval.dataset import CandidateRecord, QueryRecord, line, read
 from tests.exports.extracts import random_extract, spread
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from annotation.models import Campaign
-from exports.claims import GIVEN_UP, MOST_ATTEMPTS, claim
+from exports.claims import GIVEN_UP, claim
 from exports.models import Build
 from exports.requests import recover
+from retrieval.claims import MOST_ATTEMPTS
 from tests.exports.asking import ask
 from tests.exports.campaigns import make_campaign
 

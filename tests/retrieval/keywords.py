@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from retrieval.progress import Progress, no_progress
 from retrieval.vectors import Vectors
 
 
@@ -21,7 +22,9 @@ class KeywordEncoder:
         self.precision = "fp32"
         self.versions: Mapping[str, str] = {"keywords": "1"}
 
-    def encode_questions(self, questions: Sequence[str]) -> Vectors:
+    def encode_questions(
+        self, questions: Sequence[str], progress: Progress = no_progress
+    ) -> Vectors:
         vectors = np.zeros((len(questions), self.dimension), np.float32)
         vectors[:, -1] = 0.1
         for row, text in zip(vectors, questions, strict=True):
@@ -29,7 +32,11 @@ class KeywordEncoder:
                 if word in self._places:
                     row[self._places[word]] += 1
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        progress(len(questions))
         return vectors
 
-    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
-        return self.encode_questions([f"{question} {answer}" for question, answer in pairs])
+    def encode_pairs(
+        self, pairs: Sequence[tuple[str, str]], progress: Progress = no_progress
+    ) -> Vectors:
+        texts = [f"{question} {answer}" for question, answer in pairs]
+        return self.encode_questions(texts, progress)

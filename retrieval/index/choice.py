@@ -1,0 +1,204 @@
+"""Which index, and whether vectors lie in 32 or 16 bits: from the size, the memory and the recall.
+
+Exact where that is affordable; a graph to some millions of pairs beyond it, inverted lists after
+that. Pure, but for `free_memory`.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from retrieval.errors import UserError
+
+# What a lone question may wait for an exact search on the CPU, which reads every vector:
+# numbers a second at 20 GB of float32 a second, a common bandwidth of a few cores.
+QUERY_SECONDS = 0.5
+NUMBERS_PER_SECOND = 5_000_000_000
+# A graph of so many pairs is built in some hours on a few cores.
+GRAPH_PAIRS = 10_000_000
+# Of the free memory, that vectors or index may take; a search and the site need some too.
+SHARE = 0.8
+BYTES = {"float32": 4, "float16": 2}
+KINDS = ("exact", "gpu", "hnsw", "ivf", "pgvector")
+KEY_BYTES = 48  # a pair's key with its place in the order, and its flag in a mask
+LINK_BYTES = 280  # of a row in the graph: 64 links at the bottom and a few above it
+ID_BYTES = 8
+LEARNT_FROM = 500_000  # rows in float32 at most, while lists or ranges are learnt
+GIB = 2**30
+GPU_WORKSPACE = 3 * GIB  # scores of a tile and what finds the best of them
+
+# Of a control group: its limit, what it takes, and of that, the cache of files.
+FILES_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+FILES_V2 = ("memory.max", "memory.current", "inactive_file")
+
+
+@dataclass(frozen=True)
+class Choice:
+    kind: str
+    dtype: str
+    parameters: Mapping[str, object]  # of VectorIndex.build
+    reason: str  # one sentence
+
+
+@dataclass(frozen=True)
+class _Case:
+    pairs: int
+    dimension: int
+    device: str
+    memory_bytes: int
+    gpu_bytes: int | None
+    recall: float
+
+    def vectors(self, dtype: str) -> int:
+        return self.pairs * (self.dimension * BYTES[dtype] + KEY_BYTES)
+
+    def needed(self, kind: str, dtype: str) -> int:
+        """Bytes in memory while the index is built and searched; vectors that only re-scoring
+        reads may stay on the disk."""
+        if kind == "exact":
+            return self.vectors(dtype)
+        own = {"hnsw": self.dimension + LINK_BYTES, "ivf": self.dimension + ID_BYTES}
+        learning = 4 * self.dimension * min(self.pairs, LEARNT_FROM) if kind in own else 0
+        return self.pairs * (KEY_BYTES + own.get(kind, 0)) + learning
+
+    def on_gpu(self) -> int:
+        """The index keeps half precision there, whatever the store does."""
+        return 2 * self.pairs * (self.dimension + 1) + GPU_WORKSPACE
+
+    def fits(self, kind: str, dtype: str) -> bool:
+        if kind == "gpu" and self.gpu_bytes is not None and self.on_gpu() > self.gpu_bytes:
+            return False
+        return self.needed(kind, dtype) <= SHARE * self.memory_bytes
+
+    def dtype(self, kind: str, dtypes: Sequence[str]) -> str:
+        """The first that leaves room for all vectors beside the index, else the smallest."""
+        beside = 0 if kind == "exact" else self.needed(kind, dtypes[0])
+        for dtype in dtypes:
+            if beside + self.vectors(dtype) <= SHARE * self.memory_bytes:
+                return dtype
+        return dtypes[-1]
+
+    @property
+    def seconds(self) -> float:
+        """Of an exact search for one question on the CPU."""
+        return self.pairs * self.dimension / NUMBERS_PER_SECOND
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.startswith("cuda")
+
+
+def choose(
+    *,
+    pairs: int,
+    dimension: int,
+    device: str,
+    memory_bytes: int,
+    recall: float,
+    wanted: str = "auto",
+    dtype: str = "auto",
+    gpu_bytes: int | None = None,
+) -> Choice:
+    """`gpu_bytes`: free on the GPU; None where nobody looked, the adapter then refuses itself.
+
+    Raises UserError for what was asked for and cannot be had, and where nothing fits.
+    """
+    case = _Case(pairs, dimension, device, memory_bytes, gpu_bytes, recall)
+    _require_known(wanted, dtype)
+    dtypes = tuple(BYTES) if dtype == "auto" else (dtype,)
+    if wanted == "auto":
+        return _chosen(case, dtypes)
+    if wanted == "gpu" and not case.is_cuda:
+        raise UserError(
+            f"An index of the kind gpu needs CUDA, and the device is {device}: choose another "
+            "kind, or run on a machine with a GPU."
+        )
+    return _choice(case, wanted, dtypes, "asked for")
+
+
+def _require_known(wanted: str, dtype: str) -> None:
+    if wanted not in ("auto", *KINDS):
+        raise UserError(f"There is no index {wanted!r}: choose auto, {', '.join(KINDS)}.")
+    if dtype not in ("auto", *BYTES):
+        raise UserError(f"Vectors cannot be kept in {dtype!r}: choose auto, {', '.join(BYTES)}.")
+
+
+def _chosen(case: _Case, dtypes: Sequence[str]) -> Choice:
+    if case.is_cuda and case.fits("gpu", case.dtype("gpu", dtypes)):
+        return _choice(case, "gpu", dtypes, "exact, and the vectors fit on the GPU")
+    took = f"an exact search reads for {case.seconds:.2g} s a question"
+    if case.recall >= 1:
+        return _choice(case, "exact", dtypes, "nothing else promises to find all")
+    if case.seconds <= QUERY_SECONDS and case.fits("exact", case.dtype("exact", dtypes)):
+        return _choice(case, "exact", dtypes, took)
+    slow = took if case.seconds > QUERY_SECONDS else "the vectors do not fit for an exact search"
+    if case.pairs <= GRAPH_PAIRS and case.fits("hnsw", case.dtype("hnsw", dtypes)):
+        return _choice(case, "hnsw", dtypes, f"{slow}, recall {case.recall:g} is enough")
+    return _choice(case, "ivf", dtypes, f"{slow}, recall {case.recall:g} is enough")
+
+
+def _choice(case: _Case, kind: str, dtypes: Sequence[str], why: str) -> Choice:
+    """Refused where it does not fit."""
+    dtype = case.dtype(kind, dtypes)
+    size = (
+        f"{case.pairs:,} pairs of {case.dimension} numbers in {dtype}: the index {kind} takes "
+        f"{case.needed(kind, dtype) / GIB:.1f} GiB of the {case.memory_bytes / GIB:.1f} GiB free"
+    )
+    if not case.fits(kind, dtype):
+        on_gpu = f" and {case.on_gpu() / GIB:.1f} GiB on the GPU" if kind == "gpu" else ""
+        raise UserError(
+            f"{size}{on_gpu}, which does not fit with a margin: use a machine with more memory, "
+            "another kind of index (ivf is the smallest here, pgvector lies in the database), or "
+            "--store float16."
+        )
+    parameters: dict[str, object] = {}
+    if kind in ("hnsw", "ivf", "pgvector"):
+        parameters["recall"] = case.recall
+    elif kind == "gpu":
+        parameters["device"] = case.device
+    return Choice(kind, dtype, parameters, f"{size}; {why}.")
+
+
+def free_memory(root: Path = Path("/")) -> int:
+    """Bytes that this process may still take: of the machine, and of the control groups it is in.
+
+    What is cached of files counts as free. `root` is where /proc and /sys lie.
+    """
+    return min([_free_on_machine(root), *_free_in_groups(root)])
+
+
+def _free_on_machine(root: Path) -> int:
+    path = root / "proc/meminfo"
+    if path.is_file() and (found := re.search(r"MemAvailable:\s+(\d+) kB", path.read_text())):
+        return int(found[1]) * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # not on Linux
+
+
+def _free_in_groups(root: Path) -> Iterator[int]:
+    """Of the process's group and those around it; in a container its own is the outermost."""
+    path = root / "proc/self/cgroup"
+    for line in path.read_text().splitlines() if path.is_file() else []:
+        _, controllers, group = line.split(":", 2)
+        if controllers == "memory":
+            base, files = root / "sys/fs/cgroup/memory", FILES_V1
+        elif not controllers:
+            base, files = root / "sys/fs/cgroup", FILES_V2
+        else:
+            continue
+        inner = base / group.lstrip("/")
+        for folder in (inner, *inner.parents):
+            if folder.is_relative_to(base):
+                yield from _free_in(folder, *files)
+
+
+def _free_in(folder: Path, limit: str, usage: str, cached: str) -> Iterator[int]:
+    if not (folder / limit).is_file():
+        return
+    most = (folder / limit).read_text().strip()
+    if most == "max":
+        return
+    found = re.search(rf"^{cached} (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)
+    taken = int((folder / usage).read_text()) - int(found[1] if found else 0)
+    yield max(0, int(most) - taken)

@@ -1,0 +1,85 @@
+"""The share of the exact nearest that an index finds."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.index.exact import ExactIndex
+from retrieval.index.port import VectorIndex
+from retrieval.index.settle import Scores, nearest, rescored
+from retrieval.store.store import VectorStore
+from retrieval.vectors import Mask, Positions, Vectors
+
+DEVIATIONS = 1.96
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Recall@`at`, the mean over a sample of queries, and the lower end of its 95 % interval."""
+
+    at: int
+    sample: int
+    value: float
+    low: float
+
+
+def measure(
+    index: VectorIndex,
+    store: VectorStore,
+    queries: Vectors,
+    own: Positions,
+    excluded: Mask,
+    at: int = 30,
+) -> Recall:
+    """Against exact search. `own`: the row that each query was made of, -1 for none; left out.
+
+    Where fewer than `at` rows can be found, of those. What an index does not find counts as
+    missed, though a search would then compare every row.
+    """
+    at = min(at, len(store) - int(np.count_nonzero(excluded)) - 1)
+    if at < 1 or not len(queries):
+        return Recall(at=0, sample=0, value=1.0, low=0.0)
+    last = cutoffs(store, queries, own, excluded, at)
+    value = float(shares_found(index, store, queries, own, excluded, last, at).mean())
+    return Recall(at, len(queries), value, wilson_low(value, len(queries)))
+
+
+def cutoffs(
+    store: VectorStore, queries: Vectors, own: Positions, excluded: Mask, at: int
+) -> Scores:
+    """The score of each query's last among the exact nearest `at`, its own row left out."""
+    more = min(at + 1, len(store) - int(np.count_nonzero(excluded)))
+    positions, scores = nearest(ExactIndex(store), store, queries, more, excluded)
+    return _without_own(positions, scores, own)[:, at - 1]
+
+
+def shares_found(
+    index: VectorIndex,
+    store: VectorStore,
+    queries: Vectors,
+    own: Positions,
+    excluded: Mask,
+    last: Scores,
+    at: int,
+) -> NDArray[np.float64]:
+    """Of each query's exact nearest `at`. Any row that scores as the last of them stands for it."""
+    width = min(len(store), 2 * (at + 1) + 10)  # as a search asks for
+    found = index.search(queries, width, excluded).positions
+    scores = _without_own(found, rescored(store, queries, found), own)
+    hits: NDArray[np.int64] = np.count_nonzero(scores >= last[:, None], axis=1)
+    return np.minimum(hits, at) / at
+
+
+def wilson_low(share: float, sample: int) -> float:
+    """The lower end of Wilson's interval. Shares within queries vary less than yes and no do."""
+    square = DEVIATIONS**2 / sample
+    spread = DEVIATIONS * sqrt(share * (1 - share) / sample + square / (4 * sample))
+    return max(0.0, (share + square / 2 - spread) / (1 + square))
+
+
+def _without_own(positions: Positions, scores: Scores, own: Positions) -> Scores:
+    """Scores from the highest on; -inf for the own row and for places where nothing was found."""
+    kept = np.where((positions == own[:, None]) | (positions < 0), -np.inf, scores)
+    return -np.sort(-kept, axis=1)

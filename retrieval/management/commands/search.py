@@ -1,0 +1,62 @@
+import sys
+from dataclasses import asdict
+from typing import Any, cast
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from retrieval.cli import QuorumCommand, table
+from retrieval.errors import UserError
+from retrieval.online import DEPTH, Searcher
+from retrieval.pooling import ALONE, RETRIEVERS
+from retrieval.text import clean_text, is_utf8
+from retrieval.versions import current_index
+
+SHOWN = 100  # characters of a text
+
+
+class Command(QuorumCommand):
+    help = "Finds the pairs nearest to a question, or to each line of standard input."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("question", nargs="?", help="default: the lines of standard input")
+        parser.add_argument("-k", type=int, default=DEPTH, help="pairs a question (%(default)s)")
+        parser.add_argument(
+            "--retrievers",
+            default=",".join(ALONE),
+            help=f"{', '.join(RETRIEVERS)}, or several with a comma between (%(default)s)",
+        )
+        parser.add_argument("--device", default=settings.ENCODER_DEVICE, help="auto, cpu or cuda")
+
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        given = [options["question"]] if options["question"] is not None else sys.stdin
+        questions = [_checked(line) for line in given if line.strip()]
+        if not questions:
+            raise UserError("There is no question: give one, or one a line on standard input.")
+        searcher = Searcher(current_index(), options["device"])
+        names = options["retrievers"].split(",")
+        with self.progress(len(questions), "Searching", unit=" questions") as bar:
+            found = []
+            for question in questions:
+                hits = searcher.search(question, options["k"], retrievers=names)
+                found.append({"question": question, "hits": [asdict(hit) for hit in hits]})
+                bar.update()
+        return {"found": found}
+
+    def render(self, result: dict[str, object]) -> str:
+        found = cast(list[dict[str, Any]], result["found"])
+        return "\n\n".join(
+            table({"question": one["question"]} | dict(map(_line, one["hits"]))) for one in found
+        )
+
+
+def _line(hit: dict[str, Any]) -> tuple[str, str]:
+    found_by = ", ".join(f"{name} {rank}" for name, rank in hit["found_by"].items())
+    texts = " | ".join(hit[name][:SHOWN] for name in ("question", "answer"))
+    return f"{hit['rank']}.  {hit['score']:.6f}", f"{texts}  (pair {hit['pair_id']}; {found_by})"
+
+
+def _checked(line: str) -> str:
+    if not is_utf8(line):
+        raise UserError(f"The question {line[:SHOWN]!r} is not in UTF-8.")
+    return clean_text(line)

@@ -1,0 +1,121 @@
+"""`manage.py vectors list|verify|prune`: the vectors that indexes are made of."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from retrieval.cli import REFUSED, Error, QuorumCommand, add_subcommand
+from retrieval.housekeeping import Store, bytes_to_read, damaged, stores
+from retrieval.models import IndexVersion
+from retrieval.pruning import prune
+
+
+class Command(QuorumCommand):
+    help = "The vectors that indexes are made of: list, verify, prune."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
+        add_subcommand(steps, "list", help="the stores, and the versions of indexes over them")
+        add_subcommand(
+            steps, "verify", help="read every file again; exit status 2 where any is damaged"
+        )
+        pruned = add_subcommand(
+            steps,
+            "prune",
+            help="clear what is needed neither by the current index, nor by the last one of each "
+            "form for its model, nor by one that query sets were retrieved with",
+        )
+        pruned.add_argument("--dry-run", action="store_true", help="only say what would go")
+
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        self.damaged: list[str] = []
+        if options["step"] == "list":
+            return {"stores": [_facts(store) for store in stores()]}
+        if options["step"] == "verify":
+            return self._verify()
+        plan = prune(dry_run=options["dry_run"])
+        return {
+            "dry_run": options["dry_run"],
+            "kept": [version.path for version in plan.kept],
+            "folders": [str(folder) for folder in plan.folders],
+            "files": [str(path) for path in plan.files],
+            "bytes": plan.bytes,
+        }
+
+    def _verify(self) -> dict[str, object]:
+        size = bytes_to_read()
+        with self.progress(size, "Reading", unit="B") as bar:
+            self.damaged = list(damaged(bar.update))
+        return {"bytes": size, "damaged": self.damaged}
+
+    def render(self, result: dict[str, Any]) -> str:
+        if "stores" in result:
+            lines = [line for store in result["stores"] for line in _lines(store)]
+            return "\n".join(lines) or "there are no vectors yet"
+        if "damaged" in result:
+            sound = f"{_size(result['bytes'])} read, all as recorded"
+            return "\n".join(result["damaged"]) or sound
+        return _pruned(result)
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """The report is printed first, in full; then the exit status says what it came to."""
+        output = super().execute(*args, **options)
+        if self.damaged:
+            raise Error(f"{len(self.damaged):,} files are damaged.", returncode=REFUSED)
+        return output
+
+
+def _facts(store: Store) -> dict[str, object]:
+    identity = store.identity
+    return {
+        "store": store.folder.name,
+        "model": identity.model,
+        "form": identity.form,
+        "precision": identity.precision,
+        "dtype": identity.dtype,
+        "dimension": identity.dimension,
+        "vectors": store.vectors,
+        "shards": len(store.shards),
+        "bytes": store.bytes,
+        "versions": [_version(version) for version in store.versions],
+    }
+
+
+def _version(version: IndexVersion) -> dict[str, object]:
+    return {
+        "path": version.path,
+        "kind": version.kind,
+        "pairs": version.pairs,
+        "recall": version.recall,
+        "chosen_at": version.chosen_at,
+        "query_sets": sorted(version.query_sets.values_list("name", flat=True)),
+    }
+
+
+def _lines(store: dict[str, Any]) -> list[str]:
+    return [
+        f"{store['store']}  {store['form']} {store['model']}, {store['dimension']} x "
+        f"{store['dtype']} computed in {store['precision']}: {store['vectors']:,} vectors in "
+        f"{store['shards']:,} shards, {_size(store['bytes'])}",
+        *(
+            f"  {version['path']}  {version['kind']}, {version['pairs']:,} pairs, chosen "
+            f"{version['chosen_at']:%Y-%m-%d %H:%M}" + _used(version["query_sets"])
+            for version in store["versions"]
+        ),
+    ]
+
+
+def _used(query_sets: list[str]) -> str:
+    return f", for {', '.join(query_sets)}" if query_sets else ""
+
+
+def _pruned(result: dict[str, Any]) -> str:
+    gone = result["folders"] + result["files"]
+    if not gone:
+        return "nothing to clear: a kept version needs all there is"
+    done = "would be cleared" if result["dry_run"] else "cleared"
+    return "\n".join([*gone, f"{_size(result['bytes'])} {done}"])
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"

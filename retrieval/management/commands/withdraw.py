@@ -1,0 +1,42 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from retrieval.cli import QuorumCommand
+from retrieval.withdraw import read_names, withdraw_pairs, withdraw_source
+
+
+class Command(QuorumCommand):
+    help = (
+        "Withdraws q/a pairs: from now on no search finds them and no query or control is drawn "
+        "from them. What was retrieved before stays."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("--source", help="all pairs of this source")
+        which.add_argument(
+            "--ids",
+            type=Path,
+            metavar="FILE",
+            help="pairs by their keys or their ids in the database, one a line of a .txt, or the "
+            "column `pair` of a csv, tsv or jsonl file",
+        )
+        which.add_argument("--pair", metavar="KEY", help="one pair by its key or id")
+        parser.add_argument(
+            "--restore",
+            action="store_true",
+            help="the reverse; where an index has been made since they were withdrawn, the next "
+            "`manage.py index` takes them in again",
+        )
+
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        restore: bool = options["restore"]
+        if options["source"] is not None:
+            done = withdraw_source(options["source"], restore=restore)
+        else:
+            names = read_names(options["ids"]) if options["ids"] else [options["pair"]]
+            done = withdraw_pairs(names, restore=restore)
+        word = "restored" if restore else "withdrawn"
+        return {"pairs_named": done.named, word: done.changed}

@@ -1,0 +1,46 @@
+"""Rows of a Parquet file, a few at a time."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from retrieval.errors import UserError
+from retrieval.progress import Progress
+from retrieval.rows import EXCERPT, NOT_UTF8, Row
+
+ROWS = 500
+
+
+def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
+    size, number, reported = os.path.getsize(path), 0, 0
+    try:
+        with pq.ParquetFile(path) as file:
+            total = file.metadata.num_rows
+            for batch in file.iter_batches(ROWS):
+                for fields, fault in _records(batch):
+                    number += 1
+                    yield Row(number, fields, fault, str(fields)[:EXCERPT])
+                done = size * number // total
+                progress(done - reported)
+                reported = done
+    except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())[:EXCERPT]
+        raise UserError(
+            f"{path} is not a whole Parquet file ({reason}): fetch it again."
+        ) from error
+
+
+def _records(batch: pa.RecordBatch) -> Iterator[tuple[dict[str, object], str]]:
+    try:
+        records = batch.to_pylist()
+    except UnicodeDecodeError:
+        if batch.num_rows == 1:
+            yield {}, NOT_UTF8
+        else:
+            for place in range(batch.num_rows):
+                yield from _records(batch.slice(place, 1))
+        return
+    yield from ((record, "") for record in records)
