@@ -72,7 +72,7 @@ class Best:
     def _multiplied(self, rows: Stored) -> Scores:
         products = self._products[: len(rows)]
         if self._half is not None:
-            products[:] = torch.mv(torch.from_dlpack(rows), self._half).numpy()
+            products[:] = torch.mv(torch.utils.dlpack.from_dlpack(rows), self._half).numpy()
         else:
             np.matmul(self._single.of(rows), self._queries, out=products)
         return products
