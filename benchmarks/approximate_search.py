@@ -39,7 +39,8 @@ from retrieval.vectors import Mask, Vectors
 
 K = 30
 HELD_OUT = 1000
-BLOCK, TURNS = 25, 8
+BLOCK = 25
+TURNS = {"small": 1, "full": 8}
 PAIRS = {"small": 2_000, "full": 200_000}  # at most: all there are
 # What each index is built with, and the efforts that it is asked with; and the one that is tuned.
 POINTS: Mapping[str, list[tuple[type[FaissIndex], dict[str, object], tuple[int, ...]]]] = {
@@ -61,6 +62,7 @@ class Corpus:
     store: VectorStore
     queries: Vectors
     excluded: Mask
+    turns: int
 
 
 def main() -> int:
@@ -80,7 +82,7 @@ def run(size: str) -> dict[str, object]:
     task, encoder = answers(HELD_OUT), loaded(MINILM, "auto")
     store = encoded(task.corpus[: PAIRS[size]], "QQ", encoder, FOLDER)
     queries = encoder.encode_questions(task.queries)
-    return measured(Corpus(store, queries, np.zeros(len(store), np.bool_)), size)
+    return measured(Corpus(store, queries, np.zeros(len(store), np.bool_), TURNS[size]), size)
 
 
 def of_file(path: Path, size: str) -> dict[str, object]:
@@ -95,7 +97,7 @@ def of_file(path: Path, size: str) -> dict[str, object]:
         rows = {row.tobytes() for row in vectors[drawn]}
         queries = np.stack([np.frombuffer(row, np.float32) for row in sorted(rows)])
         held_out = np.array([row.tobytes() in rows for row in store.rows(np.arange(len(store)))])
-        return measured(Corpus(store, queries, held_out), size)
+        return measured(Corpus(store, queries, held_out, TURNS[size]), size)
     finally:
         shutil.rmtree(folder)
 
@@ -112,7 +114,7 @@ def measured(corpus: Corpus, size: str) -> dict[str, object]:
         "dimension": corpus.store.identity.dimension,
         "held_out_rows": int(corpus.excluded.sum()),
         "queries": len(corpus.queries),
-        "turns": [TURNS, BLOCK],
+        "turns": [corpus.turns, BLOCK],
         "points": points,
         "load_average": os.getloadavg(),
     }
@@ -169,7 +171,7 @@ def of_effort(corpus: Corpus, index: FaissIndex, rivals: Mapping[str, Search]) -
         "this": settled(index, corpus),
         "this, unsettled": lambda query: index.search(query, width, corpus.excluded),
     }
-    ms = {name: 1000 * each for name, each in one_by_one(searches, corpus.queries).items()}
+    ms = {name: 1000 * each for name, each in one_by_one(searches, corpus).items()}
     best = min(rivals, key=ms.__getitem__)
     return {
         "parameters": dict(index.parameters),
@@ -182,11 +184,12 @@ def of_effort(corpus: Corpus, index: FaissIndex, rivals: Mapping[str, Search]) -
     }
 
 
-def one_by_one(searches: Mapping[str, Search], queries: Vectors) -> dict[str, float]:
+def one_by_one(searches: Mapping[str, Search], corpus: Corpus) -> dict[str, float]:
     """Median seconds of a question, each search on blocks of the same questions in turn."""
     seconds: dict[str, list[float]] = {name: [] for name in searches}
-    for turn in range(TURNS):
-        block = np.take(queries, range(turn * BLOCK, (turn + 1) * BLOCK), axis=0, mode="wrap")
+    for turn in range(corpus.turns):
+        rows = range(turn * BLOCK, (turn + 1) * BLOCK)
+        block = np.take(corpus.queries, rows, axis=0, mode="wrap")
         for name, search in searches.items():
             search(block[:1])  # what the search before left in the caches is not its fault
             for query in block:

@@ -107,12 +107,22 @@ def _build(order: Order, progress: Progress, announce: Announce) -> IndexVersion
         coverage = cover(
             folder, encoded, pairs.keys, first=coverage.shards, whole=before is not None
         )
+        _require_all(coverage)
     if before is None:
         coverage = packed(folder, identity, coverage, pairs.keys)
     store = VectorStore(folder, identity, coverage.shards)
     made = _made(order, choice, store, coverage.removed, before, pairs.keys)
     facts = words | _facts(store, made) | {"versions": dict(order.encoder.versions)}
     return _write_version(made.index, coverage, pairs, facts)
+
+
+def _require_all(coverage: Coverage) -> None:
+    """Whoever encoded: a version holds every pair or is not made."""
+    if left := len(coverage.missing):
+        raise UserError(
+            f"{left:,} pairs have no vector after the encoding, their shards are not here: run the "
+            "command again."
+        )
 
 
 def _covered(

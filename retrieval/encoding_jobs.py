@@ -61,15 +61,20 @@ def spread(
     """
     job = _begin(folder, identity, missing, model)
     watch = Watch(job, progress)
-    taken = 0
+    taken = pairs = 0
     while True:
         unfinished = watch.look()
         for row in _done_in_turn(job, taken):
             yield _brought(folder, row)
-            taken += 1
+            taken, pairs = taken + 1, pairs + row.pairs
         if not unfinished:
             break
         time.sleep(LOOK_SECONDS)
+    if pairs != len(missing):  # the rows are not those that were begun
+        raise UserError(
+            "Another command has the same pairs encoded: wait until it is done and run this one "
+            "again; what is encoded stays."
+        )
     EncodingJob.objects.filter(pk=job.pk).update(state=EncodingJob.State.DONE)
 
 

@@ -2,46 +2,22 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 
 from retrieval.errors import UserError
 from retrieval.models import QaPair
 from retrieval.progress import Progress, no_progress
+from retrieval.reading import Pair, Reading, check_license, check_source
 from retrieval.rejects import Rejects, rejects_path
-from retrieval.rows import Row, RowFault, number_field, optional_field, text_field
-from retrieval.sources.best import Best, Kept, Selection, selection
-from retrieval.sources.formats import FORMATS, read_source
-from retrieval.text import clean_text, is_utf8, pair_key, question_key
+from retrieval.rows import Row
+from retrieval.sources.best import Best, Kept, Selection
+from retrieval.sources.formats import FORMATS
 
-MAX_QUESTION = 10_000
-MAX_ANSWER = 50_000
-MAX_SOURCE = 100
-MAX_ID = 200
-MAX_LICENSE = 300
-BATCH = 2_000
-QUESTION = ("question",)
-ANSWER = ("answer",)
-NO_WORDS = question_key("")
 NOT_BEST = "not among the best"
-
-
-class Pair(NamedTuple):
-    """A row of QaPair's table; the fields are its columns."""
-
-    source: str
-    source_id: str
-    question: str
-    answer: str
-    license: str
-    question_key: str
-    pair_key: str
 
 
 @dataclass(frozen=True)
@@ -56,76 +32,6 @@ class IngestResult:
     # Rows that hold no pair although nothing is wrong with them, by the reason.
     skipped: Mapping[str, int]
     best: Kept | None
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A file with what its rows are read as."""
-
-    path: Path
-    source: str
-    license: str
-    format: str | None
-    best: Best | None
-
-    def batches(self, progress: Progress) -> Iterator[list[Row]]:
-        return batched(read_source(self.path, self.format, progress), BATCH)
-
-    def usable(
-        self, batch: Sequence[Row], refuse: Callable[[Row, str], object]
-    ) -> list[tuple[Row, Pair]]:
-        pairs = []
-        for row in batch:
-            try:
-                if not row.skip:
-                    pairs.append((row, self._pair(row)))
-            except RowFault as fault:
-                refuse(row, str(fault))
-        return pairs
-
-    def _pair(self, row: Row) -> Pair:
-        if row.fault:
-            raise RowFault(row.fault)
-        question = text_field(row, QUESTION, limit=MAX_QUESTION)
-        answer = text_field(row, ANSWER, limit=MAX_ANSWER)
-        same_question = question_key(question)
-        if same_question == NO_WORDS:
-            raise RowFault("the question is nothing but punctuation")
-        if self.best and self.best.field:
-            number_field(row, self.best.field)
-        key = pair_key(question, answer)
-        return Pair(
-            source=self.source,
-            # Where the source gives none, the content is the id: the same file twice adds nothing.
-            source_id=optional_field(row, "id", limit=MAX_ID) or key,
-            question=question,
-            answer=answer,
-            license=optional_field(row, "license", limit=MAX_LICENSE) or self.license,
-            question_key=same_question,
-            pair_key=key,
-        )
-
-    @contextmanager
-    def selection(self, progress: Progress) -> Iterator[Selection | None]:
-        if self.best is None:
-            yield None
-            return
-        folder = Path(settings.DATA_DIR)
-        scored = self._scored(self.best, progress)
-        with selection(scored, path=self.path, share=self.best.share, folder=folder) as chosen:
-            yield chosen
-
-    def _scored(
-        self, best: Best, progress: Progress
-    ) -> Iterator[tuple[Sequence[float], Sequence[str]]]:
-        for batch in self.batches(progress):
-            usable = self.usable(batch, lambda row, reason: None)  # told in the second reading
-            if best.scorer:
-                texts = [(pair.question, pair.answer) for _, pair in usable]
-                scores: Sequence[float] = best.scorer.scores(texts).tolist() if texts else []
-            else:
-                scores = [number_field(row, best.field) for row, _ in usable]
-            yield scores, [pair.pair_key for _, pair in usable]
 
 
 def ingest(
@@ -151,11 +57,14 @@ def ingest(
             Rejects(rejects_path(path, reading.source)) as rejects,
             transaction.atomic(),
         ):
-            return _ingest(reading, selection, rejects, progress)
+            result = _ingest(reading, selection, rejects, progress)
     except IntegrityError as error:
         raise UserError(
             f"Another ingest added pairs of {path} at the same time: run this one again."
         ) from error
+    if not result.added and not result.duplicates:
+        raise UserError(_nothing(path, result, rejects.first))
+    return result
 
 
 def _ingest(
@@ -174,13 +83,10 @@ def _ingest(
         withdrawn += _withdrawn(usable)
         added += _add(usable, reading.source, rejects)
     skipped = +skipped
-    duplicates = read - added - rejects.count - skipped.total()
-    if not added and not duplicates:
-        raise UserError(_nothing(reading.path, read, rejects, skipped))
     return IngestResult(
         read,
         added,
-        duplicates,
+        read - added - rejects.count - skipped.total(),
         withdrawn,
         rejects.count,
         rejects.path if rejects.count else None,
@@ -189,36 +95,15 @@ def _ingest(
     )
 
 
-def _nothing(path: Path, read: int, rejects: Rejects, skipped: Counter[str]) -> str:
-    reasons = [f"{count:,}: {reason}" for reason, count in skipped.most_common()]
-    if rejects.count:
-        reasons.append(f"{rejects.first} (all of them are in {rejects.path})")
+def _nothing(path: Path, result: IngestResult, first: str) -> str:
+    """`first`: what was wrong with the first row that was refused."""
+    reasons = [f"{count:,}: {reason}" for reason, count in result.skipped.items()]
+    if result.rejects_path:
+        reasons.append(f"{first} (all of them are in {result.rejects_path})")
     return (
-        f"Nothing was added: none of the {read:,} rows of {path} can be used; {'; '.join(reasons)}."
+        f"Nothing was added: none of the {result.read:,} rows of {path} can be used; "
+        f"{'; '.join(reasons)}."
     )
-
-
-def batched(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
-    rows = iter(rows)
-    while batch := list(itertools.islice(rows, size)):
-        yield batch
-
-
-def check_license(license: str) -> str:
-    """Cleaned; UserError where it cannot be stored."""
-    if len(license) > MAX_LICENSE or not is_utf8(license):
-        raise UserError(f"The license must have at most {MAX_LICENSE} characters, in UTF-8.")
-    return clean_text(license)
-
-
-def check_source(source: str) -> str:
-    """Cleaned; UserError where it cannot be stored."""
-    name = clean_text(source)
-    if not name or len(name) > MAX_SOURCE or not is_utf8(name):
-        raise UserError(
-            f"The source needs a name of 1 to {MAX_SOURCE} characters in UTF-8, not {name!r}."
-        )
-    return name
 
 
 def _withdrawn(pairs: Sequence[tuple[Row, Pair]]) -> int:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from retrieval.errors import UserError
-from retrieval.ingest import MAX_ANSWER, MAX_QUESTION, Pair, insert_pairs
+from retrieval.ingest import insert_pairs
 from retrieval.models import Candidate, QaPair, Query, QuerySet
 from retrieval.pooling import RETRIEVERS
 from retrieval.progress import Progress
 from retrieval.querysets import QUERY, read_draft
+from retrieval.reading import MAX_ANSWER, MAX_QUESTION, Pair
 from retrieval.rows import Row, RowFault, read_rows, text_field
 from retrieval.text import pair_key, question_key
 

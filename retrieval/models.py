@@ -28,7 +28,7 @@ class QaPair(models.Model):
         indexes: ClassVar = [
             # Search asks for the few that are withdrawn.
             models.Index(
-                fields=["pair_key"],
+                fields=["withdrawn_at", "pair_key"],
                 condition=Q(withdrawn_at__isnull=False),
                 name="pair_withdrawn",
             ),

@@ -10,7 +10,7 @@ from retrieval.errors import UserError
 from retrieval.lazy import load_encoder
 from retrieval.models import IndexVersion, QaPair
 from retrieval.opened import open_index
-from retrieval.pairs import withdrawn_keys
+from retrieval.pairs import withdrawn_last
 from retrieval.pooling import ALONE, DENSE
 from retrieval.retrievers import Pools, Retrievers, open_retrievers
 from retrieval.vectors import Encoder, Mask, unpacked
@@ -42,7 +42,7 @@ class Searcher:
         require_same_model(version, self._encoder)
         self._index = open_index(version)
         self._retrievers: dict[tuple[str, ...], Retrievers] = {}
-        self._withdrawn = withdrawn_keys()
+        self._withdrawn = withdrawn_last()
         self._excluded = self._index.excluded()
 
     def search(
@@ -64,8 +64,8 @@ class Searcher:
 
     def _excluded_now(self) -> Mask:
         """The same array until a pair is withdrawn or restored."""
-        withdrawn = withdrawn_keys()
-        if not np.array_equal(withdrawn, self._withdrawn):
+        withdrawn = withdrawn_last()
+        if withdrawn != self._withdrawn:
             self._withdrawn, self._excluded = withdrawn, self._index.excluded()
         return self._excluded
 

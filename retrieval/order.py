@@ -1,5 +1,6 @@
 """What is asked of a build, and what the machine, the pairs and the recall make of it."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +12,7 @@ from retrieval.lazy import choose_precision, free_on_gpu, load_encoder
 from retrieval.models import IndexKind, IndexVersion
 from retrieval.pairs import sampled, texts_of
 from retrieval.vectors import Encoder, PairKeys, unpacked
+from retrieval.versions import newest_first
 
 AUTO = "auto"
 PRECISIONS = ("fp32", "bf16", "fp16")
@@ -69,27 +71,37 @@ def choice_of(order: Order, pairs: int) -> Choice:
         pairs=pairs,
         dimension=order.encoder.dimension,
         device=order.device,
-        memory_bytes=free_on_gpu() if on_gpu else free_memory(),
+        memory_bytes=free_memory(),
+        gpu_bytes=free_on_gpu() if on_gpu else None,
         recall=options.recall,
         wanted=options.kind,
     )
     choice = case(dtype=options.store)
-    before = IndexVersion.objects.filter(form=order.form).order_by("-chosen_at", "-pk")
-    for index in before if options.store == AUTO else ():
-        if index.manifest["model_fingerprint"] == order.encoder.fingerprint:
-            with suppress(UserError):
-                same = case(dtype=index.manifest["store"]["dtype"])
-                return same if same.kind == choice.kind else choice
+    for index in _before(order) if options.store == AUTO else ():
+        with suppress(UserError):
+            same = case(dtype=index.manifest["store"]["dtype"])
+            return same if same.kind == choice.kind else choice
     return choice
 
 
 def precision_of(order: Order, keys: PairKeys) -> tuple[str, str]:
-    """And why."""
+    """And why. What was chosen stays: a few new pairs must not tip it for all the others."""
     if order.given:
         return order.encoder.precision, "the encoder's own"
+    chosen = {"device": order.device, "precision": AUTO}
+    for index in _before(order) if order.options.precision == AUTO else ():
+        if chosen.items() <= index.manifest["asked"].items():
+            return index.manifest["store"]["precision"], "as the vectors before"
     texts = texts_of(unpacked(sampled(keys, PRECISION_SAMPLE)))
     found = choose_precision(order.model, order.device, order.options.precision, texts, order.form)
     return found.name, found.reason
+
+
+def _before(order: Order) -> Iterator[IndexVersion]:
+    """The versions by the same model, the newest first."""
+    for index in newest_first(order.form):
+        if index.manifest["model_fingerprint"] == order.encoder.fingerprint:
+            yield index
 
 
 def pairs_encoder(order: Order, precision: str) -> Encoder:

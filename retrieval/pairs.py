@@ -3,8 +3,10 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
+from django.db.models import Count, Max
 
 from retrieval.errors import UserError
 from retrieval.models import QaPair
@@ -44,8 +46,16 @@ def database_pairs() -> DatabasePairs:
 
 def withdrawn_keys() -> PairKeys:
     """In order. They stand in an index of their own, so the other pairs are not looked at."""
-    rows = QaPair.objects.filter(withdrawn_at__isnull=False).order_by("pair_key")
-    return packed(list(rows.values_list("pair_key", flat=True)))
+    rows = QaPair.objects.filter(withdrawn_at__isnull=False)
+    return np.sort(packed(list(rows.values_list("pair_key", flat=True))))
+
+
+def withdrawn_last() -> tuple[int, datetime | None]:
+    """How many pairs are withdrawn, and since when the last of them: another value once one is
+    withdrawn or restored, without listing them all."""
+    rows = QaPair.objects.filter(withdrawn_at__isnull=False)
+    found = rows.aggregate(count=Count("withdrawn_at"), last=Max("withdrawn_at"))
+    return found["count"], found["last"]
 
 
 def sampled(keys: PairKeys, size: int) -> PairKeys:

@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from retrieval.errors import UserError
-from retrieval.ingest import MAX_ID, MAX_QUESTION
 from retrieval.models import QaPair, Query, QuerySet
+from retrieval.reading import MAX_ID, MAX_QUESTION
 from retrieval.rows import Row, RowFault, optional_field, read_rows, text_field
 from retrieval.text import clean_text, question_key
 

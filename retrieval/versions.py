@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from django.conf import settings
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from retrieval.errors import UserError
@@ -33,9 +33,15 @@ def chosen_index() -> IndexVersion:
     return index
 
 
+def newest_first(form: str) -> QuerySet[IndexVersion]:
+    """By when they were chosen; those of an older Quorum, which had no shards, are left out."""
+    versions = IndexVersion.objects.filter(form=form, manifest__has_key="store")
+    return versions.order_by("-chosen_at", "-pk")
+
+
 def newest_of(identity: Identity) -> IndexVersion | None:
     """The version of this store that was chosen last."""
-    versions = IndexVersion.objects.filter(form=identity.form).order_by("-chosen_at", "-pk")
+    versions = newest_first(identity.form)
     same = (index for index in versions if index.manifest["store"] == asdict(identity))
     return next(same, None)
 
@@ -47,6 +53,10 @@ def current_index() -> IndexVersion:
         raise UserError(
             f"The encoder setting changed from {index.model_setting} to {settings.ENCODER_MODEL} "
             "since the index was made: run `manage.py index`."
+        )
+    if "store" not in index.manifest:
+        raise UserError(
+            f"The index was made by an older version of Quorum: {rebuild_hint(index.manifest)}."
         )
     require_no_new_pairs(index)
     verify(index_root(), index.path, index.manifest)

@@ -6,8 +6,8 @@ from itertools import chain
 from pathlib import Path
 
 from retrieval.errors import UserError
-from retrieval.ingest import MAX_ANSWER, MAX_QUESTION
 from retrieval.progress import Progress
+from retrieval.reading import MAX_ANSWER, MAX_QUESTION
 from retrieval.rows import EXCERPT, Row, RowFault, optional_field, read_rows, text_field
 from retrieval.text import normalise_question, question_key
 

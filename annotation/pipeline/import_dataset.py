@@ -11,10 +11,10 @@ from annotation.pipeline.bulk import insert
 from annotation.pipeline.create import check_name_and_seed, start_campaign
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
-from retrieval.ingest import check_license, check_source
 from retrieval.made_elsewhere import Faults, MadeLabel, read_dataset, store_dataset
 from retrieval.models import QuerySet
 from retrieval.progress import Progress, no_progress
+from retrieval.reading import check_license, check_source
 
 COLUMNS = (
     "campaign_id",

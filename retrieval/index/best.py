@@ -49,6 +49,8 @@ class Best:
             here = slice(start + first, start + first + len(some))
             if (left_out := self._left_out[here]).any():
                 products[left_out] = -np.inf
+            if not self._kept[0][0].size:
+                self._least = self._first_least(products)
             passed = np.flatnonzero(products > self._least)
             row, query = np.divmod(passed, len(self._least))
             self._keep(query, here.start + row, products.ravel()[passed])
@@ -77,15 +79,19 @@ class Best:
             np.matmul(self._single.of(rows), self._queries, out=products)
         return products
 
+    def _first_least(self, products: Scores) -> Scores:
+        """Just below the width-th of a first tile, whose rows would all pass."""
+        if len(products) <= self._width:
+            return self._least
+        of_queries = products.reshape(len(products), -1).T
+        least = np.partition(of_queries, -self._width, axis=1)[:, -self._width]
+        return np.nextafter(least, np.float32(-np.inf))
+
     def _steps(self, rows: Stored) -> Iterator[tuple[int, Stored]]:
-        first = 0
-        while first < len(rows):
-            step = len(self._products)
-            converted = rows.dtype != np.float32 and self._half is None
-            if converted or not self._kept[0][0].size:  # at first all rows pass
-                step = min(step, FEWEST_ROWS)
+        converted = rows.dtype != np.float32 and self._half is None
+        step = FEWEST_ROWS if converted else len(self._products)
+        for first in range(0, len(rows), step):
             yield first, rows[first : first + step]
-            first += step
 
     def _keep(self, query: Positions, position: Positions, score: Scores) -> None:
         if query.size:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from retrieval.errors import UserError
 
+# Assumptions, the next three: nothing is measured when an index is chosen.
 # What a lone question may wait for an exact search on the CPU, which reads every vector:
 # numbers a second at 20 GB of float32 a second, a common bandwidth of a few cores.
 QUERY_SECONDS = 0.5
@@ -128,7 +129,7 @@ def _require_known(wanted: str, dtype: str) -> None:
 def _chosen(case: _Case, dtypes: Sequence[str]) -> Choice:
     if case.is_cuda and case.fits("gpu", case.dtype("gpu", dtypes)):
         return _choice(case, "gpu", dtypes, "exact, and the vectors fit on the GPU")
-    took = f"an exact search reads for {case.seconds:.2g} s a question"
+    took = f"an exact search is reckoned to read for {case.seconds:.2g} s a question"
     if case.recall >= 1:
         return _choice(case, "exact", dtypes, "nothing else promises to find all")
     if case.seconds <= QUERY_SECONDS and case.fits("exact", case.dtype("exact", dtypes)):
@@ -146,10 +147,11 @@ def _choice(case: _Case, kind: str, dtypes: Sequence[str], why: str) -> Choice:
         f"{case.pairs:,} pairs of {case.dimension} numbers in {dtype}: the index {kind} takes "
         f"{case.needed(kind, dtype) / GIB:.1f} GiB of the {case.memory_bytes / GIB:.1f} GiB free"
     )
+    if kind == "gpu":
+        size += f" and {case.on_gpu() / GIB:.1f} GiB on the GPU"
     if not case.fits(kind, dtype):
-        on_gpu = f" and {case.on_gpu() / GIB:.1f} GiB on the GPU" if kind == "gpu" else ""
         raise UserError(
-            f"{size}{on_gpu}, which does not fit with a margin: use a machine with more memory, "
+            f"{size}, which does not fit with a margin: use a machine with more memory, "
             "another kind of index (ivf is the smallest here, pgvector lies in the database), or "
             "--store float16."
         )

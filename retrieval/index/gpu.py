@@ -123,6 +123,7 @@ def free_bytes(device: torch.device | str) -> int:
     if device.type == "cuda":
         if not torch.cuda.is_available():
             raise UserError("There is no CUDA device here: choose another kind of index than gpu.")
+        torch.cuda.empty_cache()  # what torch keeps of tensors that are gone does not look free
         free, _ = torch.cuda.mem_get_info(device)
         return free
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

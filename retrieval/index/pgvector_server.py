@@ -25,6 +25,12 @@ def connect() -> Connection:
         )
     try:
         connection = psycopg2.connect(url, application_name="quorum vectors", connect_timeout=10)
+    except psycopg2.ProgrammingError as error:  # its words may hold the password
+        raise UserError(
+            "PostgreSQL understands no such address as that of QUORUM_VECTOR_DATABASE_URL, or of "
+            "QUORUM_DATABASE_URL where that is not set: in a password write % as %25, and leave "
+            "out options that libpq does not know."
+        ) from error
     except psycopg2.OperationalError as error:
         raise UserError(
             f"The vectors' database cannot be reached ({_reason(error)}): check "

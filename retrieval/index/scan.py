@@ -1,5 +1,6 @@
 """One pass over every row on all cores. Memory: the results and a tile for each thread."""
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +36,8 @@ def scan(store: VectorStore, queries: Vectors, width: int, left_out: Mask) -> Fo
     ]
     positions = np.empty((len(queries), width), np.int64)
     scores = np.empty((len(queries), width), np.float32)
-    with _one_search, _libraries().limit(limits=1), ThreadPoolExecutor(workers) as threads:
+    threads = _threads(workers, os.getpid())
+    with _one_search, _libraries().limit(limits=1):
         for blocks in _chunks(store):
             jobs = [
                 threads.submit(_take, best, blocks, part=part, parts=len(splits))
@@ -48,6 +50,13 @@ def scan(store: VectorStore, queries: Vectors, width: int, left_out: Mask) -> Fo
         for (some, _), found in zip(_shares(len(queries), workers), some_found, strict=True):
             positions[some], scores[some] = found.found()
     return Found(positions, scores, margin(queries, half=half))
+
+
+@cache
+def _threads(workers: int, process: int) -> ThreadPoolExecutor:
+    """They stay: to start them for every question takes long on a busy machine. A process that
+    was forked has none of its parent's."""
+    return ThreadPoolExecutor(workers, thread_name_prefix="scan")
 
 
 @cache
@@ -71,8 +80,7 @@ def _chunks(store: VectorStore) -> Iterator[Sequence[Block]]:
     blocks: list[Block] = []
     held = 0
     for start, rows in store.blocks():
-        # A slice of a memory map takes ten times as long to make as one of an array.
-        blocks.append((start, rows.view(np.ndarray)))
+        blocks.append((start, rows))
         held += rows.nbytes
         if held >= CHUNK_BYTES:
             yield blocks

@@ -87,7 +87,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='qapair',
-            index=models.Index(condition=models.Q(('withdrawn_at__isnull', False)), fields=['pair_key'], name='pair_withdrawn'),
+            index=models.Index(condition=models.Q(('withdrawn_at__isnull', False)), fields=['withdrawn_at', 'pair_key'], name='pair_withdrawn'),
         ),
         migrations.AddConstraint(
             model_name='queryset',

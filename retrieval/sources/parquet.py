@@ -12,6 +12,7 @@ from retrieval.progress import Progress
 from retrieval.rows import EXCERPT, NOT_UTF8, Row
 
 ROWS = 500
+OUT_OF_RANGE = "a date or time in the row is out of range"
 
 
 def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
@@ -36,9 +37,9 @@ def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
 def _records(batch: pa.RecordBatch) -> Iterator[tuple[dict[str, object], str]]:
     try:
         records = batch.to_pylist()
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, OverflowError) as error:
         if batch.num_rows == 1:
-            yield {}, NOT_UTF8
+            yield {}, NOT_UTF8 if isinstance(error, UnicodeDecodeError) else OUT_OF_RANGE
         else:
             for place in range(batch.num_rows):
                 yield from _records(batch.slice(place, 1))

@@ -66,15 +66,17 @@ def fetch_holding(folder: Path, identity: Identity, keys: PairKeys) -> list[Shar
         if not len(keys):
             break
         shard = _record(folder, identity, name)
-        file, _ = files_of(name)
-        _get(folder, file, shard.files[file])
+        of_keys, of_vectors = files_of(name)
+        _get(folder, of_keys, shard.files[of_keys])
         covered = places(read_keys(folder, shard), keys) >= 0
         if covered.any():
+            # Here without its record: it may be the one found damaged.
+            (folder / of_vectors).unlink(missing_ok=True)
             fetch_missing(folder, [shard])
             fetched.append(shard)
             keys = keys[~covered]
         else:
-            (folder / file).unlink()
+            (folder / of_keys).unlink()
     return fetched
 
 

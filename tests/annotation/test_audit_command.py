@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from annotation.management.commands.campaign import _worded
 from annotation.models import Campaign
 from annotation.pipeline.audit import create_audit
 from tests.annotation.pipeline.test_audit import judged
@@ -66,3 +67,10 @@ def test_other_retrievers_than_those_of_before_are_refused(tmp_path: Path) -> No
     )
     told = refused("campaign", "retrieve", "faq", "--retrievers", "splade")
     assert "There is no retriever 'splade'" in told
+
+
+@pytest.mark.parametrize(
+    ("values", "words"), [([4, 0], "4 0"), (["one", "two"], "one; two"), ([], "nothing")]
+)
+def test_a_list_is_told_in_words(values: list[object], words: str) -> None:
+    assert _worded("found", values) == ("found", words)

@@ -1,4 +1,4 @@
-"""A worker as the Procfile starts it, whose encoder counts keywords.
+"""A worker in the settings of the Procfile's, whose encoder counts keywords.
 
 `celery --app tests.retrieval.keyword_worker worker --queues encoding`; with KILLED_ONCE it is
 killed in the middle of the first row that it takes up.
@@ -11,16 +11,20 @@ from datetime import timedelta
 from pathlib import Path
 
 import django
+from celery import Celery
 from django.conf import settings
 
-from config import celery
 from retrieval.progress import Progress, no_progress
 from retrieval.vectors import Vectors
 from tests.retrieval.keywords import KeywordEncoder
 
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
-app = celery
-app.loader.import_default_modules()  # type: ignore[attr-defined]
+# Of its own: Quorum's knows the tasks of releases too, which take seconds to import.
+app = Celery("quorum")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+# Else it looks into the folder of messages once a second, for one of them.
+app.conf.broker_transport_options["polling_interval"] = 0.05
 
 from retrieval import claims, tasks  # noqa: E402  (models need the set-up)
 

@@ -1,9 +1,11 @@
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from retrieval import build as build_module
 from retrieval import encode
 from retrieval.build import build_index
 from retrieval.errors import UserError
@@ -211,9 +213,35 @@ def test_a_damaged_file_is_refused_by_name_and_built_again(
     assert current_index() == index
 
 
+def test_an_index_of_an_older_quorum_is_made_again(add_pairs: AddPairs) -> None:
+    add_pairs(PAIRS)
+    index = build()
+    older = {"model": index.model, "form": index.form, "versions": {}, "files": {}}
+    index.manifest = older | {"model_fingerprint": KEYWORDS.fingerprint}
+    index.newest_pair, index.path = 0, "qqa-older"
+    index.save()
+    with pytest.raises(UserError, match=r"older version of Quorum: run `manage.py index --model k"):
+        current_index()
+    assert build() == current_index() != index
+
+
 def test_a_missing_folder_is_noticed(add_pairs: AddPairs, settings: Any, tmp_path: Path) -> None:
     add_pairs(PAIRS)
     build()
     settings.INDEX_DIR = tmp_path / "elsewhere"
     with pytest.raises(UserError, match=r"manifest\.json is missing"):
         current_index()
+
+
+def test_shards_that_do_not_arrive_leave_no_index_and_the_next_build_makes_them(
+    add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_pairs(PAIRS)
+    monkeypatch.setattr(encode, "SHARD_PAIRS", 64)
+    whole = build_module.encode_missing
+    with monkeypatch.context() as lossy:
+        lossy.setattr(build_module, "encode_missing", lambda *given: islice(whole(*given), 2))
+        with pytest.raises(UserError, match=r"^72 pairs have no vector after the encoding"):
+            build()
+    assert not IndexVersion.objects.exists()
+    assert build().pairs == 200

@@ -278,6 +278,19 @@ def test_a_waiting_command_run_again_goes_on(missing: PairKeys, workers: Workers
     assert (store.positions_of(missing) >= 0).all()
 
 
+def test_a_second_command_over_the_same_store_is_noticed(
+    missing: PairKeys, workers: Workers
+) -> None:
+    """On another machine, whose folder has a lock of its own."""
+    workers.most = 2
+    shards = spread(folder_of_store(), IDENTITY, missing, model="keywords")
+    assert sum(next(shards).pairs for _ in range(2)) == 10
+    begun(missing[10:])
+    workers.most = 10**6
+    with pytest.raises(UserError, match="Another command has the same pairs encoded"):
+        list(shards)
+
+
 def test_a_row_of_pairs_that_need_no_vector_any_more_is_dropped(missing: PairKeys) -> None:
     row = begun(missing)[0]
     take(EncodingShard.objects.filter(pk=row.pk), "at it")

@@ -2,10 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,17 +46,23 @@ print(json.dumps(list(EncodingShard.objects.values_list("attempts", "claim", "pa
 
 
 @contextmanager
-def worker(name: str, environment: dict[str, str]) -> Iterator[None]:
+def two_workers(environment: dict[str, str]) -> Iterator[None]:
+    """Processes of one parent, which starts another one for one that is killed."""
     command = [sys.executable, "-m", "celery", "--app", "tests.retrieval.keyword_worker", "worker"]
-    options = ["--queues", "encoding", "--concurrency", "1", "--hostname", f"{name}@quorum"]
+    options = ["--queues", "encoding", "--concurrency", "2"]
     log = subprocess.DEVNULL
     started = subprocess.Popen(
-        [*command, *options], cwd=ROOT, env=environment, stdout=log, stderr=log
+        [*command, *options],
+        cwd=ROOT,
+        env=environment,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
     )
     try:
         yield
     finally:
-        started.terminate()
+        os.killpg(started.pid, signal.SIGKILL)  # all of them; a shutdown takes ten seconds
         started.wait()
 
 
@@ -65,11 +72,10 @@ def test_two_workers_share_the_rows_and_make_up_for_one_that_is_killed(tmp_path:
         "QUORUM_DATABASE_URL": "",
         "QUORUM_PASS_SECONDS": "0.5",
         "PYTHONPATH": str(ROOT),
+        "KILLED_ONCE": "1",
     }
     environment.pop("QUORUM_BROKER_URL", None)
-    with ExitStack() as stack:
-        stack.enter_context(worker("dying", environment | {"KILLED_ONCE": "1"}))
-        stack.enter_context(worker("living", environment))
+    with two_workers(environment):
         builder = subprocess.run(
             [sys.executable, "-c", BUILDER],
             cwd=ROOT,

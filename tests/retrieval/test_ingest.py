@@ -2,6 +2,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrieval.errors import UserError
-from retrieval.ingest import BATCH, MAX_ANSWER, MAX_QUESTION, IngestResult, ingest
+from retrieval.ingest import IngestResult, ingest
 from retrieval.models import QaPair
+from retrieval.reading import BATCH, MAX_ANSWER, MAX_QUESTION
 from retrieval.text import clean_text, normalise_question
 
 pytestmark = pytest.mark.django_db
@@ -293,6 +295,9 @@ def test_a_file_without_one_usable_row_is_refused_with_the_first_reason(tmp_path
         ingest(path, "faq")
     assert "none of the 2 rows of" in str(refusal.value)
     assert "line 1: there is no question (columns found: q, a)" in str(refusal.value)
+    named = re.search(r"all of them are in (.*)\)", str(refusal.value))
+    assert named
+    assert len(Path(named[1]).read_text().splitlines()) == 2
     assert not QaPair.objects.exists()
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from retrieval.build import build_index
 from retrieval.errors import UserError
@@ -67,6 +69,29 @@ def test_what_is_withdrawn_is_left_out_from_the_next_question_on(add_pairs: AddP
     assert asked.search("rain snow", 200) == [first, *others]
 
 
+def test_one_withdrawn_and_another_restored_between_two_questions_are_noticed(
+    add_pairs: AddPairs,
+) -> None:
+    add_pairs(PAIRS)
+    asked = searcher()
+    one, other = QaPair.objects.order_by("pk")[:2]
+    withdraw_pairs([one.pair_key])
+    asked.search("rain", 1)
+    withdraw_pairs([one.pair_key], restore=True)
+    withdraw_pairs([other.pair_key])
+    found = {hit.pair_id for hit in asked.search("rain", 199)}
+    assert (one.pk in found, other.pk in found) == (True, False)
+
+
+def test_what_is_withdrawn_is_not_listed_for_every_question(add_pairs: AddPairs) -> None:
+    pairs = add_pairs(PAIRS)
+    withdraw_pairs([pair.pair_key for pair in pairs[:50]])
+    asked = searcher()
+    with CaptureQueriesContext(connection) as asked_of_it:
+        asked.search("rain snow", 1)
+    assert not [one for one in asked_of_it if "NOT NULL" in one["sql"] and "pair_key" in one["sql"]]
+
+
 @pytest.mark.parametrize("k", [0, -1, 201])
 def test_a_number_of_pairs_that_there_are_not_is_refused(add_pairs: AddPairs, k: int) -> None:
     add_pairs(PAIRS)
@@ -110,6 +135,12 @@ def test_the_command_answers_every_line_of_standard_input(
     assert (rain["question"], rain["hits"][0]["pair_id"]) == ("rain?", real_index[0].pk)
     assert (bach["question"], bach["hits"][0]["pair_id"]) == ("the composer Bach", real_index[1].pk)
     assert bach["hits"][0]["found_by"] == {"dense": 1, "bm25": 1}
+
+
+def test_standard_input_in_another_encoding_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9\n"), "utf-8"))
+    with pytest.raises(CommandError, match="Standard input is not in UTF-8"):
+        call_command("search", "--quiet", "--device", "cpu")
 
 
 def test_an_unknown_retriever_is_refused(add_pairs: AddPairs) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from retrieval.errors import UserError
-from retrieval.ingest import MAX_QUESTION
 from retrieval.models import QaPair, Query, QuerySet
 from retrieval.querysets import load_queries, sample_queries
+from retrieval.reading import MAX_QUESTION
 from retrieval.text import question_key
 from tests.retrieval.conftest import AddPairs
 

@@ -90,3 +90,4 @@ def test_shards_lost_here_come_back_by_themselves(
         current_index()
     assert build(encoder) == version
     assert encoder.texts == 20
+    assert current_index() == version

@@ -214,8 +214,7 @@ def _worded(key: str, value: object) -> tuple[str, object]:
         per_hit, total = value["assignments_per_hit"], value["assignments"]
         price = clause(", {}", value["cents"])
         return f"ties by {key}", f"{per_hit:.2f} assignments a HIT, {total:,} in all{price}"
-    if isinstance(value, list) and all(isinstance(each, int) for each in value):
-        return key, " ".join(map(str, value))
     if isinstance(value, list):
-        return key, "; ".join(map(str, value)) or "nothing"
+        numbers = all(isinstance(each, int) for each in value)
+        return key, (" " if numbers else "; ").join(map(str, value)) or "nothing"
     return key, value

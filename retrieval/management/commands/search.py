@@ -1,4 +1,5 @@
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, cast
 
@@ -29,7 +30,7 @@ class Command(QuorumCommand):
         parser.add_argument("--device", default=settings.ENCODER_DEVICE, help="auto, cpu or cuda")
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        given = [options["question"]] if options["question"] is not None else sys.stdin
+        given = [options["question"]] if options["question"] is not None else _lines()
         questions = [_checked(line) for line in given if line.strip()]
         if not questions:
             raise UserError("There is no question: give one, or one a line on standard input.")
@@ -48,6 +49,13 @@ class Command(QuorumCommand):
         return "\n\n".join(
             table({"question": one["question"]} | dict(map(_line, one["hits"]))) for one in found
         )
+
+
+def _lines() -> Iterator[str]:
+    try:
+        yield from sys.stdin
+    except UnicodeDecodeError as error:
+        raise UserError("Standard input is not in UTF-8: give the questions in UTF-8.") from error
 
 
 def _line(hit: dict[str, Any]) -> tuple[str, str]:

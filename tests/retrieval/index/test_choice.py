@@ -98,9 +98,14 @@ def test_the_reason_holds_the_numbers() -> None:
     choice = choose(pairs=PAPER, dimension=768, device="cpu", memory_bytes=24 * GIB, recall=0.99)
     assert choice.reason == (
         "6,300,000 pairs of 768 numbers in float16: the index hnsw takes 7.9 GiB of the 24.0 GiB "
-        "free; an exact search reads for 0.97 s a question, recall 0.99 is enough."
+        "free; an exact search is reckoned to read for 0.97 s a question, recall 0.99 is enough."
     )
     assert choice.parameters == {"recall": 0.99}
+    choice = choose(pairs=PAPER, dimension=384, device="cuda", memory_bytes=12 * GIB, recall=0.99)
+    assert choice.reason == (
+        "6,300,000 pairs of 384 numbers in float32: the index gpu takes 0.3 GiB of the 12.0 GiB "
+        "free and 7.5 GiB on the GPU; exact, and the vectors fit on the GPU."
+    )
 
 
 @given(

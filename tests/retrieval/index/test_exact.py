@@ -1,3 +1,6 @@
+import os
+import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +111,40 @@ def test_rows_of_every_number_that_float16_holds_are_compared_as_numpy_reads_the
         for queries in (query, np.repeat(query, 2, axis=0)):
             found = ExactIndex(store).search(queries, len(store), no_mask(store))
             assert found.scores[-1].tolist() == store.rows(found.positions[-1])[:, at].tolist()
+
+
+def test_many_rows_that_score_as_the_last_in_the_first_tile_hide_no_better_one_after_it(
+    tmp_path: Path,
+) -> None:
+    for number, scores in enumerate(
+        (
+            [0.5] * 800 + [0.6, 0.7],
+            [-0.5] * 3 + [-0.6] * 800 + [-0.5],
+            [0.0] * 30 + [-0.0] * 800 + [1e-4],
+        )
+    ):
+        by_key = np.argsort(np.argsort(keys_of(len(scores))))
+        other = np.sqrt(1 - np.square(scores))
+        vectors = np.stack([scores, other], axis=1)[by_key].astype(np.float32)
+        (folder := tmp_path / str(number)).mkdir()
+        store = make_store(folder, vectors)
+        query = np.array([[1, 0]], np.float32)
+        for queries in (query, np.repeat(query, 600, axis=0)):
+            assert_nothing_nearer_is_left_out(store, queries, 5, no_mask(store))
+
+
+def test_a_process_that_was_forked_searches_too(stores: list[VectorStore]) -> None:
+    index, query = ExactIndex(stores[0]), unit_vectors(2, 12, 1)
+    found = index.search(query, 5, no_mask(stores[0]))
+    if not (child := os.fork()):
+        again = index.search(query, 5, no_mask(stores[0]))
+        os._exit(0 if again.positions.tolist() == found.positions.tolist() else 1)
+    deadline = time.monotonic() + 60
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.01)
+    assert ended == (child, 0)
 
 
 def test_the_threads_of_the_libraries_are_as_before_after_a_search(

@@ -374,6 +374,16 @@ def test_a_server_that_is_away_is_named_without_its_password(
     assert "geheim" not in str(told.value)
 
 
+def test_an_address_that_postgresql_does_not_understand_is_not_repeated(
+    make_store: MakeStore, settings: Any
+) -> None:
+    """Django unquotes the password and takes it; libpq does not."""
+    settings.VECTOR_DATABASE_URL = "postgresql://ada:50%geheim@127.0.0.1:1/quorum"
+    with pytest.raises(UserError, match=r"no such address .* write % as %25") as told:
+        PgVectorIndex.build(make_store(10), {})
+    assert "geheim" not in str(told.value)
+
+
 def test_a_database_without_the_extension_is_refused(
     database: Any, make_store: MakeStore, settings: Any
 ) -> None:

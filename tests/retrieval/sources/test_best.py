@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from retrieval.errors import UserError
-from retrieval.ingest import BATCH, IngestResult, ingest
+from retrieval.ingest import IngestResult, ingest
 from retrieval.models import QaPair
+from retrieval.reading import BATCH
 from retrieval.sources import best
 from retrieval.sources.best import Best, Kept, selection, share_of
 from retrieval.text import pair_key

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from retrieval.errors import UserError
-from retrieval.ingest import Pair, insert_pairs
+from retrieval.ingest import insert_pairs
 from retrieval.models import QaPair
+from retrieval.reading import Pair
 from retrieval.sources.counts import SourceCounts, Words, source_counts
 from retrieval.text import clean_text, normalise_question, pair_key, question_key
 

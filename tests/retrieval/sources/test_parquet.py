@@ -51,6 +51,18 @@ def test_a_text_that_is_not_utf8_costs_its_row_alone(tmp_path: Path) -> None:
     assert "the row is not valid UTF-8" in result.rejects_path.read_text()
 
 
+def test_a_time_that_no_calendar_has_costs_its_row_alone(tmp_path: Path) -> None:
+    asked = pa.array([0, 2**62, 1], pa.timestamp("us"))
+    columns = {"question": ["What is rain?", "What is tea?", "What is snow?"], "asked": asked}
+    pq.write_table(pa.table(columns | {"answer": ["Water."] * 3}), tmp_path / "pairs.parquet")
+    result = ingest(tmp_path / "pairs.parquet", "faq")
+    assert (result.added, result.rejected) == (2, 1)
+    assert result.rejects_path is not None
+    assert '"line": 2, "reason": "a date or time in the row is out of range' in (
+        result.rejects_path.read_text()
+    )
+
+
 def test_a_file_that_lacks_a_column_or_is_no_parquet_is_refused(tmp_path: Path) -> None:
     path = table(tmp_path / "pairs.parquet", {"q": "Q?", "answer": "A"})
     with pytest.raises(UserError, match=r"here question is missing \(found: q, answer\)"):

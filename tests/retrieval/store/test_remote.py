@@ -97,6 +97,20 @@ def test_only_shards_with_pairs_that_are_wanted_come(place: str, theirs: Path, m
     assert fetch_holding(mine, IDENTITY, keys_of([99])) == []
 
 
+def test_what_is_damaged_here_is_fetched_with_its_shard(
+    place: str, theirs: Path, mine: Path
+) -> None:
+    shard = shard_of_pairs(theirs, range(5))
+    publish(theirs, shard)
+    fetch_missing(mine, [shard])
+    for name in files_of(shard.name):
+        content = (mine / name).read_bytes()
+        (mine / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert sound_shards(mine, IDENTITY) == []
+    assert fetch_holding(mine, IDENTITY, keys_of([1])) == [shard]
+    assert sound_shards(mine, IDENTITY) == [shard]
+
+
 def test_a_place_where_nothing_is_yet_has_nothing(place: str, mine: Path) -> None:
     shard = shard_of_pairs(mine.with_name("other"), range(3))
     fetch_missing(mine, [shard])

