@@ -1,6 +1,7 @@
 """What is still missing before a campaign can run on the crowd that the settings choose."""
 
 import ipaddress
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ from annotation.crowd.inhouse.models import Invitation, Member
 from annotation.models import Control
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
+from retrieval.models import IndexVersion
 from retrieval.versions import current_index
 
 # Names that nobody outside can reach, or that only stand for a name (RFC 2606, 6761, 6762).
@@ -137,13 +139,21 @@ def check_index() -> Check:
     try:
         index = current_index()
     except UserError as error:
-        return Check("index", False, str(error), "Run `manage.py ingest`, then `manage.py index`.")
+        return Check("index", False, str(error), _index_hint(str(error)))
     recall = "" if index.recall is None else f", recall@30 {index.recall:.3f}"
     message = (
         f"{index.pairs:,} pairs by {index.model} ({index.form}, "
         f"{index.manifest['store']['precision']}), {index.get_kind_display()}{recall}"
     )
     return Check("index", True, message)
+
+
+def _index_hint(message: str) -> str:
+    """The command that the message names; before the first index, what comes before it as well."""
+    if not IndexVersion.objects.exists():
+        return "Run `manage.py ingest`, then `manage.py index`."
+    named = re.search(r"run (`manage\.py [^`]+`)", message)
+    return f"Run {named[1]}." if named else "Do as it says, then run this again."
 
 
 def _kind(crowd: Crowd) -> str:

@@ -75,6 +75,7 @@ def of_dimension(
     scale: dict, dimension: int, device: torch.device, bandwidth: float, peak: float
 ) -> dict[str, object]:
     pairs, count = scale["pairs"], scale["queries"]
+    on_gpu = True if device.type == "cuda" else None
     folder = ROOT / "var" / "bench" / "gpu"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -85,6 +86,7 @@ def of_dimension(
         index = GpuIndex.build(store, {"device": device.type})
         loaded = time.perf_counter() - began
         nothing = np.zeros(pairs, np.bool_)
+        nothing.flags.writeable = False
         one = queries[:1]
         bulk = seconds(lambda: index.search(queries, WIDTH, nothing), device)
         single = seconds(lambda: index.search(one, WIDTH, nothing), device)
@@ -98,8 +100,11 @@ def of_dimension(
             "one_query_ms": round(1000 * single, 3),
             "one_query_settled_ms": round(1000 * settled(index, store, one, device), 3),
             "one_question_ms": one_question(index, store, device),
-            "bulk_share_of_peak": round(2e-12 * pairs * count * dimension / bulk / peak, 3),
-            "one_query_share_of_bandwidth": round(2e-9 * pairs * dimension / single / bandwidth, 3),
+            # On a CPU the rates are other units' than the search's: a share says nothing.
+            "bulk_share_of_peak": on_gpu
+            and round(2e-12 * pairs * count * dimension / bulk / peak, 3),
+            "one_query_share_of_bandwidth": on_gpu
+            and round(2e-9 * pairs * dimension / single / bandwidth, 3),
             "rivals": rivals(store, queries, device),
             "same_as_exact": same_as_exact(index, store, queries[:SAMPLE]),
         }

@@ -16,6 +16,10 @@ from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
+# Read when torch and FAISS are loaded, which is later. Their idle threads then sleep instead of
+# spinning: where the cores have other work too, spinning ones keep the others from theirs.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 
 def _flag(name: str, default: bool) -> bool:
     value = os.environ.get(name, "")

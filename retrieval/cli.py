@@ -1,6 +1,7 @@
 """What every command of Quorum shares: output for people or as JSON, progress, and refusals."""
 
 import argparse
+import errno
 import json
 import sys
 from typing import Any, final
@@ -14,6 +15,9 @@ from retrieval.errors import UserError
 
 REFUSED = 2
 INTERRUPTED = 130
+FULL = (errno.ENOSPC, errno.EDQUOT)
+# As SQLite and PostgreSQL say it; a disk that fills up under SQLite may look like a broken one.
+FULL_WORDS = ("database or disk is full", "disk I/O error", "No space left on device")
 
 
 class Error(CommandError):
@@ -39,8 +43,8 @@ class QuorumCommand(BaseCommand):
             result = self.run(**options)
         except UserError as error:
             raise Error(_harmless(str(error)), returncode=REFUSED) from error
-        except (OperationalError, ProgrammingError) as error:
-            reason = _what_is_wrong_with_the_database(error)
+        except (OperationalError, ProgrammingError, OSError) as error:
+            reason = _what_is_wrong(error)
             if reason is None:
                 raise
             raise Error(reason, returncode=REFUSED) from error
@@ -100,7 +104,23 @@ def table(result: dict[str, object]) -> str:
     return "\n".join(f"{key:<{width}}  {_in_words(value)}" for key, value in shown.items())
 
 
+def _what_is_wrong(error: Exception) -> str | None:
+    """Of the disk or the database; None where it is neither."""
+    if not isinstance(error, OSError):
+        return _what_is_wrong_with_the_database(error)
+    if error.errno not in FULL:
+        return None
+    name = f" ({error.filename})" if error.filename else ""
+    return f"The disk is full{name}: make room and run the command again."
+
+
 def _what_is_wrong_with_the_database(error: Exception) -> str | None:
+    if any(words in str(error) for words in FULL_WORDS):
+        state = "full" if "full" in str(error) or "space" in str(error) else "full or broken"
+        return (
+            f"The disk of the database is {state}: make room and run the command again; nothing "
+            "was half-written."
+        )
     if connection.connection is None:
         start = ", or start it (`make services`)" if connection.vendor == "postgresql" else ""
         reason = " ".join(str(error).split())

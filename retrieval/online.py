@@ -13,6 +13,7 @@ from retrieval.opened import open_index
 from retrieval.pairs import withdrawn_last
 from retrieval.pooling import ALONE, DENSE
 from retrieval.retrievers import Pools, Retrievers, open_retrievers
+from retrieval.text import clean_text
 from retrieval.vectors import Encoder, Mask, unpacked
 
 DEPTH = 30
@@ -25,7 +26,8 @@ class Hit:
     answer: str
     score: float  # cosine, rounded to 6 decimals
     rank: int
-    found_by: dict[str, int]  # the rank in each retriever that found it
+    # The rank in each retriever that found it; of BM25 alone, empty where no word is shared.
+    found_by: dict[str, int]
 
 
 class Searcher:
@@ -48,7 +50,8 @@ class Searcher:
     def search(
         self, question: str, k: int = DEPTH, *, retrievers: Sequence[str] = ALONE
     ) -> list[Hit]:
-        """Exactly k; UserError where the index holds fewer."""
+        """Exactly k; UserError where the index holds fewer. Cleaned as the texts of pairs are."""
+        question = clean_text(question)
         among = self._opened(tuple(retrievers))
         excluded = self._excluded_now()
         left = len(excluded) - int(np.count_nonzero(excluded))
@@ -89,5 +92,7 @@ class Searcher:
 def _found_by(retrievers: Retrievers, found: Pools, rank: int) -> dict[str, int]:
     if found.ranks is None:
         return {DENSE: rank}
+    if found.strange is not None and found.strange[0, rank - 1]:
+        return {}
     ranks = zip(retrievers.names, found.ranks[0, rank - 1].tolist(), strict=True)
     return {name: place for name, place in ranks if place}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,7 @@ class BuildOptions:
 
     def __post_init__(self) -> None:
         if not 0 < self.recall <= 1:
-            raise UserError(f"The recall wanted is a share from 0 to 1, not {self.recall:g}.")
+            raise UserError(f"The recall wanted is above 0 and at most 1, not {self.recall:g}.")
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Order:
 
 
 def choice_of(order: Order, pairs: int) -> Choice:
-    """The width of the vectors stays what it was unless another kind needs another: memory that
-    is short today must not have six million pairs encoded again."""
+    """The width of the vectors stays that of the version chosen last unless another kind needs
+    another: memory that is short today must not have six million pairs encoded again."""
     options = order.options
     on_gpu = order.device == "cuda" and options.kind in (AUTO, IndexKind.GPU)
     case = partial(
@@ -77,11 +77,20 @@ def choice_of(order: Order, pairs: int) -> Choice:
         wanted=options.kind,
     )
     choice = case(dtype=options.store)
-    for index in _before(order) if options.store == AUTO else ():
+    if options.store != AUTO:
+        return _told(choice, "as asked for")
+    if last := next(_before(order), None):
         with suppress(UserError):
-            same = case(dtype=index.manifest["store"]["dtype"])
-            return same if same.kind == choice.kind else choice
-    return choice
+            same = case(dtype=last.manifest["store"]["dtype"])
+            if same.kind == choice.kind:
+                return _told(same, "as in the index before")
+    widest = choice.dtype == "float32"
+    room = "has room for it" if widest else "has no room for float32"
+    return _told(choice, f"the free memory {room}")
+
+
+def _told(choice: Choice, why: str) -> Choice:
+    return replace(choice, reason=f"{choice.reason} Kept in {choice.dtype}: {why}.")
 
 
 def precision_of(order: Order, keys: PairKeys) -> tuple[str, str]:

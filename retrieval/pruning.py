@@ -32,13 +32,14 @@ class Pruning:
 def prune(*, dry_run: bool) -> Pruning:
     """UserError while an index is being built."""
     with one_build(index_root()), one_build(index_root() / "lexical"):
-        plan = _plan()
+        plan = pruning()
         if not dry_run:
             _carry_out(plan)
     return plan
 
 
-def _plan() -> Pruning:
+def pruning() -> Pruning:
+    """What would be cleared now."""
     kept = _kept()
     whole = {folder_of(version) for version in kept} | {lexical_folder(version) for version in kept}
     there = [path for inside in FOLDERS for path in sorted((index_root() / inside).glob("*/"))]
@@ -54,13 +55,18 @@ def _plan() -> Pruning:
     )
 
 
-def _kept() -> list[IndexVersion]:
+def renewed() -> set[IndexVersion]:
+    """The current version, and the last of each form for its model: `manage.py index` makes any
+    of them again that is damaged."""
     current = chosen_index()
-    versions = made_here()
     model = current.manifest.get("model_fingerprint")
-    last = {one.form: one for one in versions if one.manifest["model_fingerprint"] == model}
-    wanted = {current, *last.values(), *IndexVersion.objects.filter(query_sets__isnull=False)}
-    return [version for version in versions if version in wanted]
+    same = (one for one in made_here() if one.manifest["model_fingerprint"] == model)
+    return {current, *{one.form: one for one in same}.values()}
+
+
+def _kept() -> list[IndexVersion]:
+    wanted = renewed() | set(IndexVersion.objects.filter(query_sets__isnull=False))
+    return [version for version in made_here() if version in wanted]
 
 
 def _spare_files(kept: list[IndexVersion]) -> Iterator[Path]:

@@ -1,6 +1,7 @@
 """Q/a pairs as a user's file has them: each row read, checked and cleaned."""
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -99,14 +100,28 @@ class Reading:
     def _scored(
         self, best: Best, progress: Progress
     ) -> Iterator[tuple[Sequence[float], Sequence[str]]]:
+        none = True
+        faults: Counter[str] = Counter()
+
+        def refuse(row: Row, reason: str) -> None:
+            if faults.total() < BATCH:  # all are told in the second reading
+                faults[reason] += 1
+
         for batch in self.batches(progress):
-            usable = self.usable(batch, lambda row, reason: None)  # told in the second reading
+            usable = self.usable(batch, refuse)
+            none = none and not usable
             if best.scorer:
                 texts = [(pair.question, pair.answer) for _, pair in usable]
                 scores: Sequence[float] = best.scorer.scores(texts).tolist() if texts else []
             else:
                 scores = [number_field(row, best.field) for row, _ in usable]
             yield scores, [pair.pair_key for _, pair in usable]
+        if none:
+            reasons = [reason for reason, _ in faults.most_common(1)] or ["there is no pair in it"]
+            raise UserError(
+                f"Nothing was added: no row of {self.path} can be used and has a score; most "
+                f"often: {reasons[0]}."
+            )
 
 
 def batched(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:

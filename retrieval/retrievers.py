@@ -27,11 +27,16 @@ Place = tuple[bytes, int]
 
 @dataclass(frozen=True)
 class Pools:
-    """A row a query, best first. Cosines, whoever found the pair; no ranks: dense alone."""
+    """A row a query, best first. Cosines, whoever found the pair; no ranks: dense alone.
+
+    `strange`: which ones share no word with the query and only make up the number, as they may
+    where BM25 is alone.
+    """
 
     positions: Positions
     scores: Scores
     ranks: Ranks | None
+    strange: Mask | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,14 @@ class Retrievers:
             for place, one in enumerate(pool):
                 ranks[row, place] = [one.found_by.get(name, 0) for name in self.names]
         scores = rescored(self.index.store, vectors, positions)
-        return Pools(positions, scores, None if self.names == ALONE else ranks)
+        if self.names == ALONE:
+            return Pools(positions, scores, None)
+        strange = None
+        if self.names == (BM25,):
+            places, by = ranked[BM25]
+            rows = zip(positions, places, by, strict=True)
+            strange = np.array([~np.isin(row, near[high > 0]) for row, near, high in rows])
+        return Pools(positions, scores, ranks, strange)
 
     def _pool(
         self, ranked: Mapping[str, tuple[Positions, Scores]], k: int, taken: Collection[int]

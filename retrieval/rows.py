@@ -72,8 +72,7 @@ def text_field(row: Row, column: Column, *, limit: int) -> str:
             if text := _text(name, row.fields[name], limit):
                 return text
             raise RowFault(f"the {name} is empty")
-    found = ", ".join(map(str, row.fields)) or "none"
-    raise RowFault(f"there is no {' or '.join(column)} (columns found: {found[:EXCERPT]})")
+    raise RowFault(_lacking(row, " or ".join(column)))
 
 
 def optional_field(row: Row, name: str, *, limit: int) -> str:
@@ -95,7 +94,14 @@ def number_field(row: Row, name: str) -> float:
                 return number
         except (ValueError, OverflowError):
             pass
-    raise RowFault(f"the {name} is not a number" if value is not None else f"there is no {name}")
+    if value is not None:
+        raise RowFault(f"the {name} is not a number")
+    raise RowFault(f"there is no {name}" if name in row.fields else _lacking(row, name))
+
+
+def _lacking(row: Row, name: str) -> str:
+    found = ", ".join(map(str, row.fields)) or "none"
+    return f"there is no {name} (columns found: {found[:EXCERPT]})"
 
 
 def _text(name: str, value: object, limit: int) -> str:

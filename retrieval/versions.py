@@ -77,13 +77,17 @@ def require_no_new_pairs(index: IndexVersion) -> None:
 
 
 def require_no_restored_pairs(index: IndexVersion) -> None:
-    """The index lacks the pairs that were withdrawn when it was made: none of them may be back."""
-    then = np.load(folder_of(index) / WITHDRAWN, allow_pickle=False)
-    if len(then) and (back := int((places(withdrawn_keys(), then) < 0).sum())):
+    if back := restored_pairs(index):
         raise UserError(
             f"{back:,} q/a pairs that were withdrawn when the index was made have been restored: "
             f"{rebuild_hint(index.manifest)}."
         )
+
+
+def restored_pairs(index: IndexVersion) -> int:
+    """How many the index lacks: they were withdrawn when it was made, and are not any more."""
+    then = np.load(folder_of(index) / WITHDRAWN, allow_pickle=False)
+    return int((places(withdrawn_keys(), then) < 0).sum()) if len(then) else 0
 
 
 def require_storable(model: str) -> None:

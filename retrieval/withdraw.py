@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from retrieval.errors import UserError
-from retrieval.models import QaPair
+from retrieval.models import IndexVersion, QaPair
 from retrieval.pairs import LOOKUP
 from retrieval.rows import RowFault, read_rows, text_field
+from retrieval.store.folder import rebuild_hint
+from retrieval.versions import restored_pairs
 
 PAIR = ("pair", "pair_key")
 # A pair's key, or its id in the database.
@@ -50,6 +53,21 @@ def withdraw_pairs(names: Sequence[str], *, restore: bool = False) -> Withdrawal
             named += len(found)
             changed += _change(pairs, restore=restore)
     return Withdrawal(named, changed)
+
+
+def restored_hint() -> str:
+    """What to do next where the current index lacks pairs that have been restored; else empty."""
+    index = IndexVersion.objects.order_by("chosen_at", "pk").last()
+    lacking = 0
+    # One of an older Quorum, or damaged, is refused for that.
+    with suppress(OSError, EOFError, ValueError):
+        lacking = restored_pairs(index) if index else 0
+    if not (index and lacking):
+        return ""
+    return (
+        f"{rebuild_hint(index.manifest)}: the index was made without {lacking:,} of the pairs "
+        "restored, and is refused until then"
+    )
 
 
 def read_names(path: Path) -> list[str]:

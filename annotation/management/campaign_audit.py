@@ -8,6 +8,7 @@ from annotation.models import Campaign
 from annotation.pipeline.audit import QUERIES, audit_report, create_audit
 from annotation.pipeline.ledger import account_of, set_budget
 from annotation.pipeline.money import cents_of
+from annotation.protocol.audit import LEVEL
 from retrieval.cli import QuorumCommand
 
 
@@ -49,6 +50,7 @@ def _report(command: QuorumCommand, campaign: Campaign, options: Options) -> Res
         "partial": found.queries < report.queries,
         "queries": report.queries,
         "queries_counted": found.queries,
+        "last_rank": last,
         "triplets_without_a_majority": found.without_a_label,
         f"positives_per_query_at_{upper}": found.positives_per_query_first,
         f"positives_per_query_at_{lower}": found.positives_per_query_next,
@@ -59,6 +61,17 @@ def _report(command: QuorumCommand, campaign: Campaign, options: Options) -> Res
         f"queries_without_a_positive_at_{upper}": found.answerless_first,
         f"of_them_with_one_at_{lower}": found.answerless_with_one_next,
     }
+
+
+def in_words(result: Result) -> Result:
+    """Of a report: the share and its interval are one line."""
+    share, interval = result["hidden_share"], result["hidden_share_interval"]
+    words = {**result, "hidden_share_interval": None}
+    if isinstance(share, float) and isinstance(interval, tuple):
+        low, high = interval
+        words["hidden_share"] = f"{share:.4f} ({LEVEL:.0%} interval {low:.4f} to {high:.4f})"
+    name = f"hidden_share_of_the_positives_in_the_top_{result['last_rank']}"
+    return {name if key == "hidden_share" else key: value for key, value in words.items()}
 
 
 def _audit_arguments(parser: CommandParser) -> None:

@@ -2,6 +2,10 @@
 
 The queries are a random sample, whose positives are no independent draws: whole queries are
 resampled for the interval.
+
+Where the sample hides nothing, or shows nothing, every resample says the same, and yet the next
+query may differ. The interval's other end is then that of Clopper and Pearson, with each query
+that has a positive as one trial: as if all positives of a query were hidden, or shown, together.
 """
 
 from __future__ import annotations
@@ -61,6 +65,10 @@ def hidden(queries: Sequence[Labels], *, first: int) -> Hidden:
 
 def _interval(before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[float, float]:
     """Of the share, by resampling the queries; resamples without a positive tell nothing."""
+    if not after.any() or not before.any():
+        trials = int(np.count_nonzero(before + after))
+        doubt = 1 - ((1 - LEVEL) / 2) ** (1 / trials)
+        return (_rounded(1 - doubt), 1.0) if after.any() else (0.0, _rounded(doubt))
     random = np.random.RandomState(SEED)  # whose stream no version of numpy changes
     drawn = random.randint(0, len(after), (REPLICATES, len(after)))
     hiding, showing = after[drawn].sum(axis=1), before[drawn].sum(axis=1)

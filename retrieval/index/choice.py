@@ -27,6 +27,7 @@ KEY_BYTES = 48  # a pair's key with its place in the order, and its flag in a ma
 LINK_BYTES = 280  # of a row in the graph: 64 links at the bottom and a few above it
 ID_BYTES = 8
 LEARNT_FROM = 500_000  # rows in float32 at most, while lists or ranges are learnt
+MIB = 2**20
 GIB = 2**30
 GPU_WORKSPACE = 3 * GIB  # scores of a tile and what finds the best of them
 
@@ -129,7 +130,7 @@ def _require_known(wanted: str, dtype: str) -> None:
 def _chosen(case: _Case, dtypes: Sequence[str]) -> Choice:
     if case.is_cuda and case.fits("gpu", case.dtype("gpu", dtypes)):
         return _choice(case, "gpu", dtypes, "exact, and the vectors fit on the GPU")
-    took = f"an exact search is reckoned to read for {case.seconds:.2g} s a question"
+    took = f"an exact search is reckoned to read for {_duration(case.seconds)} a question"
     if case.recall >= 1:
         return _choice(case, "exact", dtypes, "nothing else promises to find all")
     if case.seconds <= QUERY_SECONDS and case.fits("exact", case.dtype("exact", dtypes)):
@@ -145,10 +146,10 @@ def _choice(case: _Case, kind: str, dtypes: Sequence[str], why: str) -> Choice:
     dtype = case.dtype(kind, dtypes)
     size = (
         f"{case.pairs:,} pairs of {case.dimension} numbers in {dtype}: the index {kind} takes "
-        f"{case.needed(kind, dtype) / GIB:.1f} GiB of the {case.memory_bytes / GIB:.1f} GiB free"
+        f"{_size(case.needed(kind, dtype))} of the {_size(case.memory_bytes)} free"
     )
     if kind == "gpu":
-        size += f" and {case.on_gpu() / GIB:.1f} GiB on the GPU"
+        size += f" and {_size(case.on_gpu())} on the GPU"
     if not case.fits(kind, dtype):
         raise UserError(
             f"{size}, which does not fit with a margin: use a machine with more memory, "
@@ -161,6 +162,16 @@ def _choice(case: _Case, kind: str, dtypes: Sequence[str], why: str) -> Choice:
     elif kind == "gpu":
         parameters["device"] = case.device
     return Choice(kind, dtype, parameters, f"{size}; {why}.")
+
+
+def _size(size: int) -> str:
+    if size >= GIB:
+        return f"{size / GIB:.1f} GiB"
+    return f"{size / MIB:.0f} MiB" if size >= MIB else "less than 1 MiB"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds >= 0.001 else "less than a millisecond"
 
 
 def free_memory(root: Path = Path("/")) -> int:

@@ -36,6 +36,7 @@ class GpuIndex:
     def __init__(self, store: VectorStore, device: str) -> None:
         self._device = torch.device(device)
         self._removed = np.zeros(0, np.bool_)
+        self._kept: tuple[Mask, Tensor] | None = None
         self.add(store)
 
     @property
@@ -49,6 +50,7 @@ class GpuIndex:
     def add(self, store: VectorStore) -> None:
         more = np.zeros(len(store) - len(self._removed), np.bool_)
         self._removed = np.concatenate([self._removed, more])
+        self._kept = None
         self._rows = torch.empty(0)  # what it held of before goes first
         dimension = store.identity.dimension
         free = free_bytes(self._device)
@@ -66,11 +68,12 @@ class GpuIndex:
 
     def remove(self, positions: Positions) -> None:
         self._removed[positions] = True
+        self._kept = None
 
     def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
         asked = torch.from_numpy(np.ascontiguousarray(queries)).to(self._device)
         half = asked.half()
-        bias = self._bias(excluded | self._removed)
+        bias = self._bias(excluded)
         scores = torch.empty(len(queries), width, dtype=torch.float16, device=self._device)
         positions = torch.empty(len(queries), width, dtype=torch.int64, device=self._device)
         with _sums_in_single_precision():
@@ -88,11 +91,18 @@ class GpuIndex:
     def load(cls, folder: Path, store: VectorStore, parameters: Mapping[str, object]) -> Self:
         return cls.build(store, parameters)
 
-    def _bias(self, left_out: Mask) -> Tensor:
-        """Added to a row's scores; the matrix product does it on the way."""
+    def _bias(self, excluded: Mask) -> Tensor:
+        """Added to a row's scores; the matrix product does it on the way.
+
+        Kept for the next question where the mask cannot have changed.
+        """
+        if self._kept and self._kept[0] is excluded:
+            return self._kept[1]
+        left_out = excluded | self._removed
         bias = torch.zeros(len(self._rows), dtype=torch.float16, device=self._device)
         bias[torch.from_numpy(np.flatnonzero(left_out)).to(self._device)] = -torch.inf
         bias[len(left_out) :] = -torch.inf
+        self._kept = None if excluded.flags.writeable else (excluded, bias)
         return bias
 
     def _best(self, queries: Tensor, width: int, bias: Tensor) -> tuple[Tensor, Tensor]:

@@ -60,7 +60,8 @@ def share_of(text: str) -> Fraction:
     except (ValueError, ZeroDivisionError) as error:
         raise UserError(f"{text!r} is no share: write it as 10% or 0.1.") from error
     if not 0 < share <= 1:
-        raise UserError(f"The share {text} must be greater than 0 and at most 100%.")
+        hint = f" (did you mean {number}%?)" if 1 < share <= 100 and number == text.strip() else ""
+        raise UserError(f"The share {text} must be greater than 0 and at most 100%{hint}.")
     return share
 
 
@@ -70,11 +71,6 @@ class Selection:
     def __init__(self, records: BinaryIO, path: Path, share: Fraction) -> None:
         self._records, self._path = records, path
         pairs = records.tell() // RECORD
-        if not pairs:
-            raise UserError(
-                f"Nothing was added: no row of {path} can be used and has a score: read it "
-                "without --keep-best to see why."
-            )
         kept = math.ceil(pairs * share)
         self._last = _smallest(records, kept)
         self.result = Kept(float(share), pairs, kept, _score(self._last))
@@ -96,7 +92,10 @@ def selection(
     share: Fraction,
     folder: Path,
 ) -> Iterator[Selection]:
-    """`scored`: scores and pair keys, some at a time; what is written of them lies in `folder`."""
+    """`scored`: scores and pair keys, some at a time, and at least one.
+
+    What is written of them lies in `folder`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder) as records:
         for scores, keys in scored:

@@ -90,10 +90,13 @@ def _recognised(
 def check_names(path: Path, found: Record, *, format: str, needs: Sequence[Column]) -> None:
     if missing := [" or ".join(names) for names in needs if not any(n in found for n in names)]:
         expected = ", ".join(" or ".join(names) for names in needs)
+        lack = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing here"
+        if len(missing) == len(needs):
+            lack = "none of these is here"
         names = ", ".join(map(str, found))[:EXCERPT] or "nothing"
         raise UserError(
-            f"{path} is not in the format {format}: its rows have {expected}, but here "
-            f"{', '.join(missing)} is missing (found: {names})."
+            f"{path} is not in the format {format}: its rows have {expected}, but {lack} (found: "
+            f"{names})."
         )
 
 

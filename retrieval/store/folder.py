@@ -117,15 +117,15 @@ def verify(root: Path, name: str, manifest: Manifest) -> None:
     Shards that lie only where QUORUM_VECTORS says are fetched.
     """
     hint = rebuild_hint(manifest)
-    require_manifest(root, name, manifest)
+    require_manifest(root, name, manifest, hint)
     verify_files(root / "versions" / name, manifest["files"], hint)
     store = store_folder(root, Identity(**manifest["store"]))
     fetch_missing(store, shards_of(manifest))
     verify_files(store, files_of_all(shards_of(manifest)), hint)
 
 
-def require_manifest(root: Path, name: str, manifest: Manifest) -> None:
-    path, hint = root / "versions" / name / MANIFEST, rebuild_hint(manifest)
+def require_manifest(root: Path, name: str, manifest: Manifest, hint: str) -> None:
+    path = root / "versions" / name / MANIFEST
     if not path.is_file():
         raise UserError(f"The index file {path} is missing: {hint}.")
     if path.read_text(encoding="utf-8", errors="replace") != encoded(manifest):

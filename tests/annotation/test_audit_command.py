@@ -33,6 +33,7 @@ def test_the_report_says_what_is_hidden_in_json_and_in_words(tmp_path: Path, mtu
         "partial": True,
         "queries": 5,
         "queries_counted": 4,
+        "last_rank": 4,
         "triplets_without_a_majority": 0,
         "positives_per_query_at_ranks_1_to_2": 1.0,
         "positives_per_query_at_ranks_3_to_4": 1.0,
@@ -44,6 +45,9 @@ def test_the_report_says_what_is_hidden_in_json_and_in_words(tmp_path: Path, mtu
     }
     told = run("campaign", "audit-report", "faq-audit")
     assert "positives by rank at ranks 3 to 4           0 4\n" in told
+    share = "hidden share of the positives in the top 4  0.5000 (95% interval 0.5000 to 0.5000)\n"
+    assert share in told
+    assert "hidden share interval" not in told
     assert "partial                                     yes\n" in told
 
 

@@ -33,6 +33,7 @@ from annotation.models import Control
 from retrieval.build import build_index
 from retrieval.models import QaPair
 from retrieval.text import pair_key, question_key
+from retrieval.versions import index_root
 from tests.annotation.crowd.conftest import running_emulator
 from tests.retrieval.keywords import KeywordEncoder
 
@@ -229,6 +230,16 @@ def test_an_index_that_fits_the_database_is_found_and_any_other_is_not() -> None
     assert check_index().message == "1 pairs by keywords (QQA, fp32), exact, on the CPU"
     add_pair("How many arms has an octopus?", "Eight.")
     assert not check_index().ok
+
+
+@pytest.mark.django_db
+def test_the_hint_for_a_damaged_index_is_the_command_that_its_message_names() -> None:
+    add_index()
+    [shard] = index_root().glob("stores/*/shard-*.vectors.npy")
+    shard.write_bytes(b"")
+    check = check_index()
+    assert check.message.endswith("run `manage.py index --model keywords --form QQA`.")
+    assert check.hint == "Run `manage.py index --model keywords --form QQA`."
 
 
 @pytest.mark.django_db

@@ -1,9 +1,12 @@
 import argparse
+import errno
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,6 +119,70 @@ def test_a_busy_database_and_a_key_press_end_in_one_sentence(
     with pytest.raises(CommandError, match=message) as refused:
         call_command(command)
     assert refused.value.returncode == status
+
+
+class Filling(QuorumCommand):
+    """Writes more than its database has room for."""
+
+    def run(self, *args: Any, **options: Any) -> dict[str, object]:
+        full = sqlite3.connect(":memory:")
+        full.execute("PRAGMA max_page_count = 3")
+        full.execute("CREATE TABLE texts (text)")
+        try:
+            full.execute("INSERT INTO texts VALUES (?)", ["x" * 100_000])
+        except sqlite3.OperationalError as error:
+            raise OperationalError(*error.args) from error  # as Django does
+        raise AssertionError("there was room")
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_a_database_without_room_is_one_sentence(
+    db: None, connected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not connected:
+        unreached = SimpleNamespace(connection=None, vendor="sqlite")
+        monkeypatch.setattr("retrieval.cli.connection", unreached)
+    with pytest.raises(CommandError, match=r"^The disk of the database is full: make") as refused:
+        call_command(Filling())
+    assert refused.value.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            OperationalError("disk I/O error"),
+            "The disk of the database is full or broken: make room and run the command again; "
+            "nothing was half-written.",
+        ),
+        (
+            OperationalError('could not extend file "base/1/2": No space left on device'),
+            "The disk of the database is full: make room and run the command again; "
+            "nothing was half-written.",
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/data/vectors.npy"),
+            "The disk is full (/data/vectors.npy): make room and run the command again.",
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            "The disk is full: make room and run the command again.",
+        ),
+    ],
+)
+def test_a_full_disk_is_one_sentence(error: Exception, sentence: str) -> None:
+    command = Failing()
+    command.error = error
+    with pytest.raises(CommandError) as refused:
+        call_command(command)
+    assert (str(refused.value), refused.value.returncode) == (sentence, 2)
+
+
+def test_another_fault_of_the_system_is_not_taken_for_a_full_disk() -> None:
+    command = Failing()
+    command.error = PermissionError(errno.EACCES, "Permission denied")
+    with pytest.raises(PermissionError):
+        call_command(command)
 
 
 def test_a_database_that_cannot_be_reached_is_exit_status_2(tmp_path: Path) -> None:

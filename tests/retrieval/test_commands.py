@@ -98,7 +98,8 @@ def test_index_encodes_once_and_says_so(
         (["--device", "tpu"], "There is no device 'tpu'"),
         (["--form", "AQ"], "invalid choice: 'AQ'"),
         (["--kind", "magic"], "invalid choice: 'magic'"),
-        (["--recall", "1.5"], "a share from 0 to 1, not 1.5"),
+        (["--recall", "1.5"], "above 0 and at most 1, not 1.5"),
+        (["--recall", "0"], "above 0 and at most 1, not 0"),
         (["--processes", "0"], "'0' is neither auto nor a number from 1 on"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from retrieval.build import build_index
 from retrieval.errors import UserError
+from retrieval.management.commands.search import _line, _lines
 from retrieval.models import Candidate, QaPair
 from retrieval.online import Hit, Searcher
 from retrieval.querysets import load_queries
@@ -52,6 +54,29 @@ def test_a_hit_shows_its_texts_its_score_and_who_found_it(add_pairs: AddPairs) -
     ]
     [first, _] = asked.search("rain", 2, retrievers=["dense", "bm25"])
     assert (first.pair_id, first.found_by) == (pairs[0].pk, {"dense": 1, "bm25": 1})
+
+
+def test_what_shares_no_word_and_only_makes_up_the_number_is_not_told_as_found(
+    add_pairs: AddPairs,
+) -> None:
+    pairs = add_pairs([("What is snow?", "Frozen."), ("What of rain?", "Water.")])
+    hits = searcher("QQ").search("rain", 2, retrievers=["bm25"])
+    assert [(hit.pair_id, hit.found_by) for hit in hits] == [
+        (pairs[1].pk, {"bm25": 1}),
+        (pairs[0].pk, {}),
+    ]
+    assert _line(asdict(hits[1])) == (
+        f"2.  cosine {hits[1].score:.6f}",
+        f"What is snow? | Frozen.  (pair {pairs[0].pk}; no word in common)",
+    )
+
+
+def test_a_question_is_cleaned_as_a_pair_is(add_pairs: AddPairs) -> None:
+    add_pairs([("What is snow?", "Frozen."), ("What of rain?", "Water.")])
+    asked = searcher("QQ")
+    for retrievers in (["dense"], ["bm25"]):
+        hits = asked.search("ra\0in", 2, retrievers=retrievers)
+        assert hits == asked.search("rain", 2, retrievers=retrievers)
 
 
 def test_what_is_withdrawn_is_left_out_from_the_next_question_on(add_pairs: AddPairs) -> None:
@@ -120,7 +145,7 @@ def test_the_command_answers_the_question_given(
     call_command("search", "what does rain mean", "-k", "2", "--device", "cpu", "--quiet")
     question, first, second = capsys.readouterr().out.splitlines()
     assert question.split(maxsplit=1) == ["question", "what does rain mean"]
-    assert first.startswith("1.  0.")
+    assert first.startswith("1.  cosine 0.")
     assert f"What is rain? | Water? ?from above.  (pair {real_index[0].pk}; dense 1)" in first
     assert "Who was Bach?" in second
 
@@ -137,10 +162,23 @@ def test_the_command_answers_every_line_of_standard_input(
     assert bach["hits"][0]["found_by"] == {"dense": 1, "bm25": 1}
 
 
-def test_standard_input_in_another_encoding_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9\n"), "utf-8"))
-    with pytest.raises(CommandError, match="Standard input is not in UTF-8"):
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_a_line_of_standard_input_in_another_encoding_is_named(
+    monkeypatch: pytest.MonkeyPatch, errors: str
+) -> None:
+    content = io.BytesIO(b"rain?\n\nwhat caf\xe9\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content, "utf-8", errors))
+    with pytest.raises(CommandError) as refused:
         call_command("search", "--quiet", "--device", "cpu")
+    assert str(refused.value) == (
+        'Line 3 of standard input is not in UTF-8 ("what caf?"): give it in UTF-8.'
+    )
+
+
+def test_standard_input_is_cleaned_as_a_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = io.BytesIO("\ufeffwhy\0 rain?\r\n\0\n caf\xe9 \n".encode())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content, "latin-1"))
+    assert list(_lines()) == ["why rain?", "", "caf\xe9"]
 
 
 def test_an_unknown_retriever_is_refused(add_pairs: AddPairs) -> None:
@@ -151,7 +189,12 @@ def test_an_unknown_retriever_is_refused(add_pairs: AddPairs) -> None:
 
 @pytest.mark.parametrize(
     ("question", "message"),
-    [("\udcff", "is not in UTF-8"), (" ", "no question"), ("rain", "There is no index yet")],
+    [
+        ("\udcff", "is not in UTF-8"),
+        (" ", "no question"),
+        ("\0", "no question"),
+        ("rain", "There is no index yet"),
+    ],
 )
 def test_a_search_that_cannot_be_made_is_refused(question: str, message: str) -> None:
     with pytest.raises(CommandError, match=message):

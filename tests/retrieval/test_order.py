@@ -3,9 +3,12 @@ from dataclasses import replace
 import pytest
 
 from retrieval import order
+from retrieval.errors import UserError
+from retrieval.growth import Made
 from retrieval.index.choice import GIB
 from retrieval.order import BuildOptions, Order, choice_of, precision_of
 from retrieval.pairs import database_pairs
+from retrieval.versions import index_root
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 from tests.retrieval.weather import PAIRS, build
@@ -40,6 +43,42 @@ def test_no_gpu_is_looked_at_for_an_index_beside_it(monkeypatch: pytest.MonkeyPa
     assert choice_of(Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True), 9).kind == (
         "exact"
     )
+
+
+def test_the_width_of_the_index_chosen_last_stays_whatever_a_refused_build_left(
+    add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_pairs(PAIRS)
+    asked = Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True)
+    half = BuildOptions(store="float16", kind="hnsw")
+    with monkeypatch.context() as patched:
+        patched.setattr(Made, "finds", lambda made, wanted: False)
+        with pytest.raises(UserError, match="is not kept"):
+            build(encoder=KEYWORDS, options=half)
+    assert list(index_root().glob("stores/*/shard-*.json"))
+    new = choice_of(asked, 200)
+    assert new.dtype == "float32"
+    assert new.reason.endswith(" Kept in float32: the free memory has room for it.")
+    build(encoder=KEYWORDS, options=BuildOptions(store="float16"))
+    again = choice_of(asked, 200)
+    assert again.dtype == "float16"
+    assert again.reason.endswith(" Kept in float16: as in the index before.")
+    wide = choice_of(replace(asked, options=BuildOptions(store="float32")), 200)
+    assert wide.reason.endswith(" Kept in float32: as asked for.")
+    build(encoder=KEYWORDS, options=BuildOptions(store="float32"))
+    assert choice_of(asked, 200).dtype == "float32"
+
+
+def test_where_the_width_before_no_longer_fits_the_memory_decides(
+    add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_pairs(PAIRS)
+    build(encoder=KEYWORDS)
+    monkeypatch.setattr(order, "free_memory", lambda: int(0.066 * GIB))
+    asked = Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True)
+    choice = choice_of(asked, 1_000_000)
+    assert choice.dtype == "float16"
+    assert choice.reason.endswith(" Kept in float16: the free memory has no room for float32.")
 
 
 def test_the_precision_chosen_once_is_not_chosen_again(add_pairs: AddPairs) -> None:

@@ -84,11 +84,24 @@ def test_a_store_is_listed_with_the_versions_over_it(version: IndexVersion) -> N
         "versions": None,
     }
     [over] = store["versions"]
-    assert (over["path"], over["pairs"], over["query_sets"]) == (version.path, 20, ["faq"])
+    assert (over["path"], over["current"]) == (version.path, True)
+    assert (over["pairs"], over["query_sets"]) == (20, ["faq"])
     said = words("list")
-    assert f"{folder.name}  QQ keywords, 5 x float32 computed in fp32: 20 vectors in 1 sha" in said
-    assert f"  {version.path}  exact, 20 pairs, chosen " in said
+    assert (
+        f"{folder.name}  QQ keywords, 5 x float32 computed in fp32: 20 vectors in 1 shard, " in said
+    )
+    assert f"  {version.path}  current: yes  exact, 20 pairs, chosen " in said
     assert said.endswith(", for faq")
+
+
+def test_one_is_told_as_one_and_one_version_is_the_current_one(add_pairs: AddPairs) -> None:
+    add_pairs(PAIRS[:1])
+    before = build("QQA")
+    now = build("QQ")
+    said = words("list")
+    assert said.count(": 1 vector in 1 shard, ") == 2
+    assert f"  {before.path}  current: no   exact, 1 pair, chosen " in said
+    assert f"  {now.path}  current: yes  exact, 1 pair, chosen " in said
 
 
 def test_where_nothing_is_nothing_is_listed(db: None) -> None:
@@ -119,14 +132,83 @@ def test_every_damaged_file_is_named(version: IndexVersion) -> None:
     with pytest.raises(Error, match=r"^4 files are damaged\.$") as caught:
         call_command("vectors", "verify", "--quiet", stdout=out)
     assert caught.value.returncode == 2
-    hint = "run `manage.py index --model keywords --form QQ`."
+    rebuild = "run `manage.py index --model keywords --form QQ`"
+    hint = f"{rebuild}."
     assert out.getvalue().splitlines() == [
-        f"{folder / 'shard-0.json'} is no record of a shard of this store: {hint}",
+        f"{folder / 'shard-0.json'} is no record of a shard of this store: {rebuild}, then "
+        "`manage.py vectors prune`.",
         f"The index file {keys} is missing: {hint}",
         f"The index file {stored} is not the one recorded for this index, its checksum differs: "
         + hint,
         f"{manifest} is not the one recorded for this index: {hint}",
     ]
+
+
+def damage(path: Path) -> Path:
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    return path
+
+
+def complaints() -> list[str]:
+    out = StringIO()
+    with pytest.raises(Error, match=r"^(1 file is|[2-9] files are) damaged\.$"):
+        call_command("vectors", "verify", "--quiet", stdout=out)
+    return out.getvalue().splitlines()
+
+
+def test_what_only_pruning_clears_is_to_be_pruned(version: IndexVersion) -> None:
+    build(encoder=KeywordEncoder("rain fog", name="others"))
+    grow_old(folder_of_store(version))
+    [stored] = folder_of_store(version).glob("*.vectors.npy")
+    manifest = folder_of(version) / "manifest.json"
+    damage(stored)
+    [said] = complaints()
+    assert said.startswith(f"The index file {stored} is not the one recorded")
+    assert said.endswith(": run `manage.py vectors prune`.")
+    damage(manifest)
+    assert [one.endswith(": run `manage.py vectors prune`.") for one in complaints()] == [True] * 2
+    vectors("prune")
+    assert vectors("verify")["damaged"] == []
+
+
+def test_what_pruning_does_not_yet_clear_asks_for_the_index_first(version: IndexVersion) -> None:
+    """It may be of a build that was stopped: that goes on, and then the rest is cleared."""
+    record = next(path for path in unneeded_shard(version) if path.suffix == ".json")
+    damage(record)
+    [said] = complaints()
+    assert said.endswith(
+        ": run `manage.py index --model keywords --form QQ`, then `manage.py vectors prune`."
+    )
+    assert build() == version
+    vectors("prune")
+    assert vectors("verify")["damaged"] == []
+
+
+def test_what_the_last_version_of_another_form_needs_is_made_again(version: IndexVersion) -> None:
+    build("QQA")
+    [stored] = folder_of_store(version).glob("*.vectors.npy")
+    damage(stored)
+    [said] = complaints()
+    assert said.endswith(": run `manage.py index --model keywords --form QQ`.")
+    build()
+    assert vectors("verify")["damaged"] == []
+
+
+def test_what_only_query_sets_need_is_to_be_restored(version: IndexVersion) -> None:
+    QuerySet.objects.create(name="faq", origin="file", retrieved_with=version)
+    build(encoder=KeywordEncoder("rain fog", name="others"))
+    [stored] = folder_of_store(version).glob("*.vectors.npy")
+    damage(stored)
+    [said] = complaints()
+    assert said.endswith(": restore it from a backup, query sets were retrieved with it.")
+
+
+def test_before_the_first_index_its_build_is_what_mends(version: IndexVersion) -> None:
+    [stored] = folder_of_store(version).glob("*.vectors.npy")
+    version.delete()
+    damage(stored)
+    [said] = complaints()
+    assert said.endswith(": run `manage.py index --model keywords --form QQ`.")
 
 
 def test_a_store_that_does_not_say_whose_it_is_is_refused(version: IndexVersion) -> None:

@@ -15,7 +15,7 @@ from retrieval.opened import open_index
 from retrieval.querysets import sample_queries
 from retrieval.search import retrieve
 from retrieval.vectors import unpacked
-from retrieval.versions import current_index
+from retrieval.versions import WITHDRAWN, chosen_index, current_index, folder_of
 from retrieval.withdraw import Withdrawal, read_names, withdraw_pairs, withdraw_source
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.weather import KEYWORDS, PAIRS, build
@@ -195,3 +195,31 @@ def test_the_command_says_how_many(add_pairs: AddPairs, capsys: Any, tmp_path: P
     with pytest.raises(CommandError, match="one of the arguments --source --ids --pair is req"):
         call_command("withdraw")
     assert not IndexVersion.objects.exists()
+
+
+def test_restoring_what_the_index_lacks_says_that_it_is_to_be_made_again(
+    add_pairs: AddPairs, capsys: Any
+) -> None:
+    first, second = (pair.pair_key for pair in add_pairs(PAIRS)[:2])
+
+    def restored(key: str) -> Any:
+        call_command("withdraw", "--pair", key, "--restore", "--json")
+        return json.loads(capsys.readouterr().out)
+
+    build()
+    withdraw_pairs([first])
+    assert restored(first) == {"pairs_named": 1, "restored": 1}
+    withdraw_pairs([first])
+    build()
+    withdraw_pairs([second])
+    assert restored(second) == {"pairs_named": 1, "restored": 1}
+    said = restored(first)
+    assert said.pop("next") == (
+        "run `manage.py index --model keywords --form QQA`: the index was made without 1 of the "
+        "pairs restored, and is refused until then"
+    )
+    assert restored(first)["next"]
+    (folder_of(chosen_index()) / WITHDRAWN).write_bytes(b"")
+    assert "next" not in restored(first)  # told by what refuses the damaged file
+    build()
+    assert restored(first) == {"pairs_named": 1, "restored": 0}

@@ -97,6 +97,8 @@ class Command(QuorumCommand):
             return str(result["text"])
         if "money" in result:  # it says that none moves
             result = {key: value for key, value in result.items() if value or not _is_sum(key)}
+        if "hidden_share" in result:
+            result = campaign_audit.in_words(result)
         return super().render(dict(_worded(key, value) for key, value in result.items()))
 
 

@@ -89,7 +89,9 @@ def _best(options: dict[str, Any]) -> Best | None:
         if field or scorer:
             raise UserError("Say how many pairs to keep: --keep-best 10% goes with the score.")
         return None
-    if bool(field) == bool(scorer):
+    if field and scorer:
+        raise UserError("Both --score-field and --scorer give scores: give only one of them.")
+    if not field and not scorer:
         raise UserError("--keep-best needs either --score-field NAME or --scorer MODEL.")
     wanted = share_of(share)
     model = load_scorer(scorer, options["device"]) if scorer else None

@@ -1,3 +1,4 @@
+import io
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -30,8 +31,9 @@ class Command(QuorumCommand):
         parser.add_argument("--device", default=settings.ENCODER_DEVICE, help="auto, cpu or cuda")
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        given = [options["question"]] if options["question"] is not None else _lines()
-        questions = [_checked(line) for line in given if line.strip()]
+        one = options["question"]
+        given = [_checked(one, "The question")] if one is not None else _lines()
+        questions = [question for question in given if question]
         if not questions:
             raise UserError("There is no question: give one, or one a line on standard input.")
         searcher = Searcher(current_index(), options["device"])
@@ -52,19 +54,25 @@ class Command(QuorumCommand):
 
 
 def _lines() -> Iterator[str]:
-    try:
-        yield from sys.stdin
-    except UnicodeDecodeError as error:
-        raise UserError("Standard input is not in UTF-8: give the questions in UTF-8.") from error
+    """As the lines of a file are read: UTF-8 whatever the terminal, with a mark of it or without.
+
+    A blank line becomes an empty text.
+    """
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
+    for number, line in enumerate(sys.stdin, 1):
+        yield _checked(line, f"Line {number} of standard input")
 
 
 def _line(hit: dict[str, Any]) -> tuple[str, str]:
     found_by = ", ".join(f"{name} {rank}" for name, rank in hit["found_by"].items())
     texts = " | ".join(hit[name][:SHOWN] for name in ("question", "answer"))
-    return f"{hit['rank']}.  {hit['score']:.6f}", f"{texts}  (pair {hit['pair_id']}; {found_by})"
+    how = found_by or "no word in common"
+    return f"{hit['rank']}.  cosine {hit['score']:.6f}", f"{texts}  (pair {hit['pair_id']}; {how})"
 
 
-def _checked(line: str) -> str:
+def _checked(line: str, what: str) -> str:
     if not is_utf8(line):
-        raise UserError(f"The question {line[:SHOWN]!r} is not in UTF-8.")
+        shown = line.strip()[:SHOWN].encode(errors="replace").decode()
+        raise UserError(f'{what} is not in UTF-8 ("{shown}"): give it in UTF-8.')
     return clean_text(line)

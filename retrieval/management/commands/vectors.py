@@ -5,9 +5,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from retrieval.cli import REFUSED, Error, QuorumCommand, add_subcommand
-from retrieval.housekeeping import Store, bytes_to_read, damaged, stores
+from retrieval.damage import bytes_to_read, damaged
+from retrieval.housekeeping import Store, stores
 from retrieval.models import IndexVersion
 from retrieval.pruning import prune
+from retrieval.versions import chosen_index
 
 
 class Command(QuorumCommand):
@@ -61,7 +63,9 @@ class Command(QuorumCommand):
         """The report is printed first, in full; then the exit status says what it came to."""
         output = super().execute(*args, **options)
         if self.damaged:
-            raise Error(f"{len(self.damaged):,} files are damaged.", returncode=REFUSED)
+            one = len(self.damaged) == 1
+            found = "1 file is" if one else f"{len(self.damaged):,} files are"
+            raise Error(f"{found} damaged.", returncode=REFUSED)
         return output
 
 
@@ -84,6 +88,7 @@ def _facts(store: Store) -> dict[str, object]:
 def _version(version: IndexVersion) -> dict[str, object]:
     return {
         "path": version.path,
+        "current": version == chosen_index(),
         "kind": version.kind,
         "pairs": version.pairs,
         "recall": version.recall,
@@ -95,14 +100,20 @@ def _version(version: IndexVersion) -> dict[str, object]:
 def _lines(store: dict[str, Any]) -> list[str]:
     return [
         f"{store['store']}  {store['form']} {store['model']}, {store['dimension']} x "
-        f"{store['dtype']} computed in {store['precision']}: {store['vectors']:,} vectors in "
-        f"{store['shards']:,} shards, {_size(store['bytes'])}",
+        f"{store['dtype']} computed in {store['precision']}: "
+        f"{_counted(store['vectors'], 'vector')} in {_counted(store['shards'], 'shard')}, "
+        f"{_size(store['bytes'])}",
         *(
-            f"  {version['path']}  {version['kind']}, {version['pairs']:,} pairs, chosen "
+            f"  {version['path']}  current: {'yes' if version['current'] else 'no '}  "
+            f"{version['kind']}, {_counted(version['pairs'], 'pair')}, chosen "
             f"{version['chosen_at']:%Y-%m-%d %H:%M}" + _used(version["query_sets"])
             for version in store["versions"]
         ),
     ]
+
+
+def _counted(number: int, one: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number:,} {one}s"
 
 
 def _used(query_sets: list[str]) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from retrieval.cli import QuorumCommand
-from retrieval.withdraw import read_names, withdraw_pairs, withdraw_source
+from retrieval.withdraw import read_names, restored_hint, withdraw_pairs, withdraw_source
 
 
 class Command(QuorumCommand):
@@ -39,4 +39,5 @@ class Command(QuorumCommand):
             names = read_names(options["ids"]) if options["ids"] else [options["pair"]]
             done = withdraw_pairs(names, restore=restore)
         word = "restored" if restore else "withdrawn"
-        return {"pairs_named": done.named, word: done.changed}
+        told: dict[str, object] = {"pairs_named": done.named, word: done.changed}
+        return told | ({"next": hint} if restore and (hint := restored_hint()) else {})

@@ -35,11 +35,29 @@ def test_without_a_positive_no_share_is_hidden() -> None:
     assert (found.hidden_share, found.hidden_share_interval) == (None, None)
 
 
-@pytest.mark.parametrize(("labels", "share"), [([1, 0], 0.0), ([0, 1], 1.0), ([1, 1], 0.5)])
-def test_queries_that_are_all_alike_leave_no_doubt(labels: list[int | None], share: float) -> None:
-    found = hidden([labels] * 20, first=1)
-    assert found.hidden_share == share
-    assert found.hidden_share_interval == (share, share)
+def test_queries_that_are_all_alike_leave_no_doubt() -> None:
+    found = hidden([[1, 1]] * 20, first=1)
+    assert (found.hidden_share, found.hidden_share_interval) == (0.5, (0.5, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("labels", "share", "interval"),
+    [
+        # Of 20 draws none, where it is 0.1684 of all: a chance of 2.5 %, 0.8316 ** 20.
+        ([1, 0], 0.0, (0.0, 0.1684)),
+        ([0, 1], 1.0, (0.8316, 1.0)),
+    ],
+)
+def test_a_sample_that_hides_nothing_or_all_leaves_a_doubt(
+    labels: list[int | None], share: float, interval: tuple[float, float]
+) -> None:
+    without: list[Labels] = [[0, None]] * 5  # say nothing
+    found = hidden([labels] * 20 + without, first=1)
+    assert (found.hidden_share, found.hidden_share_interval) == (share, interval)
+
+
+def test_positives_of_one_query_are_one_draw() -> None:
+    assert hidden([[1, 1, 1, 0]], first=3).hidden_share_interval == (0.0, 0.975)
 
 
 def test_the_interval_of_three_queries_is_that_of_all_their_resamples() -> None:

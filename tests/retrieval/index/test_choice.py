@@ -103,8 +103,26 @@ def test_the_reason_holds_the_numbers() -> None:
     assert choice.parameters == {"recall": 0.99}
     choice = choose(pairs=PAPER, dimension=384, device="cuda", memory_bytes=12 * GIB, recall=0.99)
     assert choice.reason == (
-        "6,300,000 pairs of 384 numbers in float32: the index gpu takes 0.3 GiB of the 12.0 GiB "
+        "6,300,000 pairs of 384 numbers in float32: the index gpu takes 288 MiB of the 12.0 GiB "
         "free and 7.5 GiB on the GPU; exact, and the vectors fit on the GPU."
+    )
+
+
+@pytest.mark.parametrize(
+    ("pairs", "memory", "sizes", "time"),
+    [
+        (100, GIB, "less than 1 MiB of the 1.0 GiB free", "less than a millisecond"),
+        (1_000, 900 * 2**20, "2 MiB of the 900 MiB free", "less than a millisecond"),
+        (20_000, GIB, "30 MiB of the 1.0 GiB free", "0.0015 s"),
+    ],
+)
+def test_the_reason_of_a_small_set_has_numbers_to_read(
+    pairs: int, memory: int, sizes: str, time: str
+) -> None:
+    choice = choose(pairs=pairs, dimension=384, device="cpu", memory_bytes=memory, recall=0.99)
+    assert choice.reason == (
+        f"{pairs:,} pairs of 384 numbers in float32: the index exact takes {sizes}; an exact "
+        f"search is reckoned to read for {time} a question."
     )
 
 

@@ -101,3 +101,28 @@ def test_sums_in_half_precision_are_allowed_again_after_a_search(
     before = matmul.allow_fp16_reduced_precision_reduction
     on_cpu(stores[0]).search(unit_vectors(1, 24, 1), 3, no_mask(stores[0]))
     assert matmul.allow_fp16_reduced_precision_reduction == before
+
+
+def test_a_mask_that_cannot_change_is_kept_until_rows_are_removed(
+    stores: list[VectorStore],
+) -> None:
+    index, store = on_cpu(stores[0]), stores[0]
+    asked = unit_vectors(1, 24, 5)
+    first, second = no_mask(store), no_mask(store)
+    second[index.search(asked, 1, first).positions[0]] = True
+    for mask in (first, second):
+        mask.flags.writeable = False
+    [[best]] = index.search(asked, 1, first).positions
+    [[next_best]] = index.search(asked, 1, second).positions
+    assert next_best != best
+    assert index.search(asked, 1, first).positions == best
+    index.remove(np.array([best]))
+    assert index.search(asked, 1, first).positions != best
+
+
+def test_a_mask_that_may_change_is_read_each_time(stores: list[VectorStore]) -> None:
+    index, mask = on_cpu(stores[0]), no_mask(stores[0])
+    asked = unit_vectors(1, 24, 5)
+    [[best]] = index.search(asked, 1, mask).positions
+    mask[best] = True
+    assert index.search(asked, 1, mask).positions != best

@@ -105,19 +105,23 @@ FOREIGN = [
     (
         "gooaq",
         "squad",
-        "is not in the format gooaq: its rows have question, answer, short_answer, but here "
-        "question, answer, short_answer is missing (found: version, data).",
+        "is not in the format gooaq: its rows have question, answer, short_answer, but none "
+        "of these is here (found: version, data).",
     ),
     ("squad", "hotpotqa", "does not begin as a SQuAD document"),
     ("hotpotqa", "gooaq", "is not in the format hotpotqa: its rows have _id or id, question, "),
-    ("eli5", "gooaq", "but here title or document is missing (found: id, question,"),
+    ("eli5", "gooaq", "but title or document is missing here (found: id, question,"),
     ("paq", "gooaq", "line 1: the answer is not a list but a text"),
     ("nq-open", "gooaq", "line 1: the answer is not a list but a text"),
     ("gooaq", "wikianswers", "none of the 3 rows of"),
     ("wikianswers", "gooaq", "its lines are clusters of q: and a: items with tabs between them"),
     ("wikiqa", "quoraqp", "is not in the format wikiqa: its rows have QuestionID, Question,"),
     ("quoraqp", "wikiqa", "has no column 'question1'"),
-    ("natural-questions", "nq-open", "but here question_text, document_text or document_tokens,"),
+    (
+        "natural-questions",
+        "nq-open",
+        "annotations, but none of these is here (found: question, answer)",
+    ),
     ("wqa", "nq-open", "is not in the format wqa: its rows have question, answer, label, but"),
 ]
 

@@ -65,7 +65,7 @@ def test_a_time_that_no_calendar_has_costs_its_row_alone(tmp_path: Path) -> None
 
 def test_a_file_that_lacks_a_column_or_is_no_parquet_is_refused(tmp_path: Path) -> None:
     path = table(tmp_path / "pairs.parquet", {"q": "Q?", "answer": "A"})
-    with pytest.raises(UserError, match=r"here question is missing \(found: q, answer\)"):
+    with pytest.raises(UserError, match=r"question is missing here \(found: q, answer\)"):
         ingest(path, "faq")
     path.write_bytes(b"question,answer\nQ?,A\n")
     with pytest.raises(UserError, match="is not a whole Parquet file"):
