@@ -213,8 +213,13 @@ class Model:
             self.shut_out.add(intent.worker)
 
     def collect(self, statuses: Mapping[str, str]) -> None:
-        """`statuses` as the crowd had them when it was asked."""
+        """`statuses` as the crowd had them when it was asked.
+
+        A HIT whose publication was not answered is met there.
+        """
         hits = self.crowd.hits()
+        for hit in self.hits:
+            hit.known = hit.known or hit.key in hits
         new = []
         for name, status in statuses.items():
             work = self.works[name]

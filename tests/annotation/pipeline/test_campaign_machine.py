@@ -30,7 +30,7 @@ from tests.small_campaign import BUDGET_CENTS, packed_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
-EXAMPLES = 56
+EXAMPLES = 60
 STEPS_AN_EXAMPLE = 50
 LEAST_STEPS = 2_500  # in each mode
 
