@@ -93,9 +93,9 @@ class DeskMachine(RuleBasedStateMachine):
         name = NAMES[pick % len(NAMES)]
         model, now = self.model, self.team.now
         held = model.in_hand(name)
-        if held is None or held.deadline <= now:
-            # What anybody left lying, the taker too, is looked for last.
-            model.lapse(now, name if model.best_for(name, now) else "")
+        # What anybody left lying is looked for last, even where the taker has one in hand.
+        model.lapse(now, name if model.best_for(name, now) else "")
+        if held is not None and held.status == "lapsed":
             held = None
         best = model.best_for(name, now)
         work = self.team.take(self.members[name])
