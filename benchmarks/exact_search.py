@@ -36,6 +36,7 @@ TURNS = {1: 15, 16: 7, 1024: 3}
 MADE = {"small": ((20_000, 384),), "full": ((100_000, 768), (1_000_000, 384))}
 REAL = {"small": 2_000, "full": 150_000}
 PRODUCT_BYTES = 2**30
+PAUSE = 0.2  # seconds
 OURS, HALF, SETTLED = "ours", "ours, float16 stored", "ours, settled, a tenth excluded"
 
 Scores = np.ndarray
@@ -163,6 +164,8 @@ def batch(
 
 def seconds_of(work: Callable[[], object], times: int) -> list[float]:
     seconds = []
+    # A library's threads go on spinning for a while after its turn, on the next one's cores.
+    time.sleep(PAUSE)
     for _ in range(times):
         began = time.perf_counter()
         work()
