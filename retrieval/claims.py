@@ -5,6 +5,7 @@ Its row has `state`, `claim`, `beat_at` and `attempts`.
 
 import logging
 import threading
+from abc import abstractmethod
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -49,9 +50,9 @@ class Heart(AbstractContextManager["Heart"]):
         self._ended = threading.Event()
         self._thread = None if connection.in_atomic_block else threading.Thread(target=self._beat)
 
+    @abstractmethod
     def facts(self) -> dict[str, object]:
         """How far the work is: columns of the row."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         if self._thread:
