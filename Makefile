@@ -15,7 +15,7 @@ OUTSIDE := $(shell env | grep -oE '^(QUORUM|AWS|CELERY|DJANGO)_[A-Za-z0-9_]+' | 
 ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
-AT_ONCE := tests/retrieval/test_encoding_jobs.py tests/annotation/inhouse tests/annotation/crowd tests/annotation/pipeline/test_bulk.py tests/exports/record tests/exports/test_builds.py
+AT_ONCE := tests/retrieval/test_encoding_jobs.py tests/retrieval/test_jobs.py tests/retrieval/test_onlookers.py tests/annotation/inhouse tests/annotation/crowd tests/annotation/pipeline/test_bulk.py tests/annotation/pipeline/test_controls.py tests/annotation/pipeline/test_import_controls.py tests/annotation/pipeline/test_ledger_database.py tests/annotation/test_actions_stay.py tests/annotation/test_creation.py tests/annotation/api/test_idempotency.py tests/exports/record tests/exports/test_builds.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test run lint lock bench mutants services services-stop test-services chaos
@@ -41,8 +41,11 @@ demo: setup ## the whole job on the demo's data: from q/a pairs to a release
 
 run: setup ## the site with a worker and the MTurk emulator, on http://127.0.0.1:8000
 	$(BIN)/python manage.py migrate --verbosity 0
+	# Counters begin anew with the site: its processes leave a file each.
+	rm -f "$${PROMETHEUS_MULTIPROC_DIR:-$(QUORUM_DATA)/metrics}"/*.db
+	# At the demo's emulator, where the folder is the demo's: its campaign is published there.
 	# Without the encoder: `manage.py index` encodes by itself unless it is told otherwise.
-	PATH="$(CURDIR)/$(BIN):$$PATH" honcho start web worker beat emulator
+	eval "$$($(BIN)/python -m demo.ports $(QUORUM_DATA))"; PATH="$(CURDIR)/$(BIN):$$PATH" honcho start web worker beat emulator
 
 test: $(VENV)/.dev ## the tests
 	$(ALONE) $(BIN)/python -m pytest -n 2 --dist worksteal
@@ -72,8 +75,8 @@ chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then 
 mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (ONLY=annotation/protocol)
 	$(ALONE) $(BIN)/python -m tests.mutants $(ONLY)
 
-bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and handing in; SIZE=release: a release of that size; SIZE=retrieval: encoding, indexes and what they find (ONLY=exact_search,quality)
-	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),paper_size,$(if $(filter desk,$(SIZE)),desk,$(if $(filter release,$(SIZE)),release_size,$(if $(filter retrieval,$(SIZE)),retrieval $(if $(ONLY),--only $(ONLY)),main_job --form $(FORM)))))
+bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and handing in; SIZE=release: a release of that size; SIZE=dashboard: each of its pages (KEEP=1: over the database of the last run); SIZE=retrieval: encoding, indexes and what they find (ONLY=exact_search,quality)
+	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),paper_size,$(if $(filter desk,$(SIZE)),desk,$(if $(filter release,$(SIZE)),release_size,$(if $(filter dashboard,$(SIZE)),dashboard $(if $(KEEP),--keep),$(if $(filter retrieval,$(SIZE)),retrieval $(if $(ONLY),--only $(ONLY)),main_job --form $(FORM))))))
 
 lock: $(VENV)/.dev ## writes the locks anew from pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" requirements/lock

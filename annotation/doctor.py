@@ -14,7 +14,7 @@ from redis import Redis, RedisError
 
 from annotation.crowd.base import Crowd, CrowdError
 from annotation.crowd.inhouse.models import Invitation, Member
-from annotation.models import Control
+from annotation.pipeline.assemble import positive_names
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
 from retrieval.models import IndexVersion
@@ -129,7 +129,7 @@ def check_public_url(public_url: str, crowd: Crowd) -> Check:
 
 def check_controls() -> Check:
     wanted = Policy().control_pool_size
-    found = Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None).count()
+    found = len(positive_names())
     hint = "Run `manage.py controls import annotation/controls/positive.jsonl`, or a file of yours."
     message = f"{found} positive controls, {wanted} wanted"
     return Check("control pool", found >= wanted, message, "" if found >= wanted else hint)

@@ -35,8 +35,16 @@ class Visit:
 
 
 def hit_url(key: str) -> str:
-    path = reverse("hit", args=[_signer().sign(key)])
-    return f"{settings.PUBLIC_URL}{path}"
+    return f"{settings.PUBLIC_URL}{_path(key)}"
+
+
+def preview_path(key: str) -> str:
+    """As the crowd shows it before somebody has accepted it, at whatever name the site has."""
+    return f"{_path(key)}?assignmentId={PREVIEW}"
+
+
+def _path(key: str) -> str:
+    return reverse("hit", args=[_signer().sign(key)])
 
 
 def read_hit_key(signed: str) -> str:

@@ -1,12 +1,20 @@
 """What holds for every page: what it may load, and what it says while the database is away."""
 
 import logging
+import re
+import time
+import uuid
 from collections.abc import Callable
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.log import log_response
+
+from annotation.meters import REQUESTS
+from retrieval.api.problems import of_the_api, plain
+from retrieval.log_context import about
 
 AWAY_SECONDS = 60
 NO_PAGE = (
@@ -14,6 +22,7 @@ NO_PAGE = (
     "This address only takes what a page of the site sends to it: go back, and on from there.",
 )
 AWAY = "The site is away for a moment: keep this page open and try again in a minute."
+AWAY_FOR_PROGRAMS = "The database is away for a moment: ask again in a minute."
 CONTENT_SECURITY_POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -26,12 +35,56 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
+# The theme's Alpine evaluates the attributes of its elements.
+DASHBOARD_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "style-src 'self' 'unsafe-inline'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "frame-src 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+# Of whoever stands before the site; anything else could forge lines of the log.
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 log = logging.getLogger(__name__)
 
 
+class Observed:
+    """Each request has a name, which its log lines and its answer carry, and is timed."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        told = request.headers.get("X-Request-ID", "")
+        name = told if REQUEST_ID.fullmatch(told) else uuid.uuid4().hex
+        began = time.perf_counter()
+        with about(request=name):
+            response = self._get_response(request)
+            if response.status_code >= 400:
+                # Here, where what it is about is known: Django does so after all middleware.
+                words = response.reason_phrase, request.path
+                log_response("%s: %s", *words, response=response, request=request)
+        response["X-Request-ID"] = name
+        match = request.resolver_match
+        view = (match.view_name if match else "") or "none"
+        method = request.method if request.method in METHODS else "other"
+        seconds = time.perf_counter() - began
+        REQUESTS.labels(view, method, str(response.status_code)).observe(seconds)
+        return response
+
+
 class PageRules:
-    """A page that has a content security policy of its own keeps it; the admin's keeps none."""
+    """A page that has a content security policy of its own keeps it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -40,8 +93,9 @@ class PageRules:
         response = self._get_response(request)
         if isinstance(response, HttpResponseNotAllowed) and not response.content:
             response = _filled(request, response)
-        if not request.path.startswith(reverse("admin:index")):
-            response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        theirs = request.path.startswith(reverse("admin:index"))
+        policy = DASHBOARD_POLICY if theirs else CONTENT_SECURITY_POLICY
+        response.headers.setdefault("Content-Security-Policy", policy)
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
@@ -73,6 +127,8 @@ def _filled(request: HttpRequest, response: HttpResponseNotAllowed) -> HttpRespo
 
 
 def _away(request: HttpRequest) -> HttpResponse:
+    if of_the_api(request):
+        return plain(503, AWAY_FOR_PROGRAMS)
     if wants_json(request):
         return JsonResponse({"error": AWAY}, status=503)
     # Without the site's head, which would ask the database who reads.

@@ -32,8 +32,10 @@ STEPS_S = (1, 2, 3, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 21_600)
 class Person:
     """A worker's part in a campaign. What hangs on times counts the HITs that have one."""
 
+    pk: int
     worker: str  # as the crowd names them
     handed_in: int
+    reviewed: int
     failed: int
     excluded: bool
     observed: int  # HITs that were looked at for one answer throughout
@@ -99,8 +101,10 @@ def people_of(campaign: Campaign) -> list[Person]:
     reward = campaign.policy.reward_cents
     return [
         Person(
+            pk=row["worker_id"],
             worker=row["worker__worker_id"],
             handed_in=row["handed_in"],
+            reviewed=row["reviewed"],
             failed=row["failed"],
             excluded=row["worker_id"] in excluded,
             observed=row["observed"],
@@ -161,6 +165,7 @@ def _counts(campaign: Campaign) -> Iterable[Mapping[str, Any]]:
     rows = works.order_by("worker__worker_id").values("worker_id", "worker__worker_id")
     return rows.annotate(
         handed_in=Count("pk"),
+        reviewed=Count("pk", filter=Q(passed__isnull=False)),
         failed=Count("pk", filter=Q(passed=False)),
         observed=Count("observation"),
         straight=Count("pk", filter=Q(observation__straight=True)),

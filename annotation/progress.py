@@ -1,7 +1,5 @@
 """Where a campaign stands: read-only counts."""
 
-from collections.abc import Iterable
-
 from django.db.models import Count, Q, Sum
 
 from annotation.models import Assignment, Campaign, Intent
@@ -11,40 +9,30 @@ from annotation.pipeline.claims import waiting
 from annotation.pipeline.expert_figures import expert_figures
 from annotation.pipeline.ledger import account_of
 from annotation.pipeline.standing import standing, stuck
-from annotation.pipeline.votes import votes_by_triplet
+from annotation.pipeline.votes import first_pairs, valid_judgments
 from annotation.practice_url import practice_url
-from annotation.protocol.agreement import observed_agreement
+from annotation.protocol.agreement import Pairs, agreement
 from retrieval.models import Candidate
 
 
 def progress(campaign: Campaign) -> dict[str, object]:
     """The campaign stage by stage; every count is derived from the stored record."""
-    triplets = campaign.triplets.aggregate(
-        triplets=Count("pk"),
-        labelled=Count("pk", filter=Q(status="labelled")),
-        open=Count("pk", filter=Q(status="open")),
-        unresolved=Count("pk", filter=Q(status="unresolved")),
-        positive=Count("pk", filter=Q(label=1)),
-    )
     return {
         "campaign": campaign.name,
         "standing": standing(campaign),  # reads the state anew
         "state": campaign.state,
         "crowd": campaign.endpoint or "not published yet",
         **_audit(campaign),
-        "queries": campaign.query_set.queries.count(),
-        "candidates": Candidate.objects.filter(query__query_set=campaign.query_set_id).count(),
-        **_hits(campaign),
-        **_assignments(campaign),
-        **triplets,
+        **question_counts(campaign),
+        **hit_counts(campaign),
+        **assignment_counts(campaign),
+        **_triplets(campaign),
         **_votes(campaign),
         **_experts(campaign),
-        "excluded_workers": campaign.exclusions.filter(restored_at=None).count(),
-        "calls_waiting": waiting(campaign),
-        "calls_failed": campaign.intents.filter(state=Intent.State.FAILED).count(),
+        **trouble_counts(campaign),
         "stuck": stuck(campaign),
         **_practice(campaign),
-        **_money(campaign),
+        **money(campaign),
         **_effort(campaign),
     }
 
@@ -54,13 +42,39 @@ def _audit(campaign: Campaign) -> dict[str, object]:
     return {"audits": audited.name} if audited else {}
 
 
-def _hits(campaign: Campaign) -> dict[str, object]:
+def question_counts(campaign: Campaign) -> dict[str, object]:
+    candidates = Candidate.objects.filter(query__query_set=campaign.query_set_id)
+    return {
+        "queries": campaign.query_set.queries.count(),
+        "candidates": candidates.count(),
+    }
+
+
+def trouble_counts(campaign: Campaign) -> dict[str, object]:
+    return {
+        "excluded_workers": campaign.exclusions.filter(restored_at=None).count(),
+        "calls_waiting": waiting(campaign),
+        "calls_failed": campaign.intents.filter(state=Intent.State.FAILED).count(),
+    }
+
+
+def _triplets(campaign: Campaign) -> dict[str, object]:
+    return campaign.triplets.aggregate(
+        triplets=Count("pk"),
+        labelled=Count("pk", filter=Q(status="labelled")),
+        open=Count("pk", filter=Q(status="open")),
+        unresolved=Count("pk", filter=Q(status="unresolved")),
+        positive=Count("pk", filter=Q(label=1)),
+    )
+
+
+def hit_counts(campaign: Campaign) -> dict[str, object]:
     return campaign.hits.aggregate(
         hits=Count("pk"), published=Count("crowd_id"), places=Sum("places", default=0)
     )
 
 
-def _assignments(campaign: Campaign) -> dict[str, object]:
+def assignment_counts(campaign: Campaign) -> dict[str, object]:
     return Assignment.objects.filter(hit__campaign=campaign).aggregate(
         submitted=Count("pk"),
         to_review=Count("pk", filter=Q(passed=None)),
@@ -84,20 +98,16 @@ def _practice(campaign: Campaign) -> dict[str, object]:
 
 
 def _votes(campaign: Campaign) -> dict[str, object]:
-    votes = votes_by_triplet(campaign)
-    pairs = first_two_votes(votes.values())
-    agreement = observed_agreement(pairs)
+    pairs = first_pairs(campaign)
+    return {**vote_counts(campaign, pairs), "agreement": agreement(pairs)}
+
+
+def vote_counts(campaign: Campaign, pairs: Pairs) -> dict[str, object]:
     return {
-        "votes": sum(map(len, votes.values())),
+        "votes": valid_judgments(campaign).count(),
         "votes_discarded": discarded_votes(campaign),
-        "ties": sum(first != second for first, second in pairs),
-        "agreement": None if agreement is None else round(agreement, 4),
+        "ties": int(pairs[:, 1:3].sum()),
     }
-
-
-def first_two_votes(votes: Iterable[list[int]]) -> list[tuple[int, int]]:
-    """The first two valid votes of each triplet that has them, by time of submission."""
-    return [(given[0], given[1]) for given in votes if len(given) >= 2]
 
 
 def discarded_votes(campaign: Campaign) -> int:
@@ -116,7 +126,7 @@ def _experts(campaign: Campaign) -> dict[str, object]:
     return {"expert": {**figures.to_dict(), **figures.label_error_to_dict()}}
 
 
-def _money(campaign: Campaign) -> dict[str, object]:
+def money(campaign: Campaign) -> dict[str, object]:
     account = account_of(campaign)
     return {
         "budget_cents": account.budget_cents,

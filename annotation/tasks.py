@@ -1,25 +1,35 @@
 """Celery is the clock: each task finds its work in the database and may be lost or run twice."""
 
 import logging
+import uuid
+from collections.abc import Callable
 from datetime import timedelta
 
-from celery import shared_task
+from celery import Task, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
 
+from annotation.creation import forget_old_queries
 from annotation.crowd.base import CrowdError
 from annotation.crowd.open import open_crowd
-from annotation.models import Assignment, Campaign, Hit, Intent, Triplet
+from annotation.jobs import MOVING, WORKS
+from annotation.models import Assignment, Campaign, Hit, Intent, Request, Triplet
+from annotation.models.request import KEPT as KEPT_ANSWERS
 from annotation.pipeline.advance import advance
 from annotation.pipeline.claims import UNSENT
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import check_endpoint
 from annotation.pipeline.reconcile import reconcile
 from annotation.pipeline.reconcile_hits import KEPT
+from annotation.snapshots import take, take_after_a_pass
 from retrieval.errors import UserError
+from retrieval.imports import tidy_uploads
+from retrieval.jobs import JobLost, run, waiting_jobs
+from retrieval.log_context import about
 
 log = logging.getLogger(__name__)
 
@@ -43,13 +53,15 @@ def advance_campaigns() -> None:
 @shared_task(soft_time_limit=SOFT_LIMIT)
 def advance_campaign(campaign_id: int) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
-    try:
-        # A campaign's endpoint was confirmed by hand when it was first published.
-        result = advance(campaign, open_crowd(campaign.policy.crowd, live=True))
-    except FAULTS as error:
-        _warn(campaign, error)
-    else:
-        log.info("campaign %s: %s", campaign, result)
+    with about(campaign=campaign):
+        try:
+            # A campaign's endpoint was confirmed by hand when it was first published.
+            result = advance(campaign, open_crowd(campaign.policy.crowd, live=True))
+        except FAULTS as error:
+            _warn(campaign, error)
+        else:
+            log.info("campaign %s: %s", campaign, result)
+            _take_figures(campaign, take_after_a_pass)
 
 
 @shared_task
@@ -65,14 +77,15 @@ def deliver_campaigns() -> None:
 @shared_task(soft_time_limit=SOFT_LIMIT)
 def deliver_campaign(campaign_id: int) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
-    try:
-        crowd = open_crowd(campaign.policy.crowd, live=True)  # confirmed by hand, as above
-        check_endpoint(campaign, crowd)
-        result = deliver(campaign, crowd)
-    except FAULTS as error:
-        _warn(campaign, error)
-    else:
-        log.info("campaign %s: %s", campaign, result)
+    with about(campaign=campaign):
+        try:
+            crowd = open_crowd(campaign.policy.crowd, live=True)  # confirmed by hand, as above
+            check_endpoint(campaign, crowd)
+            result = deliver(campaign, crowd)
+        except FAULTS as error:
+            _warn(campaign, error)
+        else:
+            log.info("campaign %s: %s", campaign, result)
 
 
 @shared_task
@@ -89,16 +102,18 @@ def reconcile_campaigns(*, full: bool = False) -> None:
 @shared_task(soft_time_limit=SOFT_LIMIT)
 def reconcile_campaign(campaign_id: int, *, full: bool = False) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
-    try:
-        # Confirmed by hand, as above.
-        report = reconcile(campaign, open_crowd(campaign.policy.crowd, live=True), full=full)
-    except FAULTS as error:
-        _warn(campaign, error)
-        return
-    for sentence in (*report.done, *report.by_hand):
-        log.warning("campaign %s: %s", campaign, sentence)
-    if report.stopped_by:
-        log.warning("campaign %s: the comparison ended early: %s", campaign, report.stopped_by)
+    with about(campaign=campaign):
+        try:
+            # Confirmed by hand, as above.
+            report = reconcile(campaign, open_crowd(campaign.policy.crowd, live=True), full=full)
+        except FAULTS as error:
+            _warn(campaign, error)
+            return
+        for sentence in (*report.done, *report.by_hand):
+            with about(hit=sentence.hit):
+                log.warning("campaign %s: %s", campaign, sentence)
+        if report.stopped_by:
+            log.warning("campaign %s: the comparison ended early: %s", campaign, report.stopped_by)
 
 
 def _published() -> QuerySet[Campaign]:
@@ -124,6 +139,59 @@ def _free_of_charge() -> QuerySet[Hit]:
     return handed_in.filter(places__gt=F("handed_in"))
 
 
+def _take_figures(campaign: Campaign, count: Callable[[Campaign], object]) -> None:
+    """What was done is done and told, whatever becomes of its figures: they are taken anew."""
+    try:
+        count(campaign)
+    except FAULTS as error:
+        _warn(campaign, error)
+
+
 def _warn(campaign: Campaign, error: Exception) -> None:
     reason = "its time is up" if isinstance(error, SoftTimeLimitExceeded) else error
     log.warning("campaign %s: %s", campaign, reason)
+
+
+@shared_task
+def run_jobs() -> None:
+    """Every job that nobody is at."""
+    for job in waiting_jobs():
+        run_job.apply_async((job.pk,), expires=EXPIRES)
+
+
+@shared_task(soft_time_limit=SOFT_LIMIT)
+def run_job(job_id: int) -> None:
+    with about(job=job_id):
+        try:
+            job = run(job_id, uuid.uuid4().hex, WORKS)
+        except (JobLost, SoftTimeLimitExceeded, OperationalError) as error:
+            log.warning("job %s: %s", job_id, error or type(error).__name__)
+        else:
+            if job is not None:
+                log.info("job %s: %s %s", job.pk, job, job.error or job.result)
+                # One that failed may have moved something before.
+                if job.kind in MOVING and job.is_over:
+                    campaign = Campaign.objects.get(name=job.subject)
+                    with about(campaign=campaign):
+                        # At once: before it is published no pass follows that would.
+                        _take_figures(campaign, take)
+
+
+@shared_task(soft_time_limit=SOFT_LIMIT)
+def tidy() -> None:
+    """What nobody asks for any more: answers of the API, files that were sent."""
+    Request.objects.filter(created_at__lt=timezone.now() - KEPT_ANSWERS).delete()
+    tidy_uploads()
+    forget_old_queries()
+
+
+def soon(task: "Task[[int], None]", key: int) -> None:
+    """After the transaction; where the queue is away, the next pass finds the work by its state."""
+
+    def send() -> None:
+        try:
+            task.apply_async((key,), expires=EXPIRES, retry=False)
+        except BrokerError as error:
+            log.warning("the queue is away, the next pass takes it up: %s", error)
+
+    transaction.on_commit(send)

@@ -1,6 +1,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
+from django.views.generic import RedirectView
 
 from annotation.crowd.inhouse.ids import FORM
 from annotation.views.adjudicate import adjudicate
@@ -10,7 +11,7 @@ from annotation.views.hit import hit_page
 from annotation.views.home import home
 from annotation.views.instructions import edit_instructions
 from annotation.views.join import join_page
-from annotation.views.people import people_page
+from annotation.views.metrics import metrics
 from annotation.views.practice import practice
 from annotation.views.sign_in import ChangePassword, SignIn
 from annotation.views.team import change_member, revoke_invitation, team
@@ -26,6 +27,7 @@ register_converter(CrowdId, "id")
 urlpatterns = [
     path("", home, name="home"),
     path("health", health, name="health"),
+    path("metrics", metrics, name="metrics"),
     path("sign-in", SignIn.as_view(), name="sign-in"),
     path("sign-out", LogoutView.as_view(next_page="home"), name="sign-out"),
     path("password", ChangePassword.as_view(), name="password"),
@@ -39,7 +41,11 @@ urlpatterns = [
     path("work/<id:assignment_id>", assignment, name="assignment"),
     path("work/<id:assignment_id>/return", give_back, name="return"),
     path("work/<id:assignment_id>/renew", renew, name="renew"),
-    path("campaigns/<slug:name>/people", people_page, name="people"),
+    path(
+        "campaigns/<slug:name>/people",
+        RedirectView.as_view(pattern_name="campaign-workers", permanent=True),
+        name="people",
+    ),
     path("campaigns/<slug:name>/adjudicate", adjudicate, name="adjudicate"),
     path("hit/<str:signed>", hit_page, name="hit"),
     path("practice/<str:signed>", practice, name="practice"),

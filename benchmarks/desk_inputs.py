@@ -52,14 +52,14 @@ def make_members(count: int) -> list[tuple[int, str]]:
     )
     now = timezone.now()
     members = Member.objects.bulk_create(Member(user=user, joined_at=now) for user in users)
-    sessions = [_session(user) for user in users]
+    sessions = [session_of(user) for user in users]
     Session.objects.bulk_create(sessions)
     return [
         (member.pk, session.session_key) for member, session in zip(members, sessions, strict=True)
     ]
 
 
-def _session(user: User) -> Session:
+def session_of(user: User) -> Session:
     store = SessionStore()
     store.update(
         {

@@ -12,7 +12,6 @@ from matplotlib import pyplot as plt
 COLOURS = {"exact": "#0072b2", "hnsw": "#d55e00", "ivf": "#009e73"}
 GREY = "#606060"
 PAPER = 6_300_000, 77  # pairs, and milliseconds a query on an A100
-FORMATS = ("svg", "png")
 
 
 def draw(measured: Sequence[Mapping[str, Any]], path: Path) -> None:
@@ -33,10 +32,6 @@ def draw(measured: Sequence[Mapping[str, Any]], path: Path) -> None:
     axes[0].set_ylabel("milliseconds a question")
     axes[0].legend(frameon=False)
     figure.tight_layout()
-    for kind in FORMATS:
-        figure.savefig(path.with_suffix(f".{kind}"), metadata=_undated(kind), dpi=110)
+    # Without a date: the same figures make the same file.
+    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     plt.close(figure)
-
-
-def _undated(kind: str) -> dict[str, None]:
-    return {"Date": None} if kind == "svg" else {}

@@ -45,6 +45,8 @@ class HashEncoder:
     name = settings.ENCODER_MODEL
     dimension = 384
     fingerprint = "random words"
+    pooling = "mean"
+    precision = "fp32"
     versions: Mapping[str, str] = {"words": "1"}
 
     def __init__(self, words: Sequence[str]) -> None:

@@ -92,16 +92,16 @@ def measure_calls() -> dict[str, object]:
 class Place:
     """A folder with a database, a site and an emulator of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, durable: bool = True) -> None:
         self.stack = LocalStack(folder / "data")
-        self._services = Services(folder / "services")
+        self._services = Services(folder / "services", durable=durable)
         self._running = ExitStack()
 
     def __enter__(self) -> "Place":
         with ExitStack() as starting:
             starting.enter_context(self._services)
             self.stack.environment |= self._services.environment
-            self.stack.environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
+            self.stack.environment.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
             self.stack.manage("migrate", "--verbosity", 0)
             starting.enter_context(self.stack.servers())
             self._running = starting.pop_all()

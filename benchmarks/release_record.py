@@ -76,17 +76,18 @@ class Tied:
 
 
 class Crowd:
-    """600 workers, a twentieth of them careless; remembers what they left tied."""
+    """Its workers, a twentieth of them careless; remembers what they left tied."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int) -> None:
         self.tied: list[Tied] = []
         self._rng = random.Random(SEED)
-        self._careless = set(self._rng.sample(range(WORKERS), round(WORKERS * CARELESS)))
+        self._workers = range(workers)
+        self._careless = set(self._rng.sample(self._workers, round(workers * CARELESS)))
 
     def judge(self, items: Sequence[Item]) -> Iterator[Work]:
         """A HIT of the first round, until two have passed its controls."""
         truth = {item.triplet: int(self._rng.random() < POSITIVES) for item in items}
-        taking = iter(self._rng.sample(range(WORKERS), 20))
+        taking = iter(self._rng.sample(self._workers, 20))
         works: list[Work] = []
         while sum(work.passed for work in works) < 2:
             works.append(self._work(items, truth, next(taking)))
@@ -102,7 +103,7 @@ class Crowd:
 
     def break_ties(self, items: Sequence[Item], tied: Sequence[Tied]) -> Work:
         earlier = {worker for one in tied for worker in one.workers}
-        able = (self._rng.randrange(WORKERS) for _ in range(1000))
+        able = (self._rng.choice(self._workers) for _ in range(1000))
         worker = next(one for one in able if one not in earlier | self._careless)
         truth = {one.triplet: one.truth for one in tied}
         return self._work(items, truth, worker)._replace(passed=True)
@@ -120,13 +121,13 @@ class Crowd:
 
 
 @transaction.atomic
-def load_finished_record(campaign: Campaign) -> int:
-    """How many judgments."""
-    names = [Worker(crowd="mturk", worker_id=f"A{number:05d}") for number in range(WORKERS)]
-    workers = [worker.pk for worker in Worker.objects.bulk_create(names)]
-    crowd = Crowd()
+def load_finished_record(campaign: Campaign, *, people: int = WORKERS) -> int:
+    """How many judgments there are then, those of other campaigns included."""
+    workers = workers_named(people)
+    crowd = Crowd(people)
     first = chain.from_iterable(crowd.judge(items) for items in _hits(campaign))
-    done = _store(first, workers, start=1)
+    before = Assignment.objects.aggregate(last=Max("pk"))["last"] or 0
+    done = _store(first, workers, start=before + 1)
     groups = list(_groups(crowd.tied))
     items = _create_hits(campaign, groups)
     third = (crowd.break_ties(*each) for each in zip(items, groups, strict=True))
@@ -135,6 +136,15 @@ def load_finished_record(campaign: Campaign) -> int:
     write_labels(campaign)
     _sample(campaign)
     return Judgment.objects.count()
+
+
+def workers_named(count: int) -> list[int]:
+    """Their primary keys: the same people in every campaign."""
+    names = [f"A{number:05d}" for number in range(count)]
+    people = [Worker(crowd="mturk", worker_id=name) for name in names]
+    Worker.objects.bulk_create(people, ignore_conflicts=True)
+    known = Worker.objects.filter(crowd="mturk", worker_id__in=names).order_by("worker_id")
+    return list(known.values_list("pk", flat=True))
 
 
 def _hits(campaign: Campaign) -> Iterator[list[Item]]:
@@ -183,17 +193,18 @@ def _groups(tied: Sequence[Tied]) -> Iterator[list[Tied]]:
 def _create_hits(campaign: Campaign, groups: Sequence[Sequence[Tied]]) -> Iterator[list[Item]]:
     """One for each group, with a control of each kind."""
     last = Hit.objects.aggregate(pk=Max("pk"), number=Max("number"))
+    top = last["pk"]
     like = campaign.hits.values_list("instructions_id", "price_cents")[0]
     rows = (
         (
-            *(last["pk"] + n, campaign.pk, f"R-{n:06d}", last["number"] + n, n, like[0]),
+            *(top + n, campaign.pk, f"R-{top + n:06d}", last["number"] + n, n, like[0]),
             *(1, like[1], 0, True, "[]", False, ""),
         )
         for n in range(1, len(groups) + 1)
     )
     copy(Hit._meta.db_table, HIT_COLUMNS, rows)
     controls = {kind: Control.objects.filter(kind=kind)[0].pk for kind in Control.Kind.values}
-    made = list(_items(groups, last["pk"] + 1))
+    made = list(_items(groups, top + 1))
     rows = (
         (
             *(item.pk, item.hit, place, f"R{item.pk}", item.triplet or NULL),
@@ -217,11 +228,16 @@ def _items(groups: Sequence[Sequence[Tied]], hit: int) -> Iterator[list[Item]]:
 def _pay(campaign: Campaign) -> None:
     """All of it in two entries: a million of them are another benchmark's."""
     price = campaign.hits.values_list("price_cents", flat=True)[0]
-    cents = price * Assignment.objects.filter(account=Assignment.Booked.PAID).count()
-    place = Entry.Place
+    works = Assignment.objects.filter(hit__campaign=campaign)
+    cents = price * works.filter(account=Assignment.Booked.PAID).count()
+    account, place = account_of(campaign), Entry.Place
     book(
         Entry(
-            account=account_of(campaign), key=str(target), source=source, target=target, cents=cents
+            account=account,
+            key=f"{campaign.pk}-{target}",
+            source=source,
+            target=target,
+            cents=cents,
         )
         for source, target in ((place.AVAILABLE, place.RESERVED), (place.RESERVED, place.PAID))
     )

@@ -8,11 +8,14 @@ import contextlib
 import logging
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest
+from django.templatetags.static import static
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -110,10 +113,21 @@ def _log_level() -> str:
     return level
 
 
+def _log_format() -> str:
+    name = os.environ.get("QUORUM_LOG_FORMAT", "") or "line"
+    if name not in {"line", "json"}:
+        raise ImproperlyConfigured(f"QUORUM_LOG_FORMAT must be line or json, not {name!r}.")
+    return name
+
+
 DATA_DIR = Path(os.environ.get("QUORUM_DATA") or BASE_DIR / "var" / "data").resolve()
 with _writing_data():
     DATA_DIR.mkdir(parents=True, exist_ok=True)
 INDEX_DIR = DATA_DIR / "index"
+# Read when prometheus_client is loaded, which is later: each process counts there.
+os.environ["PROMETHEUS_MULTIPROC_DIR"] = os.environ.get("PROMETHEUS_MULTIPROC_DIR") or str(
+    DATA_DIR / "metrics"
+)
 
 
 def _secret_key() -> str:
@@ -149,7 +163,9 @@ def database_at(url: str) -> dict[str, object]:
                 # Writers take the lock at BEGIN: a read that turns into a write cannot fail late.
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 30,
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+                # The last one: what REPLACE puts aside is deleted past the triggers without it.
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+                " PRAGMA recursive_triggers=ON;",
             },
         }
     parts = _postgresql("QUORUM_DATABASE_URL", url)
@@ -174,6 +190,11 @@ def database_at(url: str) -> dict[str, object]:
     }
 
 
+def _at(path: str) -> Callable[[HttpRequest], str]:
+    """The address of a static file, once the settings are there."""
+    return lambda request: static(path)
+
+
 with _writing_data():
     SECRET_KEY = _secret_key()
 DEBUG = _flag("QUORUM_DEBUG", False)
@@ -190,20 +211,32 @@ if len(CONTACT) > 200 or not CONTACT.isprintable():  # it stands in what a crowd
         f"QUORUM_CONTACT must be one line of at most 200 characters, not {len(CONTACT)}."
     )
 
+# Whoever has it reads /metrics; empty: this machine alone.
+METRICS_TOKEN = os.environ.get("QUORUM_METRICS_TOKEN", "").strip()
+if METRICS_TOKEN and (len(METRICS_TOKEN) < 16 or not METRICS_TOKEN.isascii()):
+    raise ImproperlyConfigured("QUORUM_METRICS_TOKEN must have at least 16 ASCII characters.")
+
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",  # before the admin, whose templates it replaces
+    "unfold.contrib.filters",
+    "annotation.dashboard.apps.DashboardConfig",  # the admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.humanize",
     "rest_framework",
+    "knox",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "retrieval",
     "annotation",
     "annotation.crowd.inhouse",
     "exports",
 ]
 MIDDLEWARE = [
+    "annotation.middleware.Observed",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "annotation.middleware.PageRules",
@@ -226,7 +259,9 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "annotation.views.home.entrance",
             ],
+            "libraries": {"charts": "annotation.dashboard.charts"},
         },
     },
 ]
@@ -248,11 +283,16 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "annotation.roles.RoleBackend",
+]
 LOGIN_URL = "/sign-in"
 LOGIN_REDIRECT_URL = "/"
 CSRF_FAILURE_VIEW = "annotation.views.guards.csrf_failure"
 
 LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"
@@ -281,9 +321,95 @@ STORAGES: dict[str, dict[str, object]] = {
 if _vectors := os.environ.get("QUORUM_VECTORS"):
     STORAGES["vectors"] = _storage_at("QUORUM_VECTORS", _vectors)
 
+_SHADES = {
+    50: "#f0f6fc",
+    100: "#e0ecf8",
+    200: "#c3daf2",
+    300: "#9cc2ea",
+    400: "#6ea6df",
+    500: "#3f83c8",
+    600: "#1f5fa8",
+    700: "#1a4f8c",
+    800: "#184272",
+    900: "#163860",
+    950: "#0f2440",
+}
+UNFOLD = {
+    "SITE_TITLE": "Quorum",
+    "SITE_HEADER": "Quorum",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _at("annotation/mark.svg")}],
+    "STYLES": [_at("dashboard/frame.css")],
+    "SCRIPTS": [_at("dashboard/frame.js")],
+    "SITE_URL": "/",
+    "SHOW_HISTORY": False,
+    "SHOW_VIEW_ON_SITE": False,
+    "COLORS": {"primary": _SHADES},
+    "SIDEBAR": {"navigation": "annotation.dashboard.site.navigation"},
+}
+
 REST_FRAMEWORK = {
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "annotation.api.sign_in.BearerToken",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["annotation.api.access.MayEnter"],
+    "DEFAULT_THROTTLE_CLASSES": ["annotation.api.calls.CallsPerMinute"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["retrieval.api.requests.BoundedJson"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "retrieval.api.requests.AlwaysJson",
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "retrieval.api.problems.answer",
+    "URL_FORMAT_OVERRIDE": None,
+}
+API_CALLS_PER_MINUTE = 600  # of an account, counted where the calls to the crowd are
+REST_KNOX = {"TOKEN_TTL": timedelta(days=30), "AUTH_HEADER_PREFIX": "Bearer"}
+SPECTACULAR_SETTINGS = {
+    "OAS_VERSION": "3.1.0",
+    "TITLE": "Quorum's API",
+    "VERSION": "1",
+    "DESCRIPTION": (
+        "What the dashboard's pages do, for programs.\n\n"
+        "Sign in by a token (`POST /api/v1/tokens`) or by the site's session, whose requests that "
+        "change something send the CSRF token. Lists come in pages: follow `next`. Whatever "
+        "spends or creates takes an `Idempotency-Key` and is done once. Long work answers 202 "
+        "with the address of its job. Every error is a problem document (RFC 9457)."
+    ),
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "retrieval.api.documented.as_problems",
+        "retrieval.api.documented.strict",
+    ],
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENUM_NAME_OVERRIDES": {
+        "AssignmentStatus": "annotation.models.Assignment.Status",
+        "BuildState": "exports.models.Build.State",
+        "CampaignState": "annotation.models.Campaign.State",
+        "JobState": "retrieval.models.Job.State",
+        "TripletStatus": "annotation.models.Triplet.Status",
+    },
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"docExpansion": "list", "defaultModelsExpandDepth": -1},
+    "TAGS": [
+        {"name": "sign-in", "description": "Tokens, and who you are"},
+        {"name": "database", "description": "Sources, pairs and indexes"},
+        {"name": "campaigns", "description": "Campaigns and their steps"},
+        {"name": "acts", "description": "What is done to a campaign: told first, then done"},
+        {"name": "HITs", "description": "What workers are given"},
+        {"name": "workers", "description": "Who works, and what they handed in"},
+        {"name": "labels", "description": "Triplets, votes, labels and experts"},
+        {"name": "controls", "description": "Items whose answer is known"},
+        {"name": "figures", "description": "How a campaign goes, over time"},
+        {"name": "pilots", "description": "With the answer against without it"},
+        {"name": "roles", "description": "Who has which part in a campaign"},
+        {"name": "releases", "description": "Datasets, and the building of them"},
+        {"name": "jobs", "description": "Long work, and how far it is"},
+        {"name": "log", "description": "What people did"},
+    ],
 }
 
 # The encoder: a name that installs from the package index, a sentence-transformers name or a path.
@@ -326,7 +452,8 @@ else:
         "socket_keepalive": True,
         "health_check_interval": 30,
     }
-# Where those calls are counted: in the broker's Redis, else in each process for itself.
+# Where those calls are counted, and those to the API: in the broker's Redis, else in each process
+# for itself.
 CROWD_RATE_STORAGE = (
     CELERY_BROKER_URL if CELERY_BROKER_URL.startswith(("redis://", "rediss://")) else "memory://"
 )
@@ -340,6 +467,8 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = _from_one("QUORUM_WORKER_PROCESSES", 1, most=1000)
 CELERY_TIMEZONE = "UTC"
+# Who writes down what the commands of the q/a database did.
+DEED_LOG = "annotation.actions.record_command"
 PASS_SECONDS = _seconds("QUORUM_PASS_SECONDS", 30)
 RECONCILE_SECONDS = _seconds("QUORUM_RECONCILE_SECONDS", 3600)
 CELERY_BEAT_SCHEDULE = {
@@ -355,6 +484,16 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": PASS_SECONDS,
         "options": {"expires": max(60.0, PASS_SECONDS)},
     },
+    "run-jobs": {
+        "task": "annotation.tasks.run_jobs",
+        "schedule": PASS_SECONDS,
+        "options": {"expires": max(60.0, PASS_SECONDS)},
+    },
+    "tidy": {
+        "task": "annotation.tasks.tidy",
+        "schedule": 86400,
+        "options": {"expires": 86400},
+    },
     "reconcile-in-full": {
         "task": "annotation.tasks.reconcile_campaigns",
         "kwargs": {"full": True},
@@ -368,8 +507,22 @@ CELERY_BEAT_SYNC_EVERY = 1  # written at each beat: config/health.py looks at th
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"about": {"()": "retrieval.log_context.About"}},
+    "formatters": {
+        "line": {
+            "class": "retrieval.log_context.OneLine",
+            "format": "{asctime} {levelname} {name}{about}: {message}",
+            "style": "{",
+        },
+        "json": {"()": "retrieval.log_context.JsonLines"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": _log_format(),
+            "filters": ["about"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": _log_level()},
 }
 logging.captureWarnings(True)

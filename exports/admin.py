@@ -1,16 +1,26 @@
 """Releases and how they came to be, to look at: what is published never changes."""
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from unfold.admin import TabularInline
 
 from exports.models import Build, Download, Release, ReleaseFile
 from retrieval.admin import ReadOnlyAdmin
 
 
-class ReleaseFileInline(admin.TabularInline):  # type: ignore[type-arg]
+class ReleaseFileInline(TabularInline):  # type: ignore[misc]
     model = ReleaseFile
     fields = ("path", "bytes", "sha256")
     ordering = ("path",)
     extra = 0
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ReleaseFile]:
+        """With what each file is called after."""
+        rows: QuerySet[ReleaseFile] = super().get_queryset(request)
+        return rows.select_related("release__campaign")
+
+    hide_title = True
 
 
 @admin.register(Release)

@@ -11,7 +11,7 @@ Killed anywhere, the build is free again, and what it has left behind is cleared
 
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ from exports.options import Options
 from exports.requests import check_releasable, check_way, new_build, recover, work_root
 from retrieval.claims import MOST_ATTEMPTS, free
 from retrieval.errors import UserError
+from retrieval.log_context import about
 from retrieval.progress import Progress, no_progress
 
 log = logging.getLogger(__name__)
@@ -47,9 +48,13 @@ def release_now(
     *,
     options: Options,
     requested_by: str = "",
+    begun: Callable[[Build], object] = lambda _: None,
     progress: Progress = no_progress,
 ) -> Released:
-    """In this process, to the end; `progress` counts thousandths."""
+    """In this process, to the end; `progress` counts thousandths.
+
+    `begun` is called in the transaction that writes the build down.
+    """
     check_releasable(campaign)
     check_way(campaign, options)
     recover()
@@ -66,6 +71,7 @@ def release_now(
                 beat_at=now,
                 attempts=MOST_ATTEMPTS,  # the worker does not take it up
             )
+            begun(build)
         return _run(build, work, progress)
 
 
@@ -85,7 +91,7 @@ def _workplace() -> Iterator[Path]:
 
 
 def _run(build: Build, work: Path, progress: Progress) -> Released:
-    with _accounted(build), Beat(build, SHARES, progress) as beat:
+    with about(campaign=build.campaign), _accounted(build), Beat(build, SHARES, progress) as beat:
         made = make(build, work, beat)
         if made.note:
             log.warning("campaign %s: %s", build.campaign, made.note)

@@ -1,6 +1,7 @@
 """A campaign's release, written to a folder of the user's."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from annotation.models import Campaign
 from exports.builds import Released, release_now
 from exports.claims import BuildLost
 from exports.folder import check_target, publish, unfinished
+from exports.models import Build
 from exports.options import Options
 from exports.storage import fetch
 from retrieval.errors import UserError
@@ -29,10 +31,12 @@ def export(
     out: Path,
     *,
     options: Options = DEFAULT,
+    begun: Callable[[Build], object] = lambda _: None,
     progress: Progress = no_progress,
 ) -> Exported:
     """Write the next release to `out`, or the last one if nothing has changed since.
 
+    `begun` is called in the transaction that writes the build down.
     `progress` counts thousandths. UserError where there can be no release, or `out` cannot take
     it; nothing is left there then.
     """
@@ -41,7 +45,7 @@ def export(
         last = campaign.releases.order_by("number").last()
         check_target(out, campaign.name, last=last.number if last else None)
         with unfinished(out) as work:
-            released = release_now(campaign, options=options, progress=progress)
+            released = release_now(campaign, options=options, begun=begun, progress=progress)
             files = released.release.files.select_related("release")
             fetch(files.exclude(path__endswith=ARCHIVE), work)
             changed = publish(work, out, campaign.name)

@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.core.signing import BadSignature, Signer
 from django.urls import reverse
 
+from annotation.roles import DOWNLOAD
 from exports.models import ReleaseFile
 
-DOWNLOAD = "exports.download_release"
 SALT = "exports.links"
 FRESH = "open the release's page and take a fresh link from there."
 EXPIRED = f"This link has expired: {FRESH}"
@@ -63,7 +63,8 @@ def follow(token: str, filename: str) -> Link:
     if file is None or name_of(file) != filename:
         raise LinkError(CHANGED)
     user = User.objects.filter(pk=user_pk).first()
-    if user is None or not user.has_perm(DOWNLOAD):  # an inactive account has no right at all
+    # An inactive account has no right at all.
+    if user is None or not user.has_perm(DOWNLOAD, file.release.campaign):
         raise LinkError(LOST_RIGHT)
     return Link(file, user, expires)
 

@@ -18,7 +18,6 @@ LIBRARIES = (
     "numpy",
     "orjson",
     "pyarrow",
-    "scikit-learn",
     "scipy",
     "sentence-transformers",
     "torch",

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotation.models import Campaign
 from annotation.pipeline.audit import audited_by
+from annotation.pipeline.pilot import pilot_of, source_of
 from exports.claims import GIVEN_UP
 from exports.folder import abandoned
 from exports.models import Build
@@ -27,7 +28,7 @@ def request_build(campaign: Campaign, *, options: Options, requested_by: str) ->
 
 
 def check_releasable(campaign: Campaign) -> None:
-    """Not an audit: its queries would lie in two releases, and may be in two splits.
+    """Not an audit or a pilot: its queries would lie in two releases, and may be in two splits.
 
     Nor are candidates from rank 31 on, alone, a dataset to train or evaluate with.
     """
@@ -35,6 +36,11 @@ def check_releasable(campaign: Campaign) -> None:
         raise UserError(
             f"Campaign {campaign} audits {audited}, in whose releases its queries are: it has none "
             f"of its own. What it found says `manage.py campaign audit-report {campaign}`."
+        )
+    if pilot := pilot_of(campaign):
+        raise UserError(
+            f"Campaign {campaign} is an arm of pilot {pilot}, whose queries are in the releases of "
+            f"{source_of(pilot)}: it has none of its own."
         )
 
 

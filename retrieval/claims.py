@@ -7,6 +7,7 @@ import logging
 import threading
 from abc import abstractmethod
 from contextlib import AbstractContextManager
+from contextvars import copy_context
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -48,7 +49,10 @@ class Heart(AbstractContextManager["Heart"]):
         self._mine = mine
         self._lost = False
         self._ended = threading.Event()
-        self._thread = None if connection.in_atomic_block else threading.Thread(target=self._beat)
+        self._thread: threading.Thread | None = None
+        if not connection.in_atomic_block:
+            # Its log lines are about what this thread's are about.
+            self._thread = threading.Thread(target=copy_context().run, args=[self._beat])
 
     @abstractmethod
     def facts(self) -> dict[str, object]:

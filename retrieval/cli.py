@@ -1,27 +1,32 @@
 """What every command of Quorum shares: output for people or as JSON, progress, and refusals."""
 
 import argparse
-import errno
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any, final
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils.module_loading import import_string
 from tqdm import tqdm
 
 from retrieval.errors import UserError
+from retrieval.full_disk import is_full
 
 REFUSED = 2
 INTERRUPTED = 130
-FULL = (errno.ENOSPC, errno.EDQUOT)
-# As SQLite and PostgreSQL say it; a disk that fills up under SQLite may look like a broken one.
-FULL_WORDS = ("database or disk is full", "disk I/O error", "No space left on device")
 
 
 class Error(CommandError):
     """Django prints the class's name before the sentence and exits with `returncode`."""
+
+
+def record(verb: str, *, subject: str, details: Mapping[str, object]) -> None:
+    """A deed on the database, in the log that the site keeps; in the transaction of the deed."""
+    import_string(settings.DEED_LOG)(verb, subject=subject, details=details)
 
 
 class QuorumCommand(BaseCommand):
@@ -108,14 +113,14 @@ def _what_is_wrong(error: Exception) -> str | None:
     """Of the disk or the database; None where it is neither."""
     if not isinstance(error, OSError):
         return _what_is_wrong_with_the_database(error)
-    if error.errno not in FULL:
+    if not is_full(error):
         return None
     name = f" ({error.filename})" if error.filename else ""
     return f"The disk is full{name}: make room and run the command again."
 
 
 def _what_is_wrong_with_the_database(error: Exception) -> str | None:
-    if any(words in str(error) for words in FULL_WORDS):
+    if is_full(error):
         state = "full" if "full" in str(error) or "space" in str(error) else "full or broken"
         return (
             f"The disk of the database is {state}: make room and run the command again; nothing "

@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,29 +41,34 @@ def ingest(
     license: str = "",
     format: str | None = None,
     best: Best | None = None,
+    rejects: Rejects | None = None,
+    conclude: Callable[[IngestResult], object] = lambda result: None,
     progress: Progress = no_progress,
 ) -> IngestResult:
     """Add the file's pairs, all in one transaction; `progress` counts bytes of the file.
 
     `format`: one of sources.FORMATS; None goes by the file's ending. With `best` the file is read
     twice. A pair that is already there (under whatever id or source) is a duplicate. Unreadable
-    rows go to a rejects file. A file of which no row can be used is refused.
+    rows go to a rejects file, or to `rejects`. A file of which no row can be used is refused.
+    `conclude` is called in the transaction, last.
     """
     license = license or (FORMATS[format].license if format else "")
     reading = Reading(path, check_source(source), check_license(license), format, best)
     try:
         with (
             reading.selection(progress) as selection,
-            Rejects(rejects_path(path, reading.source)) as rejects,
+            rejects or Rejects(rejects_path(path, reading.source)) as refused,
             transaction.atomic(),
         ):
-            result = _ingest(reading, selection, rejects, progress)
+            result = _ingest(reading, selection, refused, progress)
+            if result.added or result.duplicates:
+                conclude(result)
     except IntegrityError as error:
         raise UserError(
             f"Another ingest added pairs of {path} at the same time: run this one again."
         ) from error
     if not result.added and not result.duplicates:
-        raise UserError(_nothing(path, result, rejects.first))
+        raise UserError(_nothing(path, result, refused.first))
     return result
 
 

@@ -59,6 +59,13 @@ def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
     return parquet.parquet_rows(path, progress)
 
 
+def parquet_bytes(path: Path) -> int:
+    """Unpacked, as the file itself tells."""
+    from retrieval.sources import parquet  # noqa: PLC0415
+
+    return parquet.unpacked_bytes(path)
+
+
 def index_class(kind: str) -> type[VectorIndex]:
     """The adapter of the port; `kind` is one of IndexKind."""
     from retrieval.index import kinds  # noqa: PLC0415
@@ -87,3 +94,10 @@ def lexical_index(version: "IndexVersion", progress: Progress = no_progress) -> 
     from retrieval import lexical  # noqa: PLC0415
 
     return lexical.lexical_index(version, progress)
+
+
+def words_are_read(version: "IndexVersion") -> bool:
+    """Whether `lexical_index` would find it made."""
+    from retrieval import lexical  # noqa: PLC0415
+
+    return lexical.lexical_folder(version).is_dir()

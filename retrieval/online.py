@@ -47,14 +47,18 @@ class Searcher:
         self._withdrawn = withdrawn_last()
         self._excluded = self._index.excluded()
 
+    def findable(self) -> int:
+        """The pairs that a search may find."""
+        excluded = self._excluded_now()
+        return len(excluded) - int(np.count_nonzero(excluded))
+
     def search(
         self, question: str, k: int = DEPTH, *, retrievers: Sequence[str] = ALONE
     ) -> list[Hit]:
         """Exactly k; UserError where the index holds fewer. Cleaned as the texts of pairs are."""
         question = clean_text(question)
         among = self._opened(tuple(retrievers))
-        excluded = self._excluded_now()
-        left = len(excluded) - int(np.count_nonzero(excluded))
+        excluded, left = self._excluded_now(), self.findable()
         if not 1 <= k <= left:
             raise UserError(f"The index holds {left:,} pairs: ask for 1 to {left:,}, not {k:,}.")
         vectors = self._encoder.encode_questions([question])

@@ -4,15 +4,16 @@ import hashlib
 import heapq
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, OuterRef
 
 from retrieval.errors import UserError
 from retrieval.models import QaPair, Query, QuerySet
+from retrieval.progress import Progress, no_progress
 from retrieval.reading import MAX_ID, MAX_QUESTION
 from retrieval.rows import Row, RowFault, optional_field, read_rows, text_field
 from retrieval.text import clean_text, question_key
@@ -23,6 +24,10 @@ QUERY = ("query", "question")
 NO_WORDS = question_key("")
 KEY = re.compile(r"[A-Za-z0-9._-]{1,40}")
 FAULTS_SHOWN = 3
+CHANGED = (
+    "Another query set was made, or pairs were withdrawn, while the queries were drawn: nothing "
+    "was made, ask for it again."
+)
 
 
 @dataclass(frozen=True)
@@ -32,36 +37,77 @@ class Draft:
     question_key: str
 
 
-def sample_queries(name: str, count: int, seed: int) -> QuerySet:
+@dataclass(frozen=True)
+class Drawn:
+    """The queries of a set that is not written yet."""
+
+    drafts: Sequence[Draft]
+    origin: QuerySet.Origin
+    seed: int | None = None
+    duplicates: int = 0
+
+    @transaction.atomic
+    def save(self, name: str) -> QuerySet:
+        """UserError where another one has taken the name, or some of a sample, meanwhile."""
+        if self.origin == QuerySet.Origin.SAMPLE:
+            _wait_for_other_samples()
+            _check_still_free(self.drafts)
+        return _save(
+            self.drafts,
+            name=name,
+            origin=self.origin,
+            seed=self.seed,
+            duplicates=self.duplicates,
+        )
+
+
+def draw_queries(count: int, seed: int, progress: Progress = no_progress) -> Drawn:
     """Distinct questions of the database, without those that earlier query sets hold out.
 
     The draw depends on the seed and the set of questions alone: each question has a number made
-    of both, and the smallest numbers are drawn.
+    of both, and the smallest numbers are drawn. All of them are read: nobody waits for it in a
+    transaction. `progress` counts the questions.
     """
     if count < 1:
         raise UserError(f"A query set needs at least one query, not {count}.")
-    with transaction.atomic():
-        taken = set(Query.objects.values_list("question_key", flat=True)) | _withdrawn_questions()
-        distinct = QaPair.objects.values_list("question_key", flat=True).distinct()
-        free = [key for key in distinct.iterator() if key not in taken]
-        if len(free) < count:
-            raise UserError(
-                f"{count:,} queries were asked for, but the database holds only {len(free):,} "
-                f"distinct questions that no earlier query set holds out: sample fewer or add "
-                "pairs by `manage.py ingest`."
-            )
-        drawn = heapq.nsmallest(count, free, key=lambda key: _number(seed, key))
-        texts = _texts(drawn)
-        drafts = [Draft(query_key(key), texts[key], key) for key in drawn]
-        return _save(drafts, name=name, origin=QuerySet.Origin.SAMPLE, seed=seed)
+    taken = set(Query.objects.values_list("question_key", flat=True)) | _withdrawn_questions()
+    free = (key for key in _questions(progress) if key not in taken)
+    drawn = heapq.nsmallest(count, free, key=lambda key: _number(seed, key))
+    if len(drawn) < count:
+        raise UserError(
+            f"{count:,} queries were asked for, but the database holds only {len(drawn):,} "
+            f"distinct questions that no earlier query set holds out: sample fewer or add "
+            "pairs by `manage.py ingest`."
+        )
+    texts = _texts(drawn)
+    if len(texts) < count:
+        raise UserError(CHANGED)
+    drafts = [Draft(query_key(key), texts[key], key) for key in drawn]
+    return Drawn(drafts, QuerySet.Origin.SAMPLE, seed=seed)
 
 
-def load_queries(name: str, path: Path) -> QuerySet:
+def sample_queries(name: str, count: int, seed: int) -> QuerySet:
+    """A query set of such a draw."""
+    return draw_queries(count, seed).save(name)
+
+
+def own_queries(path: Path) -> Drawn:
     """The user's own queries from a .jsonl, .csv, .tsv or .txt file, or one of these as .gz.
 
     Columns: query (or question), and optional id. The first of several equal questions stays.
     A file with a row that cannot be used is refused: no query is lost in silence.
     """
+    kept, duplicates = read_queries(path)
+    return Drawn(kept, QuerySet.Origin.FILE, duplicates=duplicates)
+
+
+def load_queries(name: str, path: Path) -> QuerySet:
+    """A query set of such a file."""
+    return own_queries(path).save(name)
+
+
+def read_queries(path: Path) -> tuple[list[Draft], int]:
+    """The queries of such a file, and how many rows repeated an earlier question."""
     drafts: dict[str, Draft] = {}
     faults = []
     rows = 0
@@ -80,9 +126,7 @@ def load_queries(name: str, path: Path) -> QuerySet:
             f"No query set was made from {path}, {len(faults):,} of its {rows:,} rows cannot be "
             f"used: {'; '.join(faults[:FAULTS_SHOWN])}{more}; correct or remove them."
         )
-    kept = list(drafts.values())
-    with transaction.atomic():
-        return _save(kept, name=name, origin=QuerySet.Origin.FILE, duplicates=rows - len(kept))
+    return list(drafts.values()), rows - len(drafts)
 
 
 def drawn_again(query_set: QuerySet, count: int, seed: int) -> list[Query]:
@@ -93,6 +137,12 @@ def drawn_again(query_set: QuerySet, count: int, seed: int) -> list[Query]:
             f"{count:,} queries of {query_set} cannot be drawn: it has {len(queries):,}."
         )
     return heapq.nsmallest(count, queries, key=lambda query: _number(seed, query.question_key))
+
+
+def save_copy(name: str, copied: QuerySet, queries: Sequence[Query], seed: int) -> QuerySet:
+    """The same queries once more, in this order, for some of their candidates."""
+    drafts = [Draft(query.key, query.text, query.question_key) for query in queries]
+    return _save(drafts, name=name, origin=QuerySet.Origin.COPY, seed=seed, audits=copied)
 
 
 def save_audit(name: str, audited: QuerySet, queries: Sequence[Query], seed: int) -> QuerySet:
@@ -130,11 +180,14 @@ def _save(
     name = clean_text(name)
     if not 1 <= len(name) <= MAX_NAME:
         raise UserError(f"A query set needs a name of 1 to {MAX_NAME} characters, not {name!r}.")
-    if QuerySet.objects.filter(name=name).exists():
-        raise UserError(f"There is already a query set {name!r}: choose another name.")
-    query_set = QuerySet.objects.create(
-        name=name, origin=origin, seed=seed, duplicates=duplicates, audits=audits
-    )
+    try:
+        with transaction.atomic():
+            query_set = QuerySet.objects.create(
+                name=name, origin=origin, seed=seed, duplicates=duplicates, audits=audits
+            )
+    except IntegrityError as taken:
+        message = f"There is already a query set {name!r}: choose another name."
+        raise UserError(message) from taken
     Query.objects.bulk_create(
         Query(
             query_set=query_set,
@@ -146,6 +199,28 @@ def _save(
         for position, draft in enumerate(drafts, 1)
     )
     return query_set
+
+
+def _questions(progress: Progress) -> Iterator[str]:
+    keys = QaPair.objects.order_by().values_list("question_key", flat=True).distinct()
+    for number, key in enumerate(keys.iterator(chunk_size=LOOKUP), 1):
+        if number % LOOKUP == 0:
+            progress(LOOKUP)
+        yield key
+
+
+def _wait_for_other_samples() -> None:
+    """Until they are written, and seen by the check. SQLite has one writer at a time anyway."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtext('samples of held-out queries'))")
+
+
+def _check_still_free(drafts: Sequence[Draft]) -> None:
+    """Reading a large database takes a while, in which others draw as well."""
+    keys = [draft.question_key for draft in drafts]
+    if any(Query.objects.filter(question_key__in=some).exists() for some in _lookups(keys)):
+        raise UserError(CHANGED)
 
 
 def _withdrawn_questions() -> set[str]:

@@ -18,6 +18,7 @@ class Rejects:
     """Refused rows, one a line; the file takes its place only when it is complete."""
 
     path: Path
+    most: int | None = None  # rows written; all are counted
     count: int = 0
     first: str = ""
     _file: TextIO | None = field(default=None, repr=False)
@@ -26,8 +27,9 @@ class Rejects:
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._unfinished.open("w", encoding="utf-8", errors="backslashreplace")
-        entry = {"line": row.line, "reason": reason, "text": row.excerpt}
-        self._file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        if self.most is None or self.count < self.most:
+            entry = {"line": row.line, "reason": reason, "text": row.excerpt}
+            self._file.write(json.dumps(entry, ensure_ascii=False) + "\n")
         self.first = self.first or f"line {row.line}: {reason}"
         self.count += 1
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from retrieval.errors import UserError
 from retrieval.files import check_is_file, opened, refuse_other_encodings
 from retrieval.progress import Progress, no_progress
-from retrieval.text import clean_text, is_utf8
+from retrieval.text import clean_text, in_utf8, is_utf8
 
 MAX_LINE_BYTES = 10_000_000
 EXCERPT = 200
@@ -26,7 +26,10 @@ Column = tuple[str, ...]
 
 
 class RowFault(Exception):
-    """Why one row cannot be used."""
+    """Why one row cannot be used; it may quote the row, whatever that holds."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(in_utf8(fault))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,11 @@ class Row:
     excerpt: str = ""
     # Why there is no pair here although nothing is wrong.
     skip: str = ""
+
+    def __post_init__(self) -> None:
+        """What is told of it can be told to everybody."""
+        object.__setattr__(self, "fault", in_utf8(self.fault))
+        object.__setattr__(self, "excerpt", in_utf8(self.excerpt))
 
 
 def read_rows(
@@ -212,7 +220,7 @@ def _csv_fault(error: csv.Error) -> str:
 
 
 def _check_header(path: Path, header: list[str], required: Sequence[Column]) -> None:
-    found = ", ".join(header)[:EXCERPT]
+    found = in_utf8(", ".join(header)[:EXCERPT])
     for column in required:
         times = sum(header.count(name) for name in set(column))
         if times == 0:

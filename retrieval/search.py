@@ -1,6 +1,6 @@
 """Retrieving the candidates of a query set, and the vectors of pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from django.db import transaction
 
@@ -31,13 +31,15 @@ def retrieve(
     reading: Progress = no_progress,
     device: str = "auto",
     encoder: Encoder | None = None,
+    conclude: Callable[[int], object] = lambda found: None,
 ) -> int:
     """Store the k best pairs of every query, all or nothing; returns their number.
 
     No pair whose question is one of this query set's is a candidate of any of its queries.
     Done before with the same index and retrievers, it only counts. `progress` counts the queries
     searched for, after `encoding` those encoded and `reading` the pairs that BM25 has to read
-    where nobody searched them by it before; saving follows.
+    where nobody searched them by it before; saving follows, and in its transaction `conclude` is
+    told their number.
     """
     names = checked(retrievers)
     query_set.refresh_from_db()
@@ -56,6 +58,7 @@ def retrieve(
     with transaction.atomic():
         _claim(query_set, version, names)
         save(found)
+        conclude(len(queries) * k)
     return len(queries) * k
 
 

@@ -18,6 +18,11 @@ def clean_text(text: str) -> str:
     return " ".join(text.split())
 
 
+def in_utf8(text: str) -> str:
+    """As it is, with an escape in place of each lone surrogate, which nobody could be sent."""
+    return text if is_utf8(text) else text.encode("utf-8", "backslashreplace").decode()
+
+
 def is_utf8(text: str) -> bool:
     """False where a lone surrogate stands for a byte, or for half a character."""
     if text.isascii():

@@ -1,5 +1,6 @@
 """The stage that tests share: a database in a file, the real emulator, a small campaign."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 from django.db.backends.base.operations import BaseDatabaseOperations
-from pytest_django import Settings
+from pytest_django import DjangoDbBlocker, Settings
 
 from tests.mturk import BALANCE_CENTS, MTurk
 from tests.small_campaign import Stage, fill_database, packed_campaign
@@ -29,10 +30,27 @@ def django_db_modify_db_settings(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _emptied_between_tests(django_db_setup: None) -> None:
-    """SQLite empties tables row by row, which triggers forbid to everybody for some of them."""
-    if connection.vendor != "sqlite":
+def _counts_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Not mixed with those of the tests beside and before; a count opens its file when made."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(tmp_path_factory.mktemp("metrics"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _emptied_between_tests(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """Triggers forbid it to everybody for some tables: in tests' databases they let it pass."""
+    if connection.vendor == "sqlite":
+        _empty_without_triggers()
         return
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tgrelid::regclass, tgname FROM pg_trigger WHERE tgname LIKE '%_never_emptied'"
+        )
+        for table, trigger in cursor.fetchall():
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
+
+
+def _empty_without_triggers() -> None:
+    """SQLite empties tables row by row."""
     # Of the class: a thread in which a browser's event loop runs has a connection of its own.
     operations = type(connection.ops)
     flush = operations.execute_sql_flush

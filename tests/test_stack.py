@@ -16,6 +16,7 @@ from demo.programs import check_entry, find
 from demo.run import waits_for_calls
 from demo.stack import LocalStack
 
+PORTS = [sys.executable, "-m", "demo.ports"]
 PRODUCTION = {
     "QUORUM_DATABASE_URL": "postgresql://quorum:secret@db.example.org/quorum",
     "QUORUM_BROKER_URL": "redis://broker.example.org/0",
@@ -140,3 +141,15 @@ def test_a_folder_that_the_servers_cannot_enter_is_refused(tmp_path: Path) -> No
     folder.mkdir()
     with pytest.raises(StackError, match=r"cannot enter .*: let QUORUM_SERVICES name a folder"):
         check_entry(folder)
+
+
+def test_the_site_over_a_demo_s_folder_finds_its_emulator(tmp_path: Path) -> None:
+    def told(**more: str) -> str:
+        environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        command = [*PORTS, str(tmp_path)]
+        return subprocess.check_output(command, cwd=ROOT, env=environment | more, text=True)
+
+    assert told() == ""
+    url = LocalStack(tmp_path).emulator_url
+    assert told() == f"export AWS_ENDPOINT_URL_MTURK={url}\n"
+    assert told(AWS_ENDPOINT_URL_MTURK="http://127.0.0.1:1") == ""

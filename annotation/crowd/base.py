@@ -133,6 +133,12 @@ class Crowd(Protocol):
     def reject(self, assignment_id: str, *, reason: str) -> None:
         """Success too where it is rejected already."""
 
+    def overturn(self, assignment_id: str) -> None:
+        """Approve what was rejected after all; success too where it is approved already.
+
+        MTurk allows it within 30 days.
+        """
+
     def bonus(
         self, worker_id: str, assignment_id: str, *, cents: int, reason: str, token: str
     ) -> None:
@@ -153,3 +159,6 @@ class Crowd(Protocol):
 
     def unblock(self, worker_id: str, *, reason: str) -> None:
         """Success too where the worker is not blocked."""
+
+    def notify(self, worker_id: str, *, subject: str, text: str, token: str) -> None:
+        """Write to a worker. Some crowds heed no token here: there it may arrive twice."""

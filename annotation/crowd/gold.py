@@ -14,10 +14,17 @@ KINDS = "question and meaning, or query and question (with a label of 1 or 0; 1 
 
 @dataclass
 class Gold:
-    """Questions in their normal form: the meaning of each, and the label of single pairs."""
+    """Questions in their normal form: the meaning of each, and the label of single pairs.
+
+    `plain`: pairs that whoever reads them gets right more often than others, such as controls.
+    """
 
     meanings: dict[str, str] = field(default_factory=dict)
     labels: dict[tuple[str, str], int] = field(default_factory=dict)
+    plain: set[tuple[str, str]] = field(default_factory=set)
+
+    def is_plain(self, query: str, question: str) -> bool:
+        return bool(self.plain) and _pair(query, question) in self.plain
 
     def label(self, query: str, question: str) -> int | None:
         """1 where both ask the same, else 0; None where the gold does not say."""
@@ -29,6 +36,10 @@ class Gold:
         if one in self.meanings and other in self.meanings:
             return int(self.meanings[one] == self.meanings[other])
         return None
+
+
+def _pair(query: str, question: str) -> tuple[str, str]:
+    return normalise_question(query), normalise_question(question)
 
 
 def read_gold(paths: Iterable[Path]) -> Gold:

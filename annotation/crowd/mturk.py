@@ -11,7 +11,7 @@ from annotation.crowd.base import CrowdError, CrowdHit, HitTypeSpec, Submission
 from annotation.crowd.mturk_answers import cents_of, crowd_hit, dollars_of, submission
 from annotation.crowd.mturk_errors import is_replay, message, name, translated
 from annotation.crowd.mturk_requirements import qualification_requirements
-from annotation.crowd.mturk_sites import SUBMIT_PATH, is_amazon, is_sandbox, site_of
+from annotation.crowd.mturk_sites import SUBMIT_PATH, is_production, is_sandbox, site_of
 from annotation.crowd.mturk_workers import PAGE, MTurkWorkers
 from annotation.crowd.mturk_xml import external_question
 
@@ -32,7 +32,7 @@ class MTurkCrowd(MTurkWorkers):
 
     @property
     def is_production(self) -> bool:
-        return is_amazon(self._endpoint) and not is_sandbox(self._endpoint)
+        return is_production(self._endpoint)
 
     @property
     def is_local(self) -> bool:
@@ -177,6 +177,13 @@ class MTurkCrowd(MTurkWorkers):
                 self._client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback=reason)
             except ClientError as refusal:
                 self._pass_if(assignment_id, "Rejected", refusal)
+
+    def overturn(self, assignment_id: str) -> None:
+        with translated(self._endpoint):
+            try:
+                self._client.approve_assignment(AssignmentId=assignment_id, OverrideRejection=True)
+            except ClientError as refusal:
+                self._pass_if(assignment_id, "Approved", refusal)
 
     def _pass_if(self, assignment_id: str, wanted: str, refusal: ClientError) -> None:
         """An earlier call whose answer was lost may have done it: the state decides."""

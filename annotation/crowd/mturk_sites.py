@@ -18,6 +18,11 @@ def is_sandbox(endpoint: str) -> bool:
     return is_amazon(endpoint) and _host(endpoint).startswith("mturk-requester-sandbox.")
 
 
+def is_production(endpoint: str) -> bool:
+    """Whether real money is spent there."""
+    return is_amazon(endpoint) and not is_sandbox(endpoint)
+
+
 def site_of(endpoint: str) -> str:
     """Where the workers of an MTurk endpoint submit: its own origin where it is not Amazon's."""
     if not is_amazon(endpoint):

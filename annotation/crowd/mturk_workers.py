@@ -2,6 +2,7 @@
 
 from botocore.exceptions import ClientError
 
+from annotation.crowd.base import CrowdError
 from annotation.crowd.mturk_answers import cents_of, dollars_of
 from annotation.crowd.mturk_client import MTurkConnection
 from annotation.crowd.mturk_errors import is_replay, name, translated
@@ -71,6 +72,18 @@ class MTurkWorkers(MTurkConnection):
     def unblock(self, worker_id: str, *, reason: str) -> None:
         with translated(self._endpoint):
             self._client.delete_worker_block(WorkerId=worker_id, Reason=reason)
+
+    def notify(self, worker_id: str, *, subject: str, text: str, token: str) -> None:
+        """Amazon has no token for mails, and names in its answer whom it did not reach."""
+        with translated(self._endpoint):
+            answer = self._client.notify_workers(
+                Subject=subject, MessageText=text, WorkerIds=[worker_id]
+            )
+        for failure in answer["NotifyWorkersFailureStatuses"]:
+            raise CrowdError(
+                f"Worker {worker_id} was not reached: {failure['NotifyWorkersFailureMessage']}",
+                permanent=failure["NotifyWorkersFailureCode"] == "HardFailure",
+            )
 
     def bonus(
         self, worker_id: str, assignment_id: str, *, cents: int, reason: str, token: str

@@ -1,19 +1,37 @@
 """The crowd that a campaign's policy names, as the settings say where it is."""
 
+from dataclasses import dataclass
 from functools import cache
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from annotation.crowd.base import Crowd
+from annotation.crowd.inhouse.crowd import ENDPOINT as INHOUSE_ENDPOINT
 from annotation.crowd.inhouse.crowd import InhouseCrowd
 from annotation.crowd.mturk import MTurkCrowd
-from annotation.crowd.mturk_sites import is_amazon
+from annotation.crowd.mturk_sites import is_amazon, is_production
 from annotation.crowd.rate import LOCAL, RateLimiter
 from annotation.protocol.policy import CrowdKind
 from retrieval.errors import UserError
 
 AMAZON_CALLS_PER_SECOND = 10  # MTurk names no number; where this one is too high, it tells us so
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a crowd's work goes, as pages tell it: told without opening the crowd."""
+
+    endpoint: str
+    is_production: bool
+    is_local: bool
+
+
+def place_of(kind: CrowdKind) -> Place:
+    if kind == "inhouse":
+        return Place(INHOUSE_ENDPOINT, is_production=False, is_local=True)
+    endpoint = _mturk_endpoint()
+    return Place(endpoint, is_production=is_production(endpoint), is_local=False)
 
 
 def open_crowd(kind: CrowdKind, *, live: bool, shared_rate: bool = True) -> Crowd:
@@ -25,12 +43,7 @@ def open_crowd(kind: CrowdKind, *, live: bool, shared_rate: bool = True) -> Crow
 
 
 def _mturk(*, live: bool, shared_rate: bool) -> MTurkCrowd:
-    endpoint = settings.MTURK_ENDPOINT
-    if not _is_http_url(endpoint):
-        raise UserError(
-            f"AWS_ENDPOINT_URL_MTURK is {endpoint!r}, which is no http or https URL:"
-            f" set it to one, such as {settings.MTURK_SANDBOX}."
-        )
+    endpoint = _mturk_endpoint()
     calls = calls_per_second(endpoint)
     storage = settings.CROWD_RATE_STORAGE if shared_rate else LOCAL
     crowd = MTurkCrowd(endpoint, _rate(endpoint, calls, storage))
@@ -40,6 +53,16 @@ def _mturk(*, live: bool, shared_rate: bool) -> MTurkCrowd:
             " add --live to go on, or set AWS_ENDPOINT_URL_MTURK to the sandbox or the emulator."
         )
     return crowd
+
+
+def _mturk_endpoint() -> str:
+    endpoint: str = settings.MTURK_ENDPOINT
+    if not _is_http_url(endpoint):
+        raise UserError(
+            f"AWS_ENDPOINT_URL_MTURK is {endpoint!r}, which is no http or https URL:"
+            f" set it to one, such as {settings.MTURK_SANDBOX}."
+        )
+    return endpoint
 
 
 def calls_per_second(endpoint: str) -> int:

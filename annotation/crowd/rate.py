@@ -87,7 +87,7 @@ class RateLimiter:
         self._local = _Counts(MemoryStorage(), name, calls_per_second)
         self._shared = None
         if storage != LOCAL:
-            self._shared = _Counts(_redis(storage), name, calls_per_second)
+            self._shared = _Counts(redis_storage(storage), name, calls_per_second)
         self._lock = Lock()
         self._shared_lost = False
         self._ask_shared_at = 0.0
@@ -167,7 +167,7 @@ def _too_often(name: str) -> CrowdError:
     )
 
 
-def _redis(url: str) -> RedisStorage:
+def redis_storage(url: str) -> RedisStorage:
     # A call must not wait for a Redis that is away; a connection that went stale is tried anew.
     pool = ConnectionPool.from_url(
         url,

@@ -1,4 +1,4 @@
-"""Simulated workers: careful ones and spammers, who know nothing but what the page shows.
+"""Simulated workers at work, who know nothing but what the page shows.
 
 Everything follows from the seed, the texts and the crowd's own state: a judgment from (seed,
 worker, query, question), the order of the workers from the seed and the number of assignments
@@ -6,16 +6,15 @@ taken before, so that a second run goes on where the first one stopped. Some ass
 go the straight way; which ones, and how, follows from the seed and the assignment's id.
 """
 
-import base64
-import hashlib
 import random
 import time
 from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
+from annotation.crowd.crew import Crew, Worker, fraction, make_workers
 from annotation.crowd.gold import Gold
-from annotation.crowd.worker_site import Lapsed, Offer, QuestionForm, WorkerSite
+from annotation.crowd.worker_site import Lapsed, QuestionForm, WorkerSite
 from retrieval.progress import Progress, no_progress
 from retrieval.text import normalise_question
 
@@ -25,20 +24,6 @@ HITS_FROM_A_LIST = 10
 PAGES_IN_USE = 8
 # Given back; never handed in; handed in twice; handed in only when the run ends.
 STRAYS = ("returned", "abandoned", "repeated", "late")
-
-
-@dataclass(frozen=True)
-class Crew:
-    """`accuracy`: the share of judgments that careful workers get right; `spammers`: a share.
-
-    `faults`: the share of the assignments that stray, one in four in each way.
-    """
-
-    workers: int = 20
-    accuracy: float = 0.97
-    spammers: float = 0.15
-    seed: int = 0
-    faults: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -53,31 +38,6 @@ class Outcome:
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
-
-
-@dataclass
-class Worker:
-    """`yes_bias`: how often a spammer says yes; None for a careful worker."""
-
-    id: str
-    yes_bias: float | None
-    list_url: str = ""
-    accepted: deque[str] = field(default_factory=deque)
-    offers: deque[Offer] = field(default_factory=deque)
-    submitted: int = 0
-
-
-def make_workers(crew: Crew) -> list[Worker]:
-    """The same people for the same seed, whatever their number."""
-    spammers = round(crew.workers * crew.spammers)
-    workers = []
-    for number in range(crew.workers):
-        digest = hashlib.sha256(f"{crew.seed}/{number}".encode()).digest()
-        # MTurk's worker ids are an A, then capital letters and digits.
-        worker_id = "ASIM" + base64.b32encode(digest)[:10].decode()
-        bias = 0.2 + 0.6 * _fraction(crew.seed, worker_id, "yes bias")
-        workers.append(Worker(worker_id, bias if number < spammers else None))
-    return workers
 
 
 class Simulation:
@@ -196,7 +156,7 @@ class Simulation:
 
     def _stray(self, assignment_url: str) -> str | None:
         """In which way the assignment strays; the same whoever runs the crew again."""
-        draw = _fraction(self._crew.seed, assignment_url.rpartition("/")[2], "stray")
+        draw = fraction(self._crew.seed, assignment_url.rpartition("/")[2], "stray")
         if draw >= self._crew.faults:
             return None
         return STRAYS[int(draw / self._crew.faults * len(STRAYS))]
@@ -224,10 +184,11 @@ class Simulation:
         }
 
     def judge(self, worker: Worker, query: str, question: str) -> int:
-        draw = _fraction(self._crew.seed, worker.id, query, question)
-        if worker.yes_bias is not None:
+        draw = fraction(self._crew.seed, worker.id, query, question)
+        if worker.yes_bias is not None:  # who reads nothing
             return int(draw < worker.yes_bias)
-        return self._truth(query, question) ^ (draw >= self._crew.accuracy)
+        plain = self._gold.is_plain(query, question)
+        return self._truth(query, question) ^ (not worker.is_right(draw, plain=plain))
 
     def _truth(self, query: str, question: str) -> int:
         known = self._gold.label(query, question)
@@ -236,9 +197,3 @@ class Simulation:
         pair = normalise_question(query), normalise_question(question)
         self._unknown.add(pair)
         return int(pair[0] == pair[1])
-
-
-def _fraction(seed: int, *texts: str) -> float:
-    """A number in [0, 1) that follows from the arguments alone."""
-    digest = hashlib.sha256("\x1f".join([str(seed), *texts]).encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64

@@ -1,8 +1,11 @@
 """`manage.py campaign audit`: what the last rank of a campaign hides."""
 
+from functools import partial
+
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from annotation.actions import by_command, record
 from annotation.management.steps import Options, Result, Step
 from annotation.models import Campaign
 from annotation.pipeline.audit import QUERIES, audit_report, create_audit
@@ -22,10 +25,9 @@ def _audit(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
             to=options["to"],
             seed=options["seed"],
             device=options["device"],
+            made=partial(_record, campaign, budget),
             progress=bar.update,
         )
-    if budget is not None:
-        set_budget(audit, budget)
     first, last = audit.query_set.retrieval["ranks"]
     queries = audit.query_set.queries.count()
     return {
@@ -38,6 +40,13 @@ def _audit(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
         "seed": audit.seed,
         "budget_cents": account_of(audit).budget_cents,
     }
+
+
+def _record(audited: Campaign, budget: int | None, audit: Campaign) -> None:
+    if budget is not None:
+        set_budget(audit, budget)
+    details = {"audits": audited.name, "budget_cents": budget or 0}
+    record(by_command(), "audit", campaign=audit, details=details)
 
 
 def _report(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:

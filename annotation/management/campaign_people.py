@@ -1,108 +1,77 @@
-"""`manage.py campaign`: a single worker shut out, taken back, or paid extra."""
-
-from collections.abc import Callable
-from dataclasses import asdict
-from functools import partial
+"""`manage.py campaign`: a worker shut out, written to, or let in; an assignment decided on."""
 
 from django.core.management.base import CommandParser
 
-from annotation.exclusion_words import FAREWELL
-from annotation.management.steps import (
-    Options,
-    Result,
-    Step,
-    confirm,
-    crowd_of,
-    send,
-    worker_of,
-    yes_argument,
-)
-from annotation.models import Campaign
-from annotation.pipeline.bonus import check_covered, foresee_bonus, give_bonus, withdraw_bonus
-from annotation.pipeline.money import cents_of, clause, dollars
-from annotation.pipeline.restore import Change, exclude, foresee, restore
+from annotation.acts import people, works
+from annotation.management.steps import Options, Result, Step, carry_out, step_of, yes_argument
+from annotation.models import Campaign, Intent
+from annotation.pipeline.practice import withdraw_refused
 from retrieval.cli import QuorumCommand
+from retrieval.errors import UserError
 
-
-def _exclude(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
-    def words(change: Change) -> list[str]:
-        return [
-            f"{change.worker} takes no further part in {campaign}: {change.votes:,} votes no "
-            f"longer count{clause(', and {} that was paid for them is lost', change.cents)}.",
-            f"{change.labels_changed:,} labels change, {change.triplets_reopened:,} of them are "
-            "open again: the next pass buys the missing votes as far as the budget reaches.",
-        ]
-
-    act = partial(
-        exclude, campaign, worker_of(campaign, options["worker"]), reason=options["reason"]
-    )
-    return _change(command, campaign, options, act, words)
-
-
-def _restore(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
-    def words(change: Change) -> list[str]:
-        return [
-            f"{change.worker} may work in {campaign} again: {change.votes:,} votes count again"
-            f"{clause(', and {} was not paid in vain', change.cents)}.",
-            f"{change.labels_changed:,} labels change; the votes that were bought in place of "
-            "these stay.",
-        ]
-
-    act = partial(restore, campaign, worker_of(campaign, options["worker"]))
-    return _change(command, campaign, options, act, words)
-
-
-def _change(
-    command: QuorumCommand,
-    campaign: Campaign,
-    options: Options,
-    act: Callable[[], Change],
-    words: Callable[[Change], list[str]],
-) -> Result:
-    crowd = crowd_of(campaign)
-    confirm(command, words(foresee(act)), yes=options["yes"])
-    return {"campaign": campaign.name, **asdict(act()), **send(command, campaign, crowd)}
+_ACTS = {act.name: act for act in (*people.ACTS, *works.ACTS)}
 
 
 def _bonus(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
-    crowd = crowd_of(campaign)
-    assignment, reason = options["assignment"], options["reason"]
-    cents = cents_of(options["dollars"])
-    if options["withdraw"]:
-        free = withdraw_bonus(campaign, assignment, cents=cents, reason=reason)
-        return {"campaign": campaign.name, "assignment": assignment, "free_cents": free}
-    seen = foresee_bonus(campaign, assignment, cents=cents, reason=reason)
-    check_covered(campaign, seen)
-    again = "" if seen.new else " This bonus has been asked for before: nothing is paid twice."
-    sentence = (
-        f"{seen.worker} gets {dollars(cents)} for assignment {assignment}, which costs "
-        f"{dollars(seen.cents)} in all.{again}"
+    name = "withdraw-bonus" if options["withdraw"] else "bonus"
+    return carry_out(command, _ACTS[name], campaign, options)
+
+
+def _message(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    told = carry_out(command, _ACTS["message"], campaign, options)
+    refused = campaign.intents.filter(
+        kind=Intent.Kind.NOTIFY,
+        worker__worker_id=told["worker"],
+        reason=options["text"].strip(),
+        state=Intent.State.WITHDRAWN,
     )
-    confirm(command, [sentence], yes=options["yes"])
-    given = give_bonus(campaign, assignment, cents=cents, reason=reason)
-    return {"campaign": campaign.name, **asdict(given), **send(command, campaign, crowd)}
+    if (intent := refused.first()) is not None:
+        raise UserError(f"The message was not sent: {intent.error}")
+    return told
+
+
+def _admit(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+    told = carry_out(command, _ACTS["admit"], campaign, options)
+    worker = str(told["worker"])
+    if why := withdraw_refused(campaign, worker):
+        raise UserError(f"{worker} was not let in: {why}")
+    return told
+
+
+def _one_worker(parser: CommandParser) -> None:
+    parser.add_argument("worker", metavar="WORKER", help=people.WORKER.help)
 
 
 def _worker_argument(parser: CommandParser) -> None:
-    parser.add_argument(
-        "worker", metavar="WORKER", help="as the crowd names them; in-house the user name will do"
-    )
+    _one_worker(parser)
     yes_argument(parser)
 
 
 def _exclude_arguments(parser: CommandParser) -> None:
     _worker_argument(parser)
-    parser.add_argument(
-        "--reason", default=FAREWELL, metavar="TEXT", help="what the worker reads who asks why"
-    )
+    reason = people.FAREWELL_REASON
+    parser.add_argument("--reason", default=reason.default, metavar="TEXT", help=reason.help)
+
+
+def _message_arguments(parser: CommandParser) -> None:
+    _worker_argument(parser)
+    parser.add_argument("--text", required=True, metavar="TEXT", help=people.TEXT.help)
+
+
+def _assignment_argument(parser: CommandParser) -> None:
+    parser.add_argument("assignment", metavar="ASSIGNMENT", help=works.ASSIGNMENT.help)
+    yes_argument(parser)
+
+
+def _reject_arguments(parser: CommandParser) -> None:
+    _assignment_argument(parser)
+    parser.add_argument("--reason", required=True, metavar="TEXT", help=works.TOLD.help)
 
 
 def _bonus_arguments(parser: CommandParser) -> None:
-    parser.add_argument("assignment", metavar="ASSIGNMENT", help="as the crowd names it")
-    parser.add_argument(
-        "dollars", metavar="DOLLARS", help="for the worker; the fee of MTurk is added"
-    )
-    parser.add_argument("--reason", required=True, metavar="TEXT", help="what the worker is told")
+    parser.add_argument("assignment", metavar="ASSIGNMENT", help=works.ASSIGNMENT.help)
+    parser.add_argument("dollars", metavar="DOLLARS", help=works.DOLLARS.help)
+    parser.add_argument("--reason", required=True, metavar="TEXT", help=works.TOLD.help)
     parser.add_argument(
         "--withdraw", action="store_true", help="take it back, where the crowd has refused it"
     )
@@ -110,7 +79,11 @@ def _bonus_arguments(parser: CommandParser) -> None:
 
 
 STEPS = {
-    "exclude": Step("shut a worker out by hand", _exclude, _exclude_arguments),
-    "restore": Step("take an excluded worker back, votes and all", _restore, _worker_argument),
-    "bonus": Step("pay a worker extra for an assignment", _bonus, _bonus_arguments),
+    "exclude": step_of(_ACTS["exclude"], _exclude_arguments),
+    "restore": step_of(_ACTS["restore"], _worker_argument),
+    "message": Step(_ACTS["message"].help, _message, _message_arguments),
+    "admit": Step(_ACTS["admit"].help, _admit, _one_worker),
+    "approve": step_of(_ACTS["approve"], _assignment_argument),
+    "reject": step_of(_ACTS["reject"], _reject_arguments),
+    "bonus": Step(_ACTS["bonus"].help, _bonus, _bonus_arguments),
 }

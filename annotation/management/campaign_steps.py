@@ -6,8 +6,10 @@ from functools import partial
 
 from django.conf import settings
 from django.core.management.base import CommandParser
+from django.db import transaction
 from django.urls import reverse
 
+from annotation.actions import by_command, record
 from annotation.crowd.base import Crowd
 from annotation.crowd.open import open_crowd
 from annotation.management.steps import Options, Result, Step, calls_made
@@ -16,11 +18,12 @@ from annotation.pipeline.advance import advance
 from annotation.pipeline.assemble import pack_campaign, triplets_to_judge
 from annotation.pipeline.claims import waiting
 from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import publish
+from annotation.pipeline.publish import Published, publish
 from annotation.pipeline.standing import standing
 from annotation.progress import progress
 from annotation.protocol.cost import quote
 from annotation.protocol.packing import hits_needed
+from annotation.snapshots import take_after_a_pass
 from retrieval.cli import QuorumCommand
 from retrieval.errors import UserError
 from retrieval.pooling import BM25
@@ -33,6 +36,11 @@ def _retrieve(command: QuorumCommand, campaign: Campaign, options: Options) -> R
         raise UserError(f"Campaign {campaign} came with its candidates: none are retrieved.")
     total = campaign.query_set.queries.count()
     names = options["retrievers"] or campaign.query_set.retrievers
+
+    def note(found: int) -> None:
+        details = {"retrievers": list(names), "queries": total, "candidates": found}
+        record(by_command(), "retrieve", campaign=campaign, details=details)
+
     with ExitStack() as bars:
         show = partial(_bar, command, bars)
         found = retrieve(
@@ -43,6 +51,7 @@ def _retrieve(command: QuorumCommand, campaign: Campaign, options: Options) -> R
             encoding=show(total, "encoding", "query"),
             reading=show(None, "reading for BM25", " pairs") if BM25 in names else no_progress,
             progress=show(total, "retrieving", "query"),
+            conclude=note,
         )
     return {"campaign": campaign.name, "queries": total, "candidates": found}
 
@@ -68,14 +77,17 @@ def _quote(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
 
 def _pack(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
     hits = hits_needed(triplets_to_judge(campaign), campaign.policy)
-    with command.progress(hits, "packing", "HIT") as bar:
+    with command.progress(hits, "packing", "HIT") as bar, transaction.atomic():
         packed = pack_campaign(campaign, progress=bar.update)
+        if not packed.already:
+            record(by_command(), "pack", campaign=campaign, details=asdict(packed))
     return {"campaign": campaign.name, **asdict(packed)}
 
 
 def _publish(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
     crowd = open_crowd(campaign.policy.crowd, live=options["live"])
-    written = publish(campaign, crowd)
+    told = partial(_record_publication, campaign)
+    written = publish(campaign, crowd, most=options["first"], written=told)
     with command.progress(waiting(campaign), "publishing", "HIT") as bar:
         delivery = deliver(campaign, crowd, progress=calls_made(campaign, bar))
     if delivery.stopped_by:
@@ -87,11 +99,16 @@ def _publish(command: QuorumCommand, campaign: Campaign, options: Options) -> Re
         "campaign": campaign.name,
         "new_hits": written.new,
         "left_out": written.left_out,
+        "held_back": written.held_back,
         **asdict(delivery),
         "waiting": waiting(campaign),  # what another process has claimed
         "standing": standing(campaign),
         **_where(crowd),
     }
+
+
+def _record_publication(campaign: Campaign, written: Published) -> None:
+    record(by_command(), "publish", campaign=campaign, details=asdict(written))
 
 
 def _where(crowd: Crowd) -> dict[str, object]:
@@ -106,11 +123,14 @@ def _collect(command: QuorumCommand, campaign: Campaign, options: Options) -> Re
             "collect."
         )
     crowd = open_crowd(campaign.policy.crowd, live=options["live"])
+    # Of many transactions: that it was begun is written first, whatever comes of it.
+    record(by_command(), "collect", campaign=campaign)
     with (
         command.progress(None, "collecting", " HITs") as bar,
         command.progress(None, "approving, rejecting, extending", " calls") as calls,
     ):
         found = advance(campaign, crowd, progress=bar.update, sending=calls.update)
+    take_after_a_pass(campaign)
     if found.stopped_by:
         raise UserError(
             f"{found.new} submissions came in and {found.sent} calls were made, "
@@ -127,6 +147,16 @@ def _status(command: QuorumCommand, campaign: Campaign, options: Options) -> Res
 def _live_argument(parser: CommandParser) -> None:
     parser.add_argument(
         "--live", action="store_true", help="really spend money on production MTurk"
+    )
+
+
+def _publish_arguments(parser: CommandParser) -> None:
+    _live_argument(parser)
+    parser.add_argument(
+        "--first",
+        type=int,
+        metavar="N",
+        help="so many HITs in all for now: the rest waits for another `publish`",
     )
 
 
@@ -148,7 +178,7 @@ STEPS = {
         "send the HITs to the crowd as far as the budget reaches; run again, it sends only what "
         "is missing",
         _publish,
-        _live_argument,
+        _publish_arguments,
     ),
     "collect": Step(
         "fetch what was handed in, review it, vote, break ties, exclude; once",

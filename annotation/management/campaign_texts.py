@@ -5,9 +5,11 @@ from pathlib import Path
 
 from django.core.management.base import CommandParser
 
+from annotation.actions import by_command
+from annotation.deeds import save_instructions
 from annotation.management.steps import Options, Result, Step
 from annotation.models import Campaign
-from annotation.pipeline.instructions import add_version, read_instructions
+from annotation.pipeline.instructions import read_instructions
 from retrieval.cli import QuorumCommand
 
 
@@ -15,7 +17,8 @@ def _instructions(command: QuorumCommand, campaign: Campaign, options: Options) 
     if options["file"] is None:
         newest = campaign.instructions.latest("version")
         return {"campaign": campaign.name, "version": newest.version, "text": newest.text}
-    added = add_version(campaign, read_instructions(options["file"]))
+    text = read_instructions(options["file"])
+    added = save_instructions(by_command(), campaign, text)
     return {"campaign": campaign.name, **asdict(added)}
 
 

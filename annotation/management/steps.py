@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
+from annotation.actions import by_command
+from annotation.acts.base import Act, perform
+from annotation.acts.calls import calls_wait
 from annotation.crowd.base import Crowd
-from annotation.crowd.inhouse.members import member_called
 from annotation.crowd.open import open_crowd
 from annotation.models import Campaign
 from annotation.pipeline.claims import waiting
@@ -63,6 +65,23 @@ def _say(command: QuorumCommand, sentences: Sequence[str]) -> None:
         command.stderr.write(sentence, style_func=str)
 
 
+def step_of(act: Act, arguments: Callable[[CommandParser], None]) -> Step:
+    def run(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
+        return carry_out(command, act, campaign, options)
+
+    return Step(act.help, run, arguments)
+
+
+def carry_out(command: QuorumCommand, act: Act, campaign: Campaign, options: Options) -> Result:
+    """What follows is said, and asked back where the command takes --yes; then it is done."""
+    crowd = crowd_of(campaign) if act.calls else None
+    if "yes" in options:
+        confirm(command, act.foresee(campaign, options), yes=options["yes"])
+    done = perform(act, campaign, options, by=by_command())
+    sent = send(command, campaign, crowd) if act.calls else {}
+    return {"campaign": campaign.name, **done, **sent}
+
+
 def crowd_of(campaign: Campaign) -> Crowd | None:
     """Where it is published, which was confirmed by hand then; None where it is not."""
     if not campaign.endpoint:
@@ -70,13 +89,6 @@ def crowd_of(campaign: Campaign) -> Crowd | None:
     crowd = open_crowd(campaign.policy.crowd, live=True)
     check_endpoint(campaign, crowd)
     return crowd
-
-
-def worker_of(campaign: Campaign, name: str) -> str:
-    """The worker's id at the crowd: one's own people are better known by their user names."""
-    if campaign.policy.crowd == "inhouse" and (found := member_called(name)):
-        return found.worker_id
-    return name
 
 
 def send(command: QuorumCommand, campaign: Campaign, crowd: Crowd | None) -> Result:
@@ -91,10 +103,6 @@ def send(command: QuorumCommand, campaign: Campaign, crowd: Crowd | None) -> Res
             f"It is decided and kept; {calls_wait(left)} for the next pass: {sent.stopped_by}"
         )
     return {"sent": sent.sent, "failed": sent.failed, "waiting": left}
-
-
-def calls_wait(count: int) -> str:
-    return "1 call waits" if count == 1 else f"{count:,} calls wait"
 
 
 def calls_made(campaign: Campaign, bar: "tqdm[Any]") -> Progress:

@@ -5,11 +5,19 @@ from annotation.models.campaign import Campaign, Control, ExpertLabel, Instructi
 from annotation.models.hit import Hit, HitItem
 from annotation.models.intent import Intent
 from annotation.models.money import Account, Entry
+from annotation.models.pilot import Pilot
 from annotation.models.practice import PracticeItem, PracticeResult
+from annotation.models.request import Request
+from annotation.models.review_figures import ReviewFigures
+from annotation.models.role import Action, Role
+from annotation.models.snapshot import Snapshot
+from annotation.models.suggestion import Suggestion
 from annotation.models.work import Assignment, Exclusion, ItemReport, Judgment, Observation, Worker
+from annotation.models.workforce import WorkerFigures, Workforce
 
 __all__ = [
     "Account",
+    "Action",
     "Assignment",
     "Attempt",
     "Campaign",
@@ -24,8 +32,16 @@ __all__ = [
     "ItemReport",
     "Judgment",
     "Observation",
+    "Pilot",
     "PracticeItem",
     "PracticeResult",
+    "Request",
+    "ReviewFigures",
+    "Role",
+    "Snapshot",
+    "Suggestion",
     "Triplet",
     "Worker",
+    "WorkerFigures",
+    "Workforce",
 ]

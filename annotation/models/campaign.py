@@ -26,6 +26,8 @@ class Campaign(models.Model):
     query_set = models.OneToOneField(QuerySet, on_delete=models.PROTECT, related_name="campaign")
     policy_data = models.JSONField()
     seed = models.BigIntegerField()
+    # Of the first round only so many HITs are asked for until somebody lets the rest follow.
+    first_batch = models.PositiveIntegerField(null=True, blank=True)
     state = models.CharField(max_length=9, choices=State.choices, default=State.ACTIVE)
     # The record of votes has changed in a way that the stored labels do not show yet.
     labels_stale = models.BooleanField(default=False)
@@ -35,6 +37,13 @@ class Campaign(models.Model):
     known_id = models.CharField(max_length=64, blank=True)  # held by workers with reviewed work
     practice_id = models.CharField(max_length=64, blank=True)  # held by who passed the practice
     created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        permissions = [
+            ("run_campaign", "Can run a campaign within its budget"),
+            ("fund_campaign", "Can set a campaign's budget and cancel it"),
+            ("manage_workers", "Can exclude, restore, pay, reject and write to workers"),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -80,11 +89,15 @@ class Control(models.Model):
     query = models.TextField()
     question = models.TextField()
     answer = models.TextField()
+    # Since then it goes into no new HIT; those that hold it are judged by it all the same.
+    retired_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["key"], condition=Q(campaign=None), name="one_control_per_pool_key"
+                fields=["key"],
+                condition=Q(campaign=None, retired_at=None),
+                name="one_control_per_pool_key",
             ),
             models.UniqueConstraint(
                 fields=["campaign", "key"], name="one_control_per_campaign_key"
@@ -135,8 +148,19 @@ class Triplet(models.Model):
                 condition=Q(positive_votes__lte=F("votes")), name="positive_votes_among_the_votes"
             ),
         ]
-        # progress counts a campaign's triplets by status
-        indexes = [models.Index(fields=["campaign", "status"], name="triplets_by_status")]
+        indexes = [
+            # progress counts a campaign's triplets by status, lists walk through one
+            models.Index(fields=["campaign", "status", "id"], name="triplets_by_status"),
+            # lists walk through all of them
+            models.Index(fields=["campaign", "id"], name="triplets_in_order"),
+            # review asks for those whose judges disagree
+            models.Index(
+                fields=["campaign", "id"],
+                condition=~Q(status="open")
+                & Q(positive_votes__gt=0, positive_votes__lt=F("votes")),
+                name="triplets_disagreed_on",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"triplet {self.pk}"

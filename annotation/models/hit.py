@@ -34,6 +34,10 @@ class Hit(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["campaign", "number"], name="one_hit_per_number")
         ]
+        indexes = [
+            # the plan asks for the last of the first round, lists walk through one round
+            models.Index(fields=["campaign", "repack", "number"], name="hits_by_round"),
+        ]
 
     def __str__(self) -> str:
         return self.key
@@ -60,6 +64,14 @@ class HitItem(models.Model):
                 condition=Q(triplet=None, control__isnull=False)
                 | Q(triplet__isnull=False, control=None),
                 name="an_item_is_a_triplet_or_a_control",
+            ),
+        ]
+        indexes = [
+            # a control's page walks through its items in order; those of triplets are far more
+            models.Index(
+                fields=["control", "id"],
+                condition=Q(control__isnull=False),
+                name="items_of_a_control",
             ),
         ]
 

@@ -24,6 +24,8 @@ class Intent(models.Model):
         TRAIN = "train"  # the worker gets the qualification of the practice round
         LIFETIME = "lifetime"  # the HIT expires at another time
         BONUS = "bonus"
+        OVERTURN = "overturn"  # a rejection that is taken back
+        NOTIFY = "notify"  # a message to the worker
 
     class State(models.TextChoices):
         PENDING = "pending"

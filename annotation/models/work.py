@@ -64,6 +64,9 @@ class Assignment(models.Model):
                 condition=Q(account="") & ~Q(status="submitted"),
                 name="assignments_to_book",
             ),
+            # programs walk through those of one status, and those that passed or failed
+            models.Index(fields=["status", "id"], name="assignments_by_status"),
+            models.Index(fields=["passed", "id"], name="assignments_by_controls"),
         ]
 
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
 """Give an expert triplets to decide, one at a time, and keep what they say of each."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 from typing import NamedTuple
 
@@ -28,8 +29,10 @@ from annotation.models import (
     Triplet,
     Worker,
 )
+from annotation.pipeline.disagreements import disagreements, most_important
 
 DRAWN_AT_ONCE = 1_000
+MOST_COUNTED = 10_000  # while somebody waits: a sample's pile is nearly all there is
 TEXTS = ("candidate__query", "candidate__pair")
 
 
@@ -37,13 +40,18 @@ class What(TextChoices):
     """Which triplets the expert is shown."""
 
     UNRESOLVED = "unresolved", "Unresolved"
+    DISAGREEMENT = "disagreement", "Disagreements"
     REPORTED = "reported", "Reported"
     SAMPLE = "sample", "Random sample"
 
 
 class Done(NamedTuple):
     decided: int
-    triplets: int
+    triplets: int  # MOST_COUNTED: so many or more
+
+    @property
+    def is_cut(self) -> bool:
+        return self.triplets == MOST_COUNTED
 
 
 @dataclass(frozen=True)
@@ -76,15 +84,24 @@ class Desk:
         if self.what == What.REPORTED:
             reports = ItemReport.objects.filter(item__hit__campaign=self.campaign)
             return triplets.filter(pk__in=reports.values("item__triplet"))
+        if self.what == What.DISAGREEMENT:
+            return triplets.filter(pk__in=self._listed)
         unresolved = self.what == What.UNRESOLVED
         return triplets.filter(
             status=Triplet.Status.UNRESOLVED if unresolved else Triplet.Status.LABELLED
         )
 
+    @cached_property
+    def _listed(self) -> dict[int, int]:
+        """The disagreements that matter most -> their places in the list."""
+        found = most_important(self.campaign)
+        return {one.triplet: place for place, one in enumerate(found)}
+
     def done(self) -> Done:
-        pile = self.pile()
+        pile = self.pile().order_by()
         mine = ExpertLabel.objects.filter(expert=self.expert)
-        return Done(pile.filter(pk__in=mine.values("triplet")).count(), pile.count())
+        decided = pile.filter(pk__in=mine.values("triplet")).count()
+        return Done(decided, pile[:MOST_COUNTED].count())
 
     def next(self, skipped: list[int]) -> Triplet | None:
         """What was skipped comes last, in the order of skipping."""
@@ -105,6 +122,9 @@ class Desk:
         met = Exists(others.exclude(expert=self.expert))
         if self.what == What.SAMPLE:
             return self._drawn(waiting, met)
+        if self.what == What.DISAGREEMENT:
+            left = dict(waiting.annotate(met=met).values_list("pk", "met"))
+            return min(left, key=lambda pk: (left[pk], self._listed[pk]), default=None)
         order = MD5(Concat(Value(self._own_seed), Cast("pk", CharField())))
         return waiting.order_by(met, order).values_list("pk", flat=True).first()
 
@@ -122,10 +142,21 @@ class Desk:
     def find(self, pk: int) -> Triplet | None:
         return self.open_to_me().filter(pk=pk).select_related(*TEXTS).first()
 
-    def takes(self, triplet: Triplet) -> bool:
-        """Of this pile, or decided before: one picked by hand would be no random sample."""
-        mine = triplet.expert_labels.filter(expert=self.expert)
-        return mine.exists() or self.pile().filter(pk=triplet.pk).exists()
+    def takes(self, triplet: Triplet, drawn: list[int]) -> bool:
+        """Of this pile, or decided before: one picked by hand would be no random sample.
+
+        `drawn`: of the sample, what the expert was shown; empty: the first of the draw is taken.
+        """
+        if triplet.expert_labels.filter(expert=self.expert).exists():
+            return True
+        # The list is the head of the pile: any other disagreement may be looked at, too.
+        whole = self.what == What.DISAGREEMENT
+        pile = disagreements(self.campaign) if whole else self.pile()
+        if not pile.filter(pk=triplet.pk).exists():
+            return False
+        if self.what != What.SAMPLE:
+            return True
+        return triplet.pk in drawn if drawn else triplet == self.next([])
 
     @transaction.atomic
     def decide(self, triplet: Triplet, label: int, note: str) -> None:

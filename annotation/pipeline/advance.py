@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from annotation.crowd.base import Crowd
 from annotation.models import Assignment, Campaign, Triplet
+from annotation.pipeline.arms import keep_apart
 from annotation.pipeline.claims import Clock, waiting
 from annotation.pipeline.collect import look
 from annotation.pipeline.deliver import deliver
@@ -57,6 +58,7 @@ def advance(
     bind(campaign, crowd)
     if not campaign.known_id:  # published before there was one
         prepare(campaign, crowd)
+    keep_apart(campaign)
     # What an earlier pass decided goes out first: the crowd's counts below then include it.
     before = deliver(campaign, crowd, clock=clock, progress=sending)
     collected = _collect(campaign, crowd, clock, progress)

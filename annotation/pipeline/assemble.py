@@ -125,7 +125,7 @@ def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
     policy = campaign.policy
     positives = positive_names()
     needed = negatives_needed(len(refs), policy)
-    more = _negatives_for_ties(len(refs), policy)
+    more = negatives_for_ties(len(refs), policy)
     # pack() refuses a pool that is too small: ask it before the negatives are written.
     names = [f"n{number:06d}" for number in range(1, needed + more + 1)]
     specs = pack(
@@ -145,7 +145,7 @@ def _check_pool_for_ties(positives: int, policy: Policy) -> None:
         )
 
 
-def _negatives_for_ties(triplets: int, policy: Policy) -> int:
+def negatives_for_ties(triplets: int, policy: Policy) -> int:
     """Controls for HITs of repacked triplets, drawn while the index is at hand."""
     tied = math.ceil(triplets * (1 - PAPER_AGREEMENT)) if policy.tie_mode == "repack" else 0
     # Any campaign may have to repack a triplet whose HIT cannot grow.
@@ -181,13 +181,13 @@ def hit_key(campaign: Campaign, number: int) -> str:
 
 
 def positive_names() -> list[str]:
-    """The shared pool in one order."""
-    pool = Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None)
+    """The shared pool in one order; what is retired is in none of the HITs to come."""
+    pool = Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None, retired_at=None)
     return list(pool.order_by("key").values_list("key", flat=True))
 
 
 def controls_by_name(campaign: Campaign) -> dict[tuple[str, str], int]:
-    usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign))
+    usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign), retired_at=None)
     rows = usable.values_list("kind", "key", "pk")
     return {(kind, key): pk for kind, key, pk in rows}
 

@@ -1,5 +1,6 @@
 """Judge what a campaign's last rank hides: some of its queries again, at the ranks below."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from django.db import transaction
@@ -35,11 +36,13 @@ def create_audit(
     seed: int,
     device: str = "auto",
     encoder: Encoder | None = None,
+    made: Callable[[Campaign], object] = lambda _: None,
     progress: Progress = no_progress,
 ) -> Campaign:
     """A campaign over ranks k + 1 to `to` (2 k) of `queries` of the parent's, drawn by the seed.
 
-    Its policy and instructions are the parent's, its budget its own.
+    Its policy and instructions are the parent's, its budget its own. `made` is called with it in
+    its transaction.
     """
     check_name_and_seed(name, seed)
     k = parent.policy.candidates_per_query
@@ -56,7 +59,10 @@ def create_audit(
         encoder=encoder,
         progress=progress,
     )
-    return _start(parent, name, deeper, seed)
+    with transaction.atomic():
+        audit = _start(parent, name, deeper, seed)
+        made(audit)
+    return audit
 
 
 def _check_auditable(parent: Campaign, k: int, to: int) -> None:
@@ -75,7 +81,6 @@ def _check_auditable(parent: Campaign, k: int, to: int) -> None:
         )
 
 
-@transaction.atomic
 def _start(parent: Campaign, name: str, deeper: Deeper, seed: int) -> Campaign:
     ranks = deeper.last_rank - deeper.first_rank + 1
     policy = replace(parent.policy, candidates_per_query=ranks)

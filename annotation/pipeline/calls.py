@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -23,7 +24,11 @@ class Caller:
 
     def each(self, call: Callable[[Asked], Answer], asked: Iterable[Asked]) -> list[Answer]:
         """The answers in the order asked, when all are there."""
-        return list(map(call, asked) if self._pool is None else self._pool.map(call, asked))
+        if self._pool is None:
+            return list(map(call, asked))
+        # What the log lines are about is known in this thread: each call takes it along.
+        with_context = [(copy_context(), each) for each in asked]
+        return list(self._pool.map(lambda one: one[0].run(call, one[1]), with_context))
 
 
 @contextmanager

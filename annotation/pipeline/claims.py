@@ -27,6 +27,8 @@ IN_ORDER = (
     Intent.Kind.EXCLUDE,
     Intent.Kind.READMIT,
 )
+# Refused for good they are over: nothing waits for them, and nothing is to be mended.
+GIVEN_UP = (Intent.Kind.OVERTURN, Intent.Kind.NOTIFY)
 
 FIRST_WAIT = timedelta(seconds=2)
 LONGEST_WAIT = timedelta(minutes=15)
@@ -95,7 +97,9 @@ def record_fault(intent: Intent, error: CrowdError, now: datetime) -> None:
     # Only its own claim: who took it over since knows better.
     mine = Intent.objects.filter(pk=intent.pk, claim=intent.claim, state=Intent.State.CLAIMED)
     if error.permanent:
-        mine.update(state=Intent.State.FAILED, error=str(error))
+        over = intent.kind in GIVEN_UP
+        state = Intent.State.WITHDRAWN if over else Intent.State.FAILED
+        mine.update(state=state, error=str(error))
     else:
         retry_at = now + wait_after(intent.attempts)
         mine.update(state=Intent.State.PENDING, error=str(error), retry_at=retry_at)

@@ -16,6 +16,7 @@ from annotation.models import Assignment, Campaign, Hit, Intent, Worker
 from annotation.pipeline.calls import calling
 from annotation.pipeline.claims import UNSENT, Clock
 from annotation.pipeline.ledger import locked, release_rest
+from retrieval.log_context import about
 from retrieval.progress import Progress, no_progress
 
 ROWS = 10_000
@@ -77,7 +78,7 @@ def look(
             found = caller.each(lambda one: _fetch(one[0], one[1], crowd), batch)
             result.new += store(campaign, found)
             result.take(found)
-            _keep_faults(found, clock())
+            _keep_faults(campaign, found, clock())
             progress(len(batch))
     # Somebody else may have read them meanwhile: then nobody reads them again.
     readable = campaign.hits.exclude(fault="").exclude(pk__in=result.unread)
@@ -95,13 +96,14 @@ def _fetch(hit: int, crowd_id: str, crowd: Crowd) -> Found:
     return Found(hit, read)
 
 
-def _keep_faults(found: Sequence[Found], now: datetime) -> None:
-    for one in found:
-        if one.error is not None:
-            log.warning("HIT %s cannot be read: %s", one.hit, one.error)
-            Hit.objects.filter(pk=one.hit).update(
-                fault=str(one.error), fault_at=Coalesce("fault_at", now)
-            )
+def _keep_faults(campaign: Campaign, found: Sequence[Found], now: datetime) -> None:
+    errors = {one.hit: one.error for one in found if one.error is not None}
+    for hit in Hit.objects.filter(pk__in=errors).order_by("pk"):
+        with about(campaign=campaign, hit=hit.key):
+            log.warning("HIT %s cannot be read: %s", hit.key, errors[hit.pk])
+        Hit.objects.filter(pk=hit.pk).update(
+            fault=str(errors[hit.pk]), fault_at=Coalesce("fault_at", now)
+        )
 
 
 def _changed_hits(

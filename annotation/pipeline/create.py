@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from annotation.pipeline.practice_items import create_practice
 from annotation.protocol.policy import INHOUSE, CrowdKind, Policy, PolicyError
 from retrieval.errors import UserError
 from retrieval.models import QuerySet
-from retrieval.querysets import load_queries, sample_queries
+from retrieval.progress import Progress, no_progress
+from retrieval.querysets import draw_queries, own_queries
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")  # fits an address, a file name, a command
+TAKEN = "new"  # the address of the page that makes one
 SEEDS = range(-(2**63), 2**63)  # what a database's integer holds
 
 
@@ -48,7 +51,10 @@ def _read_object(path: Path) -> dict[str, Any]:
         raise UserError(f"The policy file {path} is not JSON in UTF-8: {error}") from error
 
 
-@transaction.atomic
+def _nothing(campaign: Campaign) -> None:
+    pass
+
+
 def create_campaign(
     name: str,
     *,
@@ -58,18 +64,27 @@ def create_campaign(
     queries: Path | None = None,
     instructions: Path | None = None,
     practice: Path | None = None,
+    conclude: Callable[[Campaign], object] = _nothing,
+    progress: Progress = no_progress,
 ) -> Campaign:
-    """A campaign over `sample` queries held out at random, or over a file of the user's own."""
+    """A campaign over `sample` queries held out at random, or over a file of the user's own.
+
+    `conclude` writes what else belongs to it in the same transaction, which begins when the
+    queries are known; `progress` counts the questions among which they are drawn.
+    """
     check_name_and_seed(name, seed)
     if queries is not None:
-        query_set = load_queries(name, queries)
+        drawn = own_queries(queries)
     elif sample is not None:
-        query_set = sample_queries(name, sample, seed)
+        drawn = draw_queries(sample, seed, progress)
     else:
         raise UserError("Say which queries: --sample N for a random sample, or --queries FILE.")
-    return start_campaign(
-        query_set, policy=policy, seed=seed, instructions=instructions, practice=practice
-    )
+    with transaction.atomic():
+        campaign = start_campaign(
+            drawn.save(name), policy=policy, seed=seed, instructions=instructions, practice=practice
+        )
+        conclude(campaign)
+    return campaign
 
 
 def check_name_and_seed(name: str, seed: int) -> None:
@@ -78,6 +93,8 @@ def check_name_and_seed(name: str, seed: int) -> None:
             f"{name!r} cannot name a campaign: take 1 to 60 letters, digits, hyphens and "
             "underscores, a letter or a digit first."
         )
+    if name == TAKEN:
+        raise UserError(f"{name!r} is the address of a page: choose another name.")
     if seed not in SEEDS:
         raise UserError(f"The seed {seed} is too large: take one of at most 18 digits.")
     if Campaign.objects.filter(name=name).exists():

@@ -27,7 +27,12 @@ from annotation.pipeline.claims import (
     record_fault,
 )
 from annotation.pipeline.ledger import locked, release_rest
-from annotation.pipeline.ledger_moves import settle, settle_bonuses
+from annotation.pipeline.ledger_moves import (
+    release_overturned,
+    settle,
+    settle_bonuses,
+    settle_overturned,
+)
 from annotation.pipeline.practice import scores
 from annotation.pipeline.send import Known, Outcome, is_forgotten, send
 from retrieval.progress import Progress, no_progress
@@ -136,8 +141,10 @@ def _known(
             hits = {hit.annotation: hit.hit_id for hit in crowd.hits()}
         except CrowdError as error:
             return error
+    # A HIT that the crowd is known to have was published, whatever became of the answer.
+    done = Q(state=Intent.State.DONE) | Q(kind=Intent.Kind.CREATE, hit__crowd_id__isnull=False)
     bought = Intent.objects.filter(
-        kind__in=SPENDING, state=Intent.State.DONE, hit__in=[intent.hit_id for intent in old]
+        done, kind__in=SPENDING, hit__in=[intent.hit_id for intent in old]
     )
     places = bought.order_by().values_list("hit").annotate(total=Sum("places"))
     passed = [intent.worker_id for intent in batch if intent.kind == Intent.Kind.TRAIN]
@@ -159,11 +166,16 @@ def _record(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> N
     record_done([outcome.intent for outcome in done])
     _free_unopened(campaign, outcomes, now)
     settle(campaign)
-    if any(outcome.intent.kind == Intent.Kind.BONUS for outcome in done):
+    kinds = {outcome.intent.kind for outcome in outcomes}
+    if Intent.Kind.BONUS in kinds:
         settle_bonuses(campaign)
+    if Intent.Kind.OVERTURN in kinds:
+        settle_overturned(campaign)
     for outcome in outcomes:
         if outcome.error is not None:
             record_fault(outcome.intent, outcome.error, now)
+    if Intent.Kind.OVERTURN in kinds:
+        release_overturned(campaign)
 
 
 def _record_hits(done: Sequence[Outcome], now: datetime) -> None:
@@ -204,8 +216,9 @@ def _is_past(outcome: Outcome, now: datetime) -> bool:
 def record_status(works: Sequence[int], status: Assignment.Status) -> None:
     """The crowd's decision on these assignments. The ledger books it after."""
     changed = Assignment.objects.filter(pk__in=works).exclude(status=status)
-    if status == Assignment.Status.REJECTED:
-        # Somebody may have refused by hand what had passed: its votes count no longer.
-        stale = changed.filter(passed=True).values("hit__campaign")
-        Campaign.objects.filter(pk__in=stale).update(labels_stale=True)
+    rejected = Assignment.Status.REJECTED
+    # Somebody may have refused by hand what had passed: its votes count no longer, or again.
+    turned = changed if status == rejected else changed.filter(status=rejected)
+    stale = turned.filter(passed=True).values("hit__campaign")
+    Campaign.objects.filter(pk__in=stale).update(labels_stale=True)
     changed.update(status=status)

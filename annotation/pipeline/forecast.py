@@ -1,7 +1,7 @@
 """What a step in a campaign's life will cost and strand: read-only, asked before it is taken."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict
 
@@ -49,8 +49,7 @@ def outlook(campaign: Campaign) -> Outlook:
         cents=_total((F("places") - F("handed_in")) * F("price_cents")),
     )
     alive = campaign.hits.exclude(crowd_id=None)
-    works = Assignment.objects.filter(hit__campaign=campaign, account=Assignment.Booked.RESERVED)
-    undecided = works.aggregate(works=Count("pk"), cents=_total(F("hit__price_cents")))
+    works = undecided(campaign).aggregate(works=Count("pk"), cents=_total(F("hit__price_cents")))
     return Outlook(
         waiting_hits=planned["hits"],
         waiting_places=planned["more"],
@@ -61,11 +60,16 @@ def outlook(campaign: Campaign) -> Outlook:
         open_places=found["missing"] - planned["more"],
         open_cents=found["cents"] - planned["more_cents"],
         spare_cents=alive.aggregate(cents=_total(F("spare") * F("price_cents")))["cents"],
-        undecided=undecided["works"],
-        undecided_cents=undecided["cents"],
+        undecided=works["works"],
+        undecided_cents=works["cents"],
         open_triplets=campaign.triplets.filter(status=Triplet.Status.OPEN).count(),
         available_cents=account_of(campaign).available_cents,
     )
+
+
+def undecided(campaign: Campaign) -> QuerySet[Assignment]:
+    """Handed in, and the decision is not known yet."""
+    return Assignment.objects.filter(hit__campaign=campaign, account=Assignment.Booked.RESERVED)
 
 
 def _waiting(campaign: Campaign) -> dict[str, int]:
@@ -153,6 +157,14 @@ def prolongations(
         else:
             left_out.append(one)
     return covered, left_out
+
+
+def most_prolonging(campaign: Campaign) -> Prolonging:
+    """As if no HIT ended late enough and the budget reached all of them: no more than this."""
+    hits = hits_missing_votes(campaign)
+    # Of the others, the money is still reserved.
+    over = list(_with_lacking(list(hits.exclude(closed_at=None))))
+    return replace(prolonging(over, []), hits=hits.count())
 
 
 def prolonging(covered: Sequence[Prolongation], left_out: Sequence[Prolongation]) -> Prolonging:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from retrieval.errors import UserError
+from annotation.pipeline.bad_rows import Rejected
 from retrieval.progress import Progress
 from retrieval.reading import MAX_ANSWER, MAX_QUESTION
 from retrieval.rows import EXCERPT, Row, RowFault, optional_field, read_rows, text_field
@@ -42,40 +42,43 @@ class Meanings:
     of: dict[str, Meaning]  # by the question's key
 
 
-def read_gold_file(path: Path, *, expert: str, progress: Progress) -> Iterator[GoldPair] | Meanings:
+def read_gold_file(
+    path: Path, *, expert: str, rejected: list[Rejected], progress: Progress
+) -> Iterator[GoldPair] | Meanings:
     """The first row tells which kind the file is; `expert` is whoever a row does not name.
 
-    UserError, with the line, at the first row that cannot be used.
+    Rows that cannot be used come to `rejected`.
     """
     rows = read_rows(path, required=(QUESTION,), progress=progress)
     first = next(rows)
     rows = chain([first], rows)
     if "meaning" in first.fields and "label" not in first.fields:
-        return _meanings(path, rows)
-    return (_pair(path, row, expert) for row in rows)
+        return _meanings(rows, rejected)
+    return _pairs(rows, expert, rejected)
 
 
-def bad_line(path: Path, line: int, fault: object) -> UserError:
-    return UserError(f"Line {line} of {path}: {fault}; nothing was imported.")
+def _pairs(rows: Iterator[Row], expert: str, rejected: list[Rejected]) -> Iterator[GoldPair]:
+    for row in rows:
+        try:
+            yield _pair(row, expert)
+        except RowFault as fault:
+            rejected.append(Rejected(row.line, str(fault), row.excerpt))
 
 
-def _pair(path: Path, row: Row, expert: str) -> GoldPair:
-    try:
-        if row.fault:
-            raise RowFault(row.fault)
-        if not {"query", "label"} <= row.fields.keys():
-            raise RowFault(f"it does not hold {KINDS}, as the other rows")
-        return GoldPair(
-            line=row.line,
-            query=question_key(text_field(row, ("query",), limit=MAX_QUESTION)),
-            question=question_key(text_field(row, QUESTION, limit=MAX_QUESTION)),
-            answer=normalise_question(optional_field(row, "answer", limit=MAX_ANSWER)),
-            label=_label(row),
-            expert=optional_field(row, "expert", limit=MAX_EXPERT) or expert,
-            note=optional_field(row, "note", limit=MAX_NOTE),
-        )
-    except RowFault as fault:
-        raise bad_line(path, row.line, fault) from fault
+def _pair(row: Row, expert: str) -> GoldPair:
+    if row.fault:
+        raise RowFault(row.fault)
+    if not {"query", "label"} <= row.fields.keys():
+        raise RowFault(f"it does not hold {KINDS}, as the other rows")
+    return GoldPair(
+        line=row.line,
+        query=question_key(text_field(row, ("query",), limit=MAX_QUESTION)),
+        question=question_key(text_field(row, QUESTION, limit=MAX_QUESTION)),
+        answer=normalise_question(optional_field(row, "answer", limit=MAX_ANSWER)),
+        label=_label(row),
+        expert=optional_field(row, "expert", limit=MAX_EXPERT) or expert,
+        note=optional_field(row, "note", limit=MAX_NOTE),
+    )
 
 
 def _label(row: Row) -> int:
@@ -87,29 +90,31 @@ def _label(row: Row) -> int:
     return int(given in (1, "1"))
 
 
-def _meanings(path: Path, rows: Iterator[Row]) -> Meanings:
+def _meanings(rows: Iterator[Row], rejected: list[Rejected]) -> Meanings:
     meanings = Meanings(rows=0, of={})
     for row in rows:
-        key, meaning = _meaning(path, row)
+        try:
+            key, meaning = _meaning(row)
+            known = meanings.of.setdefault(key, meaning)
+            if known.name != meaning.name:
+                raise RowFault(f"the question has another meaning in line {known.line}")
+        except RowFault as fault:
+            rejected.append(Rejected(row.line, str(fault), row.excerpt))
         meanings.rows += 1
-        known = meanings.of.setdefault(key, meaning)
-        if known.name != meaning.name:
-            fault = f"the question has another meaning in line {known.line}"
-            raise bad_line(path, row.line, fault)
     return meanings
 
 
-def _meaning(path: Path, row: Row) -> tuple[str, Meaning]:
-    try:
-        if row.fault:
-            raise RowFault(row.fault)
-        if "meaning" not in row.fields:
-            raise RowFault(f"it does not hold {KINDS}, as the other rows")
-        if "expert" in row.fields:
-            raise RowFault("meanings are one expert's: leave out the column, name them by --expert")
-        question = text_field(row, QUESTION, limit=MAX_QUESTION)
-        return question_key(question), Meaning(
-            row.line, text_field(row, ("meaning",), limit=MAX_QUESTION)
+def _meaning(row: Row) -> tuple[str, Meaning]:
+    if row.fault:
+        raise RowFault(row.fault)
+    if "meaning" not in row.fields:
+        raise RowFault(f"it does not hold {KINDS}, as the other rows")
+    if "expert" in row.fields:
+        raise RowFault(
+            "meanings are one expert's: leave out the column and name the expert beside the file "
+            "(--expert)"
         )
-    except RowFault as fault:
-        raise bad_line(path, row.line, fault) from fault
+    question = text_field(row, QUESTION, limit=MAX_QUESTION)
+    return question_key(question), Meaning(
+        row.line, text_field(row, ("meaning",), limit=MAX_QUESTION)
+    )

@@ -1,18 +1,18 @@
 """Add positive controls to the pool that all campaigns share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from annotation.models import Control
-from retrieval.errors import UserError
+from annotation.pipeline.bad_rows import BadRows, Rejected
+from annotation.pipeline.controls import MOST_CHARACTERS, Texts, UnfitTexts, check_texts, positive
 from retrieval.rows import Row, RowFault, read_rows, text_field
-from retrieval.text import normalise_question, pair_key
 
 SHIPPED = Path(__file__).parent.parent / "controls" / "positive.jsonl"
 COLUMNS = (("query",), ("question",), ("answer",))
-MOST_CHARACTERS = 2000
 
 
 @dataclass(frozen=True)
@@ -24,30 +24,48 @@ class Imported:
 
 @transaction.atomic
 def import_controls(path: Path = SHIPPED) -> Imported:
-    """Add what is not there yet; one bad row refuses the file, since each stands for the truth."""
-    rows = list(read_rows(path, required=COLUMNS))
-    controls = {control.key: control for control in (_control(path, row) for row in rows)}
-    pool = Control.objects.filter(campaign=None)
-    known = set(pool.values_list("key", flat=True))
-    new = [control for key, control in controls.items() if key not in known]
-    Control.objects.bulk_create(new)
-    return Imported(read=len(rows), added=len(new), pool=pool.count())
+    """Add what is not there yet; one bad row refuses the file, since each stands for the truth.
+
+    What somebody has retired does not come back by a file.
+    """
+    rows = _read(path)
+    controls = {control.key: control for control in rows}
+    while (added := _add(controls)) is None:
+        pass  # others have added some of them meanwhile, which are known now
+    pool = Control.objects.filter(campaign=None, retired_at=None)
+    return Imported(read=len(rows), added=added, pool=pool.count())
 
 
-def _control(path: Path, row: Row) -> Control:
+def _add(controls: Mapping[str, Control]) -> int | None:
+    """How many are new; None, and nothing is added, where somebody adds the same at this moment."""
+    known = set(Control.objects.filter(campaign=None).values_list("key", flat=True))
+    # In one order: of two files in other orders, each would wait for a row of the other.
+    new = [controls[key] for key in sorted(controls.keys() - known)]
     try:
-        if row.fault:
-            raise RowFault(row.fault)
-        query = text_field(row, COLUMNS[0], limit=MOST_CHARACTERS)
-        question = text_field(row, COLUMNS[1], limit=MOST_CHARACTERS)
-        if normalise_question(query) == normalise_question(question):
-            raise RowFault("its query and question are the same text, which tells it at a glance")
-        # Without one it would be told by its missing answer, or hide those of its whole HIT.
-        answer = text_field(row, COLUMNS[2], limit=MOST_CHARACTERS)
-    except RowFault as fault:
-        raise UserError(f"Line {row.line} of {path}: {fault}; nothing was imported.") from fault
-    # The texts are the key: the same control twice, in whatever file, is one.
-    key = pair_key(query, question)
-    return Control(
-        kind=Control.Kind.POSITIVE, key=key, query=query, question=question, answer=answer
-    )
+        with transaction.atomic():
+            Control.objects.bulk_create(new)
+    except IntegrityError:
+        return None
+    return len(new)
+
+
+def _read(path: Path) -> list[Control]:
+    """BadRows names every row that is none."""
+    controls: list[Control] = []
+    rejected: list[Rejected] = []
+    for row in read_rows(path, required=COLUMNS):
+        try:
+            controls.append(_control(row))
+        except (RowFault, UnfitTexts) as fault:
+            rejected.append(Rejected(row.line, str(fault), row.excerpt))
+    if rejected:
+        raise BadRows(path, rejected)
+    return controls
+
+
+def _control(row: Row) -> Control:
+    if row.fault:
+        raise RowFault(row.fault)
+    texts = Texts(*(text_field(row, column, limit=MOST_CHARACTERS) for column in COLUMNS))
+    check_texts(texts)
+    return positive(texts)

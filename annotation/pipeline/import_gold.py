@@ -1,20 +1,21 @@
 """Take labels that experts gave elsewhere: they stand beside the votes and never count as one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 
 from annotation.models import Campaign, ExpertLabel, Triplet
+from annotation.pipeline.bad_rows import BadRows, Rejected
 from annotation.pipeline.gold_file import (
     MAX_EXPERT,
     GoldPair,
     Meanings,
-    bad_line,
     read_gold_file,
 )
 from annotation.pipeline.ledger import locked
@@ -65,27 +66,34 @@ def import_gold(
     *,
     expert: str = EXPERT,
     replace: bool = False,
+    stored: Callable[[Imported], object] = lambda _: None,
     progress: Progress = no_progress,
 ) -> Imported:
     """All rows or none; `progress` counts bytes of the file.
 
-    UserError where a row cannot be used, two rows contradict each other, no row matches, or,
+    `stored` is called in the transaction of the labels.
+
+    BadRows where rows cannot be used or contradict each other; UserError where none matches, or,
     unless `replace`, where an expert is said to have given another label before.
     """
     expert = _checked(expert)
     found = Imported()
+    rejected: list[Rejected] = []
     try:
         # Read to the end first: people hand in work meanwhile, which a transaction would stop.
-        rows = read_gold_file(path, expert=expert, progress=progress)
+        rows = read_gold_file(path, expert=expert, rejected=rejected, progress=progress)
         if isinstance(rows, Meanings):
             given = list(_by_meaning(campaign, rows, expert, found))
         else:
-            given = list(_once_each(path, _by_pair(path, campaign, rows, found)))
+            given = list(_once_each(_by_pair(campaign, rows, found, rejected), rejected))
+        if rejected:
+            raise BadRows(path, sorted(rejected, key=attrgetter("line")))
         if not given:
             raise UserError(_no_match(path, campaign, found))
         with transaction.atomic():
             locked(campaign)
             _store(path, iter(given), found, replace=replace)
+            stored(found)
     except IntegrityError as error:
         raise UserError(
             f"An expert labelled triplets of {path} at the same time: run the import again."
@@ -111,7 +119,7 @@ def _no_match(path: Path, campaign: Campaign, found: Imported) -> str:
 
 
 def _by_pair(
-    path: Path, campaign: Campaign, rows: Iterable[GoldPair], found: Imported
+    campaign: Campaign, rows: Iterable[GoldPair], found: Imported, rejected: list[Rejected]
 ) -> Iterator[Given]:
     rows = iter(rows)
     queries = dict(campaign.query_set.queries.order_by().values_list("pk", "question_key"))
@@ -129,7 +137,8 @@ def _by_pair(
             if not matching:
                 found.missed(row.line)
                 key = row.query, row.question, row.answer, row.expert
-                _agree(path, row.line, row.label, without.setdefault(key, (row.label, row.line)))
+                before = without.setdefault(key, (row.label, row.line))
+                _agree(row.line, row.label, before, rejected)
 
 
 def _triplets(
@@ -170,21 +179,21 @@ def _by_meaning(
             found.missed(meaning.line)
 
 
-def _once_each(path: Path, given: Iterable[Given]) -> Iterator[Given]:
-    """Without repetitions; UserError at a contradiction."""
+def _once_each(given: Iterable[Given], rejected: list[Rejected]) -> Iterator[Given]:
+    """Without repetitions; contradictions come to `rejected`."""
     seen: dict[tuple[int, str], tuple[int, int]] = {}
     for each in given:
         key, said = (each.triplet, each.expert), (each.label, each.line)
         before = seen.setdefault(key, said)
-        _agree(path, each.line, each.label, before)
+        _agree(each.line, each.label, before, rejected)
         if before is said:
             yield each
 
 
-def _agree(path: Path, line: int, label: int, before: tuple[int, int]) -> None:
+def _agree(line: int, label: int, before: tuple[int, int], rejected: list[Rejected]) -> None:
     if before[0] != label:
         fault = f"it says {label} of what line {before[1]} says {before[0]} of, by the same expert"
-        raise bad_line(path, line, fault)
+        rejected.append(Rejected(line, fault))
 
 
 def _store(path: Path, given: Iterator[Given], found: Imported, *, replace: bool) -> None:
@@ -195,8 +204,8 @@ def _store(path: Path, given: Iterator[Given], found: Imported, *, replace: bool
         lines = ", ".join(map(str, sorted(changed_lines)[:FIRST_LINES]))
         raise UserError(
             f"{found.labels_changed:,} labels or notes of {path} are not those that the same "
-            f"expert gave before (first in lines {lines}): add --replace to put the file's in "
-            "their place; nothing was imported."
+            f"expert gave before (first in lines {lines}): ask for them to be replaced "
+            "(--replace), or leave them out; nothing was imported."
         )
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import transaction
+from django.db.models import Count
 
 from annotation.models import Campaign, Instructions, Intent
 from annotation.pipeline.ledger import locked
@@ -91,3 +92,9 @@ def add_version(
     unasked = campaign.hits.exclude(intents__kind=Intent.Kind.CREATE).filter(crowd_id=None)
     changed = unasked.update(instructions=added)
     return Added(added.version, changed, campaign.hits.count() - changed)
+
+
+def hits_of_versions(campaign: Campaign) -> dict[str, int]:
+    """Version -> how many HITs show it, where there are any."""
+    rows = campaign.hits.order_by().values_list("instructions__version")
+    return {str(version): hits for version, hits in rows.annotate(Count("pk"))}

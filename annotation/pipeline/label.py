@@ -50,7 +50,7 @@ def _news(campaign: Campaign) -> Iterator[tuple[int, Outcome]]:
 
     @cache  # few combinations, many triplets
     def outcome(votes: int, positive: int, imported: int | None) -> Outcome:
-        return _outcome(votes, positive, imported, policy)
+        return outcome_of(votes, positive, imported, policy)
 
     counted = tallies(campaign)
     tally = next(counted, None)
@@ -65,7 +65,7 @@ def _news(campaign: Campaign) -> Iterator[tuple[int, Outcome]]:
             yield pk, right
 
 
-def _outcome(votes: int, positive: int, imported: int | None, policy: Policy) -> Outcome:
+def outcome_of(votes: int, positive: int, imported: int | None, policy: Policy) -> Outcome:
     decision = decide_tally(votes, positive, policy)
     if decision.value is None and imported is not None:
         return Outcome(Triplet.Status.LABELLED, imported, votes, positive)

@@ -16,6 +16,8 @@ from annotation.pipeline.ledger import (
 )
 from annotation.protocol.cost import bonus_price_cents
 
+WORKED = "assignment__hit"
+
 
 def settle(campaign: Campaign) -> int:
     """Book every decision of the crowd that is not booked yet; how many.
@@ -81,6 +83,54 @@ def pay_overturned(campaign: Campaign, work: Assignment) -> None:
         for source, target in steps
     )
     work.save(update_fields=["account"])
+
+
+def reserve_overturn(campaign: Campaign, intent: Intent) -> None:
+    """What the overturning of a rejection costs, in the intent's own transaction.
+
+    Raises OverBudget.
+    """
+    sides = {"source": Place.AVAILABLE, "target": Place.RESERVED}
+    book([_overturn(account_of(campaign), intent, f"reserve:{intent.token}", **sides)])
+
+
+def settle_overturned(campaign: Campaign) -> None:
+    """Book the rejections that the crowd has overturned at our word."""
+    done = campaign.intents.filter(kind=Intent.Kind.OVERTURN, state=Intent.State.DONE)
+    account, out = account_of(campaign), excluded_workers(campaign)
+    for intent in done.filter(assignment__account=Booked.RELEASED).select_related(WORKED):
+        work = intent.assignment
+        assert work is not None
+        work.account = _spent(work, out)
+        key, target = f"settle:{intent.token}", Place(work.account)
+        book([_overturn(account, intent, key, source=Place.RESERVED, target=target)])
+        work.save(update_fields=["account"])
+
+
+def release_overturned(campaign: Campaign) -> None:
+    """Rejections that the crowd does not let us overturn: their money is free again."""
+    refused = campaign.intents.filter(kind=Intent.Kind.OVERTURN, state=Intent.State.WITHDRAWN)
+    held = refused.exclude(entries=None).exclude(entries__target=Place.AVAILABLE)
+    account = account_of(campaign)
+    sides = {"source": Place.RESERVED, "target": Place.AVAILABLE}
+    book(
+        _overturn(account, intent, f"release:{intent.token}", **sides)
+        for intent in held.select_related(WORKED)
+    )
+
+
+def _overturn(account: Account, intent: Intent, key: str, *, source: Place, target: Place) -> Entry:
+    """By the intent, not by the HIT: its places have nothing to do with it."""
+    assert intent.assignment is not None
+    return Entry(
+        account=account,
+        key=key,
+        source=source,
+        target=target,
+        cents=intent.assignment.hit.price_cents,
+        assignment=intent.assignment,
+        intent=intent,
+    )
 
 
 def discard(campaign: Campaign) -> int:

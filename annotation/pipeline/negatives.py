@@ -18,27 +18,35 @@ from retrieval.search import current_index, pair_vectors
 MOST_PAIRS = 20_000
 
 
+class Negative(NamedTuple):
+    name: str
+    query: str
+    question: str
+    answer: str
+
+
 def create_negatives(campaign: Campaign, names: list[str]) -> None:
-    """One control for each name, which will serve in one HIT."""
+    """One control for each name, which will serve in one HIT. A copy may have come with its own."""
+    there = campaign.controls.filter(key__in=names[:1]).exists()
+    drawn = [] if there else draw_for(campaign, names)
+    kind = Control.Kind.NEGATIVE.value
+    insert(
+        Control,
+        ("kind", "campaign_id", "key", "query", "question", "answer"),
+        ((kind, campaign.pk, *negative) for negative in drawn),
+    )
+
+
+def draw_for(campaign: Campaign, names: list[str]) -> list[Negative]:
+    """Read-only: as many controls as names, from pairs whose questions are far from each other."""
     index = _checked_index(campaign)
     pairs = _random_pairs(campaign, wanted=min(4 * len(names) + 50, MOST_PAIRS))
     near = _Nearness(pairs, campaign.policy, index)
     drawn = draw_negatives(sorted(pairs), count=len(names), seed=campaign.seed, too_near=near)
-    insert(
-        Control,
-        ("kind", "campaign_id", "key", "query", "question", "answer"),
-        (
-            (
-                Control.Kind.NEGATIVE.value,
-                campaign.pk,
-                name,
-                pairs[first].question,
-                pairs[second].question,
-                pairs[second].answer,
-            )
-            for name, (first, second) in zip(names, drawn, strict=True)
-        ),
-    )
+    return [
+        Negative(name, pairs[first].question, pairs[second].question, pairs[second].answer)
+        for name, (first, second) in zip(names, drawn, strict=True)
+    ]
 
 
 def _checked_index(campaign: Campaign) -> IndexVersion:

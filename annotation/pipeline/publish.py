@@ -1,7 +1,7 @@
 """Write down that a campaign's packed HITs are to be published; `deliver` sends them."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -20,14 +20,28 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class Published:
-    """Intents written now, and HITs that the budget leaves out."""
+    """Intents written now, HITs that the budget leaves out, and those beyond the first batch."""
 
     new: int
     left_out: int
+    held_back: int
 
 
-def publish(campaign: Campaign, crowd: Crowd) -> Published:
-    """One intent for each HIT that has none, as far as the budget reaches. Safe to repeat."""
+def publish(
+    campaign: Campaign,
+    crowd: Crowd,
+    *,
+    most: int | None = None,
+    written: Callable[[Published], object] = lambda _: None,
+) -> Published:
+    """One intent for each HIT that has none, as far as the budget reaches. Safe to repeat.
+
+    `most`: of the first round so many HITs in all; no pass asks for more of them until this is
+    called again. None: all of them, now or by a later pass. `written` is called in the
+    transaction of the intents.
+    """
+    if most is not None and most < 1:
+        raise UserError(f"A first batch has at least one HIT, not {most}.")
     if not campaign.hits.exists():
         raise UserError(
             f"Campaign {campaign} has no HITs: run `manage.py campaign pack {campaign}` first."
@@ -35,24 +49,45 @@ def publish(campaign: Campaign, crowd: Crowd) -> Published:
     check_endpoint(campaign, crowd)
     _check_state(campaign)
     _check_budget(campaign)
-    check_balance(campaign, crowd, hits=affordable_hits(campaign))
+    check_balance(campaign, crowd, hits=affordable_hits(campaign, most))
     # Only now: an address at which nobody answers, or nobody can pay, must not bind.
     bind(campaign, crowd)
     prepare(campaign, crowd)
     with transaction.atomic():
-        campaign = locked(campaign)
-        _check_state(campaign)
-        new = ask_for_affordable(campaign)
-        retry_failed(campaign)
-        rest = left_out(campaign)
-        set_capped(campaign, rest > 0)
-    return Published(new, rest)
+        published = _write_down(locked(campaign), most)
+        written(published)
+    return published
+
+
+def _write_down(campaign: Campaign, most: int | None) -> Published:
+    _check_state(campaign)
+    campaign.first_batch = _first_batch(campaign, most)
+    campaign.save(update_fields=["first_batch"])
+    new = ask_for_affordable(campaign)
+    retry_failed(campaign)
+    rest = left_out(campaign)
+    set_capped(campaign, rest > 0)
+    return Published(new, rest, held_back(campaign))
+
+
+def _first_batch(campaign: Campaign, most: int | None) -> int | None:
+    """No fewer than are asked for already; None where nothing is beyond it."""
+    if most is None:
+        return None
+    hits = _first_round(campaign).count()
+    asked = hits - _without_intent(campaign).count()
+    batch = max(most, asked)
+    return batch if batch < hits else None
 
 
 def ask_for_affordable(campaign: Campaign) -> int:
-    """Intents for the HITs of the first round that the budget reaches; with the campaign locked."""
+    """Intents for the HITs of the first round that the budget reaches; with the campaign locked.
+
+    Not beyond its first batch, where it has one.
+    """
     # Found once: to look for them among all HITs takes long.
-    new = list(_without_intent(campaign).values_list("pk", flat=True)[: affordable_hits(campaign)])
+    reached = affordable_hits(campaign, campaign.first_batch)
+    new = list(_without_intent(campaign).values_list("pk", flat=True)[:reached])
     for start in range(0, len(new), BATCH):
         hits = campaign.hits.filter(pk__in=new[start : start + BATCH])
         _ask_for(campaign, list(hits.order_by("number")))
@@ -60,7 +95,28 @@ def ask_for_affordable(campaign: Campaign) -> int:
 
 
 def left_out(campaign: Campaign) -> int:
-    return _without_intent(campaign).count()
+    """HITs that are to be asked for and that the budget does not reach."""
+    return _wanted(campaign, campaign.first_batch)
+
+
+def held_back(campaign: Campaign) -> int:
+    """HITs beyond the first batch, for which nobody asks yet."""
+    if campaign.first_batch is None:
+        return 0
+    return max(0, _first_round(campaign).count() - campaign.first_batch)
+
+
+def _wanted(campaign: Campaign, most: int | None) -> int:
+    """HITs that nobody has asked for and that somebody is to, with `most` in all."""
+    unasked = _without_intent(campaign).count()
+    if most is None or not unasked:
+        return unasked
+    asked = _first_round(campaign).count() - unasked
+    return min(unasked, max(0, most - asked))
+
+
+def _first_round(campaign: Campaign) -> QuerySet[Hit]:
+    return campaign.hits.filter(repack=False)
 
 
 def _check_state(campaign: Campaign) -> None:
@@ -90,13 +146,13 @@ def _check_budget(campaign: Campaign) -> None:
 
 def _without_intent(campaign: Campaign) -> QuerySet[Hit]:
     """HITs of the first round that nobody has asked the crowd for."""
-    hits = campaign.hits.filter(crowd_id=None, repack=False)
+    hits = _first_round(campaign).filter(crowd_id=None)
     return hits.exclude(intents__kind=Intent.Kind.CREATE).order_by("number")
 
 
-def affordable_hits(campaign: Campaign) -> int:
-    """HITs of the first round that are not asked for yet and that the budget reaches."""
-    wanted = _without_intent(campaign).count()
+def affordable_hits(campaign: Campaign, most: int | None) -> int:
+    """HITs of the first round to be asked for, with `most` in all, that the budget reaches."""
+    wanted = _wanted(campaign, most)
     return within(account_of(campaign), wanted, cents=first_round_cents(campaign.policy))
 
 
@@ -126,10 +182,14 @@ def bind(campaign: Campaign, crowd: Crowd) -> None:
 
 
 def check_endpoint(campaign: Campaign, crowd: Crowd) -> None:
-    if campaign.endpoint not in ("", crowd.endpoint):
+    check_place(campaign, crowd.endpoint)
+
+
+def check_place(campaign: Campaign, endpoint: str) -> None:
+    if campaign.endpoint not in ("", endpoint):
         raise UserError(
             f"Campaign {campaign} is published at {campaign.endpoint}, but the crowd set now is "
-            f"{crowd.endpoint}: set AWS_ENDPOINT_URL_MTURK back, or create a campaign of its own."
+            f"{endpoint}: set AWS_ENDPOINT_URL_MTURK back, or create a campaign of its own."
         )
 
 

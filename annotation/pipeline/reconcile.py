@@ -39,10 +39,7 @@ def reconcile(
     `all_gone`: believe the crowd that it knows no HIT of the campaign any more.
     `progress` counts the HITs whose assignments are read.
     """
-    if not campaign.endpoint:
-        raise UserError(
-            f"Campaign {campaign} is not published: there is nothing to compare it with."
-        )
+    check_published(campaign)
     check_endpoint(campaign, crowd)
     report = Reconciled()
     before = look(campaign)
@@ -58,6 +55,13 @@ def reconcile(
         recompute(campaign, until=_reviewed_until(campaign), clock=clock)
     check_account(campaign, report)
     return report
+
+
+def check_published(campaign: Campaign) -> None:
+    if not campaign.endpoint:
+        raise UserError(
+            f"Campaign {campaign} is not published: there is nothing to compare it with."
+        )
 
 
 def _compare(

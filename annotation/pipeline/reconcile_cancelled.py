@@ -63,4 +63,5 @@ def _answer(intent: Intent, sides: Sides, report: Reconciled, *, made: bool) -> 
         Repair.ANSWERED,
         f"The {intent.kind} of HIT {hit.key} was sent before {campaign} was cancelled, and its "
         f"answer lost: the crowd's record says that it {told}.",
+        hit=hit.key,
     )

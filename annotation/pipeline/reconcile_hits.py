@@ -72,13 +72,15 @@ def _adopt(campaign: Campaign, theirs: CrowdHit, now: datetime, report: Reconcil
     except OverBudget:
         report.leave(
             f"HIT {theirs.annotation} is at the crowd as {theirs.hit_id}, and the budget of "
-            f"{campaign} does not cover it: raise the budget, or expire the HIT there."
+            f"{campaign} does not cover it: raise the budget, or expire the HIT there.",
+            hit=theirs.annotation,
         )
     else:
         report.did(
             Repair.ADOPTED,
             f"HIT {theirs.annotation} was at the crowd as {theirs.hit_id} unknown to us: "
             "taken over.",
+            hit=theirs.annotation,
         )
 
 
@@ -124,7 +126,7 @@ def _withdraw_one(extra: CrowdHit, sides: Sides, why: str, report: Reconciled) -
     if extra.expires_at > sides.now:
         crowd.set_expiration(extra.hit_id, sides.now - LONG_PAST)
         sentence = f"HIT {extra.hit_id} at the crowd ({extra.annotation}) is expired: {why}."
-        report.did(Repair.WITHDRAWN, sentence)
+        report.did(Repair.WITHDRAWN, sentence, hit=extra.annotation)
     theirs = crowd.hit(extra.hit_id)
     if theirs is None:
         return
@@ -132,12 +134,14 @@ def _withdraw_one(extra: CrowdHit, sides: Sides, why: str, report: Reconciled) -
     undecided = sum(work.status == "submitted" for work in works)
     if not works and not theirs.pending:
         crowd.delete_hit(extra.hit_id)
-        report.did(Repair.DELETED, f"HIT {extra.hit_id}, on which nobody had worked, is deleted.")
+        sentence = f"HIT {extra.hit_id}, on which nobody had worked, is deleted."
+        report.did(Repair.DELETED, sentence, hit=extra.annotation)
     elif undecided or theirs.pending:
         report.leave(
             f"HIT {extra.hit_id} at the crowd ({extra.annotation}) holds {undecided} assignments "
             f"to be decided, and {theirs.pending} are being worked on: {why}. Approve or reject "
-            "them there."
+            "them there.",
+            hit=extra.annotation,
         )
 
 
@@ -152,7 +156,7 @@ def find_missing(sides: Sides, report: Reconciled, *, all_gone: bool) -> None:
     if missing and len(missing) == len(ours) and not all_gone:
         report.leave(
             f"The crowd lists none of the {len(ours)} HITs of {campaign}: is this the account "
-            "that published them? If they are really gone, say so by --all-gone."
+            "that published them? If they are really gone, say so (all gone)."
         )
         return
     forgotten = _forgotten(campaign, missing, now)
@@ -192,7 +196,7 @@ def _give_up(campaign: Campaign, ours: Ours, now: datetime, report: Reconciled) 
         hit.gone, hit.closed_at, hit.spare = True, hit.closed_at or now, 0
         hit.save()
     sentence = f"HIT {hit.key} ({hit.crowd_id}) is gone from the crowd: its places are given up."
-    report.did(Repair.GONE, sentence)
+    report.did(Repair.GONE, sentence, hit=hit.key)
 
 
 def publish_anew(campaign: Campaign, report: Reconciled) -> None:
@@ -209,10 +213,12 @@ def publish_anew(campaign: Campaign, report: Reconciled) -> None:
         except OverBudget:
             report.leave(
                 f"HIT {key} ({crowd_id}) is gone from the crowd, and the budget of "
-                f"{campaign} does not cover another publication: raise it."
+                f"{campaign} does not cover another publication: raise it.",
+                hit=key,
             )
         else:
-            report.did(Repair.PUBLISHED_ANEW, f"HIT {key} is to be published anew.")
+            sentence = f"HIT {key} is to be published anew."
+            report.did(Repair.PUBLISHED_ANEW, sentence, hit=key)
 
 
 def _gone_unworked(campaign: Campaign) -> QuerySet[Hit]:

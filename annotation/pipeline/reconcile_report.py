@@ -22,6 +22,12 @@ class Repair(StrEnum):
     SETTLED = "settled"  # decided work whose money had not moved
 
 
+class Told(str):
+    """A sentence, and the key of the HIT that it is about, where it is about one."""
+
+    hit: str | None = None
+
+
 @dataclass
 class Reconciled:
     """Counts, and a sentence with its ids for each thing done or left to a person."""
@@ -29,18 +35,24 @@ class Reconciled:
     hits: int = 0  # of ours, in the crowd's list
     read: int = 0  # of those, whose assignments were compared one by one
     repaired: dict[str, int] = field(default_factory=lambda: {str(kind): 0 for kind in Repair})
-    done: list[str] = field(default_factory=list)
-    by_hand: list[str] = field(default_factory=list)
+    done: list[Told] = field(default_factory=list)
+    by_hand: list[Told] = field(default_factory=list)
     stopped_by: str | None = None  # why it ended before all was compared
 
     @property
     def repairs(self) -> int:
         return sum(self.repaired.values())
 
-    def did(self, kind: Repair, sentence: str, *, count: int = 1) -> None:
+    def did(self, kind: Repair, sentence: str, *, hit: str | None = None, count: int = 1) -> None:
         self.repaired[kind] += count
-        self.done.append(sentence)
+        self.done.append(_told(sentence, hit))
 
-    def leave(self, sentence: str) -> None:
+    def leave(self, sentence: str, *, hit: str | None = None) -> None:
         """To a person."""
-        self.by_hand.append(sentence)
+        self.by_hand.append(_told(sentence, hit))
+
+
+def _told(sentence: str, hit: str | None) -> Told:
+    told = Told(sentence)
+    told.hit = hit
+    return told

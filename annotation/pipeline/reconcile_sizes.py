@@ -55,13 +55,15 @@ def _grow(campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled) 
         report.leave(
             f"HIT {ours.key} ({theirs.hit_id}) has {theirs.max_assignments} places at the crowd, "
             f"{ours.asked} of them ours, and the budget of {campaign} does not cover the others: "
-            "raise it."
+            "raise it.",
+            hit=ours.key,
         )
     else:
         report.did(
             Repair.RESIZED,
             f"HIT {ours.key} ({theirs.hit_id}) has {extra} places more at the crowd than we "
             "bought: reserved.",
+            hit=ours.key,
         )
 
 
@@ -96,6 +98,7 @@ def _shrink(campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled
         Repair.RESIZED,
         f"HIT {ours.key} ({theirs.hit_id}) has {lacking} places fewer at the crowd than we "
         "bought: given up.",
+        hit=ours.key,
     )
 
 
@@ -147,7 +150,8 @@ def _reschedule(
     except OverBudget:
         report.leave(
             f"HIT {ours.key} ({theirs.hit_id}) is open again at the crowd, and the budget of "
-            f"{campaign} does not cover its places: raise it, or expire the HIT there."
+            f"{campaign} does not cover its places: raise it, or expire the HIT there.",
+            hit=ours.key,
         )
     else:
         state = "is open again" if reopen else "expires at another time"
@@ -155,4 +159,5 @@ def _reschedule(
             Repair.RESCHEDULED,
             f"HIT {ours.key} ({theirs.hit_id}) {state} at the crowd: "
             f"{theirs.expires_at:%Y-%m-%d %H:%M} UTC, stored.",
+            hit=ours.key,
         )

@@ -82,7 +82,8 @@ def _compare(
         theirs, error = reading
         if not error.permanent:
             raise error
-        report.leave(f"The record of HIT {theirs.annotation} cannot be read: {error}")
+        key = theirs.annotation
+        report.leave(f"The record of HIT {key} cannot be read: {error}", hit=key)
         return
     report.read += 1
     if any(reading.known.get(each.assignment_id) != each.status for each in reading.submissions):
@@ -98,7 +99,8 @@ def _name_vanished(reading: Reading, report: Reconciled) -> None:
         if crowd_id not in listed:
             report.leave(
                 f"Assignment {crowd_id} is not in the crowd's record of HIT "
-                f"{reading.theirs.annotation} any more; its votes still count here."
+                f"{reading.theirs.annotation} any more; its votes still count here.",
+                hit=reading.theirs.annotation,
             )
 
 
@@ -137,7 +139,8 @@ class _Repairs:
         else:
             self._report.leave(
                 f"Assignment {work} of HIT {work.hit} is approved and paid here, and rejected at "
-                "the crowd: ask the crowd how that can be."
+                "the crowd: ask the crowd how that can be.",
+                hit=work.hit.key,
             )
 
     def _record(self, work: Assignment, status: Status) -> None:
@@ -146,12 +149,13 @@ class _Repairs:
         if calls.filter(claimed | Q(state__in=UNSENT, first_sent_at__isnull=False)).exists():
             return  # our own call: deliver learns what came of it
         self._set_status(work, status)
-        waiting = calls.exclude(state=Intent.State.DONE)
+        waiting = calls.exclude(state__in=[Intent.State.DONE, Intent.State.WITHDRAWN])
         waiting.update(state=Intent.State.DONE, error="", retry_at=None)
         self._report.did(
             Repair.DECIDED,
             f"Assignment {work} of HIT {work.hit} is {status} at the crowd, by time-out or by "
             "hand: recorded.",
+            hit=work.hit.key,
         )
 
     def _decide_again(self, work: Assignment) -> None:
@@ -175,9 +179,12 @@ class _Repairs:
             Repair.SENT_AGAIN,
             f"Assignment {work} of HIT {work.hit} is {work.status} here and undecided at the "
             "crowd: to be decided there again.",
+            hit=work.hit.key,
         )
 
     def _overturn(self, work: Assignment) -> None:
+        if work.intents.filter(kind=Intent.Kind.OVERTURN, state__in=UNSENT).exists():
+            return  # our own call: deliver learns what came of it
         try:
             if (
                 work.account != Assignment.Booked.RESERVED
@@ -186,13 +193,15 @@ class _Repairs:
         except OverBudget:
             self._report.leave(
                 f"The rejection of assignment {work} of HIT {work.hit} was overturned by hand, "
-                f"and the budget of {self._campaign} does not cover it: raise it."
+                f"and the budget of {self._campaign} does not cover it: raise it.",
+                hit=work.hit.key,
             )
             return
         self._set_status(work, Status.APPROVED)
         self._report.did(
             Repair.OVERTURNED,
             f"The rejection of assignment {work} of HIT {work.hit} was overturned by hand: paid.",
+            hit=work.hit.key,
         )
 
     def _set_status(self, work: Assignment, status: Status) -> None:
@@ -209,10 +218,10 @@ class _Repairs:
             return
         new = store(self._campaign, [Found(hit.pk, missing)])
         ids = ", ".join(theirs.assignment_id for theirs in missing)
-        self._report.did(
-            Repair.STORED, f"Assignments of HIT {hit} were missing here: {ids}: stored.", count=new
-        )
+        sentence = f"Assignments of HIT {hit} were missing here: {ids}: stored."
+        self._report.did(Repair.STORED, sentence, hit=hit.key, count=new)
         try:
             set_reserved(self._campaign, hit)
         except OverBudget:
-            self._report.leave(f"The budget of {self._campaign} does not cover {ids}: raise it.")
+            sentence = f"The budget of {self._campaign} does not cover {ids}: raise it."
+            self._report.leave(sentence, hit=hit.key)

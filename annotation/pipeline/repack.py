@@ -22,8 +22,9 @@ from annotation.pipeline.ledger import account_of, book, reserve, within
 from annotation.pipeline.ledger_moves import excluded_workers
 from annotation.pipeline.publish import create_intent, token
 from annotation.protocol.cost import assignment_cents
-from annotation.protocol.packing import HitSpec, negatives_needed
+from annotation.protocol.packing import HitSpec, PackingError, negatives_needed
 from annotation.protocol.repack import Group, OpenTriplet, pack_group, regroup
+from retrieval.errors import UserError
 
 PLACES = 1  # of a HIT of repacked triplets
 BATCH = 1000
@@ -92,7 +93,10 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
     """The HITs, their intents and their money."""
     last = campaign.hits.aggregate(last=Max("number"))["last"]
     instructions = campaign.instructions.latest("version")
-    specs = _specs(campaign, groups, first=last + 1)
+    try:
+        specs = _specs(campaign, groups, first=last + 1)
+    except PackingError as error:
+        raise UserError(f"No HIT of repacked triplets can be made: {error}") from error
     hits = Hit.objects.bulk_create(
         [
             Hit(
@@ -144,6 +148,6 @@ def _seed(campaign: Campaign, number: int) -> int:
 
 def _negatives(campaign: Campaign) -> list[str]:
     """Those least in use first."""
-    own = Control.objects.filter(kind=Control.Kind.NEGATIVE, campaign=campaign)
+    own = Control.objects.filter(kind=Control.Kind.NEGATIVE, campaign=campaign, retired_at=None)
     used = own.annotate(used=Count("items")).order_by("used", "key")
     return list(used.values_list("key", flat=True))

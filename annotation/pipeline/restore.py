@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
@@ -18,6 +19,7 @@ from annotation.pipeline.withdraw import withdraw
 from retrieval.errors import UserError
 
 Kind = Intent.Kind
+Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
@@ -40,19 +42,19 @@ class Standing:
     outcomes: dict[int, tuple[str, int | None]]  # triplet -> status and label
 
 
-def foresee(act: Callable[[], Change]) -> Change:
+def foresee(act: Callable[[], Outcome]) -> Outcome:
     """What `act` would change: it is carried out and taken back."""
     with transaction.atomic():
-        change = act()
+        outcome = act()
         transaction.set_rollback(True)
-    return change
+    return outcome
 
 
 @transaction.atomic
 def restore(campaign: Campaign, worker_id: str) -> Change:
     """The votes come back, and what was bought in their place stays."""
     campaign = locked(campaign)
-    exclusion = _exclusions(campaign, worker_id).select_related("worker").first()
+    exclusion = exclusions_of(campaign, worker_id).select_related("worker").first()
     if exclusion is None:
         raise UserError(f"Worker {worker_id!r} is not excluded from campaign {campaign}.")
     before = _standing(campaign, exclusion.worker)
@@ -67,9 +69,9 @@ def restore(campaign: Campaign, worker_id: str) -> Change:
 def exclude(campaign: Campaign, worker_id: str, *, reason: str) -> Change:
     """By hand, whatever the worker's controls say; the next pass buys the lost votes again."""
     campaign = locked(campaign)
-    if _exclusions(campaign, worker_id).exists():
+    if exclusions_of(campaign, worker_id).exists():
         raise UserError(f"Worker {worker_id!r} is excluded from campaign {campaign} already.")
-    worker = _worker(campaign, worker_id)
+    worker = worker_in(campaign, worker_id)
     before = _standing(campaign, worker)
     reviewed = Assignment.objects.filter(hit__campaign=campaign, worker=worker)
     counts = reviewed.aggregate(
@@ -85,11 +87,11 @@ def exclude(campaign: Campaign, worker_id: str, *, reason: str) -> Change:
     return _recount(campaign, worker, before)
 
 
-def _exclusions(campaign: Campaign, worker_id: str) -> QuerySet[Exclusion]:
+def exclusions_of(campaign: Campaign, worker_id: str) -> QuerySet[Exclusion]:
     return campaign.exclusions.filter(worker__worker_id=worker_id, restored_at=None)
 
 
-def _worker(campaign: Campaign, worker_id: str) -> Worker:
+def worker_in(campaign: Campaign, worker_id: str) -> Worker:
     worker = Worker.objects.filter(worker_id=worker_id, assignments__hit__campaign=campaign).first()
     if worker is None:
         raise UserError(f"Nobody called {worker_id!r} has handed in work in campaign {campaign}.")

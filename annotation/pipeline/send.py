@@ -3,16 +3,22 @@
 After a day the crowd has forgotten its tokens, so its own record is asked first.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from annotation.crowd.base import Crowd, CrowdError
 from annotation.hit_url import hit_url
+from annotation.meters import CROWD_CALLS
 from annotation.models import Assignment, Campaign, Intent
 from annotation.pipeline.publish import hit_type
+from retrieval.log_context import about
+
+log = logging.getLogger(__name__)
 
 TOKEN_LIFE = timedelta(hours=23)  # the crowd remembers tokens for 24 hours
+SUBJECT_LENGTH = 200  # of a message; MTurk's
 
 
 @dataclass(frozen=True)
@@ -43,10 +49,30 @@ def is_forgotten(intent: Intent, now: datetime) -> bool:
 
 def send(intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime) -> Outcome:
     """The call and what came of it, a CrowdError included."""
-    try:
-        return _CALLS[Intent.Kind(intent.kind)](intent, campaign, crowd, known, now)
-    except CrowdError as error:
-        return Outcome(intent, error=error)
+    hit = intent.hit or (intent.assignment and intent.assignment.hit)
+    with about(campaign=campaign, hit=hit and hit.key):
+        try:
+            outcome = _CALLS[Intent.Kind(intent.kind)](intent, campaign, crowd, known, now)
+        except CrowdError as error:
+            outcome = Outcome(intent, error=error)
+        log.log(_level(outcome.error), "%s: %s", intent.kind, outcome.error or "done")
+    CROWD_CALLS.labels(intent.kind, _told(outcome.error)).inc()
+    return outcome
+
+
+def _level(error: CrowdError | None) -> int:
+    """A call that is made again later may be one of thousands, and its pass tells of it."""
+    if error is None:
+        return logging.DEBUG
+    return logging.WARNING if error.permanent else logging.INFO
+
+
+def _told(error: CrowdError | None) -> str:
+    if error is None:
+        return "done"
+    if error.throttled:
+        return "throttled"
+    return "refused" if error.permanent else "failed"
 
 
 def _create(
@@ -126,6 +152,14 @@ def _decide(
         return Outcome(intent, status=status)
 
 
+def _overturn(
+    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    assert intent.assignment is not None
+    crowd.overturn(intent.assignment.crowd_id)
+    return Outcome(intent, status=Assignment.Status.APPROVED)
+
+
 def _decided(work: Assignment, crowd: Crowd) -> str:
     """What the crowd's record says of it by now."""
     assert work.hit.crowd_id is not None
@@ -198,6 +232,16 @@ def _bonus(
     return Outcome(intent)
 
 
+def _notify(
+    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    worker = intent.worker
+    assert worker is not None
+    subject = f"Your work: {campaign.policy.title}"[:SUBJECT_LENGTH]
+    crowd.notify(worker.worker_id, subject=subject, text=intent.reason, token=intent.token)
+    return Outcome(intent)
+
+
 _CALLS: Mapping[Intent.Kind, Callable[[Intent, Campaign, Crowd, Known, datetime], Outcome]] = {
     Intent.Kind.CREATE: _create,
     Intent.Kind.EXTEND: _extend,
@@ -209,4 +253,6 @@ _CALLS: Mapping[Intent.Kind, Callable[[Intent, Campaign, Crowd, Known, datetime]
     Intent.Kind.TRAIN: _train,
     Intent.Kind.LIFETIME: _lifetime,
     Intent.Kind.BONUS: _bonus,
+    Intent.Kind.OVERTURN: _overturn,
+    Intent.Kind.NOTIFY: _notify,
 }

@@ -49,3 +49,9 @@ def exclusions(reviews: Iterable[Review], policy: Policy) -> list[ExclusionDecis
                 worker, failures[worker], reviewed[worker], position
             )
     return list(decisions.values())
+
+
+def is_near(failures: int, reviewed: int, policy: Policy) -> bool:
+    """Whether one more failed HIT is enough, now or when so many are reviewed that it is tested."""
+    most = Fraction(str(policy.max_failure_rate))
+    return failures > 0 and failures + 1 > most * max(reviewed + 1, policy.min_assignments)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 from annotation.protocol.policy import Policy
-
-WorkerKey = TypeVar("WorkerKey", bound=Hashable)
-TripletKey = TypeVar("TripletKey", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -18,26 +14,6 @@ class Label:
     value: int | None  # None unless labelled
     status: Literal["labelled", "open", "unresolved"]
     wanted: int  # votes to buy now
-
-
-def valid_votes(
-    judgments: Iterable[tuple[WorkerKey, TripletKey, int]], excluded: Collection[WorkerKey]
-) -> dict[TripletKey, list[int]]:
-    """Triplet -> its valid votes, in the order of `judgments` (worker, triplet, value).
-
-    An excluded worker's judgments are all discarded, nobody else's are. Raises ValueError where
-    a worker judged a triplet twice: then it is no longer two people who agree.
-    """
-    votes: defaultdict[TripletKey, list[int]] = defaultdict(list)
-    seen: set[tuple[WorkerKey, TripletKey]] = set()
-    for worker, triplet, value in judgments:
-        if worker in excluded:
-            continue
-        if (worker, triplet) in seen:
-            raise ValueError(f"worker {worker} judged triplet {triplet} twice")
-        seen.add((worker, triplet))
-        votes[triplet].append(value)
-    return dict(votes)
 
 
 def decide(votes: Sequence[int], policy: Policy) -> Label:

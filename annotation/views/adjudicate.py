@@ -1,26 +1,30 @@
 """The expert's page: one triplet, blind to what the crowd said of it until they have decided."""
 
 from dataclasses import dataclass
+from typing import cast
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
+from annotation.actions import by_page, record
 from annotation.crowd.inhouse.members import member_of
 from annotation.differences import Part, mark_differences
 from annotation.markdown import render_markdown
-from annotation.models import ExpertLabel, ItemReport, Triplet
+from annotation.models import Campaign, ExpertLabel, ItemReport, Triplet
 from annotation.pipeline.adjudicate import Desk, What
-from annotation.pipeline.create import get_campaign
 from annotation.pipeline.gold_file import MAX_NOTE
-from annotation.views.guards import permitted, refuse, staff_page
+from annotation.roles import ADJUDICATE
+from annotation.views.guards import campaign_page, refuse
 from retrieval.errors import UserError
 from retrieval.text import clean_text
 
-WRITE = "annotation.add_expertlabel"
 MOST_SKIPPED = 500  # kept in the session
 MOST_NOTES = 50
+MOST_DRAWN = 10  # in as many windows
 HELD = (
     "This triplet is not open to you: it is not of this pile (any more), or you have judged it "
     "as an annotator. Go on with the next one."
@@ -54,14 +58,11 @@ class Revealed:
     others: list[ExpertLabel]
 
 
-@staff_page
+@campaign_page(ADJUDICATE)
 @require_http_methods(["GET", "HEAD", "POST"])
-def adjudicate(request: HttpRequest, name: str) -> HttpResponse:
-    if not permitted(request, WRITE):
-        sentence = "To label as an expert, your account needs the right to add expert labels."
-        return refuse(request, 403, "Not open to you", sentence)
+def adjudicate(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     try:
-        desk = _desk(request, name)
+        desk = _desk(request, campaign)
     except UserError as error:
         return refuse(request, 404, "There is no such page", str(error))
     if request.method == "POST":
@@ -69,13 +70,13 @@ def adjudicate(request: HttpRequest, name: str) -> HttpResponse:
     return _show(request, desk)
 
 
-def _desk(request: HttpRequest, name: str) -> Desk:
+def _desk(request: HttpRequest, campaign: Campaign) -> Desk:
     what = request.GET.get("what", What.UNRESOLVED)
     if what not in What.values:
         raise UserError(f"Choose one of {', '.join(What.values)}.")
     member = member_of(request.user) if request.user.is_authenticated else None
     return Desk(
-        get_campaign(name),
+        campaign,
         What(what),
         expert=request.user.get_username(),
         worker_id=member.worker_id if member else None,
@@ -84,7 +85,7 @@ def _desk(request: HttpRequest, name: str) -> Desk:
 
 def _take(request: HttpRequest, desk: Desk) -> HttpResponse:
     triplet = _triplet(desk, request.POST.get("triplet", ""))
-    if triplet is None or not desk.takes(triplet):
+    if triplet is None or not desk.takes(triplet, _drawn(request, desk)):
         return refuse(request, 404, "Not this one", HELD)
     label, note = request.POST.get("label", ""), clean_text(request.POST.get("note", ""))
     is_skip = "skip" in request.POST
@@ -95,18 +96,39 @@ def _take(request: HttpRequest, desk: Desk) -> HttpResponse:
         skipped = [pk for pk in _skipped(request, desk) if pk != triplet.pk]
         request.session[_pile_key(desk)] = [*skipped, triplet.pk][-MOST_SKIPPED:]
         return _to(request, desk)
-    desk.decide(triplet, int(label), note)
+    _decide(request, desk, triplet, int(label), note)
     request.session[_last_key(desk)] = triplet.pk
     return _to(request, desk, decided=triplet.pk)
+
+
+@transaction.atomic
+def _decide(request: HttpRequest, desk: Desk, triplet: Triplet, label: int, note: str) -> None:
+    # Not what was said: other experts read the log, and are to decide blind.
+    details = {"pile": desk.what.value, "again": _own(desk, triplet) is not None}
+    desk.decide(triplet, label, note)
+    by = by_page(cast(User, request.user))
+    record(by, "label", campaign=desk.campaign, subject=f"triplet {triplet.pk}", details=details)
 
 
 def _show(request: HttpRequest, desk: Desk) -> HttpResponse:
     triplet = _triplet(desk, request.GET.get("decided", ""))
     if triplet is not None and (own := _own(desk, triplet)) is not None:
         return _page(request, desk, triplet, note=own.note)
-    triplet = desk.next(_skipped(request, desk))
+    triplet = _asked_for(request, desk) or desk.next(_skipped(request, desk))
+    if triplet and desk.what == What.SAMPLE:
+        others = [pk for pk in _shown_before(request, desk) if pk != triplet.pk]
+        request.session[_drawn_key(desk)] = [*others, triplet.pk][-MOST_DRAWN:]
     note = _notes(request, desk).get(str(triplet.pk), "") if triplet else ""
     return _page(request, desk, triplet, note=note)
+
+
+def _asked_for(request: HttpRequest, desk: Desk) -> Triplet | None:
+    """One of the pile by its number; never of a sample, which would be random no more."""
+    if desk.what == What.SAMPLE:
+        return None
+    triplet = _triplet(desk, request.GET.get("triplet", ""))
+    waits = triplet is not None and desk.takes(triplet, []) and _own(desk, triplet) is None
+    return triplet if waits else None
 
 
 def _page(
@@ -167,6 +189,10 @@ def _pile_key(desk: Desk) -> str:
     return f"skipped-{desk.campaign.pk}-{desk.what}"
 
 
+def _drawn_key(desk: Desk) -> str:
+    return f"drawn-{desk.campaign.pk}"
+
+
 def _last_key(desk: Desk) -> str:
     return f"last-{desk.campaign.pk}-{desk.what}"
 
@@ -191,3 +217,12 @@ def _keep_note(request: HttpRequest, desk: Desk, triplet: Triplet, note: str) ->
 
 def _skipped(request: HttpRequest, desk: Desk) -> list[int]:
     return list(request.session.get(_pile_key(desk), []))
+
+
+def _drawn(request: HttpRequest, desk: Desk) -> list[int]:
+    """What they skipped, and what they look at: others' labels may have changed the draw since."""
+    return [*_skipped(request, desk), *_shown_before(request, desk)]
+
+
+def _shown_before(request: HttpRequest, desk: Desk) -> list[int]:
+    return list(request.session.get(_drawn_key(desk), []))

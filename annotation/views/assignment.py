@@ -14,14 +14,21 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.crowd.inhouse import desk
 from annotation.crowd.inhouse.desk import Refused
 from annotation.crowd.inhouse.ids import is_id
-from annotation.crowd.inhouse.models import HANDED_IN, Work
+from annotation.crowd.inhouse.models import HANDED_IN, Queue, Work
 from annotation.middleware import wants_json
 from annotation.models import Hit, HitItem
 from annotation.pipeline.review import FIELD
 from annotation.protocol.signals import REPORT, REPORT_TEXT, SIGNALS, SIGNALS_LENGTH
 from annotation.views.guards import MemberRequest, member_page, refuse
 from annotation.views.judging import ShownItem, judging_context
-from annotation.views.suits import UNKNOWN, hit_of, why_not
+from annotation.views.suits import (
+    NOT_CHOSEN,
+    UNKNOWN,
+    closed_queues,
+    hit_of,
+    queues_of_others,
+    why_not,
+)
 
 NOTHING_LEFT = "There are no more HITs of this kind at the moment. Thank you!"
 NO_KIND = "There are no HITs of this kind: start from your own page."
@@ -128,13 +135,15 @@ def _sheet(sent: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
 
 def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) -> str:
     """Takes the next HIT; where to find it, or the personal page when there is none."""
-    now = timezone.now()
-    work = desk.take(request.member, hit_type=queue_id, now=now)
+    now, closed = timezone.now(), closed_queues(request.member)
+    work = desk.take(request.member, hit_type=queue_id, closed=closed, now=now)
     if work is not None and work.offer_id == skipped:  # the crowd has nothing else
         desk.give_back(request.member, work.assignment_id, now=now)
         work = None
     if work is None:
-        messages.info(request, NOTHING_LEFT)
+        others = queues_of_others(request.member)
+        is_closed = Queue.objects.filter(queue_id=queue_id, pk__in=others).exists()
+        messages.info(request, NOT_CHOSEN if is_closed else NOTHING_LEFT)
         return reverse("work")
     return reverse("assignment", args=[work.assignment_id])
 

@@ -52,6 +52,20 @@ def attempt(keys: Sequence[Key]) -> list[Attempt]:
     return made
 
 
+def reached(keys: Sequence[Key], made: Sequence[Attempt]) -> list[Key]:
+    """Those whose limit these attempts have filled: of several at once, one finds itself the last.
+
+    `made`: what `attempt` has given for the keys.
+    """
+    return [key for key, mine in zip(keys, made, strict=True) if _is_the_last(key, mine)]
+
+
+def _is_the_last(key: Key, mine: Attempt) -> bool:
+    since = mine.at - timedelta(minutes=key.limit.minutes)
+    until_mine = Attempt.objects.filter(digest=key.digest, at__gte=since, pk__lte=mine.pk)
+    return until_mine.count() == key.limit.most
+
+
 def forget(made: Sequence[Attempt]) -> None:
     Attempt.objects.filter(pk__in=[each.pk for each in made]).delete()
 

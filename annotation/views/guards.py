@@ -7,16 +7,23 @@ from typing import cast
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 
 from annotation.crowd.inhouse.members import member_of
 from annotation.crowd.inhouse.models import Member
 from annotation.exclusion_words import whom_to_write_to
 from annotation.middleware import wants_json
+from annotation.models import Campaign
+from annotation.roles import VIEW, may_enter, visible_campaigns
+from retrieval.log_context import also_about
 
 View = Callable[..., HttpResponse]
 
+FOR_THE_STAFF = (
+    "This page is for the people who run the campaigns: an administrator can give your account"
+    " that right."
+)
 SIGNED_OUT = (
     "You are not signed in any more: sign in again in another tab, then go on here."
     " Your answers are kept in this browser."
@@ -42,9 +49,9 @@ def refuse(request: HttpRequest, status: int, title: str, sentence: str) -> Http
     return render(request, "annotation/notice.html", words, status=status)
 
 
-def permitted(request: HttpRequest, permission: str) -> bool:
-    """Whether the reader has a model's permission, such as "annotation.add_instructions"."""
-    return bool(request.user.has_perm(permission))
+def permitted(request: HttpRequest, permission: str, campaign: Campaign | None = None) -> bool:
+    """Whether the reader has a permission: everywhere, or at least in the campaign."""
+    return bool(request.user.has_perm(permission, campaign))
 
 
 def staff_page(view: View) -> View:
@@ -56,14 +63,50 @@ def staff_page(view: View) -> View:
         if not request.user.is_authenticated:
             return to_sign_in(request)
         if not request.user.is_staff:
-            sentence = (
-                "This page is for the people who run the campaigns: an administrator can give your"
-                " account that right."
-            )
-            return refuse(request, 403, "For the staff", sentence)
+            return refuse(request, 403, "For the staff", FOR_THE_STAFF)
         return view(request, *args, **kwargs)
 
     return cast(View, guarded)
+
+
+def dashboard_page(view: View) -> View:
+    """For whoever has a part in any campaign, or may create one."""
+
+    @never_cache
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return to_sign_in(request)
+        if not may_enter(request.user):
+            return refuse(request, 403, "For the staff", FOR_THE_STAFF)
+        return view(request, *args, **kwargs)
+
+    return cast(View, guarded)
+
+
+def campaign_page(permission: str = VIEW) -> Callable[[View], View]:
+    """For whoever may do this in the campaign; the view gets the campaign in place of its name.
+
+    A campaign that the reader may not even see does not exist for them.
+    """
+
+    def decorated(view: View) -> View:
+        @dashboard_page
+        @wraps(view)
+        def guarded(request: HttpRequest, name: str, **kwargs: object) -> HttpResponse:
+            campaign = get_object_or_404(visible_campaigns(request.user), name=name)
+            also_about(campaign=campaign)
+            if not request.user.has_perm(permission, campaign):
+                sentence = (
+                    f"Your role in {campaign} does not include this: whoever owns the campaign can"
+                    " give you another one."
+                )
+                return refuse(request, 403, "Not part of your role", sentence)
+            return view(request, campaign, **kwargs)
+
+        return guarded
+
+    return decorated
 
 
 def member_page(view: View) -> View:
@@ -104,6 +147,8 @@ def to_sign_in(request: HttpRequest) -> HttpResponse:
     if wants_json(request):
         answer = {"error": SIGNED_OUT, "sign_in": settings.LOGIN_URL}
         return JsonResponse(answer, status=403)
+    if "HX-Request" in request.headers:  # a part of a page: the whole of it leads to the form
+        return HttpResponse(status=403, headers={"HX-Refresh": "true"})
     if request.method in {"GET", "HEAD"}:
         return redirect_to_login(request.get_full_path())
     # The way back is taken by GET, which an address that only takes forms does not answer.

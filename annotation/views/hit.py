@@ -21,6 +21,7 @@ from annotation.exclusion_words import why_excluded
 from annotation.hit_url import BadVisit, Visit, read_hit_key, read_visit
 from annotation.middleware import AWAY_SECONDS
 from annotation.models import Assignment, Campaign, Hit
+from annotation.pipeline.arms import WITH_ARMS, works_in_other_arm
 from annotation.pipeline.practice import exclusion_of
 from annotation.views.judging import has_judged, judging_context
 
@@ -60,13 +61,18 @@ def _answer(request: HttpRequest, signed: str) -> HttpResponse:
         visit = read_visit(request.GET)
     except BadVisit as error:
         return _refusal(400, "This page cannot be shown", [str(error)])
-    return _why_not(hit, visit) or _hit_form(hit, visit)
+    response = _why_not(hit, visit) or _hit_form(hit, visit)
+    if not visit.assignment_id:
+        # A preview has no form: whoever plans the campaign sees it within the dashboard too.
+        response["Content-Security-Policy"] += " 'self'"
+    return response
 
 
 def _find_hit(signed: str) -> Hit | None:
     try:
         key = read_hit_key(signed)
-        return Hit.objects.select_related("campaign", "instructions").get(key=key)
+        hits = Hit.objects.select_related("campaign", "instructions", *WITH_ARMS)
+        return hits.get(key=key)
     except (BadSignature, Hit.DoesNotExist):
         return None
 
@@ -85,6 +91,12 @@ def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
     if exclusion := exclusion_of(hit.campaign, visit.worker_id):
         sentences = [*why_excluded(exclusion), f"{RETURN_IT}."]
         return _refusal(403, "This HIT is not open to you", sentences)
+    if works_in_other_arm(hit.campaign, visit.worker_id):
+        sentence = (
+            "You work in another campaign that asks the same questions in another way, and whoever"
+            f" judges in one of the two is not asked in the other. {RETURN_IT}."
+        )
+        return _refusal(403, "This HIT is not open to you", [sentence])
     if has_judged(hit, visit.worker_id):
         sentence = (
             "You have judged some of these questions before, and each of them needs another pair"
@@ -107,6 +119,7 @@ def _is_cancelled(hit: Hit) -> bool:
 def _hit_form(hit: Hit, visit: Visit) -> HttpResponse:
     context = judging_context(hit, assignment_id=visit.assignment_id, worker_id=visit.worker_id) | {
         "inhouse": False,
+        "team": hit.campaign.policy.crowd == "inhouse",
         "action": visit.submit_origin + SUBMIT_PATH,
         # What is in hand is still paid: to refuse it now would waste the work begun.
         "cancelled": _is_cancelled(hit),
@@ -138,7 +151,7 @@ def _framed(response: HttpResponse, *, submit_origin: str | None) -> HttpRespons
             "connect-src 'self'",
             "base-uri 'none'",
             f"form-action {' '.join(targets)}",
-            f"frame-ancestors {' '.join(frames)}",
+            f"frame-ancestors {' '.join(frames)}",  # the last: a preview adds to it
         ]
     )
     # The address names the worker: the crowd learns our origin, nobody else anything.

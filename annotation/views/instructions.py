@@ -1,27 +1,28 @@
 """The wording that annotators read: its versions, and the next one beside its rendered form."""
 
 from dataclasses import dataclass
+from typing import cast
 
-from django.db.models import Count
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
+from annotation.actions import by_page
+from annotation.acts.known import known_hits_of_versions
+from annotation.deeds import save_instructions
 from annotation.markdown import render_markdown
 from annotation.models import Campaign, Instructions
-from annotation.pipeline.create import get_campaign
 from annotation.pipeline.instructions import (
     MOST_CHARACTERS,
     Added,
     Overtaken,
     Unchanged,
-    add_version,
     clean_instructions,
 )
-from annotation.views.guards import permitted, refuse, staff_page
+from annotation.roles import WRITE_INSTRUCTIONS
+from annotation.views.guards import campaign_page, permitted, refuse
 from retrieval.errors import UserError
-
-WRITE = "annotation.add_instructions"
 
 
 @dataclass(frozen=True)
@@ -37,17 +38,16 @@ class Draft:
     status: int = 200
 
 
-@staff_page
+@campaign_page()
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit_instructions(request: HttpRequest, name: str) -> HttpResponse:
-    try:
-        campaign = get_campaign(name)
-    except UserError as error:
-        return refuse(request, 404, "No such campaign", str(error))
+def edit_instructions(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method != "POST":
         return _page(request, campaign, _draft_of(campaign, request.GET.get("version", "")))
-    if not permitted(request, WRITE):
-        sentence = "To save instructions, your account needs the right to add them."
+    if not permitted(request, WRITE_INSTRUCTIONS, campaign):
+        sentence = (
+            "To save instructions, your account needs the right to add them: whoever owns"
+            f" {campaign} can give you a role that has it."
+        )
         return refuse(request, 403, "Not open to you", sentence)
     return _page(request, campaign, _received(request, campaign))
 
@@ -68,8 +68,8 @@ def _received(request: HttpRequest, campaign: Campaign) -> Draft:
         text = clean_instructions(sent)
         if "save" not in request.POST:
             return Draft(text, based_on, is_preview=True)
-        author = request.user.get_username()
-        added = add_version(campaign, text, author=author, based_on=based_on)
+        by = by_page(cast(User, request.user))
+        added = save_instructions(by, campaign, text, based_on=based_on)
     except Unchanged as error:
         return Draft(text, error.newest.version, fault=str(error), status=422)
     except UserError as error:
@@ -81,14 +81,16 @@ def _received(request: HttpRequest, campaign: Campaign) -> Draft:
 
 
 def _page(request: HttpRequest, campaign: Campaign, draft: Draft) -> HttpResponse:
-    counted = campaign.instructions.annotate(hits=Count("hit")).order_by("-version")
+    known = known_hits_of_versions(campaign)
+    versions = campaign.instructions.order_by("-version").defer("text")
     context = {
         "campaign": campaign,
         "draft": draft,
-        "may_write": permitted(request, WRITE),
+        "may_write": permitted(request, WRITE_INSTRUCTIONS, campaign),
         # What is too long to save is too long to render.
         "preview": "" if draft.fault else render_markdown(draft.text),
-        "versions": counted.defer("text"),
+        "versions": [(one, known.of(one)) for one in versions],
+        "note": known.note,
         "most": MOST_CHARACTERS,
     }
     return render(request, "annotation/instructions.html", context, status=draft.status)

@@ -1,7 +1,9 @@
 """An invitation link: who opens it becomes a member of the in-house crowd."""
 
+from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -10,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from annotation.actions import by_page, record
 from annotation.crowd.inhouse.members import find_invitation, join, member_of
 from annotation.views.guards import refuse
 from retrieval.errors import UserError
@@ -35,7 +38,7 @@ def join_page(request: HttpRequest, code: str) -> HttpResponse:
         if request.method != "POST":
             return _page(request, AccountForm())
         if request.user.is_authenticated:
-            join(code, request.user, now=timezone.now())
+            _join(code, request.user)
             return redirect("work")
         return _make_account(request, code)
     except UserError as error:
@@ -50,12 +53,19 @@ def _make_account(request: HttpRequest, code: str) -> HttpResponse:
     try:
         with transaction.atomic():
             user = form.save()
-            join(code, user, now=timezone.now())
+            _join(code, user)
     except IntegrityError:  # somebody took the name in this very moment
         form.add_error("username", "This name was taken a moment ago: choose another one.")
         return _page(request, form, status=422)
-    login(request, user)
+    login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
     return redirect("work")
+
+
+@transaction.atomic
+def _join(code: str, user: User) -> None:
+    member = join(code, user, now=timezone.now())
+    details = {"worker": member.worker_id}
+    record(by_page(user), "join", subject=user.get_username(), details=details)
 
 
 def _page(request: HttpRequest, form: AccountForm, *, status: int = 200) -> HttpResponse:

@@ -1,20 +1,25 @@
 """Signing in and out: Django's own views and forms, with an end to the trying of passwords."""
 
 import unicodedata
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
+from knox.models import AuthToken
 
+from annotation.actions import Via, by_page, record
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Attempt
-from annotation.views.attempts import Limit, TooMany, address_of, attempt, forget
+from annotation.views.attempts import Limit, TooMany, address_of, attempt, forget, reached
+from annotation.views.lock_outs import record_lock_outs
 
 MINUTES = 15
 WAIT = (
@@ -40,20 +45,27 @@ ADDRESS = Limit(
 
 
 class SignInForm(AuthenticationForm):
-    """Counts each attempt before the password is looked at."""
+    """Counts each attempt before the password is looked at; `via` is the door for the log."""
+
+    via = Via.PAGE
 
     def clean(self) -> dict[str, Any]:
-        name = _folded(self.cleaned_data.get("username", ""))
-        address = address_of(self.request)
-        both = BOTH.of(name, address)
+        typed = self.cleaned_data.get("username", "")
+        name, address = _folded(typed), address_of(self.request)
+        keys = [BOTH.of(name, address), NAME.of(name), ADDRESS.of(address)]
         try:
-            made = attempt([both, NAME.of(name), ADDRESS.of(address)])
+            made = attempt(keys)
         except TooMany as error:
             raise ValidationError(str(error), code="too_many") from error
-        cleaned = super().clean()
+        try:
+            cleaned = super().clean()
+        finally:
+            if self.get_user() is None:
+                full = reached(keys, made)
+                record_lock_outs(full, username=typed, address=address, via=self.via)
         if self.get_user() is not None:
             # The other two counts stay: an account of one's own must not clear the address's.
-            forget([*made, *Attempt.objects.filter(digest=both.digest)])
+            forget([*made, *Attempt.objects.filter(digest=keys[0].digest)])
         return cleaned
 
 
@@ -72,6 +84,14 @@ class SignIn(LoginView):
 @method_decorator(never_cache, name="dispatch")
 class ChangePassword(PasswordChangeView):
     template_name = "annotation/password.html"
+
+    @transaction.atomic
+    def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        user = cast(User, self.request.user)
+        record(by_page(user), "change-password", subject=user.get_username())
+        # Whoever knew the old password may have made one.
+        AuthToken.objects.filter(user=user).delete()
+        return super().form_valid(form)
 
     def get_success_url(self) -> str:
         messages.success(self.request, "Your password is changed.")

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.db.models import Count, F, Max, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
+from annotation.actions import by_page, record
 from annotation.crowd.inhouse.members import activate, deactivate, invite, revoke
 from annotation.crowd.inhouse.models import Invitation, Member, Work
 from annotation.views.guards import permitted, refuse, staff_page
@@ -42,7 +44,7 @@ def team(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, status=422)
     try:
-        code = invite(cast(User, request.user), now=timezone.now(), **form.cleaned_data)
+        code = _invite(cast(User, request.user), **form.cleaned_data)
     except UserError as error:
         form.add_error(None, str(error))
         return _page(request, form, status=422)
@@ -51,29 +53,44 @@ def team(request: HttpRequest) -> HttpResponse:
     return _page(request, InvitationForm(), link=link)
 
 
+@transaction.atomic
+def _invite(by: User, *, note: str, days: int, uses: int) -> str:
+    code = invite(by, note=note, days=days, uses=uses, now=timezone.now())
+    record(by_page(by), "invite", subject=note, details={"days": days, "uses": uses})
+    return code
+
+
 @require_POST
+@transaction.atomic
 @staff_page
 def revoke_invitation(request: HttpRequest, pk: int) -> HttpResponse:
     if not permitted(request, INVITE):
         return _not_permitted(request, INVITE)
-    revoke(get_object_or_404(Invitation, pk=pk), now=timezone.now())
+    invitation = get_object_or_404(Invitation, pk=pk)
+    revoke(invitation, now=timezone.now())
+    record(by_page(cast(User, request.user)), "revoke-invitation", subject=invitation.note)
     messages.info(request, "The invitation opens nothing any more.")
     return redirect("team")
 
 
 @require_POST
+@transaction.atomic
 @staff_page
 def change_member(request: HttpRequest, pk: int) -> HttpResponse:
     """Ends or renews a membership: the field `active` says which."""
     if not permitted(request, MANAGE):
         return _not_permitted(request, MANAGE)
     member = get_object_or_404(Member.objects.select_related("user"), pk=pk)
-    if request.POST.get("active") == "1":
+    becomes_active = request.POST.get("active") == "1"
+    verb, name = "activate" if becomes_active else "deactivate", member.user.get_username()
+    details = {"worker": member.worker_id}
+    record(by_page(cast(User, request.user)), verb, subject=name, details=details)
+    if becomes_active:
         activate(member)
-        messages.success(request, f"{member.user.get_username()} can work again.")
+        messages.success(request, f"{name} can work again.")
     else:
         deactivate(member)
-        messages.info(request, f"{member.user.get_username()} gets no more work.")
+        messages.info(request, f"{name} gets no more work.")
     return redirect("team")
 
 

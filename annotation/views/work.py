@@ -14,14 +14,16 @@ from django.views.decorators.http import require_safe
 
 from annotation.crowd.inhouse import desk
 from annotation.crowd.inhouse.crowd import ENDPOINT
-from annotation.crowd.inhouse.models import HitType, Member, Work
+from annotation.crowd.inhouse.models import HitType, Member, Notice, Work
 from annotation.exclusion_words import why_excluded
 from annotation.markdown import render_markdown
 from annotation.models import Campaign, Exclusion, PracticeResult
 from annotation.pipeline.money import dollars
 from annotation.practice_url import practice_url
 from annotation.protocol.practice import TRIES
+from annotation.roles import kept_from
 from annotation.views.guards import MemberRequest, member_page
+from annotation.views.suits import other_arms
 
 MOST_REMARKS = 5
 
@@ -66,9 +68,11 @@ class Closed:
 @member_page
 def work(request: MemberRequest) -> HttpResponse:
     member, now = request.member, timezone.now()
-    campaigns = list(Campaign.objects.filter(endpoint=ENDPOINT).order_by("pk"))
+    ours = Campaign.objects.filter(endpoint=ENDPOINT).select_related("pilot_with_the_answer")
+    campaigns = list(ours.order_by("pk"))
     exclusions = _exclusions(member)
-    shut = {exclusion.campaign_id for exclusion in exclusions}
+    others = kept_from(member.user).values_list("pk", flat=True)
+    shut = {one.campaign_id for one in exclusions} | {*others, *other_arms(member, campaigns)}
     opened = [campaign for campaign in campaigns if campaign.pk not in shut]
     owners = _campaigns_by_queue(campaigns)
     tally = desk.tally(member)
@@ -83,6 +87,7 @@ def work(request: MemberRequest) -> HttpResponse:
         "today": _handed_in_since(member, now - timedelta(days=1)),
         "earned": dollars(earned) if earned else "",
         "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
+        "notices": _notices(member),
         "remarks": _remarks(member),
         "contact": _contact(),
     }
@@ -178,6 +183,11 @@ def _instructions_url(campaign: Campaign) -> str:
 
 def _handed_in_since(member: Member, since: datetime) -> int:
     return Work.objects.filter(member=member, submitted_at__gte=since).count()
+
+
+def _notices(member: Member) -> list[Notice]:
+    """The last messages of the people who run the campaigns."""
+    return list(Notice.objects.filter(member=member).order_by("-sent_at", "-pk")[:MOST_REMARKS])
 
 
 def _remarks(member: Member) -> list[Work]:

@@ -76,7 +76,7 @@ def _label_error(campaign: Mapping[str, Any]) -> str:
         return f"label error unknown: {campaign['label_error_reason']}"
     low, high = campaign["label_error_interval"]
     return (
-        f"label error {_percent(campaign['label_error'])} (95 % interval {_percent(low)} to"
+        f"label error {_percent(campaign['label_error'])} (95% interval {_percent(low)} to"
         f" {_percent(high)}) of {campaign['label_error_triplets']:,} triplets with gold"
     )
 

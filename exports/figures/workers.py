@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from annotation.protocol.agreement import rounded
 from annotation.protocol.expert import DECIMALS
-from exports.figures.agreement import rounded
 from exports.figures.votes import Ints, Votes
 
 BINS = 20

@@ -2,14 +2,13 @@
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from annotation.models import Campaign
-from annotation.views.guards import permitted
 from exports.models import Build, Release
-from exports.views.access import BUILD, releases_page
+from exports.views.access import campaign_releases_page, may_build
 from exports.views.forms import BuildForm
 from exports.views.releases import PAGE_SIZE
 from exports.views.rows import listed
@@ -17,9 +16,8 @@ from exports.views.shown import changes_in_words
 
 
 @require_safe
-@releases_page
-def campaign_releases(request: HttpRequest, name: str) -> HttpResponse:
-    campaign = get_object_or_404(Campaign, name=name)
+@campaign_releases_page
+def campaign_releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return campaign_page(request, campaign, BuildForm(campaign))
 
 
@@ -36,7 +34,7 @@ def campaign_page(
         "build": build,
         "state": build and state_of(build),
         "form": form,
-        "may_build": permitted(request, BUILD),
+        "may_build": may_build(request, campaign),
     }
     return render(request, "exports/campaign.html", content, status=status)
 

@@ -7,12 +7,13 @@ from django.shortcuts import get_object_or_404
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
+from annotation.models import Campaign
 from annotation.views.guards import refuse
 from exports.links import FOREIGN, Link, LinkError, follow, name_of
 from exports.models import Download, ReleaseFile
 from exports.ranges import Content, answer, begins
 from exports.storage import key, open_file, storage
-from exports.views.access import releases_page
+from exports.views.access import campaign_releases_page
 from retrieval.errors import UserError
 
 REFUSED = "This link opens nothing"
@@ -49,11 +50,11 @@ def release_file(request: HttpRequest, token: str, filename: str) -> HttpRespons
 
 
 @require_safe
-@releases_page
-def plot(request: HttpRequest, name: str, number: int, plot: str) -> HttpResponseBase:
+@campaign_releases_page
+def plot(request: HttpRequest, campaign: Campaign, number: int, plot: str) -> HttpResponseBase:
     found = get_object_or_404(
         ReleaseFile.objects.select_related("release"),
-        release__campaign__name=name,
+        release__campaign=campaign,
         release__number=number,
         path=f"plots/{plot}.svg",
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 from exports.views.shown import Cell, Row, Table, at, count, decimal, interval, share
 
-HEADINGS = ("Value, 95 % interval",)
+HEADINGS = ("Value, 95% interval",)
 
 
 def quality_table(stats: object) -> Table:

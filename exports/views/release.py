@@ -11,10 +11,11 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from annotation.models import Campaign
 from exports.card.citation import bibtex
 from exports.loading import snippets
 from exports.models import Release
-from exports.views.access import releases_page
+from exports.views.access import campaign_releases_page
 from exports.views.making import making_of
 from exports.views.offers import Offer, archive_of, formats_of, offers_of, plots_of
 from exports.views.quality import quality_table
@@ -28,12 +29,12 @@ from exports.views.shown import (
 
 
 @require_safe
-@releases_page
-def release_page(request: HttpRequest, name: str, number: int) -> HttpResponse:
+@campaign_releases_page
+def release_page(request: HttpRequest, campaign: Campaign, number: int) -> HttpResponse:
     release = get_object_or_404(
-        Release.objects.select_related("campaign"), campaign__name=name, number=number
+        Release.objects.select_related("campaign"), campaign=campaign, number=number
     )
-    folder = f"{name}-{number}"
+    folder = f"{campaign}-{number}"
     offers = offers_of(release, cast(User, request.user))
     archive = archive_of(offers)
     unpack, *loading = snippets(folder)
@@ -52,7 +53,7 @@ def release_page(request: HttpRequest, name: str, number: int) -> HttpResponse:
         "snippets": loading,
         "making": making_of(release),
         "changes": changes_in_words(release.changes),
-        "citation": bibtex(name, number),
+        "citation": bibtex(campaign.name, number),
         "verify": f"python -m exports.verify {folder}",
         "expires": timezone.now() + timedelta(seconds=settings.LINK_SECONDS),
     }

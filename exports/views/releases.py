@@ -1,10 +1,11 @@
-"""All releases there are."""
+"""All releases that the reader may download."""
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from annotation.roles import DOWNLOAD, campaigns_where
 from exports.models import Release
 from exports.views.access import releases_page
 from exports.views.rows import listed
@@ -15,6 +16,7 @@ PAGE_SIZE = 50
 @require_safe
 @releases_page
 def releases(request: HttpRequest) -> HttpResponse:
-    found = listed(Release.objects.order_by("-created_at", "-pk"))
+    mine = Release.objects.filter(campaign__in=campaigns_where(request.user, DOWNLOAD))
+    found = listed(mine.order_by("-created_at", "-pk"))
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "exports/releases.html", {"releases": page})

@@ -66,8 +66,8 @@ def _ranked(
     scores = rescored(store, queries, found.positions)
     keys = store.keys[np.maximum(found.positions, 0)]
     best = np.lexsort((keys, -scores), axis=1)[:, :k]
-    positions = np.take_along_axis(found.positions, best, axis=1)
-    scores = np.take_along_axis(scores, best, axis=1)
+    each = np.arange(len(queries))[:, None]
+    positions, scores = found.positions[each, best], scores[each, best]
     if not index.exact:
         return positions, scores, positions[:, -1] >= 0
     # A row that was not found scores at most as much, and so much counts as equal.

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,16 +18,29 @@ OUT_OF_RANGE = "a date or time in the row is out of range"
 
 def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
     size, number, reported = os.path.getsize(path), 0, 0
+    with _opened(path) as file:
+        total = file.metadata.num_rows
+        for batch in file.iter_batches(ROWS):
+            for fields, fault in _records(batch):
+                number += 1
+                yield Row(number, fields, fault, str(fields)[:EXCERPT])
+            done = size * number // total
+            progress(done - reported)
+            reported = done
+
+
+def unpacked_bytes(path: Path) -> int:
+    """As its own footer tells."""
+    with _opened(path) as file:
+        groups = range(file.metadata.num_row_groups)
+        return sum(file.metadata.row_group(number).total_byte_size for number in groups)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         with pq.ParquetFile(path) as file:
-            total = file.metadata.num_rows
-            for batch in file.iter_batches(ROWS):
-                for fields, fault in _records(batch):
-                    number += 1
-                    yield Row(number, fields, fault, str(fields)[:EXCERPT])
-                done = size * number // total
-                progress(done - reported)
-                reported = done
+            yield file
     except (pa.ArrowException, OSError) as error:
         reason = " ".join(str(error).split())[:EXCERPT]
         raise UserError(

@@ -1,5 +1,6 @@
 """The vectors of a database in shards, each row at a position; memory-mapped."""
 
+import itertools
 import resource
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -50,14 +51,18 @@ class VectorStore:
 
     def rows(self, positions: Positions) -> Vectors:
         """A copy of these rows in float32, in their order."""
-        rows = np.empty((len(positions), self.identity.dimension), np.float32)
         order = np.argsort(positions, kind="stable")
         sorted_positions = positions[order]
-        ends = np.searchsorted(sorted_positions, self._starts)
-        for shard in np.flatnonzero(np.diff(ends)).tolist():
-            here = slice(ends[shard], ends[shard + 1])
-            inside = sorted_positions[here] - self._starts[shard]
-            rows[order[here]] = self._vectors[shard][inside]
+        ends = np.searchsorted(sorted_positions, self._starts).tolist()
+        shape = len(positions), self.identity.dimension
+        found = np.empty(shape, self.identity.dtype)
+        for shard, (start, end) in enumerate(itertools.pairwise(ends)):
+            if start < end:
+                inside = sorted_positions[start:end] - self._starts[shard]
+                # No position is outside; to look for one costs a copy.
+                self._vectors[shard].take(inside, axis=0, out=found[start:end], mode="clip")
+        rows = np.empty(shape, np.float32)
+        rows[order] = found
         return rows
 
     def blocks(self, first: int = 0) -> Iterator[tuple[int, Stored]]:

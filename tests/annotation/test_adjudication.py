@@ -3,9 +3,12 @@
 import re
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Campaign, ExpertLabel, ItemReport, Judgment, Triplet, Worker
+from annotation.pipeline.adjudicate import Desk, What
 from annotation.progress import progress
 from tests.annotation.experts import ADDRESS, at, decide, expert, report, show, shown, unresolved
 from tests.exports.campaigns import make_campaign
@@ -82,10 +85,13 @@ def test_votes_label_and_reports_are_shown_once_decided(ada: Client, campaign: C
 
 
 def test_a_label_unlike_ones_own_is_pointed_out(ada: Client, campaign: Campaign) -> None:
-    triplet = campaign.triplets.filter(label=1).first()
-    page = ada.get(decide(ada, triplet, 0, "sample")["Location"]).content.decode()
-    assert "Yes <small>unlike yours</small>" in page
-    page = ada.get(decide(ada, triplet, 1, "sample")["Location"]).content.decode()
+    triplet = show(ada, "sample")
+    assert triplet
+    assert triplet.label is not None
+    unlike, word = 1 - triplet.label, "Yes" if triplet.label else "No"
+    page = ada.get(decide(ada, triplet, unlike, "sample")["Location"]).content.decode()
+    assert f"{word} <small>unlike yours</small>" in page
+    page = ada.get(decide(ada, triplet, triplet.label, "sample")["Location"]).content.decode()
     assert "unlike yours" not in page
 
 
@@ -125,6 +131,22 @@ def test_a_sample_is_of_labelled_triplets_in_an_order_of_the_experts_own(
     assert len(set(map(tuple, orders))) == 3
 
 
+def test_a_pile_that_is_nearly_all_there_is_is_counted_so_far_and_no_farther(
+    judged: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = at(expert("ada"))
+    monkeypatch.setattr("annotation.pipeline.adjudicate.MOST_COUNTED", 2)
+    with CaptureQueriesContext(connection) as asked:
+        page = ada.get(f"{ADDRESS}?what=sample").content.decode()
+    assert "0 of 2 or more decided by you" in page
+    counts = [one["sql"] for one in asked if one["sql"].startswith("SELECT COUNT(")]
+    # The other one counts what the expert has decided.
+    assert [("LIMIT 2" in sql, "expertlabel" in sql) for sql in counts] == [
+        (False, True),
+        (True, False),
+    ]
+
+
 def test_a_decision_is_kept_beside_the_votes_and_touches_nothing_else(
     ada: Client, campaign: Campaign
 ) -> None:
@@ -152,10 +174,47 @@ def test_a_label_can_be_changed_and_stays_one(ada: Client, campaign: Campaign) -
 
 
 def test_a_change_leaves_how_the_triplet_was_chosen(ada: Client, campaign: Campaign) -> None:
-    triplet = campaign.triplets.filter(label=0).first()
+    triplet = show(ada, "sample")
     decide(ada, triplet, 0, "sample")
-    decide(ada, triplet, 1, "reported")
+    assert decide(ada, triplet, 1, "reported").status_code == 303
     assert ExpertLabel.objects.get().source == "sample"
+
+
+def test_no_triplet_but_the_drawn_one_is_taken_as_one_of_the_sample(
+    ada: Client, campaign: Campaign
+) -> None:
+    """The label error is computed from these: hand-picked ones could make it what one likes."""
+    drawn = show(ada, "sample")
+    assert drawn
+    for triplet in campaign.triplets.exclude(pk=drawn.pk):
+        assert decide(ada, triplet, 1, "sample").status_code == 404
+        skip = {"triplet": str(triplet.pk), "skip": "1"}
+        assert ada.post(f"{ADDRESS}?what=sample", skip).status_code == 404
+    assert not ExpertLabel.objects.exists()
+    assert decide(ada, drawn, 1, "sample").status_code == 303
+    assert ExpertLabel.objects.get().source == "sample"
+
+
+def test_what_was_skipped_of_the_sample_may_be_decided_later(ada: Client) -> None:
+    first = show(ada, "sample")
+    assert first
+    skip = {"triplet": str(first.pk), "skip": "1"}
+    for _ in range(2):  # a double click
+        assert ada.post(f"{ADDRESS}?what=sample", skip).status_code == 303
+    second = show(ada, "sample")
+    assert second != first
+    assert [decide(ada, one, 1, "sample").status_code for one in (first, second)] == [303, 303]
+
+
+def test_a_drawn_triplet_is_taken_though_the_draw_has_changed_meanwhile(
+    ada: Client, campaign: Campaign
+) -> None:
+    """Another expert has decided it: a new draw would begin with one that nobody has."""
+    drawn = show(ada, "sample")
+    assert drawn
+    ExpertLabel.objects.create(triplet=drawn, expert="bob", label=1, source="sample")
+    assert Desk(campaign, What.SAMPLE, "ada", worker_id=None).next([]) != drawn
+    assert decide(ada, drawn, 1, "sample").status_code == 303
 
 
 @pytest.mark.parametrize("label", ["", "2", "yes", "1 "])

@@ -29,6 +29,9 @@ MORE = {
     "exclude": ["AEVE"],
     "admit": ["AEVE"],
     "restore": ["AEVE"],
+    "message": ["AEVE", "--text", "Thank you."],
+    "approve": ["3ONE"],
+    "reject": ["3ONE", "--reason", "By a script."],
     "bonus": ["3ONE", "0.50", "--reason", "Thank you."],
 }
 
@@ -80,6 +83,7 @@ def test_every_step_prints_one_line_of_json(
         "campaign": "faq",
         "new_hits": 5,
         "left_out": 0,
+        "held_back": 0,
         "sent": 5,
         "failed": 0,
         "stopped_by": None,

@@ -1,6 +1,7 @@
 """Which words of two questions are marked as differing."""
 
 import time
+import timeit
 from itertools import pairwise
 
 import pytest
@@ -123,7 +124,8 @@ def test_neighbours_are_not_marked_twice(query: str, question: str) -> None:
     ],
 )
 def test_no_text_takes_long(query: str, question: str) -> None:
-    began = time.process_time()
+    # This thread alone, without the collector: it takes up to 20 ms.
+    timer = timeit.Timer(lambda: mark_differences(query, question), timer=time.thread_time)
+    assert min(timer.repeat(repeat=3, number=1)) < 0.3
     ours, _ = mark_differences(query, question)
-    assert time.process_time() - began < 0.3  # it takes up to 20 ms
     assert "".join(part.text for part in ours) == query

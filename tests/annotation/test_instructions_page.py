@@ -7,17 +7,21 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from lxml import html
 from lxml.html import HtmlElement
 
-from annotation.models import Campaign, Hit, Instructions, Intent
+from annotation.acts import known
+from annotation.models import Account, Campaign, Hit, Instructions, Intent
 from annotation.pipeline.create import create_campaign
 from annotation.pipeline.instructions import MOST_CHARACTERS, Overtaken, add_version
 from annotation.pipeline.ledger import set_budget
 from annotation.pipeline.publish import publish
 from annotation.protocol.policy import Policy
+from annotation.snapshots import take
 from retrieval.errors import UserError
 from tests.annotation.hits import make_campaign, make_hit
 from tests.annotation.pipeline.test_open_places import disagree
@@ -100,6 +104,42 @@ def test_the_versions_are_listed_with_the_hits_that_show_them(
         ("2 in force", "ada", "1"),
         ("1", "by command", "1"),
     ]
+
+
+def test_the_hits_of_a_large_campaign_are_told_as_they_were_counted(
+    send: Send, client: Client, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "MANY_HITS", 0)
+    Account.objects.create(campaign=campaign)
+    at = take(campaign).at
+    make_hit_with(campaign, version=1)
+    with CaptureQueriesContext(connection) as queries:
+        page = client.get(PATH)
+    assert shown_hits(page) == ["1"]
+    assert f"These figures are as counted at {at:%Y-%m-%d %H:%M} UTC." in words(page)
+    assert not [query["sql"] for query in queries if "COUNT(" in query["sql"]]
+
+
+def test_of_a_version_saved_since_the_count_nothing_is_told(
+    send: Send, client: Client, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "MANY_HITS", 0)
+    Account.objects.create(campaign=campaign)
+    send()
+    take(campaign)
+    send("# Newer", based_on=2)
+    assert shown_hits(client.get(PATH)) == ["\N{EN DASH}", "1", "0"]
+    take(campaign)
+    assert shown_hits(client.get(PATH)) == ["1", "0", "0"]
+
+
+def test_figures_of_now_have_no_time(client: Client, send: Send) -> None:
+    assert "as counted at" not in words(client.get(PATH))
+
+
+def shown_hits(page: HttpResponse) -> list[str]:
+    """Of each version, the newest first."""
+    return [row.xpath("string(td[3])") for row in parse(page).xpath("//tbody/tr")]
 
 
 def make_hit_with(campaign: Campaign, *, version: int) -> Hit:
@@ -243,10 +283,11 @@ def test_a_form_from_elsewhere_is_refused(campaign: Campaign) -> None:
     assert len(versions()) == 1
 
 
-def test_a_campaign_that_there_is_not_is_named(send: Send, client: Client) -> None:
+def test_a_campaign_that_there_is_not_is_not_found(send: Send, client: Client) -> None:
+    """As one that the reader may not see: its name is told to nobody."""
     response = client.get("/campaigns/nowhere/instructions")
     assert response.status_code == 404
-    assert "There is no campaign 'nowhere'" in words(response)
+    assert "There is nothing here" in words(response)
 
 
 # Which HITs show it

@@ -6,7 +6,7 @@ from annotation.pipeline.create import create_campaign
 from annotation.pipeline.ledger import set_budget
 from annotation.pipeline.lifecycle import cancel, pause, prolong
 from annotation.pipeline.standing import standing, stuck
-from annotation.progress import first_two_votes, progress
+from annotation.progress import progress
 from annotation.protocol.expert import BASIS
 from annotation.protocol.policy import Policy
 from tests.conftest import SetStage
@@ -132,8 +132,11 @@ def test_agreement_is_that_of_the_first_two_votes_by_time(set_stage: SetStage) -
     assert (found["agreement"], found["ties"]) == (0.7, 3)
 
 
-def test_triplets_with_fewer_votes_say_nothing_of_agreement() -> None:
-    assert first_two_votes([[], [1], [0, 1], [1, 1, 0]]) == [(0, 1), (1, 1)]
+def test_triplets_with_fewer_votes_say_nothing_of_agreement(one_hit: Stage) -> None:
+    one_hit.work("ada", 1, 1)
+    one_hit.advance()
+    found = progress(one_hit.campaign)
+    assert (found["votes"], found["agreement"], found["ties"]) == (5, None, 0)
 
 
 def test_unreviewed_work_waits_for_review(one_hit: Stage) -> None:
@@ -161,7 +164,7 @@ def test_refused_calls_are_grouped_the_most_frequent_first(stage: Stage) -> None
     told = "(refused, tried once; when that is mended: `manage.py campaign retry faq`)"
     assert stuck(stage.campaign) == [
         f"create, 2 times: often {told}",
-        f"create, 1 times: rare {told}",
+        f"create, once: rare {told}",
     ]
     assert progress(stage.campaign)["stuck"] == stuck(stage.campaign)
 
@@ -186,7 +189,10 @@ def test_what_was_given_up_is_not_stuck(stage: Stage) -> None:
 def test_hits_whose_record_cannot_be_read_are_told(stage: Stage) -> None:
     stage.publish()
     stage.campaign.hits.filter(number__lte=2).update(fault="no such HIT")
-    assert stuck(stage.campaign) == ["2 HITs cannot be read: no such HIT"]
+    assert stuck(stage.campaign) == [
+        "2 HITs cannot be read: no such HIT; `manage.py reconcile faq` compares them with the "
+        "crowd's record"
+    ]
 
 
 def test_hits_that_expired_with_votes_missing_are_told(one_hit: Stage) -> None:
@@ -197,7 +203,7 @@ def test_hits_that_expired_with_votes_missing_are_told(one_hit: Stage) -> None:
     one_hit.mturk.clock.move_on(days=8)
     one_hit.advance()
     [told] = stuck(one_hit.campaign, clock=one_hit.mturk.clock.now)
-    assert told.startswith("1 HITs have expired with votes missing: `manage.py campaign extend faq")
+    assert told.startswith("1 HIT has expired with votes missing: `manage.py campaign extend faq")
     prolong(one_hit.campaign, days=7, now=one_hit.mturk.clock.now())
     assert stuck(one_hit.campaign, clock=one_hit.mturk.clock.now) == []
 

@@ -172,6 +172,7 @@ def test_a_pass_outlives_the_time_between_two_beats_however_long() -> None:
 
 
 def test_every_beat_names_a_task_that_ends_in_time(queue: SimpleQueue) -> None:
+    celery.loader.import_default_modules()  # as a worker does at its start
     for beat in django_settings.CELERY_BEAT_SCHEDULE.values():
         assert beat["task"] in celery.tasks
     for task in (advance_campaign, deliver_campaign, reconcile_campaign):

@@ -189,6 +189,7 @@ def owner_pages(campaign: Campaign) -> list[str]:
     return [
         "/",
         "/team",
-        *(f"/campaigns/{name}/{page}" for page in ("people", "instructions")),
+        f"/campaigns/{name}/instructions",
+        *(f"/admin/campaigns/{name}/{page}" for page in ("workers/", "workers/reports")),
         *(f"/admin/{table}/" for table in tables),
     ]

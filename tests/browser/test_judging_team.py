@@ -115,10 +115,8 @@ def test_a_lease_is_renewed_while_somebody_is_at_it(team: Team, page: Page) -> N
     before = work_of(team).deadline
     page.clock.fast_forward("03:00")
     page.keyboard.press("y")
-    page.clock.fast_forward("01:30")
     with page.expect_response("**/renew") as renewed:
-        page.keyboard.press("n")
-        page.clock.run_for(2_000)
+        page.clock.fast_forward("01:30")
     assert renewed.value.status == 200
     assert work_of(team).deadline > before
 

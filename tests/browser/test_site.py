@@ -222,7 +222,7 @@ def look_as_staff(page: Page, live_server: LiveServer) -> None:
     page.get_by_label("Username").fill("root")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"{live_server.url}/")
+    page.wait_for_url(f"{live_server.url}/admin/campaigns/")
     page.goto(f"{live_server.url}/team")
     page.get_by_label("For whom").fill("two friends")
     page.get_by_role("button", name="Make a link").click()

@@ -11,15 +11,39 @@ its label        `vote.decide` of them; a triplet that wants votes and has been 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from annotation.protocol.blacklist import ExclusionDecision, Review, exclusions
 from annotation.protocol.policy import Policy
 from annotation.protocol.repack import MOST_BARRED
-from annotation.protocol.vote import Label, decide, valid_votes
+from annotation.protocol.vote import Label, decide
 from tests.chaos.record import Record, Work
+
+WorkerKey = TypeVar("WorkerKey", bound=Hashable)
+TripletKey = TypeVar("TripletKey", bound=Hashable)
+
+
+def valid_votes(
+    judgments: Iterable[tuple[WorkerKey, TripletKey, int]], excluded: Collection[WorkerKey]
+) -> dict[TripletKey, list[int]]:
+    """Triplet -> its valid votes, in the order of `judgments` (worker, triplet, value).
+
+    An excluded worker's judgments are all discarded, nobody else's are. Raises ValueError where
+    a worker judged a triplet twice: then it is no longer two people who agree.
+    """
+    votes: defaultdict[TripletKey, list[int]] = defaultdict(list)
+    seen: set[tuple[WorkerKey, TripletKey]] = set()
+    for worker, triplet, value in judgments:
+        if worker in excluded:
+            continue
+        if (worker, triplet) in seen:
+            raise ValueError(f"worker {worker} judged triplet {triplet} twice")
+        seen.add((worker, triplet))
+        votes[triplet].append(value)
+    return dict(votes)
 
 
 @dataclass(frozen=True)

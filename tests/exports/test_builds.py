@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.core.files.storage import storages
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 
 from annotation.models import Campaign, Judgment, Triplet
 from exports.builds import build_queued, release_now
@@ -20,6 +20,7 @@ from tests.exports.asking import ask, built, change_a_label, stored
 from tests.exports.campaigns import make_campaign
 from tests.exports.leftovers import prefixes
 from tests.exports.reading import FILES
+from tests.truncating import truncate
 
 pytestmark = pytest.mark.django_db
 
@@ -185,6 +186,31 @@ def test_the_database_itself_keeps_a_release_as_it_is(
     with pytest.raises(DatabaseError, match="a release never changes"), transaction.atomic():
         acts[change]()
     assert list(model.objects.order_by("pk").values()) == before
+
+
+@pytest.mark.parametrize("model", [Release, ReleaseFile])
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite replaces rows")
+def test_no_release_is_put_in_the_place_of_another(campaign: Campaign, model: Any) -> None:
+    built(campaign)
+    table = model._meta.db_table
+    before = list(model.objects.order_by("pk").values())
+    with (
+        pytest.raises(DatabaseError, match="a release never changes"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(f"REPLACE INTO {table} SELECT * FROM {table}")
+    assert list(model.objects.order_by("pk").values()) == before != []
+
+
+@pytest.mark.parametrize("model", [Release, ReleaseFile])
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL truncates")
+def test_releases_are_never_emptied_at_once(campaign: Campaign, model: Any) -> None:
+    built(campaign)
+    before = list(model.objects.order_by("pk").values())
+    with pytest.raises(DatabaseError, match="a release never changes"):
+        truncate(model._meta.db_table)
+    assert list(model.objects.order_by("pk").values()) == before != []
 
 
 def test_the_splits_of_a_dataset_made_elsewhere_are_kept(releases: Path) -> None:

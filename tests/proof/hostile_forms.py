@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
+from django.urls import reverse
+
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.adjudicate import Desk, What
 from annotation.practice_url import practice_url
@@ -104,7 +106,10 @@ def _forms_of_experts(campaign: Campaign) -> Iterator[Form]:
 
 
 def _triplet(campaign: Campaign, what: What) -> Triplet:
-    return Desk(campaign, what, expert="owner", worker_id=None).pile().earliest("pk")
+    """The one that the page asks for; of the sample it takes no other."""
+    triplet = Desk(campaign, what, expert="owner", worker_id=None).next([])
+    assert triplet
+    return triplet
 
 
 def addresses_of(campaign: Campaign, text: str) -> Iterator[tuple[str, str, int]]:
@@ -114,7 +119,7 @@ def addresses_of(campaign: Campaign, text: str) -> Iterator[tuple[str, str, int]
         ("/hit/", ""),
         ("/join/", ""),
         ("/practice/", ""),
-        ("/campaigns/", "/people"),
+        ("/admin/campaigns/", "/workers/"),
         ("/campaigns/", "/adjudicate"),
         ("/campaigns/", "/instructions"),
         ("/team/members/", ""),
@@ -127,22 +132,28 @@ def addresses_of(campaign: Campaign, text: str) -> Iterator[tuple[str, str, int]
     name = campaign.name
     yield "", f"/sign-in?next={part}", 200
     for query, status in (
-        (f"people?sort={part}", 200),
-        (f"people?page={part}&items={part}", 200),
         (f"adjudicate?what={part}", 404),
         (f"adjudicate?what=sample&decided={part}", 200),
         (f"instructions?version={part}", 200),
     ):
         yield "owner", f"/campaigns/{name}/{query}", status
+    for query in (f"sort={part}&q={part}&show={part}", f"page={part}"):
+        yield "owner", f"/admin/campaigns/{name}/workers/?{query}", 200
 
 
 def pages_of(campaign: Campaign) -> Iterator[tuple[str, str]]:
     """(who, address) of the pages that show what has been sent."""
     name = campaign.name
     piles = (f"adjudicate?what={what}" for what in What)
-    for page in ("people", "instructions", *piles):
+    for page in ("instructions", *piles):
         yield "owner", f"/campaigns/{name}/{page}"
-    yield "owner", "/"
+    pages = (
+        "campaign", "campaign-review", "campaign-triplets", "campaign-hits", "campaign-assignments",
+        "campaign-workers", "campaign-reports", "campaign-controls", "campaign-log",
+    )  # fmt: skip
+    for page in pages:
+        yield "owner", reverse(page, args=[name])
+    yield "owner", reverse("dashboard")
     yield "owner", "/team"
     yield "ada", "/work"
     yield "ada", f"/work/instructions/{name}"

@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
@@ -189,7 +190,9 @@ def quotes(page: HttpResponse) -> list[str]:
 
 def answers_of(team: Team, what: What) -> list[str]:
     triplets = team.campaign.triplets.all()
-    if what != What.REPORTED:
+    if what == What.DISAGREEMENT:
+        triplets = triplets.filter(positive_votes__gt=0, positive_votes__lt=F("votes"))
+    elif what != What.REPORTED:
         status = "unresolved" if what == What.UNRESOLVED else "labelled"
         triplets = triplets.filter(status=status)
     return list(triplets.values_list("candidate__pair__answer", flat=True))

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from retrieval import querysets
 from retrieval.errors import UserError
 from retrieval.models import QaPair, Query, QuerySet
-from retrieval.querysets import load_queries, sample_queries
+from retrieval.querysets import draw_queries, load_queries, sample_queries
 from retrieval.reading import MAX_QUESTION
 from retrieval.text import question_key
 from tests.retrieval.conftest import AddPairs
@@ -102,6 +103,32 @@ def test_too_large_a_sample_is_refused_with_both_numbers(add_pairs: AddPairs) ->
     with pytest.raises(UserError, match=r"41 queries were asked for, .* holds only 40 distinct"):
         sample_queries("first", 41, 1)
     assert not QuerySet.objects.exists()
+
+
+def test_a_draw_counts_the_questions_that_it_reads(
+    add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_pairs(PAIRS)
+    monkeypatch.setattr(querysets, "LOOKUP", 15)
+    told: list[int] = []
+    drawn = draw_queries(20, 1, told.append)
+    assert told == [15, 15]  # of 40
+    monkeypatch.undo()
+    assert texts(drawn.save("slow")) == texts_of_a_new_draw()
+
+
+def texts_of_a_new_draw() -> list[str]:
+    QuerySet.objects.all().delete()
+    return texts(sample_queries("again", 20, 1))
+
+
+def test_what_another_set_took_during_a_draw_is_not_held_out_twice(add_pairs: AddPairs) -> None:
+    add_pairs(PAIRS)
+    drawn = draw_queries(20, 1)
+    sample_queries("faster", 20, 2)
+    with pytest.raises(UserError, match="Another query set was made"):
+        drawn.save("slower")
+    assert QuerySet.objects.get().name == "faster"
 
 
 @pytest.mark.parametrize(

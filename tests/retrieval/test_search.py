@@ -63,6 +63,24 @@ def test_candidates_are_the_nearest_pairs_by_brute_force(
     assert sum(seen) == 60
 
 
+def test_what_concludes_a_retrieval_is_one_with_it_and_done_once(add_pairs: AddPairs) -> None:
+    add_pairs(PAIRS)
+    build("QQ")
+    query_set = sample_queries("held out", 60, 3)
+    told: list[int] = []
+
+    def fail(candidates: int) -> None:
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        retrieve(query_set, k=2, encoder=KEYWORDS, conclude=fail)
+    assert candidates(query_set) == []
+    assert QuerySet.objects.get().retrieved_with is None
+    for _ in range(2):  # the second only counts
+        assert retrieve(query_set, k=2, encoder=KEYWORDS, conclude=told.append) == 120
+    assert told == [120]
+
+
 def test_no_held_out_question_is_a_candidate_of_any_query_in_any_copy(
     add_pairs: AddPairs, tmp_path: Path
 ) -> None:

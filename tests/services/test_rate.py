@@ -10,6 +10,7 @@ import uuid
 import pytest
 import redis
 
+from annotation.api.calls import Counts
 from annotation.crowd.base import CrowdError
 from annotation.crowd.rate import RateLimiter
 from demo.processes import ROOT
@@ -106,3 +107,12 @@ def test_while_redis_is_away_a_process_counts_for_itself(
     rate.penalise()
     with pytest.raises(CrowdError):
         RateLimiter(name, storage=services.broker_url, calls_per_second=0, most_wait=0).acquire()
+
+
+def test_calls_to_the_api_are_counted_by_all_processes_together(services: Services) -> None:
+    who = f"user {uuid.uuid4()}"
+    one, other = Counts(services.broker_url), Counts(services.broker_url)
+    assert [one.admit(who, 3), other.admit(who, 3), one.admit(who, 3)] == [True] * 3
+    assert [one.admit(who, 3), other.admit(who, 3)] == [False] * 2
+    assert 0 < other.wait(who, 3) <= 60
+    assert other.admit(f"another {who}", 3)

@@ -38,10 +38,12 @@ class Server:
         balance_cents: int = DEFAULT_BALANCE_CENTS,
         clock: Clock = time.time,
         faults: Faults | None = None,
+        listening: socket.socket | None = None,
     ) -> None:
+        """`listening`: a socket that listens already, in place of host and port."""
         # Its warnings count calls that wait for a thread: normal under load.
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-        self._socket = _listen(host, port)
+        self._socket = listening or _listen(host, port)
         try:
             self._store = Store(state, balance_cents=balance_cents, clock=clock)
         except StartError:

@@ -8,6 +8,7 @@ from annotation.crowd.inhouse.models import (
     Grant,
     Invitation,
     Member,
+    Notice,
     Offer,
     Queue,
     Work,
@@ -70,3 +71,10 @@ class BonusAdmin(ReadOnlyAdmin):
     list_display = ("work", "cents", "reason", "given_at")
     list_select_related = ("work",)
     search_fields = ("work__assignment_id",)
+
+
+@admin.register(Notice)
+class NoticeAdmin(ReadOnlyAdmin):
+    list_display = ("member", "subject", "sent_at")
+    list_select_related = ("member",)
+    search_fields = ("member__worker_id",)

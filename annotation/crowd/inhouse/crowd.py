@@ -164,8 +164,16 @@ class InhouseCrowd(InhouseWorkers):
     def reject(self, assignment_id: str, *, reason: str) -> None:
         self._decide(assignment_id, Work.Status.REJECTED, feedback=reason)
 
+    def overturn(self, assignment_id: str) -> None:
+        with translated():
+            refused_work = Work.objects.filter(
+                assignment_id=assignment_id, status=Work.Status.REJECTED
+            )
+            if not refused_work.update(status=Work.Status.APPROVED, feedback=""):
+                self._decide(assignment_id, Work.Status.APPROVED)
+
     def _decide(self, assignment_id: str, status: Work.Status, *, feedback: str = "") -> None:
-        """A decision is final."""
+        """A decision is final, save a rejection that is overturned."""
         with translated():
             work = Work.objects.filter(assignment_id=assignment_id)
             if work.filter(status=Work.Status.SUBMITTED).update(status=status, feedback=feedback):

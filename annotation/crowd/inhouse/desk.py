@@ -5,7 +5,7 @@ than there are; the database's constraints see to it that nobody has two of one 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -55,11 +55,16 @@ class Tally:
     pending_cents: int
 
 
-def take(member: Member, *, hit_type: str = "", now: datetime) -> Work | None:
-    """The HIT in hand, else a new one, of `hit_type` where it is given; None: there is none."""
+def take(
+    member: Member, *, hit_type: str = "", closed: Collection[int] = (), now: datetime
+) -> Work | None:
+    """The HIT in hand, else a new one, of `hit_type` where it is given; None: there is none.
+
+    `closed`: primary keys of queues that are not for this member.
+    """
     for _ in range(ROUNDS):  # until others take no more of what was found
         found = False
-        for candidate in queue.candidates(member, hit_type, now):
+        for candidate in queue.candidates(member, hit_type, now, closed=closed):
             found = True
             try:
                 work = _claim(member, candidate, now)

@@ -16,6 +16,7 @@ from retrieval.errors import UserError
 MOST_DAYS = 365
 MOST_USES = 10_000
 MOST_NOTE = 200
+MOST_FOUND = 200
 
 
 def invite(created_by: User | None, *, note: str, days: int, uses: int, now: datetime) -> str:
@@ -100,8 +101,18 @@ def member_of(user: User) -> Member | None:
     return Member.objects.filter(user=user).first()
 
 
+def is_member(worker_id: str) -> bool:
+    return Member.objects.filter(worker_id=worker_id).exists()
+
+
 def member_called(username: str) -> Member | None:
     return Member.objects.filter(user__username=username).first()
+
+
+def members_named(part: str) -> list[str]:
+    """The worker ids of those whose user name holds this."""
+    members = Member.objects.filter(user__username__icontains=part).order_by("pk")
+    return list(members.values_list("worker_id", flat=True)[:MOST_FOUND])
 
 
 def user_names(worker_ids: Iterable[str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ The statements are written out because each of them has to walk an index of its 
 of a partial index must stand in them word for word. PostgreSQL and SQLite both take them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from random import shuffle
@@ -105,9 +105,11 @@ class Candidate:
     assignment_seconds: int
 
 
-def candidates(member: Member, queue_id: str, now: datetime) -> Iterator[Candidate]:
+def candidates(
+    member: Member, queue_id: str, now: datetime, *, closed: Collection[int] = ()
+) -> Iterator[Candidate]:
     """Offers with a place for the member, in the order to try them; of all queues without one."""
-    queues = open_queues(member, queue_id)
+    queues = open_queues(member, queue_id, closed=closed)
     for statement in (_PREFERRED, _ANY, _AGAIN):
         for queue, seconds in queues.items():
             given = {"member": member.pk, "queue": queue, "now": _stored(now)}
@@ -123,9 +125,15 @@ def _spread(found: list[Any]) -> list[int]:
     return begun[:TRIES] + fresh + begun[TRIES:]
 
 
-def open_queues(member: Member, queue_id: str = "") -> dict[int, int]:
-    """Those with places and open to the member: primary key -> seconds for an assignment."""
-    return dict(_rows(_QUEUES, {"member": member.pk, "queue_id": queue_id}))
+def open_queues(
+    member: Member, queue_id: str = "", *, closed: Collection[int] = ()
+) -> dict[int, int]:
+    """Those with places and open to the member: primary key -> seconds for an assignment.
+
+    `closed`: primary keys of those that whoever asks knows are not for this member.
+    """
+    found = _rows(_QUEUES, {"member": member.pk, "queue_id": queue_id})
+    return {queue: seconds for queue, seconds in found if queue not in closed}
 
 
 def count(member: Member, queue: int, now: datetime, *, most: int) -> int:

@@ -1,4 +1,4 @@
-"""What the requester does with members: qualifications, blocks and bonuses."""
+"""What the requester does with members: qualifications, blocks, bonuses and messages."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -12,6 +12,7 @@ from annotation.crowd.inhouse.models import (
     Bonus,
     Grant,
     Member,
+    Notice,
     Qualification,
     Work,
 )
@@ -69,6 +70,17 @@ class InhouseWorkers:
         with translated():
             paid = Bonus.objects.filter(work__assignment_id=assignment_id)
             return paid.filter(cents=cents, reason=reason).exists()
+
+    def notify(self, worker_id: str, *, subject: str, text: str, token: str) -> None:
+        """On the member's work page."""
+        with translated():
+            told = {
+                "member": _member(worker_id),
+                "subject": subject,
+                "text": text,
+                "sent_at": self._clock(),
+            }
+            Notice.objects.get_or_create(token=token, defaults=told)
 
 
 def qualification(qualification_id: str) -> Qualification:

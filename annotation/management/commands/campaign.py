@@ -6,12 +6,16 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from annotation.actions import by_command, record
+from annotation.creation import KIND as CREATE
+from annotation.creation import endow
 from annotation.crowd.base import CrowdError
 from annotation.management import (
     campaign_audit,
     campaign_life,
     campaign_people,
-    campaign_practice,
+    campaign_pilot,
+    campaign_rehearse,
     campaign_steps,
     campaign_texts,
 )
@@ -26,15 +30,15 @@ from annotation.protocol.policy import CROWDS
 from retrieval.cli import QuorumCommand, add_subcommand
 from retrieval.errors import UserError
 
-CREATE = "create"
 IMPORT = "import"
 STEPS = {
     **campaign_steps.STEPS,
     **campaign_texts.STEPS,
     **campaign_life.STEPS,
     **campaign_people.STEPS,
-    **campaign_practice.STEPS,
     **campaign_audit.STEPS,
+    **campaign_rehearse.STEPS,
+    **campaign_pilot.STEPS,
 }
 MONEY = {
     "cents_min": "first round",
@@ -81,7 +85,7 @@ class Command(QuorumCommand):
 
     def run(self, *args: Any, **options: Any) -> Result:
         if options["step"] == CREATE:
-            return _create(options)
+            return _create(self, options)
         if options["step"] == IMPORT:
             return _import(self, options)
         step, campaign = STEPS[options["step"]], get_campaign(options["name"])
@@ -102,27 +106,22 @@ class Command(QuorumCommand):
         return super().render(dict(_worded(key, value) for key, value in result.items()))
 
 
-@transaction.atomic
-def _create(options: Options) -> Result:
-    campaign = create_campaign(
-        options["name"],
-        policy=read_policy(options["policy"], crowd=options["crowd"]),
-        seed=options["seed"],
-        sample=options["sample"],
-        queries=options["queries"],
-        instructions=options["instructions"],
-        practice=options["practice"],
-    )
-    _set_budget(campaign, options)
-    queries = campaign.query_set
-    return {
-        "campaign": campaign.name,
-        "crowd": campaign.policy.crowd,
-        "queries": queries.queries.count(),
-        "duplicate_queries": queries.duplicates,
-        "seed": campaign.seed,
-        "budget_cents": account_of(campaign).budget_cents,
-    }
+def _create(command: QuorumCommand, options: Options) -> Result:
+    budget = None if options["budget"] is None else cents_of(options["budget"])
+    made: dict[str, object] = {}
+    with command.progress(None, "reading", " questions") as bar:
+        campaign = create_campaign(
+            options["name"],
+            policy=read_policy(options["policy"], crowd=options["crowd"]),
+            seed=options["seed"],
+            sample=options["sample"],
+            queries=options["queries"],
+            instructions=options["instructions"],
+            practice=options["practice"],
+            conclude=lambda new: made.update(endow(new, budget_cents=budget, by=by_command())),
+            progress=bar.update,
+        )
+    return {"campaign": campaign.name, **made}
 
 
 @transaction.atomic
@@ -140,8 +139,7 @@ def _import(command: QuorumCommand, options: Options) -> Result:
             progress=bar.update,
         )
     _set_budget(made.campaign, options)
-    return {
-        "campaign": made.campaign.name,
+    counts = {
         "queries": made.queries,
         "candidates": made.candidates,
         "labelled": made.labelled,
@@ -150,6 +148,9 @@ def _import(command: QuorumCommand, options: Options) -> Result:
         "lines_skipped": made.lines_skipped,
         "skipped": made.first_faults or None,
     }
+    details = counts | {"budget_cents": account_of(made.campaign).budget_cents}
+    record(by_command(), IMPORT, campaign=made.campaign, details=details)
+    return {"campaign": made.campaign.name, **counts}
 
 
 def _set_budget(campaign: Campaign, options: Options) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.pipeline.import_controls import SHIPPED, import_controls
+from annotation.actions import by_command
+from annotation.deeds import add_controls_of
+from annotation.pipeline.import_controls import SHIPPED
 from retrieval.cli import QuorumCommand, add_subcommand
 
 
@@ -25,4 +27,5 @@ class Command(QuorumCommand):
         )
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        return asdict(import_controls(options["file"]))
+        path: Path = options["file"]
+        return asdict(add_controls_of(by_command(), path, str(path)))

@@ -3,24 +3,27 @@
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
+from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.actions import by_command, record
+from annotation.crowd.crew import Crew
 from annotation.crowd.gold import read_gold
 from annotation.crowd.inhouse.members import invite
-from annotation.crowd.simulate import Crew, Simulation
+from annotation.crowd.simulate import Simulation
 from annotation.crowd.worker_site import WorkerSite
 from annotation.pipeline.import_controls import SHIPPED
 from retrieval.cli import QuorumCommand, add_subcommand
 from retrieval.errors import UserError
 
 DEFAULTS = Crew()
+CREW = ("workers", "accuracy", "spammers", "seed", "faults")
 AMAZON = re.compile(r"\.(amazonaws\.com|api\.aws|mturk\.com)\b", re.IGNORECASE)
 RUN = "simulated workers take HITs from the emulator, judge them and submit, until none is left"
 INVITE = "makes a link by which people join the in-house crowd; it is shown this once"
@@ -40,7 +43,7 @@ class Command(QuorumCommand):
     def _simulate(self, options: Mapping[str, Any]) -> dict[str, object]:
         url = options["emulator"].rstrip("/")
         _refuse_amazon(url)
-        crew = Crew(**{each.name: options[each.name] for each in fields(Crew)})
+        crew = Crew(**{name: options[name] for name in CREW})
         gold = read_gold([SHIPPED, *options["gold"]])
         most = options["assignments"]
         with WorkerSite(url) as site:
@@ -56,9 +59,11 @@ class Command(QuorumCommand):
         return super().render({**result, "faults": ", ".join(told) or "none"})
 
 
+@transaction.atomic
 def _invite(options: Mapping[str, Any]) -> dict[str, object]:
     note, days, uses = options["note"], options["days"], options["uses"]
     code = invite(None, note=note, days=days, uses=uses, now=timezone.now())
+    record(by_command(), "invite", subject=note, details={"days": days, "uses": uses})
     link = settings.PUBLIC_URL + reverse("join", args=[code])
     return {"link": link, "days": days, "uses": uses}
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.actions import by_command
+from annotation.gold import add_gold_of
 from annotation.pipeline.create import get_campaign
-from annotation.pipeline.import_gold import EXPERT, import_gold
+from annotation.pipeline.import_gold import EXPERT
 from retrieval.cli import QuorumCommand, add_subcommand
 
 FILE = (
@@ -40,9 +42,11 @@ class Command(QuorumCommand):
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         campaign = get_campaign(options["campaign"])
         with self.progress(None, "importing", "B") as bar:
-            found = import_gold(
-                options["file"],
+            found = add_gold_of(
+                by_command(),
                 campaign,
+                options["file"],
+                str(options["file"]),
                 expert=options["expert"],
                 replace=options["replace"],
                 progress=bar.update,

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.actions import by_command, record
 from annotation.crowd.base import Crowd
 from annotation.crowd.open import open_crowd
 from annotation.models import Campaign
@@ -52,6 +53,9 @@ class Command(QuorumCommand):
         return result
 
     def _one(self, campaign: Campaign, crowd: Crowd, options: dict[str, Any]) -> Reconciled:
+        how = {"full": options["full"], "all_gone": options["all_gone"]}
+        # Of many transactions: that it was begun is written first, whatever comes of it.
+        record(by_command(), "reconcile", campaign=campaign, details=how)
         with self.progress(None, f"comparing {campaign}", " HITs") as bar:
             return reconcile(
                 campaign,

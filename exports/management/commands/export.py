@@ -5,11 +5,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.actions import by_command, record
 from annotation.pipeline.create import get_campaign
 from exports.export import export
 from exports.figures.terminal import render_table
 from exports.management.release_options import add_options, read_options
 from exports.management.release_words import changes_in_words, check
+from exports.models import Build
 from retrieval.cli import QuorumCommand
 
 
@@ -31,7 +33,11 @@ class Command(QuorumCommand):
         campaign = get_campaign(options["name"])
         with self.progress(1000, "exporting") as bar:
             done = export(
-                campaign, options["out"], options=read_options(options), progress=bar.update
+                campaign,
+                options["out"],
+                options=read_options(options),
+                begun=_record,
+                progress=bar.update,
             )
         release = done.released.release
         files = sorted(path for path in done.folder.rglob("*") if path.is_file())
@@ -53,3 +59,7 @@ class Command(QuorumCommand):
         where = f"release {result['number']}{said}: {folder} ({files:,} files)"
         told = [changes_in_words(result["changes"]), *([result["note"]] if result["note"] else [])]
         return "\n".join([render_table(result["stats"]), "", *told, "", where, check(folder)])
+
+
+def _record(build: Build) -> None:
+    record(by_command(), "build-release", campaign=build.campaign, details=build.options)

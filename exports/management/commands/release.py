@@ -3,7 +3,9 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
+from annotation.actions import by_command, record
 from annotation.pipeline.create import get_campaign
 from exports.management.release_options import add_options, read_options
 from exports.management.release_words import changes_in_words
@@ -27,7 +29,9 @@ class Command(QuorumCommand):
         if options["step"] == "list":
             return {"releases": _releases(options["name"]), "builds": _builds(options["name"])}
         campaign = get_campaign(options["name"])
-        build = request_build(campaign, options=read_options(options), requested_by="")
+        with transaction.atomic():
+            build = request_build(campaign, options=read_options(options), requested_by="")
+            record(by_command(), "build-release", campaign=campaign, details=build.options)
         return {"campaign": campaign.name, "build": build.pk}
 
     def render(self, result: dict[str, Any]) -> str:

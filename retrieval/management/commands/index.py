@@ -8,7 +8,8 @@ from django.core.management.base import CommandParser
 from tqdm import tqdm
 
 from retrieval.build import build_index
-from retrieval.cli import QuorumCommand
+from retrieval.cli import QuorumCommand, record
+from retrieval.figures import SUBJECT
 from retrieval.index.choice import BYTES, KINDS
 from retrieval.lazy import lexical_index
 from retrieval.models import IndexForm, IndexVersion
@@ -63,10 +64,14 @@ class Command(QuorumCommand):
                 options=_options(options),
                 announce=encoding.begin,
             )
+        facts = _facts(index, encoding)
+        told = ("model", "form", "kind", "store", "precision", "pairs", "unchanged")
+        details = {name: facts[name] for name in told} | {"words_asked_for": options["lexical"]}
+        record("build index", subject=SUBJECT, details=details)
         if options["lexical"]:
             with self.progress(index.pairs, "Reading for BM25", unit=" pairs") as bar:
                 lexical_index(index, bar.update)
-        return _facts(index, encoding)
+        return facts
 
 
 class Encoding:

@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from retrieval.cli import QuorumCommand, table
+from retrieval.cli import QuorumCommand, record, table
 from retrieval.errors import UserError
-from retrieval.ingest import ingest
+from retrieval.ingest import IngestResult, ingest
 from retrieval.lazy import load_scorer
 from retrieval.sources.best import Best, share_of
 from retrieval.sources.formats import FORMATS
@@ -56,6 +56,7 @@ class Command(QuorumCommand):
                 license=options["license"],
                 format=options["format"],
                 best=best,
+                conclude=lambda done: _record(options, done),
                 progress=bar.update,
             )
         return {
@@ -81,6 +82,21 @@ class Command(QuorumCommand):
                 f"{best['threshold']:g}"
             )
         return table(result | words)
+
+
+def _record(options: dict[str, Any], done: IngestResult) -> None:
+    """As an import by a page is told."""
+    wanted = {
+        "source": options["source"],
+        "license": options["license"],
+        "format": options["format"] or "",
+        "share": options["keep_best"] or "",
+        "score_field": options["score_field"] or "",
+        "scorer": options["scorer"] or "",
+        "files": [options["file"].name],
+    }
+    counts = {"added": done.added, "duplicates": done.duplicates, "rejected": done.rejected}
+    record("import pairs", subject=options["source"], details=wanted | counts)
 
 
 def _best(options: dict[str, Any]) -> Best | None:

@@ -4,8 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from retrieval.cli import REFUSED, Error, QuorumCommand, add_subcommand
+from retrieval.cli import REFUSED, Error, QuorumCommand, add_subcommand, record
 from retrieval.damage import bytes_to_read, damaged
+from retrieval.figures import SUBJECT
 from retrieval.housekeeping import Store, stores
 from retrieval.models import IndexVersion
 from retrieval.pruning import prune
@@ -36,6 +37,10 @@ class Command(QuorumCommand):
         if options["step"] == "verify":
             return self._verify()
         plan = prune(dry_run=options["dry_run"])
+        if not options["dry_run"] and (plan.versions or plan.folders or plan.files):
+            folders = [folder.name for folder in plan.folders]
+            details = {"folders": folders, "files": len(plan.files), "bytes": plan.bytes}
+            record("prune vectors", subject=SUBJECT, details=details)
         return {
             "dry_run": options["dry_run"],
             "kept": [version.path for version in plan.kept],

@@ -2,9 +2,16 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
-from retrieval.cli import QuorumCommand
-from retrieval.withdraw import read_names, restored_hint, withdraw_pairs, withdraw_source
+from retrieval.cli import QuorumCommand, record
+from retrieval.withdraw import (
+    Withdrawal,
+    read_names,
+    restored_hint,
+    withdraw_pairs,
+    withdraw_source,
+)
 
 
 class Command(QuorumCommand):
@@ -33,11 +40,27 @@ class Command(QuorumCommand):
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         restore: bool = options["restore"]
-        if options["source"] is not None:
-            done = withdraw_source(options["source"], restore=restore)
-        else:
-            names = read_names(options["ids"]) if options["ids"] else [options["pair"]]
-            done = withdraw_pairs(names, restore=restore)
+        with transaction.atomic():
+            done = _withdraw(options, restore=restore)
+            if done.changed:
+                verb = (
+                    f"{'restore' if restore else 'withdraw'} pair{'' if options['pair'] else 's'}"
+                )
+                details = {"named": done.named, "changed": done.changed}
+                record(verb, subject=_subject(options), details=details)
         word = "restored" if restore else "withdrawn"
         told: dict[str, object] = {"pairs_named": done.named, word: done.changed}
         return told | ({"next": hint} if restore and (hint := restored_hint()) else {})
+
+
+def _withdraw(options: dict[str, Any], *, restore: bool) -> Withdrawal:
+    if options["source"] is not None:
+        return withdraw_source(options["source"], restore=restore)
+    names = read_names(options["ids"]) if options["ids"] else [options["pair"]]
+    return withdraw_pairs(names, restore=restore)
+
+
+def _subject(options: dict[str, Any]) -> str:
+    if options["source"] is not None:
+        return f"source {options['source']}"
+    return options["ids"].name if options["ids"] else f"pair {options['pair']}"

@@ -287,3 +287,21 @@ def test_answers_are_those_of_the_assignment_asked_for(market: Market) -> None:
     found = submissions(market, hit_id)
     assert [found[done].answers for done in (by_ada, by_bob)] == [{"item-1": "1"}, {"item-1": "0"}]
     assert replace(found[by_ada], answers={}) != replace(found[by_bob], answers={})
+
+
+def test_a_rejection_can_be_overturned_and_again_is_success(market: Market) -> None:
+    hit_id = market.publish()
+    done = market.hire("ada").work(hit_id)
+    market.crowd.reject(done, reason="A mistake of ours.")
+    for _ in range(2):
+        market.crowd.overturn(done)
+        assert submissions(market, hit_id)[done].status == "approved"
+    with pytest.raises(CrowdError) as refusal:
+        market.crowd.reject(done, reason="And yet.")
+    assert refusal.value.permanent
+
+
+def test_no_rejection_of_unknown_work_is_overturned(market: Market) -> None:
+    with pytest.raises(CrowdError) as refusal:
+        market.crowd.overturn("3AAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+    assert refusal.value.permanent

@@ -1,4 +1,4 @@
-"""The contract of every crowd with regard to workers: who may work, and bonuses."""
+"""The contract of every crowd with regard to workers: who may work, bonuses and messages."""
 
 import pytest
 
@@ -110,3 +110,16 @@ def test_an_exclusion_is_found_again_by_its_exact_name(market: Market) -> None:
     other = market.crowd.create_qualification(f"{name} 2", "Shut out.")
     first = market.crowd.create_qualification(name, "Shut out.")
     assert market.crowd.create_qualification(name, "Shut out.") == first != other
+
+
+def test_who_has_worked_can_be_written_to(market: Market) -> None:
+    ada, token = market.hire("ada"), next(market.tokens)
+    market.crowd.approve(ada.work(market.publish()))
+    for _ in range(2):  # to be safe to repeat is all that is asked: it may arrive twice
+        market.crowd.notify(ada.worker_id, subject="Your work", text="Thank you.", token=token)
+
+
+def test_a_message_to_nobody_is_refused_for_good(market: Market) -> None:
+    with pytest.raises(CrowdError, match="ANOBODY") as refusal:
+        market.crowd.notify("ANOBODY", subject="s", text="t", token=next(market.tokens))
+    assert refusal.value.permanent

@@ -14,6 +14,7 @@ from annotation.pipeline.ledger import OverBudget, set_budget
 from annotation.pipeline.publish import publish
 from annotation.pipeline.recompute import recompute
 from annotation.pipeline.review import FIELD
+from annotation.pipeline.write_to import write_to
 from retrieval.errors import UserError
 from tests.annotation.pipeline.campaign_crowd import DyingCrowd, Records
 from tests.annotation.pipeline.campaign_model import Hit, Model, Work, twice
@@ -26,6 +27,7 @@ BUDGETS = (57, 114, 171, 209, 285, 361, 500, BUDGET_CENTS, BUDGET_CENTS)
 HOURS = (1, 1, 1, 25, 80)  # the crowd forgets tokens after 24, and approves by itself after 72
 ITEMS_FOR_1 = 0.25
 WRONG_CONTROLS = 0.15
+TEXTS = ("Thank you.", "Read the instructions again, please.")
 
 Taken = tuple[str, Hit, str]  # (assignment, HIT, name)
 
@@ -167,13 +169,19 @@ class Actor:
     # Processes
 
     def publish(self, rng: random.Random) -> None:
+        self._publish(None)
+
+    def first_batch(self, rng: random.Random) -> None:
+        self._publish(rng.randint(1, 4))
+
+    def _publish(self, most: int | None) -> None:
         try:
-            publish(self.campaign, self.mturk.crowd)
+            publish(self.campaign, self.mturk.crowd, most=most)
         except UserError:
             assert not self.model.may_publish()
         else:
             assert self.model.may_publish()
-            self.model.publish()
+            self.model.publish(most)
 
     def deliver(self, rng: random.Random) -> None:
         delivery = self.stage.deliver()
@@ -249,6 +257,13 @@ class Actor:
         worker = rng.choice(sorted(self.model.excluded))
         restore.restore(self.campaign, worker)
         self.model.restore(worker)
+
+    def message(self, rng: random.Random) -> None:
+        """Few texts: some are asked for again."""
+        worker, text = rng.choice(self.model.decided()), rng.choice(TEXTS)
+        known = (worker, text) in self.model.messages
+        assert write_to(self.campaign, worker, text=text).new != known
+        self.model.write_to(worker, text)
 
     def expire(self, rng: random.Random) -> None:
         lifecycle.expire(self.campaign, self.mturk.clock.now())

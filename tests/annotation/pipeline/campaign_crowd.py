@@ -27,6 +27,10 @@ class DyingCrowd(MortalCrowd):
     def exclude(self, worker_id: str, *, exclusion_id: str) -> None:
         self.grant(worker_id, qualification_id=exclusion_id, value=1)
 
+    def notify(self, worker_id: str, *, subject: str, text: str, token: str) -> None:
+        call = super().notify
+        self._survive(lambda: call(worker_id, subject=subject, text=text, token=token))
+
     def set_expiration(self, hit_id: str, at: datetime) -> None:
         call = super().set_expiration
         self._survive(lambda: call(hit_id, at))

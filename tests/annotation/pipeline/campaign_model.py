@@ -92,6 +92,8 @@ class Model:
     ever_excluded: set[str] = field(default_factory=set)
     shut_out: set[str] = field(default_factory=set)  # the crowd may have been told so
     told: set[str] = field(default_factory=set)  # to get the qualification of the known
+    first_batch: int | None = None  # HITs of the first round that are asked for in all
+    messages: set[tuple[str, str]] = field(default_factory=set)  # (worker, text)
 
     # Counters
 
@@ -152,16 +154,28 @@ class Model:
     def may_publish(self) -> bool:
         return self.state != "paused" and (self.budget > 0 or not self.unasked())
 
-    def publish(self) -> None:
+    def publish(self, most: int | None = None) -> None:
+        """`most`: in all; what is asked for already is not taken back."""
+        first_round = [hit for hit in self.hits if not hit.repack]
+        asked = len(first_round) - len(self.unasked())
+        batch = None if most is None else max(most, asked)
+        self.first_batch = None if batch is None or batch >= len(first_round) else batch
         self.ask_for_affordable()
-        self.set_capped(bool(self.unasked()))
+        self.set_capped(bool(self.wanted()))
 
     def unasked(self) -> list[Hit]:
         return [hit for hit in self.hits if not hit.asked]
 
+    def wanted(self) -> list[Hit]:
+        """Those of them that are to be asked for."""
+        if self.first_batch is None:
+            return self.unasked()
+        asked = sum(hit.asked and not hit.repack for hit in self.hits)
+        return self.unasked()[: max(0, self.first_batch - asked)]
+
     def ask_for_affordable(self) -> None:
         places = self.policy.annotators + tie_places(self.policy)
-        for hit in self.unasked():
+        for hit in self.wanted():
             if self.available < places * self.price:
                 return
             hit.asked, hit.reserved, hit.spare = True, places, tie_places(self.policy)
@@ -276,6 +290,17 @@ class Model:
         for work in self.works.values():
             if work.worker == worker and work.right and work.account == source:
                 work.account = target
+
+    def decided(self) -> list[str]:
+        """Workers whom the crowd carries a message to."""
+        known = {work.worker for work in self.stored() if work.status != "submitted"}
+        return sorted(known)
+
+    def write_to(self, worker: str, text: str) -> None:
+        """The same words once."""
+        if (worker, text) not in self.messages:
+            self.messages.add((worker, text))
+            self.intents.append(Intent("notify", worker=worker))
 
     def expire(self) -> None:
         hits = self.crowd.hits()

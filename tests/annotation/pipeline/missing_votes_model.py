@@ -23,7 +23,7 @@ def open_places(model: Model) -> None:
         left_over += _repack(model, to_repack)
     if model.state == "capped":
         model.ask_for_affordable()
-    model.set_capped(left_over > 0 or bool(model.unasked()))
+    model.set_capped(left_over > 0 or bool(model.wanted()))
 
 
 def _extend(
@@ -69,7 +69,9 @@ def _grow(model: Model, hit: Hit, extra: int) -> bool:
 
 def _repack(model: Model, triplets: Iterable[int]) -> int:
     """Groups that the budget leaves waiting."""
-    coming = any(one.kind == "create" for one in model.intents)
+    # One whose publication was never answered may be known, and its work reviewed.
+    unmet = (one.hit for one in model.intents if one.kind == "create")
+    coming = any(hit and not hit.known for hit in unmet)
     coming = coming or any(hit.known and model.outstanding(hit) for hit in model.hits)
     wanting = [_open_triplet(model, triplet) for triplet in triplets]
     groups = regroup(wanting, model.policy, flush=not coming).groups

@@ -3,8 +3,7 @@
 COPIES = (
     "annotation",
     "config",
-    "exports/__init__.py",
-    "exports/apps.py",
+    "exports",
     "pyproject.toml",
     "retrieval",
     "templates",
@@ -92,12 +91,12 @@ MUTANTS = {
             "    bind(campaign, crowd)\n    _check_state",
         ),
         ("the first binds", 'filter(pk=campaign.pk, endpoint="")', "filter(pk=campaign.pk)"),
-        ("no other endpoint", 'if campaign.endpoint not in ("", crowd.endpoint):', "if not crowd:"),
+        ("no other endpoint", 'if campaign.endpoint not in ("", endpoint):', "if not endpoint:"),
         ("who is shut out", "exclusion_id=exclusion_id or None", "exclusion_id=None"),
         ("the time allotted", "policy.assignment_minutes * 60", "policy.assignment_minutes"),
     ),
     ("publish.py", "test_deliver_faults.py"): (
-        ("what failed is retried", "        retry_failed(campaign)\n", ""),
+        ("what failed is retried", "    retry_failed(campaign)\n", ""),
         ("no qualification for blocks", 'policy.exclude_by == "qualification" and', ""),
     ),
     ("ledger.py", "test_ledger.py"): (
@@ -175,6 +174,19 @@ MUTANTS = {
             "where no money moves, none lacks",
             " if hit.price_cents else missing",
             " if hit.price_cents else 0",
+        ),
+    ),
+    ("publish.py", "test_first_batch.py"): (
+        ("no more than the batch", "min(unasked, max(0, most - asked))", "unasked"),
+        ("so many in all", "max(0, most - asked)", "most"),
+        ("what is out is out", "max(most, asked) if most < hits", "most if most < hits"),
+        ("all of them are no batch", "if most < hits else None", "if most <= hits else None"),
+        ("the batch is kept", 'campaign.save(update_fields=["first_batch"])', "pass"),
+        ("a batch has a HIT", "if most is not None and most < 1:", "if most == 0:"),
+        (
+            "repacked HITs are beside it",
+            "campaign.hits.filter(repack=False)",
+            "campaign.hits.all()",
         ),
     ),
     ("publish.py", "test_inhouse.py"): (

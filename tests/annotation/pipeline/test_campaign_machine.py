@@ -48,6 +48,8 @@ TURNS = {
     "deliver": 1,
     "advance": 3,
     "publish": 1,
+    "first_batch": 1,
+    "message": 1,
     "knock_in_vain": 1,
     "exclude": 1,
     "restore": 2,
@@ -76,11 +78,12 @@ class CampaignMachine(RuleBasedStateMachine):
         self.transaction.__exit__(None, None, None)
         self.actor.mturk.close()
 
-    @initialize(hits=st.integers(1, 7))
-    def begin(self, hits: int) -> None:
+    @initialize(hits=st.integers(1, 7), batch=st.booleans())
+    def begin(self, hits: int, batch: bool) -> None:
         """With money for some of five HITs, or for all that may come."""
         self.actor.set_budget(hits * FIRST_ROUND if hits <= 4 else BUDGET_CENTS)
-        self.actor.publish(random.Random(0))
+        begin = self.actor.first_batch if batch else self.actor.publish
+        begin(random.Random(hits))
         self.actor.deliver(random.Random(0))
 
     @rule(turn=turns, seed=st.integers(0, 2**32))
@@ -113,6 +116,7 @@ class CampaignMachine(RuleBasedStateMachine):
             "knock_in_vain": lambda: actor.offers(entitled=False),
             "exclude": lambda: set(model.workers) - model.excluded,
             "restore": lambda: model.excluded,
+            "message": model.decided,
             "pause": lambda: model.state != "paused",
             "expire": lambda: self.steps > STEPS_AN_EXAMPLE // 2,
         }
@@ -130,7 +134,8 @@ class CampaignMachine(RuleBasedStateMachine):
 
     def _check_calls(self) -> None:
         model = self.model
-        assert rows("SELECT state FROM annotation_campaign") == [(model.state,)]
+        columns = "SELECT state, first_batch FROM annotation_campaign"
+        assert rows(columns) == [(model.state, model.first_batch)]
         assert {worker for (worker,) in rows(EXCLUDED)} == model.excluded
         assert [kind for (kind,) in rows(UNSENT)] == [one.kind for one in model.intents]
 
@@ -169,6 +174,8 @@ class CampaignMachine(RuleBasedStateMachine):
         if any(one.kind in ("create", "extend") for one in model.intents):
             assert model.state == "paused"
             return
+        # Whoever died in the middle may have sent one twice.
+        assert {*mturk.rows("SELECT worker_id, text FROM notifications")} == model.messages
         theirs = model.crowd.hits()
         asked = [hit for hit in model.hits if hit.asked]
         assert {hit.key: hit.places for hit in asked} == {
@@ -248,3 +255,4 @@ def test_any_order_of_steps_ends_where_the_model_ends(
     record_property("campaign machine", counter["steps"])
     print(f"campaign machine, {tie_mode}: {counter['steps']:,} steps")
     assert counter["steps"] >= LEAST_STEPS
+    assert all(counter[turn] for turn in TURNS)

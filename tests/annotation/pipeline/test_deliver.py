@@ -65,6 +65,23 @@ def test_a_hit_whose_token_is_forgotten_is_looked_up(stage: Stage, hours: float)
     assert sorted(keys) == sorted(stage.campaign.hits.values_list("key", "crowd_id"))
 
 
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_forgotten_extension_is_made_once_where_the_publication_is_unanswered_too(
+    one_hit: Stage, answered: bool
+) -> None:
+    """Both senders died; the HIT was met at the crowd meanwhile and judged."""
+    tie(one_hit)
+    one_hit.campaign.intents.filter(kind="create").update(
+        state="claimed", claimed_at=one_hit.mturk.clock.now()
+    )
+    die(one_hit, answered=answered)
+    assert places(one_hit) == 2 + answered
+    one_hit.mturk.clock.move_on(hours=25)
+    one_hit.deliver()
+    assert places(one_hit) == 3
+    assert waiting(one_hit.campaign) == 0
+
+
 def test_the_crowd_would_have_made_a_second_hit_by_then(stage: Stage) -> None:
     """What the test above guards against is real."""
     stage.publish()

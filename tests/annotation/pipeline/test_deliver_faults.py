@@ -108,7 +108,7 @@ def test_a_permanent_refusal_is_recorded_and_stops_nothing_else(stage: Stage) ->
     found = progress(stage.campaign)
     assert (found["calls_failed"], found["calls_waiting"], found["published"]) == (1, 0, 4)
     [told] = stuck(stage.campaign)
-    assert told.startswith(f"create, 1 times: {intent.error} (refused, tried once; ")
+    assert told.startswith(f"create, once: {intent.error} (refused, tried once; ")
     assert "its token has made the HIT" in intent.error
 
 

@@ -1,3 +1,4 @@
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from annotation.pipeline.import_controls import Imported, import_controls
 from annotation.protocol.policy import Policy
 from retrieval.errors import UserError
 from tests.small_campaign import write_rows
+from tests.threads import together
 
 pytestmark = pytest.mark.django_db
 
@@ -54,3 +56,30 @@ def test_controls_already_in_the_pool_are_not_added_again(db: None, tmp_path: Pa
 
 def test_the_shipped_pool_serves_the_paper_s_policy(db: None) -> None:
     assert import_controls().pool >= Policy().control_pool_size
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_in_opposite_orders_do_not_wait_for_each_other_for_ever(tmp_path: Path) -> None:
+    rows = [
+        {"query": f"how many {number}", "question": f"number of {number}", "answer": "Ten."}
+        for number in range(1500)
+    ]
+    files = [write_rows(tmp_path / f"{step}.jsonl", rows[::step]) for step in (1, -1)]
+    found = together(*(partial(import_controls, path) for path in files))
+    assert sum(one.added for one in found) == Control.objects.count() == 1500
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_that_come_at_once_add_each_control_once_and_count_their_own(tmp_path: Path) -> None:
+    def file(name: str, letters: str) -> Path:
+        rows = (
+            {"query": f"how many {letter}", "question": f"number of {letter}", "answer": "Ten."}
+            for letter in letters
+        )
+        return write_rows(tmp_path / f"{name}.jsonl", list(rows))
+
+    files = [file("some", "abc"), file("more", "abcde"), file("most", "abcdef")]
+    found = together(*(partial(import_controls, path) for path in files))
+    assert Control.objects.count() == 6 == sum(one.added for one in found)
+    assert [one.read for one in found] == [3, 5, 6]
+    assert max(one.pool for one in found) == 6

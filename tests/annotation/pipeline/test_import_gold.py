@@ -187,7 +187,8 @@ def test_another_label_of_the_same_expert_is_refused_until_it_is_asked_for(
     path = rows(tmp_path / "new.jsonl", row(SKY, 1), row(SUNSET, 1), row(EGG, 1))
     assert refusal(path, campaign) == (
         f"1 labels or notes of {path} are not those that the same expert gave before (first in "
-        "lines 2): add --replace to put the file's in their place; nothing was imported."
+        "lines 2): ask for them to be replaced (--replace), or leave them out; nothing was "
+        "imported."
     )
     assert ExpertLabel.objects.count() == 2
     found = import_gold(path, campaign, replace=True)

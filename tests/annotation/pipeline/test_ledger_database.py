@@ -9,6 +9,7 @@ from annotation.pipeline.ledger import account_of
 from tests.annotation.pipeline.ledger_book import PRICE, entry, money
 from tests.conftest import SetStage
 from tests.small_campaign import BUDGET_CENTS, Stage
+from tests.truncating import truncate
 
 pytestmark = pytest.mark.django_db
 
@@ -32,6 +33,27 @@ def test_an_entry_is_never_changed_whoever_tries(stage: Stage, change: str) -> N
         connection.cursor() as cursor,
     ):
         cursor.execute(change)
+    assert list(Entry.objects.values()) == before != []
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite replaces rows")
+def test_no_entry_is_put_in_the_place_of_another(stage: Stage) -> None:
+    entry(stage, PRICE).save()
+    before = money(stage), list(Entry.objects.values())
+    with (
+        pytest.raises(DatabaseError, match="the ledger is append-only"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("REPLACE INTO annotation_entry SELECT * FROM annotation_entry")
+    assert (money(stage), list(Entry.objects.values())) == before
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL truncates")
+def test_the_ledger_is_never_emptied_at_once(stage: Stage) -> None:
+    before = list(Entry.objects.values())
+    with pytest.raises(DatabaseError, match="the ledger is append-only"):
+        truncate("annotation_entry")
     assert list(Entry.objects.values()) == before != []
 
 

@@ -411,7 +411,7 @@ def test_a_worker_whom_the_crowd_does_not_know_is_told_as_stuck(stage: Stage) ->
     practise(stage.campaign, "ANOBODY", right(stage.campaign))
     stage.deliver()
     (sentence,) = stuck(stage.campaign)
-    assert sentence.startswith("train, 1 times:")
+    assert sentence.startswith("train, once:")
     assert "ANOBODY" in sentence
     stage.mturk.person("nobody")
     retry_failed(stage.campaign)

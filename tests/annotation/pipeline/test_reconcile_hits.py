@@ -277,7 +277,7 @@ def test_an_account_that_knows_none_of_them_is_not_believed_at_once(one_hit: Sta
     assert report.done == []
     assert report.by_hand == [
         "The crowd lists none of the 1 HITs of faq: is this the account that published them? "
-        "If they are really gone, say so by --all-gone."
+        "If they are really gone, say so (all gone)."
     ]
     assert mended(one_hit, all_gone=True) == {"gone": 1, "published_anew": 1}
 

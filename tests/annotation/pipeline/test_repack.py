@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from annotation.hit_url import hit_url
 from annotation.models import Control, Hit, Judgment, Worker
@@ -252,3 +253,14 @@ def test_a_pool_too_small_for_a_triplet_alone_is_refused_before_anything_is_spen
     sentence = "holds 2 positive controls, but a HIT of one repacked triplet needs 3: add more"
     with pytest.raises(UserError, match=sentence):
         set_stage(candidates_per_query=2, control_pool_size=2)
+
+
+def test_a_pool_that_became_too_small_is_told_and_nothing_is_bought(stage: Stage) -> None:
+    """Nobody can retire so many; an administrator of the database could."""
+    disagree(stage, 1, "ada", "bob")
+    Control.objects.filter(kind="positive").update(retired_at=timezone.now())
+    with pytest.raises(UserError, match="No HIT of repacked triplets can be made: The pool holds"):
+        stage.advance()
+    assert stage.campaign.hits.count() == 2
+    Control.objects.filter(kind="positive").update(retired_at=None)
+    assert stage.advance().places_opened == 1

@@ -8,9 +8,9 @@ from annotation.crowd.mturk import MTurkCrowd
 from annotation.pipeline.advance import advance
 from annotation.pipeline.deliver import deliver
 from annotation.pipeline.publish import publish
-from annotation.pipeline.votes import votes_by_triplet
-from annotation.progress import first_two_votes, progress
-from annotation.protocol.kappa import cohen_kappa
+from annotation.pipeline.votes import first_pairs
+from annotation.progress import progress
+from annotation.protocol.agreement import estimate, kappa
 from tests.small_campaign import QUERIES, Stage
 
 pytestmark = pytest.mark.django_db
@@ -60,8 +60,8 @@ def test_a_campaign_goes_from_its_triplets_to_its_labels(stage: Stage) -> None:
     assert (found["votes"], found["votes_discarded"], found["ties"]) == (55, 5, 1)
     assert found["agreement"] == 0.96
     # 10 of the first votes say yes and 11 of the second: chance alone would give 0.512.
-    pairs = first_two_votes(votes_by_triplet(stage.campaign).values())
-    assert cohen_kappa(pairs) == pytest.approx((0.96 - 0.512) / (1 - 0.512))
+    found_kappa = estimate(first_pairs(stage.campaign), kappa).value
+    assert found_kappa == pytest.approx((0.96 - 0.512) / (1 - 0.512), abs=0.00005)
     assert found["spent_cents"] == stage.mturk.spent_cents == 12 * PRICE
     assert stage.mturk.on_hold_cents == 0
 

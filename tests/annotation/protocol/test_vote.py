@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.policy import Policy
-from annotation.protocol.vote import Label, decide, places_to_open, valid_votes
+from annotation.protocol.vote import Label, decide, places_to_open
 from tests.annotation.protocol.steady import steady
+from tests.chaos.verdict import valid_votes
 
 PAPER = Policy()
 YES, NO, UNRESOLVED = Label(1, "labelled", 0), Label(0, "labelled", 0), Label(None, "unresolved", 0)

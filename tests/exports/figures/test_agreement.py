@@ -11,16 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from exports.bootstrap import REPLICATES, SEED
-from exports.figures.agreement import (
-    VoteCounts,
-    agreement_figures,
-    alpha,
+from annotation.protocol.agreement import (
+    REPLICATES,
+    SEED,
     bootstrap,
     interval,
     kappa,
     observed,
 )
+from exports.figures.agreement import VoteCounts, agreement_figures, alpha
 
 Votes = list[list[int]]  # of each triplet
 triplets = st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=5), min_size=1, max_size=40)

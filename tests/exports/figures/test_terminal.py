@@ -77,7 +77,7 @@ def test_the_label_error_is_told_with_its_interval() -> None:
     }
     table = render_table({"splits": {}, "campaign": CAMPAIGN | error})
     assert table.splitlines()[-1] == (
-        "label error 10.0% (95 % interval 1.8% to 40.4%) of 1,010 triplets with gold"
+        "label error 10.0% (95% interval 1.8% to 40.4%) of 1,010 triplets with gold"
     )
 
 

@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from annotation.models import Campaign
 from exports.models import Download, Release
@@ -48,6 +49,16 @@ def test_many_releases_and_downloads_cost_no_more_queries(release: Release, dans
     assert f"<dd>{total}</dd>" in text(dans.get("/releases"))
 
 
+def test_many_files_cost_the_record_of_a_release_no_more_queries(release: Release) -> None:
+    root = Client()
+    root.force_login(User.objects.create_superuser("root"))
+    page = reverse("admin:exports_release_change", args=[release.pk])
+    assert release.files.count() > 5
+    with CaptureQueriesContext(connection) as asked:
+        assert root.get(page).status_code == 200
+    assert len(asked) <= 10
+
+
 def test_where_there_is_no_release_the_page_says_what_makes_one(
     campaign: Campaign, dans: Client
 ) -> None:
@@ -57,14 +68,15 @@ def test_where_there_is_no_release_the_page_says_what_makes_one(
 
 
 def test_the_way_to_the_releases_is_shown_to_those_who_may_go_there(campaign: Campaign) -> None:
-    link = '<a href="/releases"'
-    assert link in text(client_of("download").get("/"))
-    root = text(client_of("root").get("/"))
-    assert link in root
-    assert f'<a href="{ADDRESS}">Releases</a>' in root
-    staff = text(client_of("staff").get("/"))
-    assert link not in staff
-    assert ADDRESS not in staff
+    link, page = '<a href="/releases"', "/password"
+    assert link in text(client_of("download").get(page))
+    root = client_of("root")
+    assert link in text(root.get(page))
+    tab = f'<a href="{ADDRESS}">Releases</a>'
+    assert tab in text(root.get("/admin/campaigns/demo/log/"))
+    staff = client_of("staff")
+    assert link not in text(staff.get(page))
+    assert tab not in text(staff.get("/admin/campaigns/demo/log/"))
     assert link not in text(client_of("nobody").get("/"))
 
 

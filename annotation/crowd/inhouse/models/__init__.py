@@ -4,7 +4,7 @@ Nothing here refers to the rest of annotation, and its rows are no votes: `colle
 record through the port, as it reads MTurk's. Django finds all of it here.
 """
 
-from annotation.crowd.inhouse.models.people import Invitation, Member
+from annotation.crowd.inhouse.models.people import Invitation, Member, Notice
 from annotation.crowd.inhouse.models.terms import (
     Barred,
     Block,
@@ -25,6 +25,7 @@ __all__ = [
     "HitType",
     "Invitation",
     "Member",
+    "Notice",
     "Offer",
     "Qualification",
     "Queue",

@@ -53,3 +53,22 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return self.note or f"invitation {self.pk}"
+
+
+class Notice(models.Model):
+    """What the people who run a campaign have written to a member."""
+
+    member = models.ForeignKey(
+        Member, on_delete=models.PROTECT, related_name="notices", db_index=False
+    )
+    token = models.CharField(max_length=64, unique=True)
+    subject = models.CharField(max_length=200)
+    text = models.TextField()
+    sent_at = models.DateTimeField()
+
+    class Meta:
+        # the work page shows a member's newest
+        indexes = [models.Index(fields=["member", "-sent_at"], name="notices_of_a_member")]
+
+    def __str__(self) -> str:
+        return self.subject

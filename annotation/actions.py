@@ -1,0 +1,64 @@
+"""The log of what people did to money, votes and people, written with the deed itself."""
+
+import getpass
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from annotation.models import Action, Campaign
+
+Via = Action.Via
+MOST_SUBJECT = 200
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Somebody, and the face of the site by which they act."""
+
+    user: User | None
+    name: str
+    via: Via
+
+
+def by_page(user: User) -> Actor:
+    return Actor(user, user.get_username(), Via.PAGE)
+
+
+def by_api(user: User) -> Actor:
+    return Actor(user, user.get_username(), Via.API)
+
+
+def by_command() -> Actor:
+    """Whoever has a shell on the machine."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as in a container
+        name = "a shell"
+    return Actor(None, name, Via.COMMAND)
+
+
+def record(
+    actor: Actor,
+    verb: str,
+    *,
+    campaign: Campaign | None = None,
+    subject: str = "",
+    details: Mapping[str, Any] | None = None,
+) -> Action:
+    """In the transaction of the deed: one is not without the other."""
+    return Action.objects.create(
+        user=actor.user,
+        actor=actor.name,
+        via=actor.via,
+        verb=verb,
+        campaign=campaign,
+        subject=subject[:MOST_SUBJECT],
+        details=dict(details or {}),
+    )
+
+
+def record_command(verb: str, *, subject: str, details: Mapping[str, Any]) -> None:
+    """What a command of `retrieval` did, which knows nothing of this log but its address."""
+    record(by_command(), verb, subject=subject, details=details)

@@ -1,0 +1,66 @@
+"""Campaigns as the API shows them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from annotation.models import Account, Campaign
+
+
+class Money(serializers.Serializer[Account]):
+    """Of a campaign, in cents."""
+
+    budget_cents = serializers.IntegerField()
+    reserved_cents = serializers.IntegerField()
+    spent_cents = serializers.IntegerField()
+    available_cents = serializers.IntegerField()
+
+
+class CampaignRow(serializers.Serializer[Campaign]):
+    name = serializers.CharField()
+    state = serializers.ChoiceField(choices=Campaign.State.choices)
+    crowd = serializers.CharField(source="policy.crowd")
+    published = serializers.SerializerMethodField(help_text="whether the crowd has been asked")
+    seed = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    money = Money(source="account")
+
+    def get_published(self, campaign: Campaign) -> bool:
+        return bool(campaign.endpoint)
+
+
+class CampaignRead(CampaignRow):
+    origin = serializers.CharField(source="query_set.origin", help_text="of its queries")
+    retrieved = serializers.SerializerMethodField(help_text="whether its candidates are found")
+    figures = serializers.SerializerMethodField(
+        help_text="the newest counts, as of `at`; null: none are taken yet"
+    )
+
+    def get_retrieved(self, campaign: Campaign) -> bool:
+        return campaign.query_set.retrieved_with_id is not None
+
+    def get_figures(self, campaign: Campaign) -> dict[str, Any] | None:
+        newest = campaign.snapshots.order_by("-at").first()
+        return None if newest is None else {"at": newest.at, **newest.figures}
+
+
+ROW = {
+    "name": "faq",
+    "state": "active",
+    "crowd": "mturk",
+    "published": True,
+    "seed": 7,
+    "created_at": "2026-11-22T10:00:00Z",
+    "money": {
+        "budget_cents": 120_000,
+        "reserved_cents": 5_700,
+        "spent_cents": 38_000,
+        "available_cents": 76_300,
+    },
+}
+READ = {
+    **ROW,
+    "origin": "sample",
+    "retrieved": True,
+    "figures": {"at": "2026-11-22T11:30:00Z", "triplets": 450, "labelled": 312},
+}

@@ -1,0 +1,127 @@
+from django.urls import path
+
+from annotation.api import scheme
+from annotation.api.acts import ACT_VIEWS
+from annotation.api.campaign_controls import (
+    CampaignControl,
+    CampaignControls,
+    ConfirmSuggestion,
+    ControlRates,
+    DismissSuggestion,
+    ReplaceCampaignControl,
+    RetireCampaignControl,
+    Suggestions,
+)
+from annotation.api.campaigns import CampaignPolicy, CampaignQuote, Campaigns, OneCampaign
+from annotation.api.control_import import ImportControls
+from annotation.api.controls import Controls, OneControl, ReplaceControl, RetireControl
+from annotation.api.database import BuildIndex, CountSources, Restore, Withdraw
+from annotation.api.experts import ExpertLabels, NextTriplet, OneExpertLabel
+from annotation.api.figures import Charts, OneChart, Snapshots
+from annotation.api.gold_import import ImportExpertLabels
+from annotation.api.hits import Hits, OneHit
+from annotation.api.imports import Import, Rejected
+from annotation.api.instructions import OneVersion, Versions
+from annotation.api.jobs import Jobs, OneJob
+from annotation.api.log import Log
+from annotation.api.me import Me
+from annotation.api.pilots import OnePilot, Pilots
+from annotation.api.rehearsals import Rehearsals
+from annotation.api.review import Disagreements, Reports
+from annotation.api.roles import OneRole, Roles
+from annotation.api.steps import (
+    Collect,
+    Count,
+    Pack,
+    Publish,
+    Reconcile,
+    Rehearse,
+    Retrieve,
+    Suggest,
+)
+from annotation.api.tokens import Token, Tokens
+from annotation.api.triplets import Labels, OneTriplet, Triplets
+from annotation.api.votes import Votes
+from annotation.api.work import Assignments, OneAssignment
+from annotation.api.worker_figures import (
+    Letters,
+    WorkerFiguresList,
+    WorkerWhatIf,
+    WorkforceFigures,
+)
+from annotation.api.workers import OneWorker, Workers
+
+# Found by being imported: the description names tokens by it.
+SCHEMES = (scheme.BearerScheme,)
+CAMPAIGN = "campaigns/<slug:name>"
+
+urlpatterns = [
+    path("me", Me.as_view()),
+    path("tokens", Tokens.as_view()),
+    path("tokens/<slug:key>", Token.as_view()),
+    path("jobs", Jobs.as_view()),
+    path("jobs/<int:pk>", OneJob.as_view(), name="api-job"),
+    path("jobs/<int:pk>/rejected", Rejected.as_view()),
+    path("jobs/import", Import.as_view()),
+    path("jobs/index", BuildIndex.as_view()),
+    path("jobs/count", CountSources.as_view()),
+    path("pairs/<int:pk>/withdraw", Withdraw.as_view()),
+    path("pairs/<int:pk>/restore", Restore.as_view()),
+    path("controls", Controls.as_view()),
+    path("controls/import", ImportControls.as_view()),
+    path("controls/<int:pk>", OneControl.as_view()),
+    path("controls/<int:pk>/replace", ReplaceControl.as_view()),
+    path("controls/<int:pk>/retire", RetireControl.as_view()),
+    path("pilots", Pilots.as_view()),
+    path("pilots/<slug:name>", OnePilot.as_view()),
+    path("log", Log.as_view()),
+    path("campaigns", Campaigns.as_view()),
+    path(CAMPAIGN, OneCampaign.as_view(), name="api-campaign"),
+    path(f"{CAMPAIGN}/policy", CampaignPolicy.as_view()),
+    path(f"{CAMPAIGN}/quote", CampaignQuote.as_view()),
+    path(f"{CAMPAIGN}/jobs/retrieve", Retrieve.as_view()),
+    path(f"{CAMPAIGN}/jobs/pack", Pack.as_view()),
+    path(f"{CAMPAIGN}/jobs/publish", Publish.as_view()),
+    path(f"{CAMPAIGN}/jobs/collect", Collect.as_view()),
+    path(f"{CAMPAIGN}/jobs/reconcile", Reconcile.as_view()),
+    path(f"{CAMPAIGN}/jobs/rehearse", Rehearse.as_view()),
+    path(f"{CAMPAIGN}/jobs/snapshot", Count.as_view()),
+    path(f"{CAMPAIGN}/jobs/suggest", Suggest.as_view()),
+    path(f"{CAMPAIGN}/rehearsals", Rehearsals.as_view()),
+    *(path(f"{CAMPAIGN}/acts/{name}", view.as_view()) for name, view in ACT_VIEWS.items()),
+    path(f"{CAMPAIGN}/hits", Hits.as_view()),
+    path(f"{CAMPAIGN}/hits/<int:number>", OneHit.as_view()),
+    path(f"{CAMPAIGN}/assignments", Assignments.as_view()),
+    path(f"{CAMPAIGN}/assignments/<int:pk>", OneAssignment.as_view()),
+    path(f"{CAMPAIGN}/workers", Workers.as_view()),
+    path(f"{CAMPAIGN}/workers/<str:worker>", OneWorker.as_view()),
+    path(f"{CAMPAIGN}/workers/<str:worker>/what-if", WorkerWhatIf.as_view()),
+    path(f"{CAMPAIGN}/workers/<str:worker>/letters", Letters.as_view()),
+    path(f"{CAMPAIGN}/worker-figures", WorkerFiguresList.as_view()),
+    path(f"{CAMPAIGN}/workforce", WorkforceFigures.as_view()),
+    path(f"{CAMPAIGN}/reports", Reports.as_view()),
+    path(f"{CAMPAIGN}/disagreements", Disagreements.as_view()),
+    path(f"{CAMPAIGN}/snapshots", Snapshots.as_view()),
+    path(f"{CAMPAIGN}/charts", Charts.as_view()),
+    path(f"{CAMPAIGN}/charts/<slug:key>", OneChart.as_view()),
+    path(f"{CAMPAIGN}/roles", Roles.as_view()),
+    path(f"{CAMPAIGN}/roles/<int:pk>", OneRole.as_view()),
+    path(f"{CAMPAIGN}/instructions", Versions.as_view()),
+    path(f"{CAMPAIGN}/instructions/<int:version>", OneVersion.as_view()),
+    path(f"{CAMPAIGN}/controls", CampaignControls.as_view()),
+    path(f"{CAMPAIGN}/controls/<int:pk>", CampaignControl.as_view()),
+    path(f"{CAMPAIGN}/controls/<int:pk>/replace", ReplaceCampaignControl.as_view()),
+    path(f"{CAMPAIGN}/controls/<int:pk>/retire", RetireCampaignControl.as_view()),
+    path(f"{CAMPAIGN}/control-rates", ControlRates.as_view()),
+    path(f"{CAMPAIGN}/suggestions", Suggestions.as_view()),
+    path(f"{CAMPAIGN}/suggestions/<int:pk>/confirm", ConfirmSuggestion.as_view()),
+    path(f"{CAMPAIGN}/suggestions/<int:pk>/dismiss", DismissSuggestion.as_view()),
+    path(f"{CAMPAIGN}/triplets", Triplets.as_view()),
+    path(f"{CAMPAIGN}/triplets/<int:pk>", OneTriplet.as_view()),
+    path(f"{CAMPAIGN}/triplets/<int:pk>/votes", Votes.as_view()),
+    path(f"{CAMPAIGN}/labels", Labels.as_view()),
+    path(f"{CAMPAIGN}/expert-labels", ExpertLabels.as_view()),
+    path(f"{CAMPAIGN}/expert-labels/import", ImportExpertLabels.as_view()),
+    path(f"{CAMPAIGN}/expert-labels/next", NextTriplet.as_view()),
+    path(f"{CAMPAIGN}/expert-labels/<int:pk>", OneExpertLabel.as_view()),
+]

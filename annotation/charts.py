@@ -1,0 +1,53 @@
+"""Charts as plain data: pages draw them, programs read them, both show them as a table."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+Value = float | int | None
+
+
+@dataclass(frozen=True)
+class Series:
+    name: str
+    values: Sequence[Value]  # one a label; None: nothing is known there
+    dashed: bool = False
+    muted: bool = False  # what the others stand before
+
+
+@dataclass(frozen=True)
+class Chart:
+    key: str  # in its address and its elements' ids
+    title: str
+    kind: Literal["line", "bar", "stack"]
+    axis: str  # what the labels are
+    labels: Sequence[str]
+    series: Sequence[Series]
+    unit: str = ""
+    note: str = ""  # how to read it
+    least: float | None = None  # of the axis; None: from zero on
+    most: float | None = None
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What the script draws."""
+        return asdict(self)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has anything to show."""
+        return any(value is not None for one in self.series for value in one.values)
+
+    @property
+    def element(self) -> str:
+        """The id of what the script reads."""
+        return f"chart-{self.key}"
+
+    @property
+    def header(self) -> list[str]:
+        return [self.axis, *(one.name for one in self.series)]
+
+    def rows(self) -> Iterator[list[object]]:
+        values = zip(*(one.values for one in self.series), strict=True)
+        for label, row in zip(self.labels, values, strict=True):
+            yield [label, *row]

@@ -1,0 +1,52 @@
+"""Which judged triplets would make good positive controls: clear, simple, and beyond dispute.
+
+A positive control fails whoever says No to it, so nothing is left to taste here:
+
+1. All valid votes say Yes: three at least, or two of workers who are known to be steady.
+2. The texts are short, and there is an answer.
+3. Query and question are not the same text, which would tell the control at a glance, yet share
+   at least half of the words of the shorter one: plain wording, not a lucky guess.
+
+A person has the last word: nothing that is suggested is shown to a worker before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+VOTES = 3  # that agree are enough, whoever gave them
+STEADY_VOTES = 2  # are enough of steady workers
+STEADY_SHARE = 0.9  # of a steady worker's votes are as the label
+STEADY_JUDGED = 20  # labelled triplets, before a worker can be called steady
+LONGEST_QUESTION = 200  # characters
+LONGEST_ANSWER = 600
+LEAST_SHARED = 0.5  # of the words of the shorter text
+
+_WORD = re.compile(r"\w+")
+
+
+def is_steady(judged: int, agreed: int) -> bool:
+    return judged >= STEADY_JUDGED and agreed >= STEADY_SHARE * judged
+
+
+def is_beyond_dispute(*, votes: int, positive: int, all_steady: bool) -> bool:
+    return positive == votes and votes >= (STEADY_VOTES if all_steady else VOTES)
+
+
+def is_clear(query: str, question: str, answer: str) -> bool:
+    if max(len(query), len(question)) > LONGEST_QUESTION or len(answer) > LONGEST_ANSWER:
+        return False
+    ours, theirs = _words(query), _words(question)
+    return bool(answer.strip()) and ours != theirs and shared(ours, theirs) >= LEAST_SHARED
+
+
+def shared(ours: Collection[str], theirs: Collection[str]) -> float:
+    """The share of the shorter text's different words that the other one has, too."""
+    one, other = set(ours), set(theirs)
+    shorter = min(len(one), len(other))
+    return len(one & other) / shorter if shorter else 0.0
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())

@@ -1,0 +1,21 @@
+"""An empty signed-in page: the dashboard's frame and guard, around nothing."""
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+from annotation.dashboard.pages import page
+from annotation.views.guards import dashboard_page
+from config.urls import handler400, handler500
+from config.urls import urlpatterns as site
+
+__all__ = ["handler400", "handler500", "urlpatterns"]
+
+EMPTY = "/empty"
+
+
+@dashboard_page
+def empty(request: HttpRequest) -> HttpResponse:
+    return page(request, "dashboard/base.html", {}, title="Empty")
+
+
+urlpatterns = [path(EMPTY[1:], empty), *site]

@@ -1,0 +1,226 @@
+"""Releases: the list, one with its files, and the building of the next one."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.actions import by_api, record
+from annotation.api.access import MayDownload, campaign_of, require, user_of
+from annotation.api.idempotency import Done, once
+from annotation.models import Campaign
+from annotation.roles import BUILD, DOWNLOAD, campaigns_where
+from exports.links import link
+from exports.models import Build, Release, ReleaseFile
+from exports.options import Options
+from exports.requests import WORDS, request_build
+from retrieval.api.documented import key_header, operation
+from retrieval.api.fields import Flag
+from retrieval.api.pages import NewestPages, page
+from retrieval.api.requests import body, query
+
+TAG = "releases"
+
+
+class ReleaseRow(serializers.Serializer[Release]):
+    campaign = serializers.CharField(source="campaign.name")
+    number = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField(help_text="empty: by command")
+    manifest_sha256 = serializers.CharField()
+    options = serializers.DictField()
+
+
+class FileRow(serializers.Serializer[ReleaseFile]):
+    path = serializers.CharField(help_text="inside the release's folder")
+    bytes = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    link = serializers.SerializerMethodField(
+        help_text="to fetch it by, for an hour and without signing in: keep it to yourself"
+    )
+
+    def get_link(self, file: ReleaseFile) -> str:
+        return link(file, self.context["user"])
+
+
+class ReleaseRead(ReleaseRow):
+    stats = serializers.DictField(help_text="the figures of its card")
+    changes = serializers.DictField(allow_null=True, help_text="since the release before")
+    files = serializers.SerializerMethodField()
+
+    def get_files(self, release: Release) -> list[dict[str, Any]]:
+        rows = release.files.order_by("path")
+        return [dict(FileRow(row, context=self.context).data) for row in rows]
+
+
+class ReleaseFilter(serializers.Serializer[dict[str, Any]]):
+    campaign = serializers.SlugField(required=False, max_length=60)
+
+
+class BuildOptions(serializers.Serializer[dict[str, Any]]):
+    split = serializers.ChoiceField(
+        choices=sorted(WORDS),
+        required=False,
+        help_text="as the release before, else by clusters of near-duplicates",
+    )
+    judgments = Flag(default=True, help_text="with the judgments, under salted names")
+    partial = Flag(default=False, help_text="even if triplets are open: they are left out")  # type: ignore[assignment]
+
+
+class BuildRow(serializers.Serializer[Build]):
+    id = serializers.IntegerField(source="pk")
+    campaign = serializers.CharField(source="campaign.name")
+    state = serializers.ChoiceField(choices=Build.State.choices)
+    stage = serializers.CharField(help_text="what is being done")
+    done = serializers.IntegerField(help_text="thousandths of the whole")
+    error = serializers.CharField()
+    release = serializers.SerializerMethodField(help_text="its number, where it is done")
+    unchanged = serializers.BooleanField(help_text="the release before is what it would be")
+    requested_at = serializers.DateTimeField()
+
+    def get_release(self, build: Build) -> int | None:
+        return build.release.number if build.release else None
+
+
+ROW = {
+    "campaign": "faq",
+    "number": 2,
+    "created_at": "2026-11-22T10:00:00Z",
+    "created_by": "ada",
+    "manifest_sha256": "0" * 64,
+    "options": {"partial": False, "split": "clusters", "judgments": True},
+}
+FILE = {
+    "path": "faq-2.tar.zst",
+    "bytes": 1_048_576,
+    "sha256": "0" * 64,
+    "link": "/releases/SIGNED/faq-2.tar.zst",
+}
+BUILD_ROW = {
+    "id": 5,
+    "campaign": "faq",
+    "state": "running",
+    "stage": "writing the formats",
+    "done": 420,
+    "error": "",
+    "release": None,
+    "unchanged": False,
+    "requested_at": "2026-11-22T10:00:00Z",
+}
+
+
+def downloadable(request: Request, name: str) -> Campaign:
+    """One that the reader may download from; seen without that right it is refused, else absent."""
+    found = campaigns_where(user_of(request), DOWNLOAD).filter(name=name).first()
+    return found or campaign_of(request, name, DOWNLOAD)
+
+
+class Releases(APIView):
+    permission_classes = [MayDownload]
+    pagination_class = NewestPages
+
+    @operation(
+        "release_list",
+        "The releases that you may download, the newest first",
+        tag=TAG,
+        parameters=[ReleaseFilter],
+        answers={200: ReleaseRow(many=True)},
+        example=ROW,
+    )
+    def get(self, request: Request) -> Response:
+        mine = campaigns_where(user_of(request), DOWNLOAD)
+        if name := query(request, ReleaseFilter).get("campaign"):
+            mine = mine.filter(name=name)
+        rows: QuerySet[Release] = Release.objects.filter(campaign__in=mine).defer("stats")
+        return page(self, rows.select_related("campaign"), ReleaseRow, pages=NewestPages)
+
+
+class OneRelease(APIView):
+    permission_classes = [MayDownload]
+
+    @operation(
+        "release_read",
+        "A release, with a link to each of its files",
+        tag=TAG,
+        answers={200: ReleaseRead},
+        example={**ROW, "stats": {}, "changes": None, "files": [FILE]},
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str, number: int) -> Response:
+        rows = Release.objects.select_related("campaign")
+        release = get_object_or_404(rows, campaign=downloadable(request, name), number=number)
+        return Response(ReleaseRead(release, context={"user": user_of(request)}).data)
+
+
+class Builds(APIView):
+    permission_classes = [MayDownload]
+    pagination_class = NewestPages
+
+    @operation(
+        "build_list",
+        "The builds of a campaign's releases, the newest first",
+        tag=TAG,
+        answers={200: BuildRow(many=True)},
+        example=BUILD_ROW,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        builds = Build.objects.filter(campaign=downloadable(request, name))
+        rows = builds.select_related("campaign", "release")
+        return page(self, rows, BuildRow, pages=NewestPages)
+
+    @operation(
+        "build_create",
+        "Build the next release",
+        tag=TAG,
+        description="Long work, which the next free worker takes up: its address is in "
+        "`Location`. Takes the permission `exports.add_build`.",
+        request=BuildOptions,
+        sent={"judgments": True, "partial": False},
+        answers={202: BuildRow},
+        example={**BUILD_ROW, "state": "queued", "stage": "", "done": 0},
+        refusals=[404, 409, 422],
+        parameters=[key_header(required=True)],
+    )
+    def post(self, request: Request, name: str) -> Response:
+        campaign = downloadable(request, name)
+        require(request, BUILD, campaign)
+        wanted = body(request, BuildOptions)
+
+        def deed() -> Done:
+            options = Options.from_dict({"split": _way(campaign), **wanted})
+            by = by_api(user_of(request))
+            build = request_build(campaign, options=options, requested_by=by.name)
+            record(by, "build-release", campaign=campaign, details=build.options)
+            location = reverse("api-build", args=[campaign.name, build.pk])
+            return Done(202, BuildRow(build).data, location)
+
+        return once(request, deed)
+
+
+class OneBuild(APIView):
+    permission_classes = [MayDownload]
+
+    @operation(
+        "build_read",
+        "How far a build is",
+        tag=TAG,
+        answers={200: BuildRow},
+        example=BUILD_ROW,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str, pk: int) -> Response:
+        builds = Build.objects.select_related("campaign", "release")
+        found = get_object_or_404(builds, campaign=downloadable(request, name), pk=pk)
+        return Response(BuildRow(found).data)
+
+
+def _way(campaign: Campaign) -> str:
+    """Of the release before: a published query keeps its split."""
+    last = campaign.releases.order_by("number").last()
+    return str(last.options["split"]) if last else Options.split

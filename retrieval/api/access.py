@@ -1,0 +1,14 @@
+"""Who may look at the q/a database: as its pages let them."""
+
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from retrieval.dashboard.guard import may_look
+
+
+class MayLook(BasePermission):
+    message = "Your account may not look at the q/a database: an administrator can change that."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        return may_look(request.user)

@@ -1,0 +1,84 @@
+"""The pairs of a source, and one pair by itself."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from retrieval.api.access import MayLook
+from retrieval.api.documented import operation
+from retrieval.api.pages import TextPages, page
+from retrieval.api.requests import query
+from retrieval.models import QaPair
+from retrieval.reading import MAX_ID, MAX_SOURCE
+
+TAG = "database"
+
+
+class PairRow(serializers.Serializer[QaPair]):
+    id = serializers.IntegerField(source="pk")
+    key = serializers.CharField(source="pair_key", help_text="sha256 of its texts")
+    source = serializers.CharField()  # type: ignore[assignment]
+    source_id = serializers.CharField(help_text="within the source")
+    question = serializers.CharField()
+    answer = serializers.CharField()
+    license = serializers.CharField(help_text="empty: none is known")
+    withdrawn_at = serializers.DateTimeField(allow_null=True)
+
+
+class OfSource(serializers.Serializer[dict[str, Any]]):
+    source = serializers.CharField(max_length=MAX_SOURCE)  # type: ignore[assignment]
+
+
+ROW = {
+    "id": 4012,
+    "key": "0" * 64,
+    "source": "faq",
+    "source_id": "17",
+    "question": "how do I bake bread",
+    "answer": "Of flour, water, yeast and salt.",
+    "license": "CC-BY-4.0",
+    "withdrawn_at": None,
+}
+
+
+class BySourceId(TextPages):
+    """As the database keeps them, so that the last page costs as much as the first."""
+
+    ordering = "source_id"
+    longest = MAX_ID
+
+
+class Pairs(APIView):
+    permission_classes = [MayLook]
+    pagination_class = BySourceId
+
+    @operation(
+        "pair_list",
+        "The pairs of a source, in the order of its ids",
+        tag=TAG,
+        parameters=[OfSource],
+        answers={200: PairRow(many=True)},
+        example=ROW,
+    )
+    def get(self, request: Request) -> Response:
+        found = QaPair.objects.filter(source=query(request, OfSource)["source"])
+        return page(self, found, PairRow, pages=BySourceId)
+
+
+class Pair(APIView):
+    permission_classes = [MayLook]
+
+    @operation(
+        "pair_read",
+        "A pair",
+        tag=TAG,
+        answers={200: PairRow},
+        example=ROW,
+        refusals=[404],
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(PairRow(get_object_or_404(QaPair.objects.all(), pk=pk)).data)

@@ -1,0 +1,77 @@
+"""Looking for pairs by words, by meaning, or by both."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from retrieval.api.access import MayLook
+from retrieval.api.documented import operation
+from retrieval.api.fields import Text, Whole
+from retrieval.api.requests import body
+from retrieval.dashboard.finding import find
+from retrieval.dashboard.search import RETRIEVERS
+from retrieval.online import DEPTH
+from retrieval.reading import MAX_QUESTION
+
+
+class Sought(serializers.Serializer[dict[str, Any]]):
+    question = Text(max_length=MAX_QUESTION)
+    by = serializers.ChoiceField(choices=sorted(RETRIEVERS), default="both")
+    most = Whole(min_value=1, max_value=DEPTH, default=10)
+
+
+class FoundRow(serializers.Serializer[Any]):
+    pair = serializers.IntegerField(source="pair.pk")
+    source = serializers.CharField(source="pair.source")  # type: ignore[assignment]
+    source_id = serializers.CharField(source="pair.source_id")
+    question = serializers.CharField(source="pair.question")
+    answer = serializers.CharField(source="pair.answer")
+    license = serializers.CharField(source="pair.license")
+    rank = serializers.IntegerField(source="hit.rank")
+    score = serializers.FloatField(source="hit.score", help_text="cosine")
+    found_by = serializers.DictField(
+        source="hit.found_by",
+        child=serializers.IntegerField(),
+        help_text="the rank in each retriever that found it",
+    )
+
+
+class SearchAnswer(serializers.Serializer[Any]):
+    found = FoundRow(many=True)
+
+
+class Search(APIView):
+    permission_classes = [MayLook]
+
+    @operation(
+        "pair_search",
+        "Find pairs by words (BM25), by meaning (dense), or by both",
+        tag="database",
+        description="In the current index. It changes nothing.",
+        request=Sought,
+        sent={"question": "how is bread made", "by": "meaning", "most": 10},
+        answers={200: SearchAnswer},
+        example={
+            "found": [
+                {
+                    "pair": 4012,
+                    "source": "faq",
+                    "source_id": "17",
+                    "question": "how do I bake bread",
+                    "answer": "Of flour, water, yeast and salt.",
+                    "license": "CC-BY-4.0",
+                    "rank": 1,
+                    "score": 0.812345,
+                    "found_by": {"dense": 1},
+                }
+            ]
+        },
+        refusals=[422],
+    )
+    def post(self, request: Request) -> Response:
+        sought = body(request, Sought)
+        found = find(sought["question"], RETRIEVERS[sought["by"]])[: sought["most"]]
+        return Response(SearchAnswer({"found": found}).data)

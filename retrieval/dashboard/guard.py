@@ -1,0 +1,68 @@
+"""Who may do what with the q/a database: Django's permissions on its records."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import cast
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+
+View = Callable[..., HttpResponseBase]
+
+LOOK = "retrieval.view_qapair"
+IMPORT = "retrieval.add_qapair"
+WITHDRAW = "retrieval.change_qapair"
+BUILD = "retrieval.add_indexversion"
+NAMES = {"look": LOOK, "import": IMPORT, "withdraw": WITHDRAW, "build": BUILD}
+REFUSED = (
+    "Your account may not do this with the q/a database: an administrator can give it the"
+    " permission {permission}."
+)
+
+
+def may_look(user: User | AnonymousUser) -> bool:
+    """The staff, and whoever has a part in the database."""
+    return user.is_active and (user.is_staff or any(map(user.has_perm, NAMES.values())))
+
+
+def may(user: User | AnonymousUser) -> dict[str, bool]:
+    """For templates: `may.withdraw`."""
+    return {name: user.has_perm(permission) for name, permission in NAMES.items()}
+
+
+def database_page(permission: str = LOOK) -> Callable[[View], View]:
+    """For whoever has the permission; to look, any of the others will do as well."""
+
+    def decorated(view: View) -> View:
+        @never_cache
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+            user = request.user
+            if not user.is_authenticated:
+                return _to_sign_in(request)
+            if not (may_look(user) if permission == LOOK else user.has_perm(permission)):
+                return _refused(request, permission)
+            return view(request, *args, **kwargs)
+
+        return cast(View, guarded)
+
+    return decorated
+
+
+def _to_sign_in(request: HttpRequest) -> HttpResponse:
+    if request.method in {"GET", "HEAD"}:
+        return redirect_to_login(request.get_full_path())
+    return redirect(settings.LOGIN_URL)
+
+
+def _refused(request: HttpRequest, permission: str) -> HttpResponse:
+    words = {
+        "title": "Not yours to do",
+        "sentences": [REFUSED.format(permission=permission)],
+    }
+    return render(request, "annotation/notice.html", words, status=403)

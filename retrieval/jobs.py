@@ -1,0 +1,162 @@
+"""Long work that pages and programs ask for. The database is the queue; a worker does it.
+
+1. `request` writes the row; one update makes it a worker's (`retrieval.claims`), a beat holds it.
+2. What is to be done stands in a table of works by kind: each is safe to be run again.
+3. The row ends with the result, or with one sentence that says what was wrong.
+
+A refusal ends a job; what was cut off is taken up again, as often as `claims` allows. A run that
+its time ends does not count where it got further than the one before: long work takes many.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Self
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from retrieval.claims import MOST_ATTEMPTS, Heart, free, take
+from retrieval.errors import UserError
+from retrieval.log_context import about
+from retrieval.models import Job
+from retrieval.progress import Progress
+
+Result = dict[str, object]
+Arguments = Mapping[str, Any]
+
+GIVEN_UP = (
+    "Whoever was at it ended before it was done, by an error or by force: the worker's log says "
+    "more; ask for it again."
+)
+State = Job.State
+
+
+class JobLost(Exception):
+    """Another worker has taken the job over, or somebody has taken it back."""
+
+
+class Watch(Heart):
+    """Tells a job's row how far the work is."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(_held(job))
+        self._job = job
+        self._stage = ""
+        self._done = 0
+        self._total: int | None = None
+
+    def facts(self) -> dict[str, object]:
+        return {"stage": self._stage, "done": self._done, "total": self._total}
+
+    def stage(self, name: str, total: int | None = None) -> Progress:
+        """Counts this part of the work, which begins with the first count."""
+
+        def count(increment: int) -> None:
+            if self._stage != name:
+                self._stage, self._done, self._total = name, 0, total
+            self._done += increment
+            if self._lost:
+                raise JobLost
+
+        return count
+
+
+Work = Callable[[Job, Watch], Result]
+
+
+def request(kind: str, subject: str, arguments: Arguments, *, by: User | None) -> Job:
+    """UserError where the same work is under way for this subject already."""
+    try:
+        with transaction.atomic():
+            return Job.objects.create(
+                kind=kind, subject=subject, arguments=arguments, requested_by=by
+            )
+    except IntegrityError as error:
+        raise UserError(
+            f"The work {kind!r} is under way for {subject or 'the site'} already: wait until it "
+            "ends."
+        ) from error
+
+
+def waiting_jobs() -> QuerySet[Job]:
+    """Those that nobody is at; those that were cut off too often end here."""
+    idle = Job.objects.filter(free(timezone.now()))
+    tired = idle.filter(attempts__gte=MOST_ATTEMPTS)
+    tired.update(state=State.FAILED, error=GIVEN_UP, ended_at=timezone.now())
+    return idle.filter(attempts__lt=MOST_ATTEMPTS).order_by("requested_at")
+
+
+def run(job_id: int, mine: str, works: Mapping[str, Work]) -> Job | None:
+    """None where another worker has it, or it has ended; `mine` names the claim."""
+    if not take(Job.objects.filter(pk=job_id), mine):
+        return None
+    job = Job.objects.select_related("requested_by").get(pk=job_id)
+    with about(job=job.pk):  # before the beat's thread is made, which takes it along
+        watch = Watch(job)
+        with _accounted(job, watch), watch:
+            result = works[job.kind](job, watch)
+            _end(job, state=State.DONE, result=result)
+    job.refresh_from_db()
+    return job
+
+
+class _Reached(NamedTuple):
+    """How far a job's runs have come, as its row tells it."""
+
+    result: Any
+    stage: str
+    total: int | None
+    done: int
+
+    def is_further_than(self, before: Self) -> bool:
+        """Work that goes on where it was has less before it; work that starts over has not.
+
+        Another stage proves nothing: whoever starts over may be cut off now before its end and
+        now behind it.
+        """
+        if self.result != before.result or not before.stage:
+            return True
+        less = self.total is not None and before.total is not None and self.total < before.total
+        return self.stage == before.stage and (less or self.done > before.done)
+
+
+@contextmanager
+def _accounted(job: Job, watch: Watch) -> Iterator[None]:
+    """However the work ends, its row says so, if it still is ours."""
+    before = _Reached(job.result, job.stage, job.total, job.done)
+    try:
+        yield
+    except UserError as error:
+        _end(job, state=State.FAILED, error=str(error))
+    except SoftTimeLimitExceeded:
+        facts: dict[str, Any] = watch.facts()
+        if _Reached(job.result, **facts).is_further_than(before):
+            facts["attempts"] = F("attempts") - 1
+        _held(job).update(**facts)
+        raise
+    finally:
+        # An error of ours or of the machine: it may have passed by the next time.
+        _held(job).update(state=State.QUEUED, claim="")
+
+
+def keep(job: Job, result: Result) -> None:
+    """What is done so far, within the transaction that does it: the next run goes on from it.
+
+    The beat is told as well: on SQLite nobody could write one while that transaction went on.
+    """
+    if not _held(job).update(result=result, beat_at=timezone.now()):
+        raise JobLost
+    job.result = result
+
+
+def _end(job: Job, **facts: object) -> None:
+    if not _held(job).update(ended_at=timezone.now(), **facts):
+        raise JobLost
+
+
+def _held(job: Job) -> QuerySet[Job]:
+    """The row, for as long as it is this worker's."""
+    return Job.objects.filter(pk=job.pk, claim=job.claim, state=State.RUNNING)

@@ -1,0 +1,88 @@
+"""The works of the database that a worker does for pages and programs, by their kinds."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from retrieval import figures, imports
+from retrieval.build import build_index
+from retrieval.errors import UserError
+from retrieval.index.choice import KINDS
+from retrieval.jobs import Result, Watch, Work, request
+from retrieval.lazy import lexical_index
+from retrieval.models import IndexForm, Job
+from retrieval.order import AUTO, BuildOptions
+from retrieval.progress import Progress, no_progress
+
+INDEX = "index"
+
+
+@dataclass(frozen=True)
+class IndexWanted:
+    """By the encoder of the settings; BM25 reads the words as well, if `words`."""
+
+    form: str = IndexForm.QQA
+    kind: str = AUTO
+    recall: float = BuildOptions.recall
+    words: bool = True
+
+    def checked(self) -> "IndexWanted":
+        BuildOptions(recall=self.recall)
+        if self.form not in IndexForm.values or self.kind not in (AUTO, *KINDS):
+            raise UserError("There is no such form or kind of index: choose one of the lists.")
+        return self
+
+
+def request_index(wanted: IndexWanted, *, by: User | None) -> Job:
+    """UserError where one is being built."""
+    return request(INDEX, figures.SUBJECT, asdict(wanted.checked()), by=by)
+
+
+class _Encoding:
+    """What a build tells of itself."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._count: Progress = no_progress
+        self.choice = ""  # empty: the index was there
+
+    def begin(self, missing: int, choice: str) -> None:
+        self.choice = choice
+        self._count = self._watch.stage("encoding the pairs", missing)
+
+    def count(self, pairs: int) -> None:
+        self._count(pairs)
+
+
+def _index(job: Job, watch: Watch) -> Result:
+    """What is encoded stays: a build that is cut off goes on from it."""
+    wanted = IndexWanted(**job.arguments)
+    encoding = _Encoding(watch)
+    index = build_index(
+        settings.ENCODER_MODEL,
+        wanted.form,
+        settings.ENCODER_DEVICE,
+        encoding.count,
+        options=BuildOptions(kind=wanted.kind, recall=wanted.recall),
+        announce=encoding.begin,
+    )
+    if wanted.words:
+        lexical_index(index, watch.stage("reading the pairs' words", index.pairs))
+    figures.ask_to_count(job.requested_by)
+    return {
+        "form": index.form,
+        "kind": index.kind,
+        "pairs": index.pairs,
+        "recall": index.recall,
+        "unchanged": not encoding.choice,
+        "choice": encoding.choice or None,
+    }
+
+
+WORKS: Mapping[str, Work] = {
+    imports.KIND: imports.import_files,
+    INDEX: _index,
+    figures.KIND: figures.count_sources,
+}

@@ -1,0 +1,115 @@
+"""Who may ask what: an address of the API beside the parts of those who are let through.
+
+What stands in braces is a row of that kind.
+"""
+
+from annotation.acts.table import ACTS
+
+SIGNED_IN = {
+    "owner", "manager", "adjudicator", "viewer", "annotator", "elsewhere", "stranger", "staff",
+    "root",
+}  # fmt: skip
+WITH_A_PART = SIGNED_IN - {"annotator", "stranger"}
+OF_THE_CAMPAIGN = WITH_A_PART - {"elsewhere"}
+WHO = {
+    "annotation.run_campaign": {"owner", "manager", "root"},
+    "annotation.fund_campaign": {"owner", "root"},
+    "annotation.manage_workers": {"owner", "manager", "root"},
+    "annotation.change_control": {"owner", "manager", "root"},
+    "annotation.change_role": {"owner", "root"},
+}
+OF_THE_DATABASE = {"staff", "root"}
+EXPERTS = {"owner", "manager", "adjudicator", "root"}
+RUNNERS = WHO["annotation.run_campaign"]
+OWNERS = WHO["annotation.change_role"]
+READERS = OF_THE_CAMPAIGN - {"staff"}  # staff reads campaigns, and downloads no releases
+
+# Of no campaign; each permission can be given to an account, too.
+ELSEWHERE = {
+    "campaigns": "annotation.add_campaign",
+    "pilots": "annotation.add_campaign",
+    "controls": "annotation.change_control",
+    "controls/import": "annotation.change_control",
+    "controls/{pool control}/replace": "annotation.change_control",
+    "controls/{pool control}/retire": "annotation.change_control",
+    "jobs/import": "retrieval.add_qapair",
+    "jobs/index": "retrieval.add_indexversion",
+    "pairs/{pair}/withdraw": "retrieval.change_qapair",
+    "pairs/{pair}/restore": "retrieval.change_qapair",
+}
+LISTS = {
+    "me": SIGNED_IN,
+    "tokens": SIGNED_IN,
+    "jobs": WITH_A_PART,
+    "log": WITH_A_PART,
+    "campaigns": WITH_A_PART,
+    "releases": WITH_A_PART,
+    "sources": OF_THE_DATABASE,
+    "sources/faq": OF_THE_DATABASE,
+    "indexes": OF_THE_DATABASE,
+    "indexes/1": OF_THE_DATABASE,
+    "pairs": OF_THE_DATABASE,
+    "pairs/{pair}": OF_THE_DATABASE,
+    "jobs/{import}/rejected": OF_THE_DATABASE,
+    "controls": WITH_A_PART,
+    "controls/{pool control}": WITH_A_PART,
+    "pilots": WITH_A_PART,
+}
+OF_A_CAMPAIGN = {
+    "": OF_THE_CAMPAIGN,
+    "/policy": OF_THE_CAMPAIGN,
+    "/quote": OF_THE_CAMPAIGN,
+    "/hits": OF_THE_CAMPAIGN,
+    "/hits/1": OF_THE_CAMPAIGN,
+    "/assignments": OF_THE_CAMPAIGN,
+    "/assignments/{assignment}": OF_THE_CAMPAIGN,
+    "/workers": OF_THE_CAMPAIGN,
+    "/workers/faq-worker-0": OF_THE_CAMPAIGN,
+    "/triplets": OF_THE_CAMPAIGN,
+    "/triplets/{triplet}": OF_THE_CAMPAIGN,
+    "/triplets/{triplet}/votes": OF_THE_CAMPAIGN,
+    "/labels": OF_THE_CAMPAIGN,
+    "/workers/faq-worker-0/what-if": OF_THE_CAMPAIGN,
+    "/workers/faq-worker-0/letters": OF_THE_CAMPAIGN,
+    "/worker-figures": OF_THE_CAMPAIGN,
+    "/workforce": OF_THE_CAMPAIGN,
+    "/reports": OF_THE_CAMPAIGN,
+    "/disagreements": OF_THE_CAMPAIGN,
+    "/snapshots": OF_THE_CAMPAIGN,
+    "/charts": OF_THE_CAMPAIGN,
+    "/charts/kappa": OF_THE_CAMPAIGN,
+    "/controls": OF_THE_CAMPAIGN,
+    "/controls/{control}": OF_THE_CAMPAIGN,
+    "/control-rates": OF_THE_CAMPAIGN,
+    "/suggestions": OF_THE_CAMPAIGN,
+    "/instructions": OF_THE_CAMPAIGN,
+    "/instructions/1": OF_THE_CAMPAIGN,
+    "/rehearsals": RUNNERS,
+    "/roles": OWNERS,
+    "/expert-labels": EXPERTS,
+    "/expert-labels/next": EXPERTS,
+    "/expert-labels/{expert}": EXPERTS,
+    "/releases/1": READERS,
+    "/builds": READERS,
+    "/builds/1": READERS,
+}
+POSTS = {
+    "/expert-labels": EXPERTS,
+    "/expert-labels/import": RUNNERS,
+    "/builds": {"owner", "manager", "root"},
+    "/jobs/retrieve": RUNNERS,
+    "/jobs/pack": RUNNERS,
+    "/jobs/publish": RUNNERS,
+    "/jobs/collect": RUNNERS,
+    "/jobs/reconcile": RUNNERS,
+    "/jobs/rehearse": RUNNERS,
+    "/jobs/suggest": WHO["annotation.change_control"],
+    "/jobs/snapshot": OF_THE_CAMPAIGN,
+    "/instructions": {"owner", "manager", "root"},
+    "/roles": OWNERS,
+    "/controls/{control}/replace": WHO["annotation.change_control"],
+    "/controls/{control}/retire": WHO["annotation.change_control"],
+    "/suggestions/{suggestion}/confirm": {"root"},  # the pool is of all campaigns
+    "/suggestions/{suggestion}/dismiss": WHO["annotation.change_control"],
+    **{f"/acts/{act.name}": WHO[act.permission] for act in ACTS.values()},
+}

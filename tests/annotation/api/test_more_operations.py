@@ -1,0 +1,206 @@
+"""Controls, wording, roles, pilots and pairs by the API: the pages' own functions, and logged."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from annotation.jobs import WORKS
+from annotation.models import Action, Campaign, Control, Role, Suggestion
+from retrieval.jobs import run, waiting_jobs
+from retrieval.models import QaPair
+from tests.annotation.api.people import Program, is_problem, person
+from tests.small_campaign import Stage
+
+TEXTS = {"query": "days of a week", "question": "how many days has a week", "answer": "Seven."}
+OTHER = {**TEXTS, "answer": "There are seven."}
+
+
+@pytest.fixture
+def root(campaign: Campaign) -> Program:
+    return Program(User.objects.create_superuser("root"))
+
+
+def work_off() -> None:
+    for job in waiting_jobs():
+        run(job.pk, "here", WORKS)
+
+
+def last() -> tuple[str, str, str]:
+    action = Action.objects.latest("pk")
+    return action.verb, action.via, action.actor
+
+
+def test_a_control_is_added_replaced_and_retired(root: Program) -> None:
+    made = root.post("controls", TEXTS, key="one")
+    assert made.status_code == 201
+    assert root.get(made.headers["Location"]).json() == made.json()
+    assert last() == ("add-control", "api", "root")
+    assert root.post("controls", TEXTS, key="one").json() == made.json()
+    assert is_problem(root.post("controls", TEXTS, key="two"), 422)  # the pool holds it
+    new = root.post(f"controls/{made.json()['id']}/replace", OTHER, key="three").json()
+    assert (new["answer"], last()[0]) == (OTHER["answer"], "replace-control")
+    old = root.get(f"controls/{made.json()['id']}").json()
+    assert old["retired_at"]
+    assert is_problem(root.post(f"controls/{old['id']}/retire"), 422)  # it is already
+    kept = [row["id"] for row in root.get("controls?retired=false").json()["results"]]
+    assert new["id"] in kept
+    assert old["id"] not in kept
+
+
+def test_many_controls_are_imported_or_none(root: Program) -> None:
+    same = {**TEXTS, "question": TEXTS["query"]}
+    refused = root.post("controls/import", {"controls": [TEXTS, same]}, key="one")
+    assert is_problem(refused, 400)
+    assert list(refused.json()["errors"]) == ["controls.1"]
+    assert not Control.objects.filter(campaign=None, query=TEXTS["query"]).exists()
+    told = root.post("controls/import", {"controls": [TEXTS, OTHER]}, key="two").json()
+    assert (told["read"], told["added"]) == (2, 1)  # the same control in other words
+    assert last() == ("import-controls", "api", "root")
+    shipped = root.post("controls/import", {"shipped": True}, key="three").json()
+    assert (shipped["read"], shipped["pool"] - told["pool"]) == (80, shipped["added"])
+    assert is_problem(root.post("controls/import", {}, key="four"), 400)
+
+
+def test_a_campaigns_control_is_its_own(root: Program, campaign: Campaign) -> None:
+    control = campaign.controls.get()
+    (row,) = root.get("campaigns/faq/controls").json()["results"]
+    assert (row["id"], row["kind"], row["rate"]) == (control.pk, "negative", None)
+    assert is_problem(root.get(f"controls/{control.pk}"), 404)
+    sent = {"query": "who", "question": "what else", "answer": "Nobody."}
+    answer = root.post(f"campaigns/faq/controls/{control.pk}/replace", sent, key="one")
+    assert answer.headers["Location"] == f"/api/v1/campaigns/faq/controls/{answer.json()['id']}"
+    assert Action.objects.latest("pk").campaign == campaign
+
+
+def test_a_suggestion_is_confirmed_or_dismissed_once(root: Program, campaign: Campaign) -> None:
+    triplet = campaign.triplets.get()
+    found = Suggestion.objects.create(triplet=triplet)
+    (row,) = root.get("campaigns/faq/suggestions?state=open").json()["results"]
+    assert (row["triplet"], row["question"]) == (triplet.pk, "question")
+    path = f"campaigns/faq/suggestions/{found.pk}"
+    made = root.post(f"{path}/confirm", TEXTS, key="one")
+    assert (made.status_code, made.json()["kind"]) == (201, "positive")
+    assert last() == ("confirm-control", "api", "root")
+    assert is_problem(root.post(f"{path}/dismiss"), 422)
+    found.refresh_from_db()
+    assert found.control is not None
+    assert found.control.pk == made.json()["id"]
+
+
+def test_a_dismissed_suggestion_says_by_whom(root: Program, campaign: Campaign) -> None:
+    found = Suggestion.objects.create(triplet=campaign.triplets.get())
+    told = root.post(f"campaigns/faq/suggestions/{found.pk}/dismiss").json()
+    assert (told["state"], told["decided_by"]) == ("dismissed", "root")
+    assert last() == ("dismiss-control", "api", "root")
+
+
+def test_instructions_are_saved_on_the_version_that_was_read(
+    root: Program, campaign: Campaign
+) -> None:
+    path = "campaigns/faq/instructions"
+    newest = root.get(path).json()["results"][0]["version"]
+    sent = {"text": "# New\n\nRead twice.", "based_on": newest}
+    made = root.post(path, sent, key="one")
+    assert (made.status_code, made.json()["version"]) == (201, newest + 1)
+    assert root.get(made.headers["Location"]).json()["text"] == sent["text"]
+    assert last() == ("instructions", "api", "root")
+    overtaken = root.post(path, {"text": "# Another", "based_on": newest}, key="two")
+    assert is_problem(overtaken, 409)
+    assert f"Version {newest + 1} was saved meanwhile" in overtaken.json()["detail"]
+    assert is_problem(root.post(path, {**sent, "based_on": newest + 1}, key="three"), 422)
+
+
+def test_a_role_is_given_changed_and_taken(campaign: Campaign, owner: Program) -> None:
+    person("cleo")
+    given = owner.post("campaigns/faq/roles", {"account": "cleo", "role": "viewer"})
+    assert (given.status_code, last()) == (201, ("give-role", "api", "ada"))
+    changed = owner.post("campaigns/faq/roles", {"account": "cleo", "role": "manager"}).json()
+    assert (changed["id"], changed["role"]) == (given.json()["id"], "manager")
+    assert owner.delete(f"campaigns/faq/roles/{changed['id']}").status_code == 204
+    assert [row["account"] for row in owner.get("campaigns/faq/roles").json()["results"]] == ["ada"]
+    assert last() == ("take-role", "api", "ada")
+    assert is_problem(
+        owner.post("campaigns/faq/roles", {"account": "nobody", "role": "viewer"}), 422
+    )
+
+
+def test_the_last_owner_stays(campaign: Campaign, owner: Program) -> None:
+    mine = Role.objects.get(user__username="ada")
+    assert is_problem(owner.delete(f"campaigns/faq/roles/{mine.pk}"), 422)
+    assert Role.objects.filter(pk=mine.pk).exists()
+
+
+def test_a_pair_is_withdrawn_and_restored(root: Program) -> None:
+    pair = QaPair.objects.all()[0]
+    told = root.post(f"pairs/{pair.pk}/withdraw", {"reason": "asked for"}).json()
+    assert told["withdrawn_at"]
+    assert last() == ("withdraw pair", "api", "root")
+    root.post(f"pairs/{pair.pk}/withdraw")
+    assert Action.objects.filter(verb="withdraw pair").count() == 1  # it was so already
+    assert root.post(f"pairs/{pair.pk}/restore").json()["withdrawn_at"] is None
+
+
+def test_the_pairs_of_a_source_come_in_the_order_of_its_ids(root: Program) -> None:
+    texts = {"answer": "So.", "source": "made"}
+    for name in ("b", "a", "d 2", "c/1"):
+        QaPair.objects.create(
+            question=name, source_id=name, question_key=name, pair_key=name, **texts
+        )
+    found, link = [], "pairs?source=made&page_size=2"
+    while link:
+        page = root.get(link).json()
+        found += [row["source_id"] for row in page["results"]]
+        link = page["next"]
+    assert found == ["a", "b", "c/1", "d 2"]
+
+
+def test_a_pilot_is_quoted_then_made_and_told(stage: Stage) -> None:
+    root = Program(User.objects.create_superuser("root"))
+    sent = {"source": "faq", "name": "answers", "triplets": 4, "agreed": False}
+    told = root.post("pilots", sent).json()["sentences"]
+    assert told[0].startswith("4 triplets of faq are drawn and copied")
+    assert Campaign.objects.count() == 1
+    made = root.post("pilots", sent | {"agreed": True}, key="one")
+    assert (made.status_code, made.json()["shown"]) == (201, "answers-with")
+    read = root.get(made.headers["Location"]).json()
+    assert [arm["triplets"] for arm in read["arms"]] == [4, 4]
+    assert (read["source"], read["gold"], read["comparison"]) == ("faq", 0, None)
+    owners = Role.objects.filter(user__username="root", name="owner")
+    assert {role.campaign.name for role in owners if role.campaign} == {
+        "answers-with",
+        "answers-without",
+    }
+    assert last() == ("pilot", "api", "root")
+
+
+def test_what_if_is_what_the_act_foresees(campaign: Campaign, owner: Program) -> None:
+    told = owner.get("campaigns/faq/workers/faq-worker-0/what-if").json()
+    assert (told["excluded"], told["votes"], told["cents"]) == (False, 1, 0)
+    sent = {"worker": "faq-worker-0", "reason": "asked to leave", "agreed": True}
+    owner.post("campaigns/faq/acts/exclude", sent, key="one")
+    assert owner.get("campaigns/faq/workers/faq-worker-0/what-if").json()["excluded"]
+
+
+def test_counted_figures_become_charts_with_their_rows(campaign: Campaign, owner: Program) -> None:
+    assert owner.get("campaigns/faq/charts").json() == []
+    assert owner.get("campaigns/faq/workforce").json() == {"at": None, "figures": None}
+    job = owner.post("campaigns/faq/jobs/snapshot", key="one")
+    assert job.status_code == 202
+    work_off()
+    keys = [chart["key"] for chart in owner.get("campaigns/faq/charts").json()]
+    assert keys[:2] == ["labels", "agreement"]
+    votes = owner.get("campaigns/faq/charts/votes").json()
+    assert dict(zip(votes["labels"], votes["series"][0]["values"], strict=True))["2"] == 1
+    assert owner.get("campaigns/faq/snapshots").json()["results"][0]["figures"]["labelled"] == 1
+    (row,) = owner.get("campaigns/faq/worker-figures").json()["results"]
+    assert (row["worker"], row["handed_in"]) == ("faq-worker-0", 1)
+    assert is_problem(owner.get("campaigns/faq/charts/none"), 404)
+
+
+def test_the_votes_on_a_triplet_say_which_of_them_count(campaign: Campaign, owner: Program) -> None:
+    path = f"campaigns/faq/triplets/{campaign.triplets.get().pk}/votes"
+    (vote,) = owner.get(path).json()["votes"]
+    assert (vote["worker"], vote["value"], vote["void"]) == ("faq-worker-0", 1, "")
+    campaign.hits.get().assignments.update(passed=False)
+    told = owner.get(path).json()
+    assert told["votes"][0]["void"] == "a control was missed"
+    assert told["derivation"][0] == "0 of 1 votes count: 0 Yes, 0 No."

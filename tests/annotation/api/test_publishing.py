@@ -1,0 +1,44 @@
+"""Publishing by the API: the price first, then a job, and real money where it is said."""
+
+from annotation.models import Campaign
+from retrieval.models import Job
+from tests.annotation.api.people import Program, is_problem
+from tests.annotation.hits import make_hit
+
+
+def test_the_price_of_publishing_is_told_before(campaign: Campaign, owner: Program) -> None:
+    told = owner.post("campaigns/faq/jobs/publish", {"agreed": False, "first": 1}).json()
+    assert told["sentences"][:2] == [
+        "1 HIT of faq goes to the workers at http://127.0.0.1:8001.",
+        # Two places and one for a tie, at 19 cents each.
+        "Their first round costs $0.38; $0.57 is reserved, a place for the tie of each HIT "
+        "included.",
+    ]
+    assert not Job.objects.exists()
+
+
+def test_a_batch_is_published_by_a_job_that_knows_what_was_confirmed(
+    campaign: Campaign, owner: Program, settings: object
+) -> None:
+    make_hit(campaign, real=[("another query", "question", "answer")])
+    sent = {"agreed": True, "first": 1}
+    answer = owner.post("campaigns/faq/jobs/publish", sent, key="one")
+    assert answer.status_code == 202
+    arguments = Job.objects.get().arguments
+    assert arguments["first"] == 1
+    assert is_problem(
+        owner.post("campaigns/faq/jobs/publish", {**sent, "first": 3}, key="two"), 422
+    )
+    assert arguments["endpoint"].startswith("http://127.0.0.1:")
+
+
+def test_real_money_is_spent_where_it_is_said(
+    campaign: Campaign, owner: Program, settings: object
+) -> None:
+    settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION  # type: ignore[attr-defined]
+    sent = {"agreed": True}
+    refused = owner.post("campaigns/faq/jobs/publish", sent, key="one")
+    assert is_problem(refused, 422)
+    assert not Job.objects.exists()
+    live = owner.post("campaigns/faq/jobs/publish", sent | {"live": True}, key="two")
+    assert live.status_code == 202

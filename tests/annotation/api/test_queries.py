@@ -1,0 +1,64 @@
+"""A list costs as many queries with many rows as with few, and counts no whole table."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation.actions import by_api, record
+from annotation.models import Campaign, Role, Suggestion, Worker
+from retrieval.models import Job
+from tests.annotation.api.campaign import campaign_at_work, hand_in
+from tests.annotation.api.people import Program, person
+from tests.annotation.hits import make_hit
+
+PATHS = (
+    "campaigns", "jobs", "log", "me", "releases", "campaigns/faq", "campaigns/faq/hits",
+    "campaigns/faq/hits/1", "campaigns/faq/assignments", "campaigns/faq/workers",
+    "campaigns/faq/triplets", "campaigns/faq/labels", "campaigns/faq/expert-labels",
+    "campaigns/faq/builds", "campaigns/faq/roles", "campaigns/faq/controls", "controls", "pilots",
+    "campaigns/faq/suggestions", "campaigns/faq/instructions", "campaigns/faq/snapshots",
+    "campaigns/faq/charts", "campaigns/faq/worker-figures", "campaigns/faq/reports",
+    "campaigns/faq/disagreements", "campaigns/faq/workers/faq-worker-0/letters",
+    "campaigns/faq/workers/faq-worker-0/what-if",
+)  # fmt: skip
+
+
+def asked_for(program: Program, path: str) -> list[str]:
+    with CaptureQueriesContext(connection) as asked:
+        assert program.get(path).status_code == 200
+    return [query["sql"] for query in asked]
+
+
+def grow(user: User, campaign: Campaign) -> None:
+    """Some more of everything."""
+    for number in range(4):
+        other = campaign_at_work(f"other-{number}")
+        Role.objects.create(user=user, campaign=other, name="owner")
+        record(by_api(user), "pause", campaign=other)
+        Job.objects.create(kind="pack", subject=other.name)
+        hit = make_hit(campaign, real=[(f"more {number}", "question", "answer")])
+        worker = Worker.objects.create(crowd="mturk", worker_id=f"more-{number}")
+        hand_in(hit, worker)
+    campaign.triplets.update(status="labelled", label=1, votes=2, positive_votes=2)
+    for triplet in campaign.triplets.all():
+        Suggestion.objects.get_or_create(triplet=triplet)
+    for triplet in campaign.triplets.exclude(expert_labels__expert="cleo"):
+        triplet.expert_labels.create(expert="cleo", label=1, source="sample")
+
+
+@pytest.fixture
+def ada(campaign: Campaign) -> User:
+    return person("ada", campaign, "owner")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_many_rows_take_as_many_queries_as_few(campaign: Campaign, ada: User, path: str) -> None:
+    record(by_api(ada), "pause", campaign=campaign)
+    Job.objects.create(kind="pack", subject=campaign.name)
+    program = Program(ada)
+    few = asked_for(program, path)
+    grow(ada, campaign)
+    many = asked_for(program, path)
+    assert len(many) == len(few) <= 20
+    assert [sql for sql in many if "COUNT(" in sql and "GROUP BY" not in sql] == []

@@ -1,0 +1,195 @@
+"""An act on its page: its fields, what will follow, and then the deed by who may do it."""
+
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from annotation.models import Action, Role
+from annotation.pipeline.ledger import account_of
+from tests.small_campaign import Stage
+from tests.team import OWNER, make_team
+
+
+def address(act: str) -> str:
+    return f"/admin/campaigns/faq/acts/{act}"
+
+
+def client_of(stage: Stage, role: str) -> Client:
+    user = User.objects.create_user(role)
+    Role.objects.create(user=user, campaign=stage.campaign, name=role)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def owner(stage: Stage) -> Client:
+    return client_of(stage, "owner")
+
+
+def text_of(response: object) -> str:
+    return response.content.decode()  # type: ignore[attr-defined, no-any-return]
+
+
+def test_what_follows_is_said_before_anything_is_done(stage: Stage, owner: Client) -> None:
+    page = owner.get(address("pause"))
+    assert page.status_code == 200
+    assert "Nothing more is bought for faq" in text_of(page)
+    assert owner.post(address("pause")).status_code == 200  # nobody has agreed yet
+    stage.campaign.refresh_from_db()
+    assert stage.campaign.state == "active"
+    assert not Action.objects.exists()
+
+
+def test_who_agrees_has_it_done_and_logged(stage: Stage, owner: Client) -> None:
+    done = owner.post(address("pause"), {"agreed": "yes"}, follow=True)
+    assert done.redirect_chain == [("/admin/campaigns/faq/", 302)]
+    assert "Done: buy nothing more" in text_of(done)
+    stage.campaign.refresh_from_db()
+    assert stage.campaign.state == "paused"
+    action = Action.objects.get()
+    assert (action.actor, action.via, action.verb) == ("owner", "page", "pause")
+
+
+def test_fields_are_asked_for_first_and_kept(stage: Stage, owner: Client) -> None:
+    assert 'name="dollars"' in text_of(owner.get(address("budget")))
+    seen = text_of(owner.post(address("budget"), {"dollars": "50"}))
+    assert "faq may cost $50.00 at most" in seen
+    assert '<input type="hidden" name="dollars" value="50"' in seen
+    owner.post(address("budget"), {"dollars": "50", "agreed": "yes"})
+    assert account_of(stage.campaign).budget_cents == 5000
+
+
+@pytest.mark.parametrize(
+    ("act", "sent", "said"),
+    [
+        ("budget", {"dollars": "-1"}, "is no sum of money"),
+        ("extend", {"days": "400"}, "less than or equal to 365"),
+        ("extend", {"days": "soon"}, "Enter a whole number"),
+        ("exclude", {"worker": "<b>eve</b>", "reason": "no"}, "&lt;b&gt;eve&lt;/b&gt;"),
+        ("resume", {"agreed": "yes"}, "Campaign faq is not paused."),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_sentence(
+    stage: Stage, owner: Client, act: str, sent: dict[str, str], said: str
+) -> None:
+    page = text_of(owner.post(address(act), sent | {"agreed": "yes"}))
+    assert said in page
+    assert "<b>eve" not in page
+    assert not Action.objects.exists()
+
+
+def test_what_is_for_good_takes_the_campaigns_name(stage: Stage, owner: Client) -> None:
+    for typed in ("", "fa", "FAQ"):
+        page = owner.post(address("cancel"), {"agreed": "yes", "typed": typed})
+        assert "That is not the campaign" in text_of(page)
+    stage.campaign.refresh_from_db()
+    assert stage.campaign.state == "active"
+    owner.post(address("cancel"), {"agreed": "yes", "typed": "faq"})
+    stage.campaign.refresh_from_db()
+    assert stage.campaign.state == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("role", "pause", "budget"),
+    [
+        ("manager", 200, 403),
+        ("adjudicator", 403, 403),
+        ("viewer", 403, 403),
+        ("annotator", 403, 403),
+    ],
+)
+def test_only_who_may_do_it_sees_the_page(stage: Stage, role: str, pause: int, budget: int) -> None:
+    client = client_of(stage, role)
+    assert client.get(address("pause")).status_code == pause
+    assert client.post(address("budget"), {"dollars": "1", "agreed": "yes"}).status_code == budget
+    assert not Action.objects.exists()
+
+
+def test_a_campaign_that_is_not_theirs_is_not_there_for_them(stage: Stage) -> None:
+    eve = User.objects.create_user("eve")
+    other = stage.campaign.query_set
+    client = Client()
+    client.force_login(eve)
+    assert client.get(address("pause")).status_code == 403  # no part in any campaign
+    Role.objects.create(user=eve, campaign=None, name="viewer")
+    assert client.get("/admin/campaigns/none/acts/pause").status_code == 404
+    assert other.name == "faq"
+
+
+def test_nobody_acts_who_is_not_signed_in(stage: Stage, client: Client) -> None:
+    page = client.post(address("pause"), {"agreed": "yes"})
+    assert page.status_code == 302
+    assert page["Location"].startswith("/sign-in")
+
+
+def test_an_unknown_act_is_not_there(owner: Client) -> None:
+    assert owner.get(address("explode")).status_code == 404
+
+
+def test_a_page_from_another_site_cannot_act(stage: Stage) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(User.objects.create_superuser("root"))
+    assert strict.post(address("pause"), {"agreed": "yes"}).status_code == 403
+    stage.campaign.refresh_from_db()
+    assert stage.campaign.state == "active"
+
+
+def title_of(response: object) -> str:
+    return response.context["title"]  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("pause", "Pause faq"),
+        ("budget", "Budget of faq"),
+        ("retry", "Retry the calls of faq"),
+        ("exclude", "Exclude a worker in faq"),
+        ("exclude?worker=AEVE", "Exclude AEVE in faq"),
+        ("message?worker=<b>eve</b>&text=hello", "Message <b>eve</b> in faq"),
+        ("bonus", "Bonus for an assignment in faq"),
+        ("bonus?assignment=3A", "Bonus for assignment 3A in faq"),
+        (f"reject?assignment={'3A' * 50}", f"Reject assignment {'3A' * 30} in faq"),
+    ],
+)
+def test_the_title_names_the_campaign_and_whom_it_is_about(
+    stage: Stage, owner: Client, asked: str, title: str
+) -> None:
+    assert title_of(owner.get(address(asked))) == title
+
+
+def test_the_title_names_a_member_of_the_team_as_the_team_does(
+    tmp_path: Path, small_database: None
+) -> None:
+    team = make_team(tmp_path, "http://testserver")
+    ada, client = team.members["ada"], Client()
+    client.force_login(User.objects.get(username=OWNER))
+    for named in (ada.worker_id, "ada"):
+        page = client.get(address(f"exclude?worker={named}"))
+        assert title_of(page) == "Exclude ada in faq"
+
+
+def test_what_was_asked_for_is_told_as_people_write_it(stage: Stage, owner: Client) -> None:
+    page = owner.post(address("budget"), {"dollars": "12345.5"})
+    assert page.context["told"] == [("Budget", "$12,345.50")]
+    assert page.context["button"] == "Set the budget"
+    assert owner.get(address("budget")).context["told"] == []
+    assert owner.get(address("budget?dollars=much")).context["told"] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "button", "is_grave"),
+    [
+        ("pause", "Pause", False),
+        ("cancel", "Cancel the campaign", True),
+        ("retry", "Retry the calls", False),
+    ],
+)
+def test_the_button_names_the_deed(
+    stage: Stage, owner: Client, asked: str, button: str, is_grave: bool
+) -> None:
+    context = owner.get(address(asked)).context
+    assert (context["button"], context["is_grave"]) == (button, is_grave)

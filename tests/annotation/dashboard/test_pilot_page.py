@@ -1,0 +1,169 @@
+"""Pilots on their pages: quoted, made, and reported on to who sees both arms."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from annotation.models import Action, Campaign, ExpertLabel, Pilot, Role
+from annotation.pipeline.pilot import create_pilot
+from tests.small_campaign import retrieved_campaign
+
+PILOTS = "/admin/pilots/"
+PILOT = "/admin/pilots/answers/"
+ASKED = {"source": "faq", "name": "answers", "triplets": "10", "seed": "3"}
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Campaign:
+    return retrieved_campaign(tmp_path)
+
+
+def creator(name: str = "ada", campaign: Campaign | None = None) -> Client:
+    """Sees the campaign, and may create others."""
+    user = User.objects.create_user(name)
+    user.user_permissions.add(Permission.objects.get(codename="add_campaign"))
+    if campaign:
+        Role.objects.create(user=user, campaign=campaign, name="viewer")
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def viewer_of(name: str, *campaigns: Campaign) -> Client:
+    user = User.objects.create_user(name)
+    for campaign in campaigns:
+        Role.objects.create(user=user, campaign=campaign, name="viewer")
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def text_of(response: object) -> str:
+    return " ".join(response.content.decode().split())  # type: ignore[attr-defined]
+
+
+def test_the_quote_comes_first_and_then_both_campaigns(source: Campaign) -> None:
+    client = creator(campaign=source)
+    quoted = text_of(client.post(PILOTS, ASKED))
+    assert "10 triplets of faq are drawn and copied into two campaigns, answers-with and" in quoted
+    assert "Each arm takes 2 HITs, about 6 assignments." in quoted
+    assert "An arm costs $0.76 in the first round, about $1.14 with its ties and $1.90" in quoted
+    assert not Pilot.objects.exists()
+    done = client.post(PILOTS, ASKED | {"agreed": "yes"}, follow=True)
+    assert done.redirect_chain == [(PILOT, 302)]
+    assert "Pilot answers is made: pack and publish both of its arms." in text_of(done)
+    pilot = Pilot.objects.get()
+    owned = Role.objects.filter(user__username="ada", name="owner")
+    assert set(owned.values_list("campaign__name", flat=True)) == {
+        pilot.shown.name,
+        pilot.hidden.name,
+    }
+    logged = Action.objects.order_by("pk").values_list("actor", "via", "verb", "campaign__name")
+    assert list(logged) == [
+        ("ada", "page", "pilot", "answers-with"),
+        ("ada", "page", "pilot", "answers-without"),
+    ]
+    assert [row.details["budget_cents"] for row in Action.objects.all()] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"source": "other"}, "Select a valid choice"),
+        ({"name": "a b"}, "Enter a valid value"),
+        ({"name": "<b>x</b>"}, "Enter a valid value"),
+        ({"name": "a" * 51}, "at most 50"),
+        ({"triplets": "0"}, "greater than or equal to 1"),
+        ({"triplets": "5001"}, "less than or equal to 5000"),
+        ({"triplets": "26"}, "26 triplets of faq cannot be drawn: it has 25 candidates"),
+        ({"seed": "x"}, "Enter a whole number"),
+    ],
+)
+def test_what_cannot_be_made_is_told(source: Campaign, wrong: dict[str, str], said: str) -> None:
+    response = creator(campaign=source).post(PILOTS, ASKED | wrong | {"agreed": "yes"})
+    assert response.status_code == 422
+    assert said in text_of(response)
+    assert "<b>x" not in text_of(response)
+    assert not Pilot.objects.exists()
+
+
+def test_nobody_draws_from_a_campaign_that_they_do_not_see(
+    source: Campaign, tmp_path: Path
+) -> None:
+    other = retrieved_campaign(tmp_path, "other")
+    response = creator(campaign=other).post(PILOTS, ASKED | {"agreed": "yes"})
+    assert "Select a valid choice" in text_of(response)
+    assert not Pilot.objects.exists()
+
+
+def judged(pilot: Pilot) -> None:
+    """With the answer 1 of 10 is wrong, without it 3, that one among them."""
+    for arm, wrong in ((pilot.shown, 1), (pilot.hidden, 3)):
+        for number, triplet in enumerate(arm.triplets.order_by("candidate__query__key", "pk")):
+            triplet.status, triplet.label, triplet.votes = "labelled", int(number < wrong), 2
+            triplet.save()
+            if arm == pilot.shown:
+                ExpertLabel.objects.create(triplet=triplet, expert="bob", label=0, source="import")
+
+
+def test_the_page_says_how_often_each_arm_errs(
+    source: Campaign, django_assert_max_num_queries: Any
+) -> None:
+    pilot = create_pilot(source, "answers", triplets=10, seed=3)
+    client = viewer_of("cleo", pilot.shown, pilot.hidden)
+    assert "Nothing can be compared yet" in text_of(client.get(PILOT))
+    assert client.get(PILOT, {"csv": "errors"}).status_code == 404
+    judged(pilot)
+    with django_assert_max_num_queries(20):
+        page = text_of(client.get(PILOT))
+    assert "Undecided</span>" in page
+    assert "<dt>Error with the answer</dt><dd>10.0% <small>1.8% to 40.4%" in page
+    assert "<dt>Error without it</dt><dd>30.0% <small>10.8% to 60.3%" in page
+    assert "<dd>+20.0 points <small>" in page
+    assert "<dd>-67% <small>the paper: up to -45%" in page
+    assert (
+        'Wrong with the answer</th><td class="dash-number">1</td><td class="dash-number">0<' in page
+    )
+    assert (
+        'Right with the answer</th><td class="dash-number">2</td><td class="dash-number">7<' in page
+    )
+    lines = client.get(PILOT, {"csv": "errors"}).content.decode().splitlines()
+    assert lines == [
+        "Arm,lower bound,error rate,upper bound",
+        "With the answer,1.79,10.0,40.42",
+        "Without it,10.78,30.0,60.32",
+    ]
+
+
+def test_only_who_sees_both_arms_sees_the_pilot(source: Campaign) -> None:
+    pilot = create_pilot(source, "answers", triplets=10, seed=3)
+    both = viewer_of("cleo", pilot.shown, pilot.hidden)
+    assert "answers" in text_of(both.get(PILOTS))
+    assert "A new pilot" not in text_of(both.get(PILOTS))
+    assert both.get(PILOT).status_code == 200
+    assert both.post(PILOTS, ASKED).status_code == 403
+    one = viewer_of("dan", pilot.shown)
+    assert PILOT not in text_of(one.get(PILOTS))
+    assert one.get(PILOT).status_code == 404
+
+
+def test_strangers_and_the_signed_out_see_none(source: Campaign, client: Client) -> None:
+    create_pilot(source, "answers", triplets=10, seed=3)
+    assert client.get(PILOT).status_code == client.post(PILOTS, ASKED).status_code == 302
+    client.force_login(User.objects.create_user("eve"))
+    assert client.get(PILOTS).status_code == client.get(PILOT).status_code == 403
+    assert client.post(PILOTS, ASKED | {"agreed": "yes"}).status_code == 403
+    assert Pilot.objects.count() == 1
+
+
+def test_forms_of_other_sites_make_nothing(source: Campaign) -> None:
+    creator(campaign=source)
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(User.objects.get(username="ada"))
+    assert strict.post(PILOTS, ASKED | {"agreed": "yes"}).status_code == 403
+    assert not Pilot.objects.exists()

@@ -1,0 +1,228 @@
+"""Every page of a campaign in a browser: open to everybody, in light, in dark and on a phone."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import ConsoleMessage, Page
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from annotation import review_figures, worker_figures
+from annotation.actions import by_command, record
+from annotation.models import (
+    Account,
+    Campaign,
+    Control,
+    Intent,
+    ItemReport,
+    Role,
+    Suggestion,
+    Worker,
+)
+from annotation.pipeline.publish import publish
+from annotation.snapshots import take
+from retrieval.models import Job
+from tests.annotation.hits import make_campaign
+from tests.annotation.test_rehearsal import made_up
+from tests.browser.conftest import WCAG
+from tests.small_campaign import Stage
+
+HERE = "/admin/campaigns/faq/"
+DESK, PHONE = {"width": 1360, "height": 900}, {"width": 390, "height": 844}
+# Of axe's rules those that the theme, or the width, may change: the others see the same page.
+BY_THEME = ("color-contrast", "link-in-text-block")
+BY_WIDTH = ("target-size", "scrollable-region-focusable")
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+# What a browser says of an answer that is meant to be a refusal.
+REFUSED = ("status of 403", "status of 404", "status of 422", "favicon")
+
+Pages = Callable[[Campaign], list[str]]
+
+TABS = "plan rehearsal review/ triplets/ hits/ assignments/ controls/ workers/ roles/ log/"
+OTHERS = (
+    "publish",
+    "publish?first=1",
+    "reconcile",
+    "review/import",
+    "triplets/?status=labelled",
+    "triplets/?votes=x",
+    "hits/?state=faulty",
+    "workers/reports",
+    "log/?verb=import+pairs",
+)
+ACTS = (
+    "budget",
+    "budget?dollars=20000",
+    "budget?dollars=0",
+    "pause",
+    "resume",
+    "extend?days=9",
+    "cancel",
+    "exclude?worker={careful}",
+    "exclude?worker={careful}&reason=Your+answers+differ",
+    "restore?worker={spammer}",
+    "bonus?assignment={assignment}&dollars=1.5&reason=Thanks",
+    "nothing",
+)
+
+
+@pytest.fixture
+def judged(stage: Stage, live_server: LiveServer, settings: Settings) -> Stage:
+    """Three HITs of five are out, two are judged; eve is excluded, a call was refused."""
+    settings.PUBLIC_URL = live_server.url
+    publish(stage.campaign, stage.mturk.crowd, most=3)
+    stage.deliver()
+    stage.work("ada", 1, 1)
+    stage.work("bob", 1, lambda _, rank: int(rank > 1))
+    stage.work("ada", 2, 0)
+    stage.work("eve", 2, slips=2)
+    stage.advance()
+    campaign = stage.campaign
+    eve = Worker.objects.get(worker_id="AEVE")
+    campaign.exclusions.create(worker=eve, failures=3, reviewed=3)
+    work = stage.hit(1).assignments.get(worker__worker_id="AADA")
+    item = stage.hit(1).items.exclude(triplet=None)[0]
+    ItemReport.objects.create(assignment=work, item=item, reason="unclear", text="Which bread?")
+    told = {"campaign": campaign, "state": "failed", "error": "No such HIT.", "attempts": 1}
+    Intent.objects.create(token="one", kind="extend", hit=stage.hit(2), places=1, **told)
+    record(by_command(), "pause", campaign=campaign, details={"reason": "a look", "hits": 5})
+    for figures in (take, worker_figures.take, review_figures.take):
+        figures(campaign)
+    return stage
+
+
+def make_jobs() -> list[Job]:
+    """Under way, waiting, given up and done."""
+    now = timezone.now()
+    kind = {"kind": "rehearse", "subject": "faq"}
+    return [
+        Job.objects.create(**kind, state="running", stage="playing", done=1234, total=56789),
+        Job.objects.create(kind="collect", subject="faq"),
+        Job.objects.create(
+            kind="publish", subject="faq", state="failed", error="No answer.", ended_at=now
+        ),
+        Job.objects.create(**kind, state="done", result=made_up(), ended_at=now),
+    ]
+
+
+def of_the_campaign(campaign: Campaign) -> list[str]:
+    return [HERE, "/admin/campaigns/", *(HERE + page for page in (*TABS.split(), *OTHERS))]
+
+
+def of_its_parts(campaign: Campaign) -> list[str]:
+    triplet = campaign.triplets.filter(votes=2).order_by("pk")[0]
+    eve = Worker.objects.get(worker_id="AEVE")
+    own = Control.objects.filter(campaign=campaign).order_by("pk")[0]
+    waiting = Suggestion.objects.create(triplet=triplet)
+    return [
+        f"{HERE}triplets/{triplet.pk}",
+        f"{HERE}hits/{campaign.hits.get(number=2).pk}",
+        f"{HERE}workers/{eve.pk}",
+        f"{HERE}controls/{own.pk}",
+        f"{HERE}suggestions/{waiting.pk}",
+        *(f"/admin/jobs/{job.pk}" for job in make_jobs()),
+        f"{HERE}rehearsal",
+        f"{HERE}controls/",
+        "/admin/campaigns/nowhere/",
+    ]
+
+
+def acts(campaign: Campaign) -> list[str]:
+    work = campaign.hits.get(number=1).assignments.get(worker__worker_id="AADA")
+    named = {"careful": "AADA", "spammer": "AEVE", "assignment": work.crowd_id}
+    return [f"{HERE}acts/{act}".format(**named) for act in ACTS]
+
+
+def of_a_new_one(campaign: Campaign) -> list[str]:
+    """What stands there before there is anything."""
+    Account.objects.create(campaign=make_campaign("new-one"))
+    pages = ("", "publish", "workers/reports", *TABS.split())
+    return [f"/admin/campaigns/new-one/{page}" for page in pages]
+
+
+class Visitor:
+    """Opens pages, and keeps what is wrong with them."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.url = page, url
+        self.faults: dict[str, list[str]] = {}
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self._note(f"error: {error}"))
+
+    def sign_in(self, user: User) -> None:
+        client = Client()
+        client.force_login(user)
+        value = client.cookies["sessionid"].value
+        self.page.context.add_cookies([{"name": "sessionid", "value": value, "url": self.url}])
+
+    def visit(self, address: str) -> None:
+        self.page.goto(self.url + address)
+        self.page.wait_for_function("!document.querySelector('.htmx-request')")
+        self._axe({"runOnly": WCAG})
+        self._darken()
+        self._axe({"runOnly": {"type": "rule", "values": BY_THEME}})
+        self.page.set_viewport_size(PHONE)
+        self._axe({"runOnly": {"type": "rule", "values": BY_WIDTH}})
+        if (width := self.page.evaluate("document.documentElement.scrollWidth")) > PHONE["width"]:
+            self._note(f"on a phone it is {width} pixels wide")
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size(DESK)
+
+    def _darken(self) -> None:
+        """As the theme and the media say it, without the time that colours take to turn."""
+        light = self.page.evaluate(BACKGROUND)
+        self.page.emulate_media(color_scheme="dark")
+        self.page.evaluate("document.documentElement.classList.add('dark')")
+        self.page.evaluate(
+            "document.getAnimations().forEach(one => one instanceof CSSTransition && one.finish())"
+        )
+        if self.page.evaluate(BACKGROUND) == light:
+            self._note("it does not turn dark")
+
+    def _axe(self, options: dict[str, object]) -> None:
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE_SCRIPT)
+        options = {**options, "resultTypes": ["violations"]}
+        found = self.page.evaluate("options => axe.run(document, options)", options)
+        for one in found["violations"]:
+            where = ", ".join(str(node["target"]) for node in one["nodes"][:3])
+            self._note(f"{one['id']}: {where}")
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        place = message.location["url"]
+        if message.type == "error" and not any(one in message.text + place for one in REFUSED):
+            self._note(f"console: {message.text}")
+
+    def _note(self, fault: str) -> None:
+        self.faults.setdefault(self.page.url.removeprefix(self.url), []).append(fault)
+
+
+@pytest.fixture
+def visitor(page: Page, judged: Stage, live_server: LiveServer) -> Visitor:
+    """An administrator."""
+    page.set_viewport_size(DESK)
+    visitor = Visitor(page, live_server.url)
+    visitor.sign_in(User.objects.create_superuser("root"))
+    return visitor
+
+
+@pytest.mark.parametrize("pages", [of_the_campaign, of_its_parts, acts, of_a_new_one])
+def test_the_pages_are_open_to_everybody_in_light_in_dark_and_on_a_phone(
+    visitor: Visitor, judged: Stage, pages: Pages
+) -> None:
+    for address in pages(judged.campaign):
+        visitor.visit(address)
+    assert visitor.faults == {}
+
+
+def test_so_are_those_of_whoever_may_look_and_do_nothing(visitor: Visitor, judged: Stage) -> None:
+    viewer = User.objects.create_user("dan")
+    Role.objects.create(user=viewer, campaign=judged.campaign, name="viewer")
+    visitor.sign_in(viewer)
+    for address in ("", "plan", "controls/", "acts/budget", "roles/"):
+        visitor.visit(HERE + address)
+    assert visitor.faults == {}

@@ -1,0 +1,186 @@
+"""The pages that are no campaign's own: open to everybody, in light, in the dark and on a phone."""
+
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Page
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.actions import by_command, record
+from annotation.crowd.inhouse.members import invite
+from annotation.jobs import WORKS
+from annotation.models import Control, ExpertLabel, Pilot, Role
+from annotation.pipeline.pilot import create_pilot
+from annotation.snapshots import take
+from retrieval.figures import ask_to_count
+from retrieval.jobs import run
+from retrieval.models import Job, QaPair
+from retrieval.withdraw import withdraw_pairs
+from tests.annotation.site.stage import make_member
+from tests.browser.eye import Eye
+from tests.browser.test_adjudicate import sign_in
+from tests.retrieval.dashboard.jobs import sent, worked
+from tests.small_campaign import POLICY, Stage, retrieved_campaign
+
+# Moderate ones, all of how Swagger UI orders its landmarks and headings.
+SWAGGERS = frozenset({
+    "heading-order", "landmark-main-is-top-level", "landmark-no-duplicate-main", "landmark-unique",
+})  # fmt: skip
+ROWS = b"question,answer\nWhy is the sky blue?,Light is scattered.\nWhy?\n"
+
+
+@pytest.fixture
+def eye(page: Page, live_server: LiveServer, settings: Settings, tmp_path: Path) -> Eye:
+    settings.DATA_DIR = tmp_path / "data"
+    settings.DATA_DIR.mkdir()
+    settings.PUBLIC_URL = live_server.url
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    return Eye(page, live_server.url)
+
+
+@pytest.fixture
+def root(eye: Eye) -> Eye:
+    sign_in(eye.page, eye.url, "root")
+    return eye
+
+
+def test_before_the_sign_in(eye: Eye) -> None:
+    code = invite(None, note="", days=7, uses=9, now=timezone.now())
+    eye.open("/", "/sign-in", f"/join/{code}")
+    eye.open("/nothing", expect=404)
+    eye.open("/hit/nothing", expect=404)
+    eye.page.goto(f"{eye.url}/sign-in")
+    eye.page.get_by_label("Username").fill("ada")
+    eye.page.get_by_label("Password").fill("a guess")
+    eye.page.get_by_role("button", name="Sign in").click()
+    eye.page.get_by_role("alert").wait_for()
+    eye.look("a wrong password")
+    eye.assert_well()
+
+
+def test_accounts_and_the_team(root: Eye) -> None:
+    me = User.objects.get(username="root")
+    invite(me, note="the spring team, second floor", days=14, uses=5, now=timezone.now())
+    for name in ("ada", "bob"):
+        make_member(name, active=name == "ada")
+    for _ in range(11):
+        Client().post("/sign-in", {"username": "ada", "password": "a guess"})
+    record(by_command(), "invite", subject="ada", details={"days": 7})
+    root.open("/password", "/team", "/admin/log/", "/admin/lock-outs/")
+    root.theirs = SWAGGERS
+    root.open("/api/", until=".opblock")
+    root.assert_well()
+
+
+def test_an_empty_site(root: Eye) -> None:
+    """What each page says where there is nothing yet."""
+    root.open(
+        "/admin/campaigns/", "/admin/campaigns/new", "/admin/database/", "/admin/database/search",
+        "/admin/database/import", "/admin/controls/", "/admin/pilots/", "/admin/log/", "/releases",
+    )  # fmt: skip
+    root.assert_well()
+
+
+def counted() -> None:
+    for job in Job.objects.filter(state=Job.State.QUEUED):
+        run(job.pk, "worker", WORKS)
+    if job := ask_to_count(None):
+        worked(job)
+
+
+def test_the_database(root: Eye, small_database: None) -> None:
+    done = worked(sent({"sky.csv": ROWS}, source="sky", license="CC0"))
+    failed = worked(sent({"page.csv": b"a,b\n1,2\n"}, source="sky"))
+    counted()
+    waiting = sent({"more.csv": ROWS}, source="more")
+    Job.objects.filter(pk=waiting.pk).update(state="running", stage="reading", done=6, total=15)
+    gone, pair = QaPair.objects.order_by("pk")[:2]
+    withdraw_pairs([gone.pair_key])
+    home = "/admin/database/"
+    root.open(
+        home, f"{home}search?q={pair.pk}&by=id", f"{home}search?q=zzz&by=id",
+        f"{home}import?source=sky", *(f"{home}imports/{one.pk}" for one in (done, failed, waiting)),
+        f"{home}pairs?source=faq", f"{home}pairs/{pair.pk}", f"{home}pairs/{gone.pk}",
+        f"/admin/jobs/{failed.pk}",
+    )  # fmt: skip
+    root.assert_well()
+
+
+def test_a_new_campaign_step_by_step(root: Eye, small_database: None) -> None:
+    page, new = root.page, "/admin/campaigns/new"
+    root.open(new)
+    page.get_by_role("button", name="Go on to the policy").click()
+    page.get_by_text("another look").wait_for()
+    root.look("queries that are refused")
+    page.get_by_label("Name", exact=True).fill("faq")
+    page.get_by_label("How many to sample").fill("3")
+    page.get_by_role("button", name="Go on to the policy").click()
+    page.get_by_role("heading", name="The rules of faq").wait_for()
+    for name in ("candidates_per_query", "control_pool_size"):
+        page.locator(f"[name={name}]").fill(str(POLICY[name]))
+    root.look("the policy")
+    page.locator("[name=hit_size]").fill("0")
+    page.get_by_role("button", name="Go on to the budget").last.click()
+    page.get_by_text("another look").wait_for()
+    root.look("a policy that is refused")
+    page.locator("[name=hit_size]").fill("7")
+    page.get_by_role("button", name="Go on to the budget").last.click()
+    page.get_by_role("heading", name="What faq will cost").wait_for()
+    root.look("the budget")
+    root.assert_well()
+
+
+def judged(pilot: Pilot) -> None:
+    """With the answer 1 of 10 is wrong, without it 3."""
+    for arm, wrong in ((pilot.shown, 1), (pilot.hidden, 3)):
+        for number, triplet in enumerate(arm.triplets.order_by("candidate__query__key", "pk")):
+            triplet.status, triplet.label, triplet.votes = "labelled", int(number < wrong), 2
+            triplet.save()
+            if arm == pilot.shown:
+                ExpertLabel.objects.create(triplet=triplet, expert="bob", label=0, source="import")
+
+
+def test_campaigns_controls_and_pilots(root: Eye, small_database: None, tmp_path: Path) -> None:
+    source = retrieved_campaign(tmp_path)
+    take(source)
+    judged(create_pilot(source, "answers", triplets=10, seed=3))
+    create_pilot(source, "waiting", triplets=5, seed=4)
+    root.open("/admin/campaigns/", "/admin/pilots/", "/admin/pilots/answers/")
+    root.open("/admin/pilots/waiting/", "/admin/controls/", "/admin/controls/add")
+    control = f"/admin/controls/{Control.objects.earliest('pk').pk}"
+    root.open(control, "/admin/controls/import", "/campaigns/faq/releases")
+    page = root.page
+    page.goto(f"{root.url}/admin/pilots/")
+    page.get_by_label("Name of the pilot").fill("third")
+    page.locator("[name=triplets]").fill("5")
+    page.get_by_role("button", name="Show the quote").click()
+    page.get_by_role("button", name="Make both campaigns").wait_for()
+    root.look("the quote of a pilot")
+    page.goto(f"{root.url}{control}")
+    page.get_by_role("button", name="Retire").click()
+    root.open("/admin/controls/?show=retired", control)
+    root.assert_well()
+
+
+def test_the_records(root: Eye, one_hit: Stage) -> None:
+    for name in ("ada", "bob"):
+        one_hit.work(name, 1)
+    one_hit.advance()
+    cleo = User.objects.create_user("cleo")
+    Role.objects.create(user=cleo, campaign=one_hit.campaign, name="viewer")
+    root.open("/admin/", "/admin/annotation/assignment/", "/admin/retrieval/qapair/?source=faq")
+    for record_of in (one_hit.hit(1), one_hit.campaign, QaPair.objects.earliest("pk")):
+        place = f"{record_of._meta.app_label}/{record_of._meta.model_name}"
+        root.open(f"/admin/{place}/{record_of.pk}/change/")
+    root.open("/admin/knox/authtoken/", "/admin/auth/user/")
+    root.open("/admin/auth/user/add/", f"/admin/auth/user/{cleo.pk}/change/")
+    root.open(f"/admin/auth/user/{cleo.pk}/password/", f"/admin/auth/user/{cleo.pk}/delete/")
+    root.open(f"/admin/auth/user/{cleo.pk}/history/", "/admin/annotation/role/add/")
+    root.page.goto(f"{root.url}/admin/annotation/assignment/")
+    root.page.get_by_text("Filters").first.click()
+    root.look("filters")
+    root.assert_well()

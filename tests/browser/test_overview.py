@@ -1,0 +1,79 @@
+"""The overview of a campaign in a real browser: it moves while somebody looks at it."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.snapshots import take
+from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
+from tests.small_campaign import Stage
+
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def overview(page: Page, live_server: LiveServer, framed: Stage) -> Page:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root"))
+    session = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page.goto(f"{live_server.url}/admin/campaigns/faq/")
+    return page
+
+
+def stage_of(page: Page, title: str) -> str:
+    stage = page.locator(".overview-stages li").filter(has=page.get_by_role("heading", name=title))
+    return stage.locator(".overview-count").inner_text()
+
+
+def test_new_figures_come_without_a_reload(overview: Page, framed: Stage) -> None:
+    expect(overview.get_by_text("Counted")).to_be_visible()
+    assert (stage_of(overview, "Published"), stage_of(overview, "Labelled")) == ("1", "0")
+    votes = overview.locator("section", has=overview.get_by_role("heading", name="Votes per"))
+    votes.locator("summary").click()
+    overview.evaluate("window.sameDocument = true")
+    framed.work("ada", 1, 1)
+    framed.work("bob", 1, 1)
+    framed.advance()
+    take(framed.campaign)
+    expect(overview.get_by_text("Every triplet is decided")).to_be_visible(timeout=PATIENCE_MS)
+    assert (stage_of(overview, "Reviewed"), stage_of(overview, "Labelled")) == ("2", "5")
+    assert overview.evaluate("window.sameDocument")
+    # What was open stays open, with the new figures in it.
+    rows = votes.locator("tbody tr")
+    expect(rows.last).to_be_visible()
+    assert rows.all_inner_texts() == ["0\t0", "1\t0", "2\t5"]
+    assert votes.locator("summary").evaluate("one => one === document.activeElement")
+
+
+def test_the_state_at_the_head_turns_too(overview: Page, framed: Stage) -> None:
+    badge = overview.locator("#campaign-state")
+    expect(badge).to_have_text("Active")
+    framed.campaign.state = "paused"
+    framed.campaign.save()
+    expect(badge).to_have_text("Paused", timeout=PATIENCE_MS)
+    expect(overview.get_by_role("link", name="Resume").first).to_be_visible()
+
+
+def test_it_is_open_to_everybody_in_light_and_dark_and_on_a_phone(
+    overview: Page, framed: Stage, axe: CheckAccess, shot: TakeShot
+) -> None:
+    framed.work("ada", 1, 1)
+    framed.work("bob", 1, lambda query, _: int(query != "bread"))
+    framed.advance()
+    take(framed.campaign)
+    for scheme in ("light", "dark"):
+        overview.emulate_media(color_scheme=scheme)
+        overview.reload()
+        expect(overview.get_by_text("Counted")).to_be_visible()
+        axe(overview)
+        shot(overview, f"overview-{scheme}")
+    overview.set_viewport_size(PHONE)
+    assert overview.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    shot(overview, "overview-phone")
+    overview.get_by_role("link", name="Campaigns").last.click()
+    expect(overview.get_by_text("triplets labelled")).to_be_visible()
+    axe(overview)
+    shot(overview, "campaigns-phone")

@@ -1,0 +1,30 @@
+import pytest
+from pytest_django import Settings
+
+from annotation.api.calls import counts_in
+from annotation.models import Campaign
+from exports.models import Release
+from tests.annotation.api.people import Program, person
+from tests.annotation.hits import make_campaign
+from tests.exports.stored import stored_release
+
+
+@pytest.fixture(autouse=True)
+def _nobody_has_called_yet(settings: Settings) -> None:
+    counts_in.cache_clear()
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def campaign(db: None) -> Campaign:
+    return make_campaign("demo")
+
+
+@pytest.fixture
+def release(campaign: Campaign) -> Release:
+    return stored_release(campaign)
+
+
+@pytest.fixture
+def owner(campaign: Campaign) -> Program:
+    return Program(person("ada", campaign, "owner"))

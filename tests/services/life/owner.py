@@ -1,0 +1,220 @@
+"""What an owner does on the dashboard: links, forms and buttons alone, no address typed in."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Locator, Page, ViewportSize, expect
+
+from tests.browser.conftest import SHOTS, CheckAccess
+
+NAME, PASSWORD = "owner", "runs campaigns all day"
+WORK_MS = 120_000  # of a job: the model is loaded, pairs are encoded
+SOON_MS = 60_000  # of figures: they are counted after passes, with rests between
+PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1360, height=900)
+
+
+class Owner:
+    """Signed in at `page` from `arrive` on; `look` is at every page on the way."""
+
+    def __init__(self, page: Page, axe: CheckAccess) -> None:
+        self.page = page
+        self._axe = axe
+        self.main = page.locator("main")
+
+    # The frame
+
+    def arrive(self) -> None:
+        self.page.goto("/")
+        self.page.get_by_role("link", name="Sign in").first.click()
+        self.page.get_by_label("Username").fill(NAME)
+        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_role("button", name="Sign in").click()
+        expect(self.heading("There is no campaign yet")).to_be_visible()
+
+    def go(self, name: str) -> None:
+        """By the side bar."""
+        self.page.locator("#nav-sidebar-apps, aside, nav").get_by_role(
+            "link", name=re.compile(rf"\b{name}$")
+        ).first.click()
+
+    def open_campaign(self, name: str) -> None:
+        self.go("Campaigns")
+        self.follow(name)
+
+    def tab(self, name: str) -> None:
+        """Of the campaign's row of pages."""
+        self.page.locator(".dash-tabs").get_by_role("link", name=name, exact=True).click()
+
+    def heading(self, words: str) -> Locator:
+        return self.page.get_by_role("heading", name=words)
+
+    def press(self, name: str) -> None:
+        self.main.get_by_role("button", name=name).click()
+
+    def follow(self, name: str) -> None:
+        self.main.get_by_role("link", name=name).first.click()
+
+    def told(self, words: str | re.Pattern[str], *, timeout: float | None = None) -> None:
+        """Visible by itself, without a reload by the reader."""
+        expect(self.page.get_by_text(words).first).to_be_visible(timeout=timeout)
+
+    def settle(self) -> None:
+        """Until no job is under way: a page loads itself again when one has ended."""
+        under_way = self.main.locator("[hx-trigger='every 2s']")
+        expect(under_way).to_have_count(0, timeout=WORK_MS)
+
+    def look(self, name: str) -> None:
+        """No fault of access in either scheme, no page that scrolls sideways, and pictures."""
+        self.settle()
+        for scheme, size in (("light", DESK), ("dark", DESK), ("phone", PHONE)):
+            self.page.set_viewport_size(size)
+            self._turn("dark" if scheme == "dark" else "light")
+            self.page.screenshot(path=SHOTS / f"life-{name}-{scheme}.png", full_page=True)
+            if scheme != "phone":
+                self._axe(self.page)
+            wide = "document.documentElement.scrollWidth > innerWidth"
+            assert not self.page.evaluate(wide), f"{name} scrolls sideways ({scheme})"
+        self.page.set_viewport_size(DESK)
+        self._turn("light")
+
+    def _turn(self, scheme: Literal["light", "dark"]) -> None:
+        """The dashboard's frame reads the scheme when it is loaded, and loading may send a form."""
+        self.page.emulate_media(color_scheme=scheme)
+        dark = "dark => document.documentElement.classList.toggle('dark', dark)"
+        self.page.evaluate(dark, scheme == "dark")
+
+    # The q/a database and the controls
+
+    def import_pairs(self, path: Path, source: str) -> None:
+        self.go("Import")
+        self.page.get_by_label("Name of the source").fill(source)
+        self.page.get_by_label("Licence").fill("CC0-1.0")
+        self.page.get_by_label("Files").set_input_files(path)
+        self.look("import")
+        self.press("Import")
+        expect(self.heading("Rejected rows")).to_be_visible()
+
+    def build_index(self) -> None:
+        self.told("There is no index yet")
+        self.press("Build")
+        expect(self.main.get_by_text("current", exact=True)).to_be_visible(timeout=WORK_MS)
+
+    def import_controls(self, path: Path) -> None:
+        self.page.get_by_label("File of controls").set_input_files(path)
+        self.press("Import")
+
+    # A new campaign
+
+    def name_queries(
+        self, name: str, *, sample: int | None = None, file: Path | None = None
+    ) -> None:
+        self.page.get_by_label("Name", exact=True).fill(name)
+        if file:
+            self.page.get_by_label("My own, from a file").check()
+            self.page.get_by_label("File of queries").set_input_files(file)
+        else:
+            self.page.get_by_label("How many to sample").fill(str(sample))
+        self.press("Go on to the policy")
+
+    def set_rules(self, rules: Mapping[str, object]) -> None:
+        """Fields by their names in the policy."""
+        for name, value in rules.items():
+            field = self.page.locator(f"[name={name}]")
+            if field.evaluate("field => field.tagName") == "SELECT":
+                field.select_option(str(value))
+            else:
+                field.fill(str(value))
+        self.page.get_by_role("button", name="Go on to the budget").click()
+
+    # Its plan
+
+    def find_candidates(self) -> None:
+        self.press("Find the candidates")
+        expect(self.main.get_by_role("button", name="Pack the HITs")).to_be_visible(timeout=WORK_MS)
+
+    def pack(self) -> None:
+        self.press("Pack the HITs")
+        self.told("HITs are packed", timeout=WORK_MS)
+
+    def publish(self, first: int | None = None) -> list[str]:
+        """What the page said would follow; `first`: HITs of the first batch."""
+        if first:
+            self.page.get_by_label("HITs in the first batch").fill(str(first))
+            self.press("See the price")
+        else:
+            self.follow("The rest")
+        said = self.main.locator("form .dash-note p").all_inner_texts()
+        self.main.get_by_role("button", name=re.compile("^Publish")).click()
+        asked = f"The first {first} of" if first else re.compile(r"All \d+ HITs are asked for")
+        self.told(asked, timeout=WORK_MS)
+        return said
+
+    # While it runs
+
+    def count_of(self, stage: str) -> Locator:
+        """Of a stage on the overview."""
+        one = self.main.locator(".overview-stages li").filter(has=self.heading(stage))
+        return one.locator(".overview-count")
+
+    def foresee(self, worker: Locator) -> str:
+        """What a worker's page says of an exclusion, or of its end."""
+        worker.click()
+        told = self.page.locator("section[aria-labelledby=what-if-title] dl")
+        expect(told).to_be_visible()
+        return told.inner_text()
+
+    def agree(self, act: str) -> None:
+        """To an act whose page has told what follows."""
+        self.main.get_by_role("button", name=act, exact=True).click()
+        self.told("Done: ")
+
+    def exclude_and_take_back(self) -> None:
+        self.follow("Exclude")
+        self.press("See what follows")
+        self.told("takes no further part")
+        self.agree("Exclude")
+        expect(self.main.get_by_text("excluded", exact=True).first).to_be_visible()
+        self.follow("Take back")
+        self.told("may work in")
+        self.agree("Restore")
+        expect(self.main.get_by_role("link", name="Exclude", exact=True)).to_be_visible()
+
+    # People
+
+    def invite(self, note: str, accounts: int) -> str:
+        """The link that is to be sent to them."""
+        self.go("Team")
+        self.page.get_by_label("For whom").fill(note)
+        self.page.get_by_label("Accounts").fill(str(accounts))
+        self.press("Make a link")
+        return self.main.locator("section.link code").inner_text()
+
+    def give_role(self, name: str, role: str) -> None:
+        self.page.get_by_label("User name").fill(name)
+        self.page.get_by_label("Role", exact=True).select_option(role)
+        self.press("Give the role")
+        self.told(f"{name} is {role} of")
+
+    # Its end
+
+    def confirm_a_control(self) -> str:
+        """The question of the first that the votes suggest."""
+        self.press("Look for more")
+        self.main.get_by_role("link", name="Decide").first.click(timeout=WORK_MS)
+        question = self.page.get_by_label("Question").input_value()
+        self.press("Confirm as a control")
+        self.told("The pool has a new control")
+        return question
+
+    def build_release(self) -> None:
+        self.press("Build a release")
+        expect(self.heading("Release 1")).to_be_visible(timeout=WORK_MS)
+        self.follow("Release 1")
+
+    def download(self, path: Path) -> Path:
+        with self.page.expect_download() as download:
+            self.main.locator(".get a.button").click()
+        download.value.save_as(path)
+        return path
