@@ -18,7 +18,7 @@ OUTSIDE = ("QUORUM_", "AWS_", "CELERY_", "DJANGO_", "GUNICORN_", "PG")
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 SECONDS_TO_FREE_A_PORT = 10  # what the servers of a killed run need to end
-SECONDS_TO_START = 30
+SECONDS_TO_START = 120
 
 Process = subprocess.Popen[bytes]
 

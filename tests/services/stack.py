@@ -70,7 +70,7 @@ class ServiceStack(LocalStack):
             process.terminate()
         for name, process in self._processes.items():
             try:
-                process.wait(timeout=20)
+                process.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 self._kill(process)
                 raise StackError(f"{name} did not end when it was asked to") from None
@@ -140,7 +140,7 @@ def _full_name(worker: str) -> str:
     return f"{worker}@quorum"
 
 
-def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 180) -> None:
     """For what another process does."""
     end = time.monotonic() + seconds
     while not condition():

@@ -15,7 +15,7 @@ from tests.services.stack import ServiceStack
 
 __all__ = ["axe", "browser"]  # as in the tests of single pages
 
-PATIENCE_MS = 60_000  # for what a worker does: the model is loaded within
+PATIENCE_MS = 180_000  # for what a worker does: the model is loaded within
 
 NewPage = Callable[[], Page]
 

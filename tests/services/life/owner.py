@@ -10,8 +10,8 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from tests.browser.conftest import SHOTS, CheckAccess
 
 NAME, PASSWORD = "owner", "runs campaigns all day"
-WORK_MS = 120_000  # of a job: the model is loaded, pairs are encoded
-SOON_MS = 60_000  # of figures: they are counted after passes, with rests between
+WORK_MS = 300_000  # of a job: the model is loaded, pairs are encoded
+SOON_MS = 180_000  # of figures: they are counted after passes, with rests between
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1360, height=900)
 
 
