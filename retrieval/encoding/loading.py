@@ -8,10 +8,11 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from sentence_transformers import SentenceTransformer
+from sentence_transformers import CrossEncoder, SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
 from retrieval.errors import UserError
+from retrieval.selectors import is_selector
 
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -29,6 +30,8 @@ def load_model(name: str, device: str) -> tuple[SentenceTransformer, str]:
         bundled = bundled_folder(name)
         folder = bundled or Path(name).resolve()
         local = folder.is_dir()
+        if local and is_selector(folder):
+            raise UserError(f"{name} is an answer selector: name a retriever here.")
         model = SentenceTransformer(
             str(folder) if local else name, device=device, local_files_only=True
         )
@@ -69,7 +72,7 @@ def pooling_of(model: SentenceTransformer) -> str:
     return "none"
 
 
-def fingerprint_of(model: SentenceTransformer) -> str:
+def fingerprint_of(model: SentenceTransformer | CrossEncoder) -> str:
     """sha256 over the weights, the vocabulary and what else decides a vector."""
     digest = hashlib.sha256()
     for name, weights in sorted(model.state_dict().items()):

@@ -36,14 +36,14 @@ def rebuild_hint(manifest: Manifest) -> str:
 
 
 @contextmanager
-def one_build(root: Path) -> Iterator[None]:
+def one_build(root: Path, what: str = "An index is being built") -> Iterator[None]:
     """Refused while another process builds."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UserError("An index is being built already: wait until it is done.") from error
+            raise UserError(f"{what} already: wait until it is done.") from error
         yield
 
 

@@ -16,6 +16,7 @@ def data_dir(tmp_path: Path, settings: Any) -> Path:
     """Nothing that a test writes lands in the data folder of the project."""
     settings.DATA_DIR = tmp_path / "data"
     settings.INDEX_DIR = settings.DATA_DIR / "index"
+    settings.MODELS_DIR = settings.DATA_DIR / "models"
     return tmp_path / "data"
 
 

@@ -1,0 +1,17 @@
+"""What a model reads of a triplet: the query t, a candidate's question q and its answer a. Pure.
+
+A selector reads all in one input, `[CLS] t [SEP] ... [SEP]`; QQ: q follows t, QA: a, QQA: q and
+a, QAQ: a and q, each with a separator between (QUADRo, section 5.1). A retriever encodes t alone,
+and beside it q (QQ), or q and a as one input of two segments (QQA).
+"""
+
+from __future__ import annotations
+
+RETRIEVER_FORMS = ("QQ", "QQA")
+SELECTOR_FORMS = ("QQ", "QA", "QQA", "QAQ")
+
+
+def parts(form: str, question: str, answer: str) -> tuple[str, ...]:
+    """What follows the query in a selector's input, in order."""
+    texts = {"Q": question, "A": answer}
+    return tuple(texts[letter] for letter in form[1:])

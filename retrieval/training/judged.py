@@ -1,0 +1,118 @@
+"""What trained models make of dev and test: runs on the disk, and their figures.
+
+Each model is read from its folder again: what is measured is what will be used. Import it through
+lazy.py: it loads torch.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retrieval.answering.threshold import choose_threshold, top_answer
+from retrieval.dataset import QueryRecord
+from retrieval.encoding.encoder import load_encoder
+from retrieval.metrics import Way, means
+from retrieval.registry import digest_of_folder
+from retrieval.runs import ScoredQuery, ranked, write_run
+from retrieval.scored import score_with_encoder, score_with_selector
+from retrieval.training.recipe import Recipe
+from retrieval.training.release import Release
+from retrieval.training.selecting import load_selector
+from retrieval.training.stages import Trained, best_of
+
+SPLITS = ("dev", "test")
+WAY: Way = "qrc"
+DECIMALS = 4
+# Of a query, the scores of its candidates by their ids.
+Scores = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Judged:
+    of_seeds: Mapping[int, Mapping[str, Any]]
+    before: Mapping[str, Any] | None  # of the base; an untrained head ranks by chance
+    threshold: float | None
+    way: Way
+
+
+def judged(
+    recipe: Recipe,
+    base: str,
+    trained: Sequence[Trained],
+    release: Release,
+    folder: Path,
+    device: str,
+) -> Judged:
+    """`base`: what the recipe's base is loaded by."""
+    runs = folder / "runs"
+    runs.mkdir(exist_ok=True)
+    of_seeds: dict[int, Mapping[str, Any]] = {}
+    threshold = None
+    for one in trained:
+        scores = _scores(recipe, str(one.model.resolve()), release, device)
+        digest = digest_of_folder(one.model)
+        of_seeds[one.seed] = {
+            "sha256": digest,
+            **_told(scores, release, runs, f"seed-{one.seed}"),
+        }
+        if recipe.kind == "selector" and one == best_of(trained):
+            threshold = _threshold(release.dev, scores["dev"])
+    before = None
+    if recipe.kind == "retriever":
+        scores = _scores(recipe, base, release, device)
+        before = _told(scores, release, runs, "before")
+    return Judged(of_seeds, before, threshold, WAY)
+
+
+def _scores(recipe: Recipe, model: str, release: Release, device: str) -> dict[str, Scores]:
+    splits = {"dev": release.dev, "test": release.test}
+    if recipe.kind == "selector":
+        selector = load_selector(Path(model), device)
+        return {
+            name: _by_query(score_with_selector(selector, records))
+            for name, records in splits.items()
+        }
+    encoder = load_encoder(model, device)
+    return {
+        name: _by_query(score_with_encoder(encoder, recipe.form, records))
+        for name, records in splits.items()
+    }
+
+
+def _by_query(found: Iterable[ScoredQuery]) -> Scores:
+    return {query: dict(scores) for query, scores in found}
+
+
+def _told(
+    scores: Mapping[str, Scores], release: Release, runs: Path, system: str
+) -> dict[str, Any]:
+    splits = {"dev": release.dev, "test": release.test}
+    for name in SPLITS:
+        found = ((query, list(of.items())) for query, of in scores[name].items())
+        write_run(runs / f"{name}.{system}.run", found, system=system)
+    return {name: figures(splits[name], scores[name]) for name in SPLITS}
+
+
+def figures(records: Sequence[QueryRecord], scores: Scores) -> dict[str, float] | None:
+    """None of a split without queries."""
+    if not records:
+        return None
+    rankings = [
+        ranked(scores[record.id].items(), {one.id: one.label for one in record.candidates})
+        for record in records
+    ]
+    found = means(rankings, WAY)
+    return {name: round(value, DECIMALS) for name, value in found.items() if value is not None}
+
+
+def _threshold(records: Sequence[QueryRecord], scores: Scores) -> float | None:
+    tops = [
+        top_answer(
+            [scores[record.id][candidate.id] for candidate in record.candidates],
+            [candidate.label for candidate in record.candidates],
+        )
+        for record in records
+    ]
+    chosen = choose_threshold(tops)
+    return chosen.value if chosen else None

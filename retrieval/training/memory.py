@@ -1,0 +1,40 @@
+"""What is told where memory ends. Import it through lazy.py: it loads torch."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from retrieval.errors import UserError
+from retrieval.training.recipe import Settings
+
+# Of the loss on dev, whatever a model is trained with: losses of batches of other sizes do not
+# compare where the batch's other rows are the negatives.
+DEV_BATCH = 64
+
+
+@contextmanager
+def enough_memory(settings: Settings) -> Iterator[None]:
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:  # torch's own is a RuntimeError
+        if isinstance(error, RuntimeError) and not _wants_memory(error):
+            raise
+        raise UserError(
+            f"The memory does not suffice for batches of {settings.batch_size:,} inputs "
+            f"({DEV_BATCH} of dev) of up to {settings.max_length:,} tokens: nothing was "
+            "overwritten; name a smaller batch_size or max_length in the recipe."
+        ) from error
+
+
+def freed() -> None:
+    """A trainer and its model hold each other: before the next one is made."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _wants_memory(error: RuntimeError) -> bool:
+    # On a CPU torch has no error of its own for it.
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)

@@ -1,0 +1,77 @@
+"""A training's folder: whose it is from its beginning, and training.json at its end.
+
+retrieval.training_record reads that one.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from retrieval.errors import UserError
+from retrieval.training_record import FILE, read_training
+
+ORDER = "order.json"  # what was asked for
+LOCK = ".lock"
+
+
+def claimed(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a finished training of this order has left there; None where it is still to be done.
+
+    UserError where the folder holds anything else: nothing of it is touched.
+    """
+    if (folder / FILE).is_file():
+        found = read_training(folder)
+        _require_same(folder, _asked(found), _asked(facts), "a model")
+        return found
+    order = {**_asked(facts), "device": facts["device"]}
+    path = folder / ORDER
+    if path.is_file():
+        _require_same(folder, _read(path), order, "an unfinished training")
+    elif others := sorted(one.name for one in folder.iterdir() if one.name != LOCK):
+        raise UserError(
+            f"{folder} holds other things than a training ({others[0]}): choose another --name."
+        )
+    write(path, order)
+    return None
+
+
+def write_training(folder: Path, values: Mapping[str, Any]) -> None:
+    write(folder / FILE, values)
+
+
+def write(path: Path, values: Mapping[str, Any]) -> None:
+    """Whole or not at all."""
+    work = path.with_name(f".{path.name}")
+    text = json.dumps(values, ensure_ascii=False, allow_nan=False, indent=2)
+    work.write_text(text + "\n", encoding="utf-8")
+    os.replace(work, path)
+
+
+def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """By their digests: a folder or file of another name is the same."""
+    pairs = facts["pairs"]
+    return {
+        "recipe": facts["recipe"],
+        "release": facts["release"]["sha256"],
+        "pairs": pairs and pairs["sha256"],
+    }
+
+
+def _require_same(
+    folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any], what: str
+) -> None:
+    if other := [name for name in wanted if found.get(name) != wanted[name]]:
+        raise UserError(
+            f"{folder} holds {what} of another {other[0]}: nothing was overwritten; choose another "
+            "--name, or remove that folder."
+        )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {}

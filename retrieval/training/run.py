@@ -1,0 +1,125 @@
+"""From a recipe and a release to a model with its figures: `manage.py train`.
+
+    MODELS_DIR/NAME/    order.json, recipe.yaml, first/ (what duplicate questions taught), grid-N/
+                        and seed-N/ (each with its model), runs/ (TREC runs of dev and test),
+                        training.json
+
+training.json is written last and tells all: a folder without it is a training that was stopped,
+and is gone on with. Import it through lazy.py: it loads torch.
+"""
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from django.conf import settings as site
+
+from retrieval.progress import Progress, no_progress
+from retrieval.registry import resolve_base
+from retrieval.store.folder import one_build
+from retrieval.training.asked import Asked, Lesson, Order, looked_through
+from retrieval.training.examples import Examples
+from retrieval.training.judged import Judged, judged
+from retrieval.training.memory import enough_memory
+from retrieval.training.result import claimed, write_training
+from retrieval.training.stages import Stage, Trained, best_of
+
+OURS = re.compile(r"first|grid-\d+|seed-\d+")
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Whoever looks on: told what begins, and of each step."""
+
+    begin: Callable[[str], object] = lambda words: None
+    step: Progress = no_progress
+
+
+def train(order: Order, watch: Watch = Watch()) -> dict[str, Any]:
+    """What training.json holds, and `unchanged`: whether it was there already.
+
+    Nothing that another training made is overwritten.
+    """
+    asked = looked_through(order)
+    folder = Path(site.MODELS_DIR) / order.name
+    with one_build(folder, f"The model {order.name} is being trained"):
+        if known := claimed(folder, asked.facts):
+            return {**known, "unchanged": True}
+        (folder / "recipe.yaml").write_text(
+            yaml.safe_dump(order.recipe.to_dict(), sort_keys=False), encoding="utf-8"
+        )
+        began = time.monotonic()
+        found = _trained(order, asked, folder, watch)
+        values = {**asked.facts, **found, "seconds": round(time.monotonic() - began, 1)}
+        write_training(folder, values)
+        _tidy(folder, values)
+    return {**values, "unchanged": False}
+
+
+def _trained(order: Order, asked: Asked, folder: Path, watch: Watch) -> dict[str, Any]:
+    recipe, first = order.recipe, None
+    start = base = resolve_base(recipe.base, recipe.kind)
+
+    def stage(lesson: Lesson) -> Stage:
+        return Stage(recipe, base, lesson.train.rows, lesson.dev.rows, asked.device, asked.digests)
+
+    if asked.first is not None:
+        watch.begin("duplicate questions")
+        first = best_of(stage(asked.first).search(folder / "first", watch.step))
+        base = str(first.model.resolve())
+    watch.begin("the release")
+    grid = stage(asked.lesson).search(folder, watch.step)
+    trained = stage(asked.lesson).repeated(best_of(grid), folder, watch.step)
+    watch.begin("the figures")
+    with enough_memory(trained[0].settings):
+        figures = judged(recipe, start, trained, asked.release, folder, asked.device)
+    return _found(folder, grid, trained, figures, asked.lesson.train, first)
+
+
+def _found(
+    folder: Path,
+    grid: Sequence[Trained],
+    trained: Sequence[Trained],
+    figures: Judged,
+    rows: Examples,
+    first: Trained | None,
+) -> dict[str, Any]:
+    best = best_of(trained)
+    return {
+        "rows": len(rows.rows),
+        "queries_left_out": rows.left_out,
+        "first": None if first is None else _loss(first),
+        "chosen": asdict(best.settings),
+        "grid": [_loss(one) for one in grid],
+        "trainings": [
+            {
+                "seed": one.seed,
+                "dev_loss": one.dev_loss,
+                "epochs": one.epochs,
+                "model": one.model.relative_to(folder).as_posix(),
+                **figures.of_seeds[one.seed],
+            }
+            for one in trained
+        ],
+        "before": figures.before,
+        "best": best.seed,
+        "threshold": figures.threshold,
+        "way": figures.way,
+    }
+
+
+def _loss(one: Trained) -> dict[str, Any]:
+    return {**asdict(one.settings), "dev_loss": one.dev_loss, "epochs": one.epochs}
+
+
+def _tidy(folder: Path, values: Mapping[str, Any]) -> None:
+    """The combinations that lost, and what the duplicate questions taught, are not kept."""
+    kept = {Path(one["model"]).parts[0] for one in values["trainings"]}
+    for path in folder.iterdir():
+        if OURS.fullmatch(path.name) and path.name not in kept:
+            shutil.rmtree(path)

@@ -1,0 +1,101 @@
+"""Loading a trained selector and scoring by it. Import it through lazy.py: it loads torch."""
+
+import json
+import logging
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from transformers.utils import logging as transformers_logging
+
+from retrieval.encoding.loading import bundled_folder, chosen_device, fingerprint_of
+from retrieval.errors import UserError
+from retrieval.selectors import FORM_FILE
+from retrieval.training.forms import SELECTOR_FORMS, parts
+from retrieval.training.selector import SelectorModel
+
+BATCH = 64
+
+
+class TrainedSelector:
+    """Longest inputs first, so that a batch holds little padding; see the Protocol."""
+
+    def __init__(self, model: SelectorModel, name: str, form: str) -> None:
+        self.name = name
+        self.form = form
+        self._model = model
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint_of(self._model)
+
+    def score(self, query: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return self.score_all([(query, question, answer) for question, answer in pairs])
+
+    def score_all(self, triplets: Sequence[tuple[str, str, str]]) -> list[float]:
+        """Of (query, question, answer), in their order."""
+        inputs = [
+            (query, parts(self.form, question, answer)) for query, question, answer in triplets
+        ]
+        if not inputs:
+            return []
+        found: list[float] = self._model.predict(
+            inputs, batch_size=BATCH, show_progress_bar=False
+        ).tolist()
+        return found
+
+
+def load_selector(folder: Path, device: str = "auto") -> TrainedSelector:
+    """UserError where the folder holds no selector, or a damaged one."""
+    form = _form_of(folder)
+    model = new_selector(str(folder), chosen_device(device))
+    return TrainedSelector(model.eval(), folder.name, form)
+
+
+def new_selector(base: str, device: str, *, max_length: int | None = None) -> SelectorModel:
+    """Of any checkpoint that can be had without a hub; a base without a head gets a random one."""
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    # It tells at length that a new head is new.
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    folder = bundled_folder(base) or Path(base)
+    try:
+        model: SelectorModel = SelectorModel(
+            str(folder.resolve()) if folder.is_dir() else base,
+            num_labels=1,
+            max_length=max_length,
+            device=device,
+            local_files_only=True,
+            model_kwargs={"dtype": torch.float32},
+            # Scores are from 0 to 1, whatever the base's own were.
+            activation_fn=torch.nn.Sigmoid(),
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(
+            f"The model {base!r} cannot be loaded ({reason}): name an installed model package, a "
+            "folder with a model, or a model fetched by `hf download NAME`."
+        ) from error
+    return model
+
+
+def save_selector(model: SelectorModel, folder: Path, form: str) -> None:
+    """Its own card is left out: it would run the model, and Quorum writes one."""
+    model.save_pretrained(str(folder), create_model_card=False)
+    (folder / FORM_FILE).write_text(json.dumps({"form": form}) + "\n", encoding="utf-8")
+
+
+def _form_of(folder: Path) -> str:
+    path = folder / FORM_FILE
+    try:
+        form = str(json.loads(path.read_text(encoding="utf-8"))["form"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{folder} holds no answer selector, {FORM_FILE} is missing or broken: name the folder "
+            "of one that `manage.py train` made."
+        ) from error
+    if form not in SELECTOR_FORMS:
+        raise UserError(f"{path} names the form {form[:60]!r}: it is one of {SELECTOR_FORMS}.")
+    return form

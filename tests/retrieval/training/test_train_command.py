@@ -1,0 +1,439 @@
+"""`manage.py train`, whole: from a release on the disk to a model with its figures."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from django.core.management import call_command
+from sentence_transformers import CrossEncoder
+
+from retrieval.cli import Error
+from retrieval.lazy import load_encoder, load_selector
+from retrieval.registry import digest_of_folder
+from retrieval.training_record import made, read_training
+from tests.retrieval.training.releases import LETTERS, release
+
+pytestmark = pytest.mark.django_db
+
+RETRIEVER = """
+kind: retriever
+form: {form}
+base: {base}
+loss: {loss}
+hard_negatives: 2
+learning_rate: [1.0e-2, 1.0e-9]
+batch_size: 16
+max_length: 24
+epochs: 3
+seeds: [1, 2]
+"""
+SELECTOR = """
+kind: selector
+form: {form}
+base: {base}
+learning_rate: 3.0e-3
+batch_size: 32
+max_length: 24
+epochs: {epochs}
+seeds: {seeds}
+"""
+DUPLICATES = "\n".join(
+    ["question1\tquestion2\tis_duplicate"]
+    + [
+        f"{letter} {noise} {more}\t{letter} {noise} {'yes' if label else 'no'}\t{label}"
+        for letter in LETTERS
+        for noise in "qrstuv"
+        for more in "ijkl"
+        for label in (0, 1)
+    ]
+)
+
+
+def recipe(folder: Path, text: str, **values: object) -> Path:
+    path = folder / "recipe.yaml"
+    path.write_text(text.format(**values))
+    return path
+
+
+def train(*words: object) -> dict[str, Any]:
+    out = StringIO()
+    call_command("train", *map(str, words), "--json", "--device", "cpu", stdout=out)
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("form", "loss"),
+    [
+        ("QQ", "multiple-negatives-ranking"),
+        ("QQA", "multiple-negatives-ranking"),
+        ("QQ", "online-contrastive"),
+        ("QQA", "online-contrastive"),
+    ],
+)
+def test_a_retriever_is_trained_chosen_on_dev_and_better_than_before(
+    tmp_path: Path, tiny_retriever: Path, data_dir: Path, form: str, loss: str
+) -> None:
+    folder = release(tmp_path / "demo-1")
+    path = recipe(tmp_path, RETRIEVER, form=form, base=tiny_retriever, loss=loss)
+    found = train(path, "--release", folder, "--name", "mine")
+    place = data_dir / "models" / "mine"
+    told = made(read_training(place))
+    assert found["chosen"]["learning_rate"] == 1e-2  # the other one learns nothing
+    assert [one["learning_rate"] for one in found["grid"]] == [1e-2, 1e-9]
+    assert found["grid"][0]["dev_loss"] < found["grid"][1]["dev_loss"]
+    if form == "QQA":  # by chance, the words of QQ alone lie well without any learning
+        assert found["before"]["test"]["P@1"] < 0.5
+    assert all(one["test"]["P@1"] > 0.8 for one in found["trainings"])
+    assert [one["seed"] for one in found["trainings"]] == [1, 2]
+    assert told.best.dev_loss == min(one.dev_loss for one in told.seeds)
+    for one in told.seeds:
+        assert digest_of_folder(place / one.model) == one.sha256
+        assert load_encoder(str(place / one.model), "cpu").dimension == 32
+    assert sorted(path.name for path in (place / "runs").iterdir()) == [
+        f"{split}.{system}.run"
+        for split in ("dev", "test")
+        for system in ("before", "seed-1", "seed-2")
+    ]
+    assert {path.name for path in place.iterdir() if path.is_dir()} == {"runs", "grid-1", "seed-2"}
+
+
+@pytest.mark.parametrize("form", ["QQ", "QA", "QQA", "QAQ"])
+def test_a_selector_is_trained_in_each_form(
+    tmp_path: Path, bare: Path, data_dir: Path, form: str
+) -> None:
+    folder = release(tmp_path / "demo-1")
+    found = train(
+        recipe(tmp_path, SELECTOR, form=form, epochs=4, seeds=1, base=bare), "--release", folder
+    )
+    place = data_dir / "models" / "recipe"  # by its file's name
+    told = made(read_training(place))
+    assert found["before"] is None
+    assert load_selector(place / told.best.model, "cpu").form == form
+    precision = found["trainings"][0]["test"]["P@1"]
+    if form == "QA":  # the answers tell nothing
+        assert precision < 0.7
+    else:
+        assert precision > 0.9
+        assert 0 <= found["threshold"] <= 1
+
+
+def test_of_labels_by_lot_nothing_is_learned(
+    tmp_path: Path, tiny_retriever: Path, data_dir: Path
+) -> None:
+    folder = release(tmp_path / "demo-1", by_lot=True)
+    path = recipe(
+        tmp_path, RETRIEVER, form="QQ", base=tiny_retriever, loss="multiple-negatives-ranking"
+    )
+    found = train(path, "--release", folder, "--name", "by-lot")
+    labelled = train(path, "--release", release(tmp_path / "demo-2"), "--name", "labelled")
+    losses = [[one["dev_loss"] for one in run["trainings"]] for run in (labelled, found)]
+    assert max(losses[0]) < 0.1 < 0.9 < min(losses[1])
+    assert min(one["test"]["MAP"] for one in found["trainings"]) < 0.7
+
+
+def test_duplicate_questions_are_learned_first(tmp_path: Path, bare: Path, data_dir: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(DUPLICATES)
+    folder = release(tmp_path / "demo-1", train=4)
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=10, seeds=1, base=bare)
+    alone = train(path, "--release", folder, "--name", "alone")
+    after = train(path, "--release", folder, "--name", "after", "--pairs", pairs)
+    assert alone["first"] is None
+    assert after["first"]["dev_loss"] < 0.3
+    assert after["pairs"]["file"] == "pairs.tsv"
+    best = [min(one["dev_loss"] for one in run["trainings"]) for run in (after, alone)]
+    assert best[0] < best[1] / 2
+
+
+def test_pairs_with_a_question_of_dev_or_test_are_left_out(
+    tmp_path: Path, bare: Path, data_dir: Path
+) -> None:
+    folder = release(tmp_path / "demo-1")
+    query = json.loads((folder / "test.jsonl").read_text().splitlines()[0])["query"]
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(f"{DUPLICATES}\nanother\t{query.upper()}?\t1\n{query}\tanother\t1\n")
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
+    found = train(path, "--release", folder, "--pairs", pairs)
+    assert found["pairs"]["held_out"] == 2
+
+
+def test_asked_again_it_changes_nothing_and_asked_otherwise_it_refuses(
+    tmp_path: Path, bare: Path, data_dir: Path
+) -> None:
+    folder = release(tmp_path / "demo-1")
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
+    first = train(path, "--release", folder)
+    place = data_dir / "models" / "recipe"
+    before = digest_of_folder(place / first["trainings"][0]["model"])
+    assert train(path, "--release", folder) == {**first, "unchanged": True}
+    other = release(tmp_path / "demo-2", seed=2)
+    with pytest.raises(Error, match="holds a model of another release: nothing was overwritten"):
+        train(path, "--release", other)
+    recipe(tmp_path, SELECTOR, form="QA", epochs=1, seeds=1, base=bare)
+    with pytest.raises(Error, match="holds a model of another recipe: nothing was overwritten"):
+        train(path, "--release", folder)
+    assert digest_of_folder(place / first["trainings"][0]["model"]) == before
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_a_release_with_an_empty_split_is_refused(
+    tmp_path: Path, bare: Path, data_dir: Path, split: str
+) -> None:
+    folder = release(tmp_path / "demo-1", **{split: 0})
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
+    with pytest.raises(Error, match=f"The split {split} of .* is empty: a training needs queries"):
+        train(path, "--release", folder)
+    assert not (data_dir / "models").exists()
+
+
+def test_without_test_queries_the_figures_of_test_are_left_out(
+    tmp_path: Path, bare: Path, data_dir: Path
+) -> None:
+    folder = release(tmp_path / "demo-1", test=0)
+    found = train(
+        recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare), "--release", folder
+    )
+    assert found["trainings"][0]["test"] is None
+    assert found["trainings"][0]["dev"]["P@1"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda folder: (folder / "manifest.json").unlink(), "is no whole release"),
+        (
+            lambda folder: (folder / "dev.jsonl").write_text("{}\n"),
+            "is no whole release .dev.jsonl",
+        ),
+        (lambda folder: (folder / "test.jsonl").unlink(), "is no whole release"),
+    ],
+)
+def test_a_broken_release_is_refused(
+    tmp_path: Path, bare: Path, data_dir: Path, spoil: Any, told: str
+) -> None:
+    folder = release(tmp_path / "demo-1")
+    spoil(folder)
+    with pytest.raises(Error, match=told):
+        train(
+            recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare), "--release", folder
+        )
+
+
+def test_a_broken_checkpoint_is_refused_by_name(tmp_path: Path, bare: Path, data_dir: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for path in bare.iterdir():
+        (broken / path.name).write_bytes(path.read_bytes()[:2_000])
+    folder = release(tmp_path / "demo-1")
+    with pytest.raises(Error, match=r"The model '.*broken' cannot be loaded"):
+        train(
+            recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=broken),
+            "--release",
+            folder,
+        )
+
+
+def test_a_release_whose_file_was_changed_is_refused(
+    tmp_path: Path, bare: Path, data_dir: Path
+) -> None:
+    folder = release(tmp_path / "demo-1")
+    path = folder / "train.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    with pytest.raises(Error, match=r"train.jsonl is not the file that manifest.json tells of"):
+        train(
+            recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare), "--release", folder
+        )
+
+
+@pytest.mark.parametrize(
+    ("form", "changed", "told"),
+    [
+        (SELECTOR, {"precision": "fp16"}, "A CPU does not compute in fp16"),
+        (SELECTOR, {"max_length": 65}, "reads at most 64 tokens, not 65: name a smaller"),
+        (RETRIEVER, {"max_length": 65}, "reads at most 64 tokens, not 65: name a smaller"),
+        (RETRIEVER, {"batch_size": 64}, "that can be learned from: name a batch_size of at most"),
+        (RETRIEVER, {"base": "a" * 301}, "has over 300 characters"),
+    ],
+)
+def test_what_cannot_be_trained_is_told_before_it_is_begun(
+    tmp_path: Path,
+    bare: Path,
+    tiny_retriever: Path,
+    data_dir: Path,
+    form: str,
+    changed: dict[str, object],
+    told: str,
+) -> None:
+    base = bare if form == SELECTOR else tiny_retriever
+    path = recipe(
+        tmp_path,
+        form,
+        form="QQ",
+        epochs=1,
+        seeds=1,
+        base=base,
+        loss="binary-cross-entropy" if form == SELECTOR else "multiple-negatives-ranking",
+    )
+    path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **changed}))
+    with pytest.raises(Error, match=told):
+        train(path, "--release", release(tmp_path / "demo-1"))
+
+
+def test_dev_without_a_query_of_both_labels_has_nothing_to_rank(
+    tmp_path: Path, tiny_retriever: Path, data_dir: Path
+) -> None:
+    folder = release(tmp_path / "demo-1", dev=2)
+    lines = [json.loads(line) for line in (folder / "dev.jsonl").read_text().splitlines()]
+    for label, line in enumerate(lines):
+        for candidate in line["candidates"]:
+            candidate["label"] = label
+    (folder / "dev.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "manifest.json").write_text("{}")
+    path = recipe(
+        tmp_path, RETRIEVER, form="QQ", base=tiny_retriever, loss="multiple-negatives-ranking"
+    )
+    with pytest.raises(Error, match="leaves nothing for multiple-negatives-ranking in dev"):
+        train(path, "--release", folder)
+
+
+def test_a_folder_with_other_things_in_it_is_left_as_it_is(
+    tmp_path: Path, bare: Path, data_dir: Path
+) -> None:
+    place = data_dir / "models" / "recipe"
+    (place / "1_Pooling").mkdir(parents=True)
+    (place / "recipe.yaml").write_text("somebody's")
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
+    with pytest.raises(Error, match=r"holds other things than a training .1_Pooling.: choose"):
+        train(path, "--release", release(tmp_path / "demo-1"))
+    assert (place / "recipe.yaml").read_text() == "somebody's"
+    assert (place / "1_Pooling").is_dir()
+
+
+def test_an_unfinished_training_is_not_overwritten_by_another(
+    tmp_path: Path, bare: Path, data_dir: Path
+) -> None:
+    folder = release(tmp_path / "demo-1")
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
+    train(path, "--release", folder)
+    place = data_dir / "models" / "recipe"
+    (place / "training.json").unlink()  # as if it had been killed just before
+    before = digest_of_folder(place / "grid-1")
+    recipe(tmp_path, SELECTOR, form="QA", epochs=1, seeds=1, base=bare)
+    with pytest.raises(Error, match="holds an unfinished training of another recipe: nothing"):
+        train(path, "--release", folder)
+    assert digest_of_folder(place / "grid-1") == before
+    recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
+    assert train(path, "--release", folder)["unchanged"] is False
+    assert digest_of_folder(place / "grid-1") == before  # gone on with, not trained again
+
+
+def test_a_model_is_not_named_as_its_base(tmp_path: Path, data_dir: Path) -> None:
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base="tiny")
+    with pytest.raises(Error, match="would be named as its base, tiny: name it by --name"):
+        train(path, "--release", release(tmp_path / "demo-1"), "--name", "tiny")
+
+
+def test_a_base_with_scores_of_its_own_gives_scores_from_0_to_1(
+    tmp_path: Path, bare: Path, data_dir: Path
+) -> None:
+    """As the cross-encoders of ms-marco do, whose scores are logits."""
+    base = tmp_path / "logits"
+    CrossEncoder(
+        str(bare), num_labels=1, device="cpu", activation_fn=torch.nn.Identity()
+    ).save_pretrained(str(base), create_model_card=False)
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=4, seeds=1, base=base)
+    found = train(path, "--release", release(tmp_path / "demo-1"))
+    place = data_dir / "models" / "recipe"
+    assert 0 <= found["threshold"] <= 1
+    assert made(read_training(place)).threshold == found["threshold"]
+
+
+def test_a_selector_is_no_base_of_a_retriever(tmp_path: Path, bare: Path, data_dir: Path) -> None:
+    folder = release(tmp_path / "demo-1")
+    train(recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare), "--release", folder)
+    selector = data_dir / "models" / "recipe" / "grid-1" / "model"
+    path = recipe(tmp_path, RETRIEVER, form="QQ", base=selector, loss="online-contrastive")
+    with pytest.raises(Error, match="is an answer selector: name a retriever here"):
+        train(path, "--release", folder, "--name", "other")
+
+
+@pytest.mark.parametrize("name", ["", "Mine", "../mine", "a b", "-a", "a" * 101])
+def test_a_name_that_is_none_is_refused(
+    tmp_path: Path, bare: Path, data_dir: Path, name: str
+) -> None:
+    folder = release(tmp_path / "demo-1")
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare).rename(
+        tmp_path / "A b.yaml"
+    )
+    with pytest.raises(Error, match="cannot be a model's"):
+        train(path, "--release", folder, f"--name={name}")
+
+
+def test_killed_in_the_grid_it_goes_on_to_the_same_models(
+    tmp_path: Path, tiny_retriever: Path, data_dir: Path
+) -> None:
+    folder = release(tmp_path / "demo-1")
+    path = recipe(
+        tmp_path, RETRIEVER, form="QQ", base=tiny_retriever, loss="multiple-negatives-ranking"
+    )
+    undisturbed = train(path, "--release", folder, "--name", "a")
+    script = f"""
+import django, os, signal
+os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", QUORUM_DATA={str(data_dir)!r})
+django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+from pathlib import Path
+from retrieval.training.recipe import read_recipe
+from retrieval.training.asked import Order
+from retrieval.training.run import Watch, train
+steps = 0
+def step(count):
+    global steps
+    steps += count
+    if steps == 45:
+        os.kill(os.getpid(), signal.SIGKILL)
+train(Order(read_recipe(Path({str(path)!r})), Path({str(folder)!r}), "b", None, "cpu"),
+      Watch(step=step))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=Path(__file__).parents[3],
+        env={name: value for name, value in os.environ.items() if not name.startswith("QUORUM_")},
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
+    assert (data_dir / "models" / "b" / "grid-1" / "fitted.json").is_file()
+    assert not (data_dir / "models" / "b" / "training.json").exists()
+    resumed = train(path, "--release", folder, "--name", "b")
+    assert resumed["trainings"] == undisturbed["trainings"]  # to the byte of each model
+    assert resumed["grid"] == undisturbed["grid"]
+
+
+def test_what_is_printed_tells_what_was_learned(
+    tmp_path: Path, tiny_retriever: Path, data_dir: Path
+) -> None:
+    folder = release(tmp_path / "demo-1", test=0)
+    path = recipe(
+        tmp_path, RETRIEVER, form="QQ", base=tiny_retriever, loss="multiple-negatives-ranking"
+    )
+    out = StringIO()
+    call_command("train", str(path), "--release", str(folder), "--device", "cpu", stdout=out)
+    lines = out.getvalue().splitlines()
+    assert lines[0].startswith("Trained: retriever QQ from ")
+    assert "learning rate 0.01, batches of 16, 24 tokens, 2 seeds" in lines[0]
+    assert lines[1].split() == ["dev", "P@1", "MAP", "MRR", "Hit@5", "Hit@10"]
+    assert [line.split()[0] for line in lines[2:5]] == ["before", "seed", "seed"]
+    assert lines[5] == "test: no queries"
