@@ -16,11 +16,12 @@ from typing import TextIO
 import numpy as np
 
 from exports.bm25 import Corpus, Scorer
-from exports.bootstrap import LEVEL, REPLICATES, SEED
-from exports.runs import in_order, run_line, run_path
+from exports.runs import run_path
 from exports.scoring import figures, score_run, split_labels
 from exports.splits import SPLITS
+from retrieval.bootstrap import LEVEL, REPLICATES, SEED
 from retrieval.dataset import CandidateRecord, QueryRecord, read
+from retrieval.runs import in_order, run_line
 
 BM25 = "bm25"
 RETRIEVER = "retriever"

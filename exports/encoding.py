@@ -9,6 +9,7 @@ from typing import Any
 from exports.placing import Encode
 from retrieval.errors import UserError
 from retrieval.lazy import load_encoder
+from retrieval.registry import resolve_model
 
 BY_WORDS = "near-duplicate queries were found by their words alone"
 
@@ -24,7 +25,7 @@ def query_encoder(retriever: Mapping[str, Any] | None) -> QueryEncoder:
     if retriever is None:
         return QueryEncoder(None)
     try:
-        encoder = load_encoder(retriever["model"], "cpu")
+        encoder = load_encoder(resolve_model(retriever["model"]), "cpu")
     except UserError as error:
         return QueryEncoder(None, f"{error} Without it, {BY_WORDS}.")
     if encoder.fingerprint != retriever["model_fingerprint"]:

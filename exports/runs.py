@@ -1,4 +1,4 @@
-"""Runs: what a system scored. Read from TREC lines or JSONL, ranked as trec_eval ranks. Pure.
+"""Runs: what a system scored, read from TREC lines or JSONL. retrieval.runs ranks and writes. Pure.
 
     query Q0 candidate rank score tag                          six columns, any white space
     {"query_id": "q1", "candidate_id": "4be0...", "score": 0.91}        one candidate a line
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retrieval.errors import UserError
-from retrieval.metrics import Ranking
 from retrieval.rows import read_lines
 from retrieval.text import is_utf8
 
@@ -50,10 +49,6 @@ def run_path(release: Path, split: str, system: str) -> Path:
     return release / "trec" / f"{split}.{system}.run"
 
 
-def run_line(query: str, candidate: str, *, rank: int, score: float, system: str) -> str:
-    return f"{query} Q0 {candidate} {rank} {score:.6f} {system}\n"
-
-
 def read_run(path: Path) -> Iterator[Scored]:
     """In the file's order, a line in memory at a time; UserError names a line that is wrong."""
     lines = ((number, line) for number, line in enumerate(read_lines(path), 1) if line.strip())
@@ -75,20 +70,6 @@ def by_query(path: Path) -> Iterator[tuple[str, list[Scored]]]:
         rows = sorted(rows, key=attrgetter("query"))
     for query, lines in groupby(rows, key=attrgetter("query")):
         yield query, _each_once(path, list(lines))
-
-
-def ranked(rows: Sequence[Scored], labels: Mapping[str, int]) -> Ranking:
-    """One query's, by the labels of its candidates; one that nobody judged counts as wrong."""
-    order = in_order([row.score for row in rows], [row.candidate for row in rows])
-    found = bytes(labels.get(candidate, 0) for candidate, _ in order)
-    return Ranking(found, positives=sum(labels.values()), judged=len(labels))
-
-
-def in_order(scores: Sequence[float], candidates: Sequence[str]) -> list[tuple[str, float]]:
-    """The candidates with their scores, best first, as trec_eval ranks them."""
-    compared = np.array(scores, dtype=np.float32).tolist()
-    order = sorted(zip(compared, candidates, scores, strict=True), reverse=True)
-    return [(candidate, score) for _, candidate, score in order]
 
 
 def shown(name: str) -> str:

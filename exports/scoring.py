@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
-from exports.bootstrap import Values, intervals
-from exports.runs import Scored, by_query, ranked
+from exports.runs import Scored, by_query
+from retrieval.bootstrap import intervals
 from retrieval.dataset import read
-from retrieval.metrics import METRICS, Ranking, Way, is_counted, means
+from retrieval.metrics import METRICS, Ranking, Way, is_counted, values
+from retrieval.runs import ranked
 
 DECIMALS = 4
 # Of every query of a split, in the file's order, its candidates' labels.
@@ -19,10 +20,24 @@ Labels = Mapping[str, Mapping[str, int]]
 
 
 @dataclass
+class Pairs:
+    """Every judged pair of a split: its label, and its score, NaN where the run leaves it out."""
+
+    labels: bytearray = field(default_factory=bytearray)
+    scores: array[float] = field(default_factory=lambda: array("d"))
+
+    def add(self, scores: Mapping[str, float], labels: Mapping[str, int]) -> None:
+        """One query's."""
+        self.labels.extend(labels.values())
+        self.scores.extend(scores.get(candidate, math.nan) for candidate in labels)
+
+
+@dataclass
 class RunScores:
     """A ranking for every query of the split, and where run and split differ."""
 
     rankings: dict[str, Ranking]
+    pairs: Pairs = field(default_factory=Pairs)
     missing_queries: list[str] = field(default_factory=list)
     other_queries: list[str] = field(default_factory=list)  # of the run, not of the split
     matched: int = 0  # candidates of the split that the run ranks
@@ -37,7 +52,9 @@ class RunScores:
         self.unranked += len(labels) - matched
         self.unjudged += len(unjudged)
         self.unjudged_example = self.unjudged_example or next(iter(unjudged), "")
-        self.rankings[query] = ranked(rows, labels)
+        scores = {row.candidate: row.score for row in rows}
+        self.rankings[query] = ranked(scores.items(), labels)
+        self.pairs.add(scores, labels)
 
 
 def split_labels(release: Path, split: str) -> Labels:
@@ -58,6 +75,8 @@ def score_run(run: Path, labels: Labels) -> RunScores:
         else:
             scores.other_queries.append(query)
     scores.missing_queries = list(missing)
+    for query in missing:
+        scores.pairs.add({}, labels[query])
     return scores
 
 
@@ -65,19 +84,17 @@ def counted(rankings: Iterable[Ranking], way: Way) -> list[Ranking]:
     return [ranking for ranking in rankings if is_counted(ranking, way)]
 
 
-def values(rankings: Sequence[Ranking]) -> Values:
-    """A row for each query, a column for each metric."""
-    return np.array([[metric(ranking) for metric in METRICS.values()] for ranking in rankings])
-
-
 def figures(rankings: Sequence[Ranking], way: Way) -> dict[str, dict[str, float | None]]:
     """Each metric's mean over the queries that count, with its bootstrap interval."""
-    found = means(rankings, way)
     used = counted(rankings, way)
-    ends = np.transpose(intervals(values(used))) if used else [(None, None)] * len(METRICS)
+    if not used:
+        return {name: dict.fromkeys(("value", "low", "high")) for name in METRICS}
+    found = values(used)
     return {
         name: {"value": rounded(value), "low": rounded(low), "high": rounded(high)}
-        for (name, value), (low, high) in zip(found.items(), ends, strict=True)
+        for name, value, low, high in zip(
+            METRICS, found.mean(axis=0), *intervals(found), strict=True
+        )
     }
 
 

@@ -12,7 +12,7 @@ from exports.card import notes, tables
 from exports.card.canvas import DARK, LIGHT
 from exports.card.citation import bibtex
 from exports.card.header import header
-from exports.card.markdown import Markdown, environment
+from exports.card.markdown import environment
 from exports.card.origin import labelled_by_votes, nobody_judged
 from exports.card.plots import plots
 from exports.card.prose import cost, protocol
@@ -28,6 +28,7 @@ from exports.layout import (
     STATS,
 )
 from exports.loading import groups, snippets
+from retrieval.markdown import Markdown
 
 TEMPLATE = "template.md"
 PLOTS = "plots/"  # shown, not listed

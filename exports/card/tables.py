@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from exports.card.licences import known
-from exports.card.markdown import Markdown, table
 from exports.card.words import UNDEFINED, between, count, decimal, percent, plus_minus
 from exports.figures.terminal import finders
+from retrieval.markdown import Markdown, table
 
 STATISTICS = (
     "",

@@ -62,7 +62,7 @@ def _retriever(campaign: Campaign) -> dict[str, object] | None:
     if index is None:
         return None
     return {
-        "model": index.model,
+        "model": index.known_as,
         "form": index.form,
         "dimension": index.dimension,
         "pairs": index.pairs,

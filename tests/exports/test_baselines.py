@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from exports.baselines import baselines, falling_scores, write_runs
 from exports.layout import SPLIT_FILES
-from exports.runs import in_order
 from exports.splits import SPLITS
 from retrieval.bm25 import words
 from retrieval.dataset import CandidateRecord, QueryRecord, line, read
+from retrieval.runs import in_order
 from tests.exports.extracts import random_extract, spread
 
 ROOT = Path(__file__).resolve().parents[2]

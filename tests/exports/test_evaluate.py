@@ -53,9 +53,15 @@ def perfect(release: Path) -> Run:
 
 
 def scored(
-    run: Path, release: Path, *, split: str = "test", against: str = "retriever", way: Way = "qrc"
+    run: Path,
+    release: Path,
+    *,
+    split: str = "test",
+    against: str = "retriever",
+    way: Way = "qrc",
+    dev_run: Path | None = None,
 ) -> Any:
-    return evaluate(run, release, split=split, against=against, way=way)
+    return evaluate(run, release, split=split, against=against, way=way, dev_run=dev_run)
 
 
 def refusal(run: Path, release: Path, **options: Any) -> str:
@@ -251,6 +257,35 @@ def test_the_command_prints_a_table_and_a_verdict(
     assert f"  {p:.4f}\n" in out
     assert "QRC (a query without a positive counts 0): " in out
     assert "the run is better than bm25 in P@1, MAP, MRR" in out.splitlines()[-1]
+
+
+def test_the_threshold_of_pairs_is_chosen_on_a_run_of_dev(
+    release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, dev = (release / "trec" / f"{split}.bm25.run" for split in ("test", "dev"))
+    call_command("evaluate", str(run), "--release", str(release), "--dev-run", str(dev))
+    [line] = [one for one in capsys.readouterr().out.splitlines() if one.startswith("Pair by")]
+    pairs = scored(run, release, dev_run=dev)["pairs"]
+    assert 0 < pairs["positive"] < pairs["judged"]
+    assert f"F1 {pairs['F1']:.4f}, ROC-AUC {pairs['ROC-AUC']:.4f}; threshold: " in line
+    assert line.endswith(f"{pairs['threshold']:.6g}, the highest F1 on {dev}.")
+
+
+def test_scores_that_are_no_probabilities_have_no_threshold_without_one(
+    release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = release / "trec" / "test.bm25.run"
+    call_command("evaluate", str(run), "--release", str(release))
+    [line] = [one for one in capsys.readouterr().out.splitlines() if one.startswith("Pair by")]
+    assert "Accuracy" not in line
+    assert line.endswith(
+        "threshold: none, as scores lie outside 0 to 1 and there is no run on dev."
+    )
+
+
+def test_a_threshold_is_not_chosen_where_it_is_applied(release: Path) -> None:
+    dev = release / "trec" / "dev.bm25.run"
+    assert "leave --dev-run out" in refusal(dev, release, split="dev", dev_run=dev)
 
 
 def test_the_command_prints_one_line_of_json(

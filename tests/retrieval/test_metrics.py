@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.metrics import METRICS, Ranking, is_counted, means
+from retrieval.metrics import METRICS, Ranking, hits, is_counted, means
+from retrieval.metrics import values as values_of
 
 ORACLES = {
     "P@1": ir_measures.P @ 1,
@@ -31,7 +32,8 @@ LABELS = st.lists(st.integers(0, 1), max_size=30)
 
 
 def values(ranking: Ranking) -> list[float]:
-    return [metric(ranking) for metric in METRICS.values()]
+    found: list[float] = values_of([ranking])[0].tolist()
+    return found
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,8 @@ def test_moving_a_positive_up_never_lowers_a_metric(above: list[int], below: lis
     better = Ranking.of_all([*above, 1, 0, *below])
     worse = Ranking.of_all([*above, 0, 1, *below])
     assert all(after >= before for after, before in zip(values(better), values(worse), strict=True))
-    assert METRICS["MAP"](better) > METRICS["MAP"](worse)
+    of_map = list(METRICS).index("MAP")
+    assert values(better)[of_map] > values(worse)[of_map]
 
 
 def many_queries() -> dict[str, list[int]]:
@@ -134,6 +137,19 @@ def test_ir_measures_finds_the_same_means_the_qrc_way() -> None:
     found = ir_measures.calc_aggregate(list(ORACLES.values()), judgments, run)
     ours = means(map(Ranking.of_all, queries.values()), "qrc")
     assert ours == pytest.approx({name: found[measure] for name, measure in ORACLES.items()})
+
+
+def test_hit_at_every_k_is_what_ir_measures_finds() -> None:
+    queries = many_queries()
+    judgments, run = as_run_and_judgments(queries)
+    measures = {ir_measures.Success @ k: k for k in range(1, 31)}
+    found = {
+        (metric.query_id, measures[metric.measure]): metric.value
+        for metric in ir_measures.iter_calc(list(measures), judgments, run)
+    }
+    ours = hits(values_of(list(map(Ranking.of_all, queries.values()))), 30)
+    for query, row in zip(queries, ours, strict=True):
+        assert row.tolist() == [found[query, k] for k in range(1, 31)], query
 
 
 @pytest.mark.slow

@@ -6,7 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from exports.evaluate import BASELINES, evaluate
+from exports.evaluate import evaluate
+from exports.pairwise import PAIRWISE
+from exports.systems import BASELINES
 from retrieval.cli import QuorumCommand
 from retrieval.metrics import WAYS
 
@@ -40,6 +42,13 @@ class Command(QuorumCommand):
             help="qrc (the default): a query without a positive counts 0; clean: queries whose "
             "candidates are all positive or all negative are dropped",
         )
+        parser.add_argument(
+            "--dev-run",
+            type=Path,
+            metavar="FILE",
+            help="the same system's run on dev: its best threshold there is the one of accuracy "
+            "and F1; without it, 0.5 where all scores lie from 0 to 1",
+        )
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         return evaluate(
@@ -48,6 +57,7 @@ class Command(QuorumCommand):
             split=options["split"],
             against=options["against"],
             way=options["way"],
+            dev_run=options["dev_run"],
         )
 
     def render(self, result: dict[str, Any]) -> str:
@@ -60,6 +70,7 @@ class Command(QuorumCommand):
                 "",
                 *_table(result),
                 "",
+                _pair_by_pair(result["pairs"]),
                 f"In brackets: {result['level']:.0%} bootstrap intervals over the queries; p: a "
                 f"two-sided paired randomization test of {result['flips']:,} flips, each metric "
                 "by itself.",
@@ -78,6 +89,15 @@ def _table(result: Mapping[str, Any]) -> Iterator[str]:
             f"{name:8}{_cell(run):{WIDTH}}{_cell(baseline):{WIDTH}}"
             f"{_cell(difference, sign='+'):{WIDTH + 2}}{difference['p']:.4f}"
         )
+
+
+def _pair_by_pair(pairs: Mapping[str, Any]) -> str:
+    known = [f"{name} {pairs[name]:.4f}" for name in PAIRWISE if pairs[name] is not None]
+    value = "" if pairs["threshold"] is None else f"{pairs['threshold']:.6g}, "
+    return (
+        f"Pair by pair, {pairs['judged']:,} judged, {pairs['positive']:,} positive: "
+        f"{', '.join(known) or 'nothing to tell'}; threshold: {value}{pairs['threshold_from']}."
+    )
 
 
 def _cell(figure: Mapping[str, float], sign: str = "") -> str:

@@ -11,15 +11,18 @@ from django.db import transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from pytest_django import Settings
 
 from annotation.models import Assignment, Campaign, ExpertLabel, Hit, HitItem, Judgment, Triplet
 from annotation.pipeline.label import write_labels
 from annotation.pipeline.ledger_moves import restore
+from exports.encoding import query_encoder
 from exports.models import WorkerSalt
 from exports.record import queries as queries_module
 from exports.record import table_file, votes, work
 from exports.record.extract import extract
-from retrieval.models import Candidate, QaPair
+from retrieval.models import Candidate, IndexVersion, QaPair
+from retrieval.registry import register
 from tests.exports.campaigns import START, VERDICTS, make_campaign
 from tests.exports.record.oracle import (
     contents,
@@ -32,6 +35,7 @@ from tests.exports.record.oracle import (
     rows,
     salted,
 )
+from tests.retrieval.trainings import trained
 
 pytestmark = pytest.mark.django_db
 ADA, BOB, EVE, THIRD = (person(f"mturk:{name}") for name in ("ada", "bob", "eve", "third"))
@@ -58,6 +62,20 @@ def assert_as_the_oracle(campaign: Campaign, folder: Path) -> None:
     assert rows(folder / "judgments.parquet") == expected_judgments(campaign)
     assert rows(folder / "assignments.parquet") == expected_assignments(campaign)
     assert rows(folder / "controls.parquet") == expected_controls(campaign)
+
+
+def test_a_retriever_that_was_trained_here_is_told_by_its_name(
+    campaign: Campaign, tmp_path: Path, settings: Settings
+) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    model = register(trained("faq-qqa"))
+    IndexVersion.objects.update(model=str(model.path), trained=model)
+    told = facts(extracted(campaign, tmp_path))["retriever"]
+    assert told["model"] == "faq-qqa"
+    (model.path / "config.json").write_bytes(b"[]")
+    encoder = query_encoder(told)
+    assert encoder.encode is None
+    assert encoder.note.startswith("The model faq-qqa has changed since it was registered: ")
 
 
 def test_labels_and_votes_are_those_worked_out_by_hand(campaign: Campaign, tmp_path: Path) -> None:
