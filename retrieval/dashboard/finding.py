@@ -1,6 +1,7 @@
 """Searching the current index from the site: encoder and index are loaded once a process."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -31,6 +32,16 @@ class Found:
 def find(question: str, retrievers: Sequence[str]) -> list[Found]:
     """The nearest pairs; what only makes up the number is left out. UserError where there is no
     index that can be searched so."""
+    with current_searcher(retrievers) as searcher:
+        k = min(DEPTH, searcher.findable())
+        hits = searcher.search(question, k, retrievers=retrievers) if k else []
+    pairs = QaPair.objects.in_bulk([hit.pair_id for hit in hits])
+    return [Found(pairs[hit.pair_id], hit) for hit in hits if hit.found_by]
+
+
+@contextmanager
+def current_searcher(retrievers: Sequence[str]) -> Iterator[Searcher]:
+    """For one request at a time. UserError where there is no index that can be searched so."""
     version = chosen_index()
     if "store" not in version.manifest:
         raise UserError(
@@ -42,11 +53,7 @@ def find(question: str, retrievers: Sequence[str]) -> list[Found]:
                 "The words of this index have not been read yet: search by meaning, or build the"
                 " index again with its words."
             )
-        searcher = _searcher(version.pk, str(index_root()))
-        k = min(DEPTH, searcher.findable())
-        hits = searcher.search(question, k, retrievers=retrievers) if k else []
-    pairs = QaPair.objects.in_bulk([hit.pair_id for hit in hits])
-    return [Found(pairs[hit.pair_id], hit) for hit in hits if hit.found_by]
+        yield _searcher(version.pk, str(index_root()))
 
 
 @lru_cache(maxsize=1)

@@ -1,20 +1,14 @@
-import io
-import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, cast
 
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from retrieval.asked import SHOWN, asked_questions
 from retrieval.cli import QuorumCommand, table
-from retrieval.errors import UserError
 from retrieval.online import DEPTH, Searcher
 from retrieval.pooling import ALONE, RETRIEVERS
-from retrieval.text import clean_text, is_utf8
 from retrieval.versions import current_index
-
-SHOWN = 100  # characters of a text
 
 
 class Command(QuorumCommand):
@@ -31,11 +25,7 @@ class Command(QuorumCommand):
         parser.add_argument("--device", default=settings.ENCODER_DEVICE, help="auto, cpu or cuda")
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        one = options["question"]
-        given = [_checked(one, "The question")] if one is not None else _lines()
-        questions = [question for question in given if question]
-        if not questions:
-            raise UserError("There is no question: give one, or one a line on standard input.")
+        questions = asked_questions(options["question"])
         searcher = Searcher(current_index(), options["device"])
         names = options["retrievers"].split(",")
         with self.progress(len(questions), "Searching", unit=" questions") as bar:
@@ -53,26 +43,8 @@ class Command(QuorumCommand):
         )
 
 
-def _lines() -> Iterator[str]:
-    """As the lines of a file are read: UTF-8 whatever the terminal, with a mark of it or without.
-
-    A blank line becomes an empty text.
-    """
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
-    for number, line in enumerate(sys.stdin, 1):
-        yield _checked(line, f"Line {number} of standard input")
-
-
 def _line(hit: dict[str, Any]) -> tuple[str, str]:
     found_by = ", ".join(f"{name} {rank}" for name, rank in hit["found_by"].items())
     texts = " | ".join(hit[name][:SHOWN] for name in ("question", "answer"))
     how = found_by or "no word in common"
     return f"{hit['rank']}.  cosine {hit['score']:.6f}", f"{texts}  (pair {hit['pair_id']}; {how})"
-
-
-def _checked(line: str, what: str) -> str:
-    if not is_utf8(line):
-        shown = line.strip()[:SHOWN].encode(errors="replace").decode()
-        raise UserError(f'{what} is not in UTF-8 ("{shown}"): give it in UTF-8.')
-    return clean_text(line)

@@ -1,0 +1,126 @@
+"""A question answering system, and what it is without one of its parts (QUADRo, section 5.5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from retrieval.answering.answer import Answerer
+from retrieval.answering.chosen import ChosenSelector, chosen_selector
+from retrieval.errors import UserError
+from retrieval.lazy import load_selector
+from retrieval.models import IndexForm, IndexVersion
+from retrieval.online import Searcher
+from retrieval.pooling import ALONE, BM25
+from retrieval.selectors import Selector
+from retrieval.store.folder import verify
+from retrieval.versions import index_root, require_no_new_pairs
+
+FULL = "full"
+DATASET, NEURAL, SELECTOR, ANSWER = "dataset", "neural", "selector", "answer"
+WORDS: Mapping[str, str] = {
+    FULL: "all of it",
+    DATASET: "not tuned on our dataset",
+    NEURAL: "BM25 for the neural search",
+    SELECTOR: "no selector",
+    ANSWER: "retriever and selector without the answer",
+}
+PAPER_SOURCE = (
+    "QUADRo, Table 4: another database, other questions (Quora 200, Natural Questions 200, "
+    "TriviaQA 150), and people judged the answers"
+)
+
+
+class PaperFigures(NamedTuple):
+    """Accuracy in percent."""
+
+    quora: float
+    nq: float
+    triviaqa: float
+
+
+PAPER: Mapping[str, PaperFigures] = {
+    FULL: PaperFigures(58.0, 50.5, 29.3),
+    DATASET: PaperFigures(53.0, 47.0, 28.0),
+    NEURAL: PaperFigures(39.0, 37.5, 29.3),
+    SELECTOR: PaperFigures(51.5, 40.0, 19.0),
+    ANSWER: PaperFigures(50.0, 45.0, 25.3),
+}
+
+
+@dataclass(frozen=True)
+class System:
+    name: str  # of WORDS
+    index: IndexVersion
+    selector: str | None  # as it is named
+    retrievers: tuple[str, ...] = ALONE
+
+
+def untuned(system: System, index: IndexVersion, selector: str) -> System:
+    """`index`: by the retriever that was not tuned on the release; `selector`: likewise."""
+    return replace(system, name=DATASET, index=index, selector=selector)
+
+
+def by_words(system: System) -> System:
+    return replace(system, name=NEURAL, retrievers=(BM25,))
+
+
+def without_selector(system: System) -> System:
+    if system.selector is None:
+        raise UserError("There is no selector to leave out: name one by --selector.")
+    return replace(system, name=SELECTOR, selector=None)
+
+
+def without_answer(system: System, index: IndexVersion, selector: str) -> System:
+    """Both of the form QQ; the selector's is looked at when it is loaded."""
+    if index.form != IndexForm.QQ:
+        raise UserError(
+            f"The index {index.path} reads the answers too: name one of the form QQ, as `manage.py "
+            "index --form QQ` makes."
+        )
+    return replace(system, name=ANSWER, index=index, selector=selector)
+
+
+def index_named(path: str) -> IndexVersion:
+    """As `manage.py vectors list` names it; refused where pairs have come since it was made."""
+    index = IndexVersion.objects.filter(path=path).first()
+    if index is None or "store" not in index.manifest:
+        raise UserError(f"There is no index {path!r}: `manage.py vectors list` names them.")
+    require_no_new_pairs(index)
+    verify(index_root(), index.path, index.manifest)
+    return index
+
+
+class Opened:
+    """Each index and each selector is loaded once, however many systems share it."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._searchers: dict[int, Searcher] = {}
+        self._selectors: dict[str, tuple[ChosenSelector, Selector]] = {}
+
+    def answerer(self, system: System) -> Answerer:
+        searcher = self._searchers.get(system.index.pk)
+        if searcher is None:
+            searcher = Searcher(system.index, self._device)
+            self._searchers[system.index.pk] = searcher
+        if system.selector is None:
+            return Answerer(searcher, retrievers=system.retrievers)
+        chosen, selector = self._selector(system.selector)
+        if system.name == ANSWER and "A" in selector.form:
+            raise UserError(
+                f"The selector {system.selector} is of the form {selector.form} and reads the "
+                "answers too: name one of the form QQ."
+            )
+        return Answerer(
+            searcher,
+            selector,
+            name=chosen.name,
+            threshold=chosen.threshold,
+            retrievers=system.retrievers,
+        )
+
+    def _selector(self, named: str) -> tuple[ChosenSelector, Selector]:
+        if named not in self._selectors:
+            chosen = chosen_selector(named)
+            self._selectors[named] = chosen, load_selector(chosen.folder, self._device)
+        return self._selectors[named]

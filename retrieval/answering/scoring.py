@@ -1,0 +1,89 @@
+"""How often systems answer rightly, with intervals, each compared with the first of them.
+
+An answer is right by `correct`: a proxy for a judge. Accuracy counts the best pair of every
+question, as the paper's Table 4 does; what a system would leave without an answer, and how often
+it is right where it answers, stands beside.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from retrieval.answering.ablations import PAPER, WORDS, System
+from retrieval.answering.answer import Answerer
+from retrieval.answering.correct import is_right
+from retrieval.answering.known import KnownQuestion
+from retrieval.bootstrap import Values, intervals, p_values
+from retrieval.progress import Progress, no_progress
+
+DECIMALS = 4
+
+
+@dataclass(frozen=True)
+class Outcome:
+    right: bool  # the best pair's answer is a known one
+    answered: bool
+
+
+def outcomes(
+    answerer: Answerer,
+    questions: Sequence[KnownQuestion],
+    k: int,
+    progress: Progress = no_progress,
+) -> list[Outcome]:
+    """`progress` counts questions."""
+    found = []
+    for question in questions:
+        answered = answerer.answer(question.text, k)
+        best = answered.best
+        right = best is not None and is_right(best.pair.answer, question.answers)
+        found.append(Outcome(right, answered=not answered.abstained))
+        progress(1)
+    return found
+
+
+def rows(
+    systems: Sequence[System], found: Mapping[str, Sequence[Outcome]]
+) -> list[dict[str, object]]:
+    """One for each system; `found`: by its name, over the same questions in the same order."""
+    first = _column(found[systems[0].name])
+    return [
+        {
+            "system": system.name,
+            "words": WORDS[system.name],
+            "index": system.index.path,
+            "retrievers": list(system.retrievers),
+            "selector": system.selector,
+            **_figures(found[system.name]),
+            "difference": _difference(_column(found[system.name]), first) if number else None,
+            "paper": PAPER[system.name]._asdict(),
+        }
+        for number, system in enumerate(systems)
+    ]
+
+
+def _figures(found: Sequence[Outcome]) -> dict[str, object]:
+    answered = [one for one in found if one.answered]
+    right = sum(one.right for one in answered)
+    return {
+        "accuracy": _estimate(_column(found)),
+        "answered": round(len(answered) / len(found), DECIMALS),
+        "right_of_answered": round(right / len(answered), DECIMALS) if answered else None,
+    }
+
+
+def _difference(ours: Values, first: Values) -> dict[str, float]:
+    """Over the same questions: our accuracy less the first's, and how likely by chance."""
+    pairs = ours - first
+    return {**_estimate(pairs), "p": round(float(p_values(pairs)[0]), DECIMALS)}
+
+
+def _estimate(column: Values) -> dict[str, float]:
+    low, high = intervals(column)
+    ends = {"value": column.mean(), "low": low[0], "high": high[0]}
+    return {name: round(float(number), DECIMALS) for name, number in ends.items()}
+
+
+def _column(found: Sequence[Outcome]) -> Values:
+    return np.array([[float(one.right)] for one in found])

@@ -1,0 +1,92 @@
+"""Answering a question by the best pair of the database."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from retrieval.answering.answer import CANDIDATES
+from retrieval.api.access import MayLook
+from retrieval.api.documented import operation
+from retrieval.api.fields import Text, Whole
+from retrieval.api.requests import body
+from retrieval.dashboard.answers import answered
+from retrieval.reading import MAX_QUESTION
+
+MOST = 1_000
+ROW = {
+    "pair": 4012,
+    "source": "faq",
+    "source_id": "17",
+    "question": "how do I bake bread",
+    "answer": "Of flour, water, yeast and salt.",
+    "license": "CC-BY-4.0",
+    "rank": 3,
+    "score": 0.934871,
+}
+
+
+class Asked(serializers.Serializer[dict[str, Any]]):
+    question = Text(max_length=MAX_QUESTION)
+    k = Whole(
+        min_value=1,
+        max_value=MOST,
+        default=CANDIDATES,
+        help_text="pairs that the retriever finds, of which the selector chooses",
+    )
+
+
+class ChoiceRow(serializers.Serializer[Any]):
+    pair = serializers.IntegerField(source="pair.pk")
+    source = serializers.CharField(source="pair.source")  # type: ignore[assignment]
+    source_id = serializers.CharField(source="pair.source_id")
+    question = serializers.CharField(source="pair.question")
+    answer = serializers.CharField(source="pair.answer")
+    license = serializers.CharField(source="pair.license")
+    rank = serializers.IntegerField(help_text="the retriever's")
+    score = serializers.FloatField(
+        help_text="the selector's, from 0 to 1; the cosine where there is no selector"
+    )
+
+
+class AnsweredQuestion(serializers.Serializer[Any]):
+    question = serializers.CharField()
+    answer = ChoiceRow(allow_null=True, help_text="null where none is sure enough")
+    nearest = ChoiceRow(many=True, help_text="beside the answer, or in place of one; best first")
+    candidates = serializers.IntegerField(help_text="pairs that were found")
+    selector = serializers.CharField(allow_null=True, help_text="null: the retriever chose")
+    threshold = serializers.FloatField(
+        allow_null=True, help_text="a score below it is no answer; null: every best pair is one"
+    )
+
+
+class Answers(APIView):
+    permission_classes = [MayLook]
+
+    @operation(
+        "pair_answer",
+        "Answer a question by the best pair",
+        tag="database",
+        description=(
+            "The retriever finds k pairs of the current index, and the answer selector of the "
+            "site's settings chooses one; without a selector it is the retriever's first. "
+            "It changes nothing."
+        ),
+        request=Asked,
+        sent={"question": "how is bread made", "k": 500},
+        answers={200: AnsweredQuestion},
+        example={
+            "question": "how is bread made",
+            "answer": ROW,
+            "nearest": [],
+            "candidates": 500,
+            "selector": "faq-qaq",
+            "threshold": 0.37,
+        },
+        refusals=[422],
+    )
+    def post(self, request: Request) -> Response:
+        asked = body(request, Asked)
+        return Response(AnsweredQuestion(answered(asked["question"], asked["k"])).data)

@@ -1,0 +1,48 @@
+"""Asking the database: the answer with the pair that it comes from, or that none is sure enough."""
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from retrieval.answering.answer import Answered
+from retrieval.dashboard.answers import answered
+from retrieval.dashboard.guard import database_page, may
+from retrieval.errors import UserError
+from retrieval.frame import framed
+from retrieval.reading import MAX_QUESTION
+from retrieval.text import clean_text
+
+
+class AskForm(forms.Form):
+    q = forms.CharField(
+        label="Question",
+        max_length=MAX_QUESTION,
+        required=False,
+        widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
+    )
+
+
+@require_safe
+@database_page()
+def ask(request: HttpRequest) -> HttpResponse:
+    form = AskForm(request.GET)
+    asked, found, fault = "", None, ""
+    if form.is_valid() and (asked := clean_text(form.cleaned_data["q"])):
+        found, fault = _answered(asked)
+    context = {
+        "form": AskForm(initial={"q": asked}) if form.is_valid() else form,
+        "asked": asked,
+        "found": found,
+        "fault": fault,
+        "may": may(request.user),
+    }
+    status = 422 if fault or not form.is_valid() else 200
+    return framed(request, "retrieval/ask.html", context, title="Ask", status=status)
+
+
+def _answered(asked: str) -> tuple[Answered | None, str]:
+    """Or why there is none."""
+    try:
+        return answered(asked), ""
+    except UserError as error:
+        return None, str(error)

@@ -1,0 +1,65 @@
+"""The page that answers, in light, in the dark and on a phone: an answer, none, and a refusal."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from retrieval.build import build_index
+from retrieval.lazy import load_encoder
+from tests.browser.conftest import TakeShot
+from tests.browser.eye import Eye
+from tests.browser.test_adjudicate import sign_in
+from tests.retrieval.answering.saved import selector_folder, training_folder
+from tests.retrieval.dashboard.jobs import sent, worked
+from tests.retrieval.training import tiny
+
+ROWS = f"""question,answer,license
+How do I bake bread?,{"Of flour and water; and with patience. " * 12},CC0
+What is the capital of France?,Paris,
+How do I boil an egg?,Ten minutes in water.,MIT
+"""
+
+
+@pytest.fixture
+def eye(page: Page, live_server: LiveServer, settings: Settings, tmp_path: Path) -> Eye:
+    """Over an index by a tiny model with random weights."""
+    settings.DATA_DIR, settings.INDEX_DIR = tmp_path / "data", tmp_path / "index"
+    settings.DATA_DIR.mkdir()
+    settings.PUBLIC_URL = live_server.url
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.ENCODER_MODEL = str(tiny.retriever(tmp_path / "retriever"))
+    sign_in(page, live_server.url, "root")
+    return Eye(page, live_server.url)
+
+
+def test_a_question_and_its_answer(
+    eye: Eye, settings: Settings, tmp_path: Path, shot: TakeShot
+) -> None:
+    worked(sent({"faq.csv": ROWS.encode()}, source="faq"))
+    model = settings.ENCODER_MODEL
+    build_index(model, "QQ", "cpu", encoder=load_encoder(model, "cpu"))
+    eye.open("/admin/database/ask")
+    eye.page.get_by_label("Question").fill("How do I bake bread?")
+    eye.page.get_by_role("button", name="Ask").click()
+    expect(eye.page.get_by_role("heading", name="Answer", exact=True)).to_be_visible()
+    expect(eye.page.get_by_text("No answer selector is set")).to_be_visible()
+    eye.look("an answer")
+    shot(eye.page, "ask-answer")
+
+    training = training_folder(tmp_path / "trained", threshold=0.9999)
+    selector_folder(training / "seed-2/model")
+    settings.SELECTOR = str(training)
+    eye.page.get_by_role("button", name="Ask").click()
+    expect(eye.page.get_by_role("heading", name="No answer is sure enough")).to_be_visible()
+    eye.look("no answer")
+    shot(eye.page, "ask-none")
+    eye.assert_well()
+
+
+def test_without_an_index_it_says_what_to_do(eye: Eye) -> None:
+    eye.open("/admin/database/ask?q=why", expect=422)
+    expect(eye.page.get_by_role("alert")).to_contain_text("There is no index yet")
+    eye.assert_well()

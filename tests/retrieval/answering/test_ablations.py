@@ -1,0 +1,88 @@
+"""What a system is without one of its parts, and that nothing is loaded twice."""
+
+from pathlib import Path
+
+import pytest
+
+from retrieval.answering.ablations import (
+    ANSWER,
+    DATASET,
+    FULL,
+    NEURAL,
+    PAPER,
+    SELECTOR,
+    WORDS,
+    Opened,
+    System,
+    by_words,
+    index_named,
+    untuned,
+    without_answer,
+    without_selector,
+)
+from retrieval.build import build_index
+from retrieval.errors import UserError
+from retrieval.lazy import load_encoder
+from retrieval.models import IndexVersion
+from tests.retrieval.answering.saved import selector_folder
+from tests.retrieval.conftest import AddPairs
+from tests.retrieval.training import tiny
+from tests.retrieval.weather import build
+
+pytestmark = pytest.mark.django_db
+PAIRS = [("What is bread?", "Flour and water."), ("What is paris?", "The capital of france.")]
+
+
+def test_each_switch_changes_its_part_alone() -> None:
+    tuned, base, questions = (
+        IndexVersion(path=path, form=form)
+        for path, form in (("tuned", "QQA"), ("base", "QQA"), ("questions", "QQ"))
+    )
+    full = System(FULL, tuned, "selector")
+    assert by_words(full) == System(NEURAL, tuned, "selector", ("bm25",))
+    assert without_selector(full) == System(SELECTOR, tuned, None)
+    assert untuned(full, base, "other") == System(DATASET, base, "other")
+    assert without_answer(full, questions, "qq") == System(ANSWER, questions, "qq")
+    assert set(PAPER) == set(WORDS)
+
+
+def test_an_index_that_reads_answers_does_not_leave_them_out() -> None:
+    index = IndexVersion(path="tuned", form="QQA")
+    with pytest.raises(UserError, match="The index tuned reads the answers too"):
+        without_answer(System(FULL, index, None), index, "qq")
+
+
+def test_a_selector_that_is_not_there_cannot_be_left_out() -> None:
+    with pytest.raises(UserError, match="There is no selector to leave out"):
+        without_selector(System(FULL, IndexVersion(), None))
+
+
+def test_an_index_is_named_by_its_path(add_pairs: AddPairs) -> None:
+    add_pairs(PAIRS)
+    first = build("QQ")
+    build("QQA")
+    assert index_named(first.path) == first
+    with pytest.raises(UserError, match="There is no index 'magic'"):
+        index_named("magic")
+    add_pairs([("What is tea?", "Water, too.")])
+    with pytest.raises(UserError, match="The q/a pairs have changed since the index was made"):
+        index_named(first.path)
+
+
+def test_index_and_selector_are_loaded_once_for_all_systems(
+    add_pairs: AddPairs, tmp_path: Path
+) -> None:
+    add_pairs(PAIRS)
+    model = str(tiny.retriever(tmp_path / "retriever"))
+    index = build_index(model, "QQ", "cpu", encoder=load_encoder(model, "cpu"))
+    folder = selector_folder(tmp_path / "qqa")
+    full = System(FULL, index, str(folder))
+    opened = Opened("cpu")
+    one, other, alone = map(opened.answerer, (full, by_words(full), without_selector(full)))
+    assert one._searcher is other._searcher is alone._searcher
+    assert one._selector is other._selector
+    assert alone._selector is None
+    assert one.answer("what is bread").candidates == 2
+    with pytest.raises(UserError, match="is of the form QQA and reads the answers too"):
+        opened.answerer(without_answer(full, index, str(folder)))
+    opened.answerer(without_answer(full, index, str(selector_folder(tmp_path / "qq", "QQ"))))

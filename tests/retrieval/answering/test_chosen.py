@@ -1,0 +1,68 @@
+"""Which selector a name means, and the threshold that its training chose."""
+
+from pathlib import Path
+
+import pytest
+
+from retrieval.answering.chosen import ChosenSelector, chosen_selector
+from retrieval.errors import UserError
+from retrieval.registry import register
+from tests.retrieval.answering.saved import training_folder
+from tests.retrieval.trainings import SELECTOR, trained
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_training_means_its_best_model_with_the_threshold(tmp_path: Path) -> None:
+    folder = training_folder(tmp_path)
+    best = ChosenSelector(folder.name, folder / "seed-2/model", 0.37)
+    assert chosen_selector(str(folder)) == best
+    assert chosen_selector(str(folder / "seed-2/model")) == best
+
+
+def test_a_registered_name_means_its_model_with_the_threshold() -> None:
+    model = register(trained("faq-qaq", **SELECTOR))
+    assert chosen_selector("faq-qaq") == ChosenSelector("faq-qaq", model.path, 0.37)
+    (model.path / "config.json").write_bytes(b"[]")
+    with pytest.raises(UserError, match="The model faq-qaq has changed since it was registered"):
+        chosen_selector("faq-qaq")
+
+
+def test_another_model_of_a_training_has_no_threshold(tmp_path: Path) -> None:
+    folder = training_folder(tmp_path) / "seed-1/model"
+    assert chosen_selector(str(folder)) == ChosenSelector("model", folder, None)
+
+
+def test_a_folder_that_no_training_made_has_no_threshold(tmp_path: Path) -> None:
+    assert chosen_selector(str(tmp_path)) == ChosenSelector(tmp_path.name, tmp_path, None)
+
+
+def test_a_training_that_found_no_threshold_has_none(tmp_path: Path) -> None:
+    folder = training_folder(tmp_path, threshold=None)
+    assert chosen_selector(str(folder)).threshold is None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"best": 3}, {"trainings": None}, {"threshold": "high"}, {"trainings": [1]}],
+)
+def test_a_broken_record_is_refused_by_name(tmp_path: Path, changed: dict[str, object]) -> None:
+    folder = training_folder(tmp_path, **changed)
+    with pytest.raises(UserError, match=r"training\.json is broken: train the selector again"):
+        chosen_selector(str(folder))
+
+
+def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
+    (training_folder(tmp_path) / "training.json").write_bytes(b"\xff{")
+    with pytest.raises(UserError, match="is broken"):
+        chosen_selector(str(tmp_path))
+
+
+def test_a_retriever_is_no_selector(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds a retriever and no answer selector"):
+        chosen_selector(str(training_folder(tmp_path, kind="retriever")))
+
+
+def test_a_selector_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="There is no selector '/nowhere'"):
+        chosen_selector("/nowhere")
