@@ -1,0 +1,208 @@
+"""Training and scoring of ours beside a plain script (models_plain), in alternating rounds.
+
+Real questions, MiniLM, the same data, batches and lengths. A training counts from the loaded
+libraries to the trained model: loading, one epoch, its evaluation and checkpoint. The ratio is
+ours over the plain script in samples a second, of the medians; the target is 0.9. Both train a
+model of their own each round, from the same base; both score with the same trained weights.
+"""
+
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+from datasets import Dataset
+from sentence_transformers import CrossEncoder, SentenceTransformer
+
+import benchmarks.ready  # noqa: F401 - before what stands on Django
+from benchmarks import models_plain as plain
+from benchmarks.encoding import alternating, sample
+from benchmarks.models_crowd import MINILM
+from benchmarks.models_data import pairs_to_learn
+from retrieval.dataset import CandidateRecord, QueryRecord
+from retrieval.encoding.encoder import load_encoder
+from retrieval.encoding.loading import bundled_folder
+from retrieval.scored import score_with_encoder
+from retrieval.training.fit import Plan, fit
+from retrieval.training.kinds import save, task_of
+from retrieval.training.recipe import Recipe, Settings, made
+from retrieval.training.selecting import TrainedSelector, load_selector, new_selector
+
+TARGET = 0.9
+SELECT = 500  # candidates of one question
+TARGET_MS = 50
+LENGTH, LONGEST = 64, 256  # tokens: of the pairs, and of those to select among
+BATCH = 16
+RATE = 2e-5
+WARMUP = 0.1
+DEV = 64
+KINDS = ("selector", "retriever")
+# Rows to train on and to score, and rounds.
+SIZES = {True: (32, 64, 1), False: (512, 1_024, 3)}
+Rows = Sequence[tuple[str, str, int]]
+Pairs = Sequence[tuple[str, str]]
+Scoring = Callable[[Pairs], list[float]]
+Way = Callable[[], Any]
+
+
+def measured(folder: Path, device: str, *, small: bool) -> dict[str, Any]:
+    trained, scored, rounds = SIZES[small]
+    rows = list(pairs_to_learn())[: max(trained + DEV, scored)]
+    bench = Bench(rows[:trained], rows[trained : trained + DEV], folder, device)
+    ways = {
+        f"training a {kind}": compared(bench.trainings(kind), trained, rounds) for kind in KINDS
+    }
+    pairs = [(query, question) for query, question, _ in rows[:scored]]
+    for kind, scorings in (("selector", bench.selector()), ("retriever", bench.retriever())):
+        ours, other = (partial(way, pairs) for way in scorings)
+        told = compared({"ours": ours, "plain": other}, scored, rounds)
+        apart = np.abs(np.subtract(ours(), other())).max()
+        ways[f"scoring by a {kind}"] = told | {"largest_difference": float(apart)}
+    return {
+        "model": MINILM,
+        "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
+        "threads": torch.get_num_threads(),
+        "rounds": rounds,
+        "batch_size": BATCH,
+        "max_length": LENGTH,
+        "target_ratio": TARGET,
+        "ways": ways,
+        f"select_{SELECT}_ms": selecting(device, rounds),
+        "target_on_a_gpu_ms": TARGET_MS,
+        "load_average": os.getloadavg(),
+    }
+
+
+def compared(ways: dict[str, Way], samples: int, rounds: int) -> dict[str, Any]:
+    for way in ways.values():
+        way()  # warm: what is loaded once falls on neither
+    wall, _ = alternating(ways, rounds)
+    rates = {name: samples / median(seconds) for name, seconds in wall.items()}
+    return {
+        "samples": samples,
+        "seconds": {name: [round(one, 3) for one in found] for name, found in wall.items()},
+        "samples_per_second": {name: round(rate, 1) for name, rate in rates.items()},
+        "ratio": round(rates["ours"] / rates["plain"], 3),
+    }
+
+
+def selecting(device: str, rounds: int) -> dict[str, float]:
+    """Milliseconds, by what is read of 500 real pairs: weights do not change the time."""
+    query, *_ = next(pairs_to_learn())
+    pairs = sample(SELECT)
+    found = {}
+    for form in ("QQ", "QAQ"):
+        model = new_selector(MINILM, device, max_length=LONGEST).eval()
+        selector = TrainedSelector(model, MINILM, form)
+        selector.score(query, pairs)
+        taken = []
+        for _ in range(rounds):
+            began = time.perf_counter()
+            selector.score(query, pairs)  # a list: the device has answered
+            taken.append(1000 * (time.perf_counter() - began))
+        found[form] = round(median(taken), 1)
+    return found
+
+
+def in_words(found: Mapping[str, Any]) -> str:
+    lines = [
+        f"{name}: ours {one['samples_per_second']['ours']:,} samples/s, "
+        f"plain {one['samples_per_second']['plain']:,}, ratio {one['ratio']}"
+        for name, one in found["ways"].items()
+    ]
+    times = ", ".join(f"{form} {ms:,} ms" for form, ms in found[f"select_{SELECT}_ms"].items())
+    return "\n".join([*lines, f"{SELECT} candidates of one question: {times}"])
+
+
+class Bench:
+    """Both learn the same rows, and score by the same weights."""
+
+    def __init__(self, train: Rows, dev: Rows, folder: Path, device: str) -> None:
+        self._train, self._dev = _dataset(train), _dataset(dev)
+        self._folder = folder
+        self._device = device
+        self._base = str(bundled_folder(MINILM))
+
+    def trainings(self, kind: str) -> dict[str, Way]:
+        def other() -> Any:
+            train = plain.train_cross_encoder if kind == "selector" else plain.train_bi_encoder
+            return train(self._base, self._train, self._dev, self._settings(), LENGTH, self._device)
+
+        return {"ours": partial(self._fitted, _recipe(kind)), "plain": other}
+
+    def selector(self) -> tuple[Scoring, Scoring]:
+        """Both from a folder that a training of ours left."""
+        recipe, folder = _recipe("selector"), self._folder / "selector"
+        shutil.rmtree(folder, ignore_errors=True)
+        save(recipe, self._fitted(recipe), folder)
+        ours = load_selector(folder, self._device)
+        other = CrossEncoder(str(folder), max_length=LENGTH, device=self._device)
+        return (
+            lambda pairs: ours.score_all([(query, question, "") for query, question in pairs]),
+            lambda pairs: plain.score_by_cross_encoder(other, pairs),
+        )
+
+    def retriever(self) -> tuple[Scoring, Scoring]:
+        """Both the base itself."""
+        ours = load_encoder(MINILM, self._device)
+        other = SentenceTransformer(self._base, device=self._device)
+
+        def scored(pairs: Pairs) -> list[float]:
+            records = [_record(number, *pair) for number, pair in enumerate(pairs)]
+            found = score_with_encoder(ours, "QQ", records)
+            return [score for _, scores in found for _, score in scores]
+
+        return scored, lambda pairs: plain.score_by_bi_encoder(other, pairs)
+
+    def _fitted(self, recipe: Recipe) -> Any:
+        place = self._fresh("ours")
+        task = task_of(recipe, MINILM, LENGTH, self._device)
+        return fit(task, self._train, self._dev, self._plan(recipe), place, order={}).model
+
+    def _settings(self) -> dict[str, Any]:
+        steps = math.ceil(len(self._train) / BATCH)
+        return plain.settings_of(
+            self._fresh("plain"),
+            rate=RATE,
+            batch_size=BATCH,
+            warmup=math.ceil(steps * WARMUP),
+            device=self._device,
+        )
+
+    def _plan(self, recipe: Recipe) -> Plan:
+        return Plan(
+            settings=Settings(RATE, BATCH, LENGTH),
+            epochs=1,
+            patience=recipe.patience,
+            warmup=WARMUP,
+            precision="fp32",
+            seed=1,
+            device=self._device,
+        )
+
+    def _fresh(self, name: str) -> Path:
+        shutil.rmtree(self._folder / name, ignore_errors=True)
+        return self._folder / name
+
+
+def _recipe(kind: str) -> Recipe:
+    loss = {} if kind == "selector" else {"loss": "online-contrastive"}
+    return made({"kind": kind, "form": "QQ", "base": MINILM, **loss})
+
+
+def _dataset(rows: Rows) -> Dataset:
+    queries, candidates, labels = zip(*rows, strict=True)
+    columns = {"query": queries, "candidate": candidates, "label": map(float, labels)}
+    return Dataset.from_dict({name: list(column) for name, column in columns.items()})
+
+
+def _record(number: int, query: str, question: str) -> QueryRecord:
+    candidate = CandidateRecord(str(number), question, "", rank=1, score=None, label=0, yes=0, no=0)
+    return QueryRecord(str(number), query, [candidate])
