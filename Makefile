@@ -18,7 +18,7 @@ export QUORUM_DATA ?= var/data
 AT_ONCE := tests/retrieval/test_encoding_jobs.py tests/retrieval/test_jobs.py tests/retrieval/test_onlookers.py tests/annotation/inhouse tests/annotation/crowd tests/annotation/pipeline/test_bulk.py tests/annotation/pipeline/test_controls.py tests/annotation/pipeline/test_import_controls.py tests/annotation/pipeline/test_ledger_database.py tests/annotation/test_actions_stay.py tests/annotation/test_creation.py tests/annotation/api/test_idempotency.py tests/exports/record tests/exports/test_builds.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test run lint lock bench mutants services services-stop test-services chaos
+.PHONY: help setup demo test run lint lock bench bench-models mutants services services-stop test-services chaos
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
@@ -77,6 +77,9 @@ mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (O
 
 bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and handing in; SIZE=release: a release of that size; SIZE=dashboard: each of its pages (KEEP=1: over the database of the last run); SIZE=retrieval: encoding, indexes and what they find (ONLY=exact_search,quality)
 	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),paper_size,$(if $(filter desk,$(SIZE)),desk,$(if $(filter release,$(SIZE)),release_size,$(if $(filter dashboard,$(SIZE)),dashboard $(if $(KEEP),--keep),$(if $(filter retrieval,$(SIZE)),retrieval $(if $(ONLY),--only $(ONLY)),main_job --form $(FORM))))))
+
+bench-models: $(VENV)/.dev ## trains and compares models on real data, and times it (ONLY=answers,speed; FULL=1: the paper's grid, for a GPU; MPNET=FOLDER)
+	$(BIN)/python -m benchmarks.models $(if $(ONLY),--only $(ONLY)) $(if $(FULL),--full) $(if $(MPNET),--mpnet $(MPNET))
 
 lock: $(VENV)/.dev ## writes the locks anew from pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" requirements/lock

@@ -9,6 +9,7 @@ from unfold.admin import ModelAdmin
 
 from retrieval.figures import newest_figures
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
+from retrieval.trained import TrainedModel
 
 LAST_PAGE = 20
 Pairs = models.QuerySet[QaPair]
@@ -71,15 +72,25 @@ class QaPairAdmin(ReadOnlyAdmin):
 @admin.register(IndexVersion)
 class IndexVersionAdmin(ReadOnlyAdmin):
     list_display = (
-        "model", "form", "kind", "pairs", "dimension", "recall", "path", "created_at", "chosen_at",
+        "model", "trained", "form", "kind", "pairs", "dimension", "recall", "path", "created_at",
+        "chosen_at",
     )  # fmt: skip
     list_filter = ("form", "kind")
+    list_select_related = ("trained",)
+
+
+@admin.register(TrainedModel)
+class TrainedModelAdmin(ReadOnlyAdmin):
+    list_display = (
+        "name", "kind", "form", "base", "release", "threshold", "sha256", "created_at",
+    )  # fmt: skip
+    list_filter = ("kind",)
 
 
 @admin.register(QuerySet)
 class QuerySetAdmin(ReadOnlyAdmin):
     list_display = ("name", "origin", "seed", "duplicates", "retrieved_with", "created_at")
-    list_select_related = ("retrieved_with",)
+    list_select_related = ("retrieved_with__trained",)
     search_fields = ("name",)
 
 

@@ -10,6 +10,7 @@ from retrieval.models import Candidate, IndexVersion, Query, QuerySet
 from retrieval.opened import OpenIndex, open_index
 from retrieval.progress import Progress, no_progress
 from retrieval.querysets import drawn_again, save_audit
+from retrieval.registry import model_of
 from retrieval.retrievers import open_retrievers
 from retrieval.vectors import Encoder
 from retrieval.versions import current_index
@@ -48,7 +49,7 @@ def look_deeper(
     index = open_index(version)
     excluded = index.excluded(list(audited.queries.values_list("question_key", flat=True)))
     require_enough(drawn, index, excluded, to)
-    encoder = encoder or load_encoder(version.model, device)
+    encoder = encoder or load_encoder(model_of(version), device)
     require_same_model(version, encoder)
     vectors = encoder.encode_questions([query.text for query in drawn])
     asked = open_retrievers(version, index, audited.retrievers)
@@ -80,7 +81,7 @@ def _same_index(audited: QuerySet) -> IndexVersion:
         raise UserError(
             f"The candidates of {audited} were retrieved with another index ({then}) than the one "
             f"of now ({now}), whose next ranks would not be theirs: choose that index again by "
-            f"`manage.py index --model {then.model} --form {then.form}`, where no pair has come."
+            f"`manage.py index --model {then.known_as} --form {then.form}`, where no pair has come."
         )
     return then
 

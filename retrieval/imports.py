@@ -24,6 +24,7 @@ from retrieval.lazy import load_scorer
 from retrieval.models import Job
 from retrieval.progress import Progress
 from retrieval.reading import Reading, check_license, check_source
+from retrieval.registry import resolve_model
 from retrieval.rejects import Rejects
 from retrieval.sources.best import Best, share_of
 from retrieval.sources.formats import FORMATS
@@ -207,7 +208,7 @@ def _best(wanted: Mapping[str, Any]) -> Best | None:
         return None
     scorer = None
     if wanted["by_encoder"]:
-        scorer = load_scorer(settings.ENCODER_MODEL, settings.ENCODER_DEVICE)
+        scorer = load_scorer(resolve_model(settings.ENCODER_MODEL), settings.ENCODER_DEVICE)
     return Best(share_of(wanted["share"]), wanted["score_field"], scorer)
 
 

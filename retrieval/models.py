@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from retrieval.pooling import ALONE
+from retrieval.trained import TrainedModel
 
 
 class QaPair(models.Model):
@@ -79,6 +80,10 @@ class IndexVersion(models.Model):
     # setting's value then tells whether the setting has been changed since.
     chosen_at = models.DateTimeField()
     model_setting = models.CharField(max_length=MAX_MODEL)
+    # The registered model that lies in the folder `model`.
+    trained = models.ForeignKey(
+        TrainedModel, on_delete=models.PROTECT, null=True, blank=True, related_name="indexes"
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -89,7 +94,12 @@ class IndexVersion(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.form} {self.model}, {self.pairs:,} pairs"
+        return f"{self.form} {self.known_as}, {self.pairs:,} pairs"
+
+    @property
+    def known_as(self) -> str:
+        """Its model, by the name that people gave it."""
+        return self.model if self.trained is None else self.trained.name
 
 
 class QuerySet(models.Model):

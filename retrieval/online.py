@@ -12,6 +12,7 @@ from retrieval.models import IndexVersion, QaPair
 from retrieval.opened import open_index
 from retrieval.pairs import withdrawn_last
 from retrieval.pooling import ALONE, DENSE
+from retrieval.registry import model_of
 from retrieval.retrievers import Pools, Retrievers, open_retrievers
 from retrieval.text import clean_text
 from retrieval.vectors import Encoder, Mask, unpacked
@@ -40,7 +41,7 @@ class Searcher:
         self, version: IndexVersion, device: str = "auto", *, encoder: Encoder | None = None
     ) -> None:
         self.version = version
-        self._encoder = encoder or load_encoder(version.model, device)
+        self._encoder = encoder or load_encoder(model_of(version), device)
         require_same_model(version, self._encoder)
         self._index = open_index(version)
         self._retrievers: dict[tuple[str, ...], Retrievers] = {}

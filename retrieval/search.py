@@ -11,6 +11,7 @@ from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
 from retrieval.opened import open_index
 from retrieval.pooling import ALONE
 from retrieval.progress import Progress, no_progress
+from retrieval.registry import model_of
 from retrieval.retrievers import checked, open_retrievers
 from retrieval.store.folder import open_version_store
 from retrieval.vectors import Encoder, Vectors
@@ -50,7 +51,7 @@ def retrieve(
     index = open_index(version)
     excluded = index.excluded([query.question_key for query in queries])
     require_enough(queries, index, excluded, k)
-    encoder = encoder or load_encoder(version.model, device)
+    encoder = encoder or load_encoder(model_of(version), device)
     require_same_model(version, encoder)
     vectors = encoder.encode_questions([query.text for query in queries], encoding)
     asked = open_retrievers(version, index, names, reading)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from retrieval.errors import UserError
 from retrieval.models import IndexVersion, QaPair
 from retrieval.pairs import withdrawn_keys
+from retrieval.registry import registered_at
 from retrieval.store.folder import Manifest, rebuild_hint, verify
 from retrieval.store.shards import Identity
 from retrieval.text import is_utf8
@@ -104,6 +105,7 @@ def record(path: str, manifest: Manifest, newest: int) -> IndexVersion:
     names = ("model", "form", "kind", "dimension", "pairs", "recall", "database_digest")
     facts = {name: manifest[name] for name in names}
     facts |= {"manifest": manifest, "newest_pair": newest}
+    facts |= {"trained": registered_at(manifest["model"])}
     index, _ = IndexVersion.objects.update_or_create(path=path, defaults=facts | _choice())
     return index
 

@@ -15,14 +15,17 @@ from retrieval.lazy import lexical_index
 from retrieval.models import IndexForm, Job
 from retrieval.order import AUTO, BuildOptions
 from retrieval.progress import Progress, no_progress
+from retrieval.registry import model_named, resolve_model
+from retrieval.trained import TrainedModel
 
 INDEX = "index"
 
 
 @dataclass(frozen=True)
 class IndexWanted:
-    """By the encoder of the settings; BM25 reads the words as well, if `words`."""
+    """BM25 reads the words as well, if `words`."""
 
+    model: str = ""  # a registered one's name; empty: the encoder of the settings
     form: str = IndexForm.QQA
     kind: str = AUTO
     recall: float = BuildOptions.recall
@@ -32,6 +35,8 @@ class IndexWanted:
         BuildOptions(recall=self.recall)
         if self.form not in IndexForm.values or self.kind not in (AUTO, *KINDS):
             raise UserError("There is no such form or kind of index: choose one of the lists.")
+        if self.model and model_named(self.model).kind != TrainedModel.Kind.RETRIEVER:
+            raise UserError(f"The model {self.model} is an answer selector: choose a retriever.")
         return self
 
 
@@ -61,7 +66,7 @@ def _index(job: Job, watch: Watch) -> Result:
     wanted = IndexWanted(**job.arguments)
     encoding = _Encoding(watch)
     index = build_index(
-        settings.ENCODER_MODEL,
+        resolve_model(wanted.model or settings.ENCODER_MODEL),
         wanted.form,
         settings.ENCODER_DEVICE,
         encoding.count,

@@ -43,6 +43,13 @@ class IndexSent(serializers.Serializer[dict[str, Any]]):
         help_text="of the exact nearest 30, what an approximate kind must find at least",
     )
     words = Flag(default=True, help_text="for searches by words (BM25), too")
+    model = Text(
+        max_length=100,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="a registered retriever's name; empty: the encoder of the settings",
+    )
 
 
 class Reason(serializers.Serializer[dict[str, Any]]):

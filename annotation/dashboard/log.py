@@ -29,9 +29,9 @@ OTHER_VERBS = (
     "confirm-control", "create", "create-token", "deactivate", "delete-account", "delete-group",
     "delete-role", "delete-token", "dismiss-control", "give-role", "import", "import pairs",
     "import-controls", "import-gold", "instructions", "invite", "join", "label", "lock-out",
-    "pack", "pilot", "prune vectors", "publish", "reconcile", "replace-control", "restore pair",
-    "restore pairs", "retire-control", "retrieve", "revoke-invitation", "take-role", "unlock",
-    "withdraw pair", "withdraw pairs",
+    "pack", "pilot", "prune vectors", "publish", "reconcile", "register model", "replace-control",
+    "restore pair", "restore pairs", "retire-control", "retrieve", "revoke-invitation", "take-role",
+    "unlock", "withdraw pair", "withdraw pairs",
 )  # fmt: skip
 
 

@@ -51,7 +51,11 @@ def _mark_place(items: Sequence[Item], path: str) -> None:
 
 def _database(request: HttpRequest) -> list[Item]:
     whole = _item("Pairs and indexes", "database", "database")
-    parts = [_item("Search", "search", "database-search")]
+    parts = [
+        _item("Search", "search", "database-search"),
+        _item("Ask", "question_answer", "database-ask"),
+        _item("Models", "model_training", "database-models"),
+    ]
     if request.user.has_perm(IMPORT):
         parts.append(_item("Import", "upload", "database-import"))
     return [whole, *parts]

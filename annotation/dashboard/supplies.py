@@ -9,6 +9,7 @@ from annotation.pipeline.assemble import positive_names
 from annotation.roles import CHANGE_CONTROLS, Account
 from retrieval.dashboard.guard import BUILD, IMPORT
 from retrieval.errors import UserError
+from retrieval.lift import retriever_line
 from retrieval.models import IndexVersion, QaPair
 from retrieval.versions import chosen_index
 
@@ -46,6 +47,11 @@ class Supplies:
     index: IndexVersion | None
     controls: int
     faults: tuple[Fault, ...]
+
+    @property
+    def retriever(self) -> str:
+        """What its training has gained; empty: it was not trained here."""
+        return retriever_line(self.index) if self.index else ""
 
     @property
     def pairs(self) -> str:

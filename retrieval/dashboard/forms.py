@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 
 from retrieval.imports import Wanted
 from retrieval.index.choice import KINDS
@@ -10,6 +11,7 @@ from retrieval.models import IndexForm, IndexKind
 from retrieval.order import AUTO, BuildOptions
 from retrieval.reading import MAX_LICENSE, MAX_SOURCE
 from retrieval.sources.formats import FORMATS
+from retrieval.trained import TrainedModel
 from retrieval.works import IndexWanted
 
 BY_ENDING = "by the file's ending: JSONL, CSV, TSV or Parquet"
@@ -98,7 +100,19 @@ def _kinds() -> list[tuple[str, str]]:
     return [(AUTO, "what fits the pairs and the memory"), *((one, words[one]) for one in KINDS)]
 
 
+def _encoders() -> list[tuple[str, str]]:
+    retrievers = TrainedModel.objects.filter(kind=TrainedModel.Kind.RETRIEVER).order_by("-pk")
+    names = retrievers.values_list("name", flat=True)
+    return [("", f"this site's: {settings.ENCODER_MODEL}"), *((name, name) for name in names)]
+
+
 class BuildForm(forms.Form):
+    model = forms.ChoiceField(
+        label="Encoder",
+        choices=_encoders,
+        required=False,
+        help_text="This site's, or a retriever that was trained here.",
+    )
     form = forms.ChoiceField(
         label="What is searched",
         choices=IndexForm.choices,

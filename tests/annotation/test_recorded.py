@@ -47,10 +47,11 @@ ELSEWHERE = {
 }  # fmt: skip
 COMMANDS = {
     # Of money, votes, people and data: their rows are asked for here.
-    "campaign", "controls", "crowd", "export", "gold", "index", "ingest", "reconcile", "release",
-    "vectors", "withdraw",
-    # A look.
-    "doctor", "evaluate", "mturk_emulator", "search", "sources",
+    "campaign", "controls", "crowd", "export", "gold", "index", "ingest", "models", "reconcile",
+    "release", "vectors", "withdraw",
+    # A look, or files alone.
+    "ask", "compare", "doctor", "evaluate", "evaluate_answers", "mturk_emulator", "score",
+    "search", "sources", "train",
 }  # fmt: skip
 SMALL_INDEX = ("--form", "QQ", "--kind", "exact", "--precision", "fp32", "--device", "cpu")
 

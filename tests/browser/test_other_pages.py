@@ -18,12 +18,14 @@ from annotation.pipeline.pilot import create_pilot
 from annotation.snapshots import take
 from retrieval.figures import ask_to_count
 from retrieval.jobs import run
-from retrieval.models import Job, QaPair
+from retrieval.models import IndexVersion, Job, QaPair
+from retrieval.registry import register
 from retrieval.withdraw import withdraw_pairs
 from tests.annotation.site.stage import make_member
 from tests.browser.eye import Eye
 from tests.browser.test_adjudicate import sign_in
 from tests.retrieval.dashboard.jobs import sent, worked
+from tests.retrieval.trainings import SELECTOR, trained
 from tests.small_campaign import POLICY, Stage, retrieved_campaign
 
 # Moderate ones, all of how Swagger UI orders its landmarks and headings.
@@ -80,7 +82,8 @@ def test_an_empty_site(root: Eye) -> None:
     """What each page says where there is nothing yet."""
     root.open(
         "/admin/campaigns/", "/admin/campaigns/new", "/admin/database/", "/admin/database/search",
-        "/admin/database/import", "/admin/controls/", "/admin/pilots/", "/admin/log/", "/releases",
+        "/admin/database/import", "/admin/database/models", "/admin/controls/", "/admin/pilots/",
+        "/admin/log/", "/releases",
     )  # fmt: skip
     root.assert_well()
 
@@ -106,6 +109,17 @@ def test_the_database(root: Eye, small_database: None) -> None:
         f"{home}import?source=sky", *(f"{home}imports/{one.pk}" for one in (done, failed, waiting)),
         f"{home}pairs?source=faq", f"{home}pairs/{pair.pk}", f"{home}pairs/{gone.pk}",
         f"/admin/jobs/{failed.pk}",
+    )  # fmt: skip
+    root.assert_well()
+
+
+def test_the_models(root: Eye, small_database: None, settings: Settings, tmp_path: Path) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    IndexVersion.objects.update(trained=register(trained("faq-qqa")))
+    register(trained("faq-qaq", **SELECTOR))
+    root.open(
+        "/admin/database/models", "/admin/database/models/faq-qqa",
+        "/admin/database/models/faq-qaq", "/admin/database/", "/admin/campaigns/new",
     )  # fmt: skip
     root.assert_well()
 

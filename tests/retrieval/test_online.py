@@ -11,9 +11,10 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from retrieval.asked import lines
 from retrieval.build import build_index
 from retrieval.errors import UserError
-from retrieval.management.commands.search import _line, _lines
+from retrieval.management.commands.search import _line
 from retrieval.models import Candidate, QaPair
 from retrieval.online import Hit, Searcher
 from retrieval.querysets import load_queries
@@ -178,7 +179,7 @@ def test_a_line_of_standard_input_in_another_encoding_is_named(
 def test_standard_input_is_cleaned_as_a_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
     content = io.BytesIO("\ufeffwhy\0 rain?\r\n\0\n caf\xe9 \n".encode())
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content, "latin-1"))
-    assert list(_lines()) == ["why rain?", "", "caf\xe9"]
+    assert list(lines()) == ["why rain?", "", "caf\xe9"]
 
 
 def test_an_unknown_retriever_is_refused(add_pairs: AddPairs) -> None:

@@ -14,6 +14,7 @@ from retrieval.index.choice import BYTES, KINDS
 from retrieval.lazy import lexical_index
 from retrieval.models import IndexForm, IndexVersion
 from retrieval.order import AUTO, PRECISIONS, BuildOptions
+from retrieval.registry import resolve_model
 
 
 class Command(QuorumCommand):
@@ -23,7 +24,8 @@ class Command(QuorumCommand):
         parser.add_argument(
             "--model",
             default=settings.ENCODER_MODEL,
-            help="an installed model package, a folder or a sentence-transformers name "
+            help="a registered model, an installed model package, a folder or a "
+            "sentence-transformers name "
             "(default: %(default)s)",
         )
         parser.add_argument(
@@ -57,7 +59,7 @@ class Command(QuorumCommand):
         with self.progress(None, "Encoding", unit=" pairs") as bar:
             encoding = Encoding(bar)
             index = build_index(
-                options["model"],
+                resolve_model(options["model"]),
                 options["form"],
                 options["device"],
                 encoding.count,
@@ -127,7 +129,7 @@ def _processes(value: str) -> int | None:
 def _facts(index: IndexVersion, encoding: Encoding) -> dict[str, object]:
     measured = index.manifest["recall_measured"] or {}
     return {
-        "model": index.model,
+        "model": index.known_as,
         "form": index.form,
         "kind": index.kind,
         "store": index.manifest["store"]["dtype"],

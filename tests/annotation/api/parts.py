@@ -48,6 +48,8 @@ LISTS = {
     "sources/faq": OF_THE_DATABASE,
     "indexes": OF_THE_DATABASE,
     "indexes/1": OF_THE_DATABASE,
+    "models": OF_THE_DATABASE,
+    "models/faq-qqa": OF_THE_DATABASE,
     "pairs": OF_THE_DATABASE,
     "pairs/{pair}": OF_THE_DATABASE,
     "jobs/{import}/rejected": OF_THE_DATABASE,

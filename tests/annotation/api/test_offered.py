@@ -12,10 +12,13 @@ ACCOUNTS = "accounts and invitations are the administrators', who are people at 
 TABLE: Mapping[str, str] = {
     "admin/database/": "source_list index_list index_read job_list",
     "admin/database/search": "pair_search",
+    "admin/database/ask": "pair_answer",
     "admin/database/import": "source_list",
     "admin/database/imports/<int:pk>": "job_read import_rejected",
     "admin/database/imports/<int:pk>/<int:number>/rejected.csv": "import_rejected",
     "admin/database/pairs": "pair_list",
+    "admin/database/models": "model_list",
+    "admin/database/models/<str:name>": "model_read",
     "admin/database/pairs/<int:pk>": "pair_read",
     "admin/database/upload": "pair_import",
     "admin/database/index": "index_build",

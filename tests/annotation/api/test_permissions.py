@@ -141,6 +141,7 @@ def test_a_pilot_is_read_by_whoever_sees_both_arms(
 
 def test_the_database_is_searched_by_those_who_may_look(programs: dict[str, Program]) -> None:
     assert through(programs, "POST", "pairs/search") == OF_THE_DATABASE
+    assert through(programs, "POST", "pairs/answer") == OF_THE_DATABASE
 
 
 def test_a_token_is_taken_back_by_whoever_is_signed_in(programs: dict[str, Program]) -> None:
@@ -180,6 +181,7 @@ def test_the_walk_leaves_no_operation_out() -> None:
         ("delete", "/api/v1/campaigns/{}/roles/{}"),
         ("get", "/api/v1/pilots/{}"),
         ("post", "/api/v1/pairs/search"),
+        ("post", "/api/v1/pairs/answer"),
         ("post", "/api/v1/tokens"),  # test_sign_in
         ("delete", "/api/v1/tokens/{}"),
         ("get", "/api/v1/jobs/{}"),
@@ -192,12 +194,12 @@ def test_the_walk_leaves_no_operation_out() -> None:
 def shape(path: str) -> str:
     """With `{}` in place of what stands for a row, by its name or by an example."""
     parts = path.removeprefix("/api/v1/").split("/")
-    rows = {"campaigns", "sources", "indexes", "hits", "assignments", "workers", "triplets",
-            "expert-labels", "releases", "builds", "tokens", "pairs", "controls", "suggestions",
-            "roles", "pilots", "instructions", "charts"}  # fmt: skip
+    rows = {"campaigns", "sources", "indexes", "models", "hits", "assignments", "workers",
+            "triplets", "expert-labels", "releases", "builds", "tokens", "pairs", "controls",
+            "suggestions", "roles", "pilots", "instructions", "charts"}  # fmt: skip
     shown = [
         "{}"
-        if place and parts[place - 1] in rows and part not in {"next", "search", "import"}
+        if place and parts[place - 1] in rows and part not in {"next", "search", "answer", "import"}
         else part
         for place, part in enumerate(parts)
     ]

@@ -29,6 +29,7 @@ Sent = dict[str, Any]
 ELSEWHERE: Mapping[tuple[str, str], str] = {
     ("pair_import", "202"): "test_imports.py: its files have names",
     ("pair_search", "200"): "tests/retrieval/api/test_sources.py: with the encoder of the settings",
+    ("pair_answer", "200"): "tests/retrieval/api/test_answers.py: with the encoder of the settings",
 }
 # Beside the example: other ways to ask.
 MORE: Mapping[str, tuple[Sent, ...]] = {

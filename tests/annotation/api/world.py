@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.test import override_settings
 from django.utils import timezone
 from knox.models import AuthToken
 
@@ -35,8 +36,10 @@ from retrieval.figures import ask_to_count
 from retrieval.imports import rejected_path
 from retrieval.jobs import run
 from retrieval.models import IndexVersion, Job, QaPair
+from retrieval.registry import register
 from retrieval.uploads import new_folder
 from tests.annotation.test_rehearsal import made_up
+from tests.retrieval.trainings import trained
 from tests.small_campaign import Stage, packed_campaign
 
 REJECTED = {"line": 3, "reason": "the answer is empty", "text": "why,"}
@@ -77,6 +80,8 @@ def make_world(stage: Stage, folder: Path) -> World:
     work, rejected = _judged(stage)
     begun, waiting = _begun(stage, folder)
     made = {**_of_the_campaign(campaign, work), **_jobs(campaign), **_of_the_database()}
+    with override_settings(MODELS_DIR=folder / "models"):
+        register(trained(campaign.name))
     User.objects.create_user("cleo")
     make_pilot(_by(User.objects.create_user("dan")), campaign, "answers", triplets=4, seed=0)
     take(campaign)

@@ -10,13 +10,16 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from annotation.jobs import WORKS
 from annotation.models import Action
 from retrieval.jobs import run
 from retrieval.models import IndexVersion, Job, QaPair
+from retrieval.registry import register
 from retrieval.uploads import uploads_root
 from tests.retrieval.dashboard.conftest import As, as_
+from tests.retrieval.trainings import SELECTOR, trained
 
 __all__ = ["as_"]
 
@@ -242,8 +245,23 @@ def test_an_index_is_built_as_a_job_and_search_finds_by_it(as_: As) -> None:
     assert page.context["answer"].found[0].pair.question == "What do cats eat?"
 
 
+def test_a_registered_retriever_is_chosen_on_the_page(
+    as_: As, settings: Settings, tmp_path: Path
+) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    the_pair()
+    register(trained("faq-qqa"))
+    register(trained("faq-qaq", **SELECTOR))
+    shown = as_("builder").get("/admin/database/").context["form"].fields["model"].choices
+    assert [value for value, _ in shown] == ["", "faq-qqa"]
+    wanted = {"form": "QQA", "kind": "exact", "recall": "0.99", "model": "faq-qqa"}
+    assert as_("builder").post("/admin/database/index", wanted).status_code == 302
+    assert Job.objects.get().arguments["model"] == "faq-qqa"
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"form": "X"}, {"kind": "magic"}, {"recall": "2"}, {"recall": "nan"}]
+    "wrong",
+    [{"form": "X"}, {"kind": "magic"}, {"recall": "2"}, {"recall": "nan"}, {"model": "nobody"}],
 )
 def test_an_index_that_cannot_be_is_refused(as_: As, wrong: dict[str, str]) -> None:
     the_pair()

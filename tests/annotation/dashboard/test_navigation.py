@@ -26,6 +26,8 @@ def marked(response: Any) -> list[str]:
         ("database/", "Pairs and indexes"),
         ("database/pairs", "Pairs and indexes"),
         ("database/search", "Search"),
+        ("database/ask", "Ask"),
+        ("database/models", "Models"),
         ("database/import", "Import"),
         ("log/", "Log"),
         ("", "Records"),

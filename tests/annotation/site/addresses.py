@@ -69,7 +69,9 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/lock-outs/
         admin/database/
         admin/database/search
+        admin/database/ask
         admin/database/pairs
+        admin/database/models
     """),
     (NO, site("root", 302), """
         admin/lock-outs/<slug:digest>/end
@@ -131,6 +133,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/database/import
     """),
     (site("staff", 404), NO, """
+        admin/database/models/<str:name>
         admin/database/imports/<int:pk>
         admin/database/imports/<int:pk>/<int:number>/rejected.csv
         admin/database/pairs/<int:pk>

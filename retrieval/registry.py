@@ -1,0 +1,202 @@
+"""The models that were trained here, by name: registered once, and whole whenever one is used."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from retrieval.errors import UserError
+from retrieval.model_card import card
+from retrieval.models import IndexVersion
+from retrieval.trained import TrainedModel
+from retrieval.training_record import FILE, Training, made, read_training
+
+CARD = "card.md"
+
+
+def register(
+    folder: Path, *, conclude: Callable[[TrainedModel], object] = lambda model: None
+) -> TrainedModel:
+    """The model of a training that has ended, whose folder lies in settings.MODELS_DIR.
+
+    Registered before, it stays as it is; UserError where the folder says something else now. A
+    new one is told to `conclude`, in the transaction that records it.
+    """
+    values = read_training(folder)
+    training = made(values)
+    _require_its_place(folder, training)
+    _require_a_name_of_its_own(training)
+    model = folder / training.best.model
+    if (found := digest_of_folder(model)) != training.best.sha256:
+        raise UserError(
+            f"{model} is not the model that was trained: its sha256 is {found}, and {FILE} says "
+            f"{training.best.sha256}; train it again by `manage.py train`, under another name."
+        )
+    with transaction.atomic():
+        registered, is_new = _recorded(training, values)
+        if is_new:
+            # Those that were made before, by the folder's name.
+            IndexVersion.objects.filter(model=str(registered.path)).update(trained=registered)
+            conclude(registered)
+    _write_card(folder, training)
+    return registered
+
+
+def digest_of_folder(folder: Path) -> str:
+    """sha256 of what `sha256sum` prints for its files, in the order of their paths' bytes."""
+    if not folder.is_dir():
+        raise UserError(f"There is no folder {folder}: check the path.")
+    lines = []
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not (path.is_dir() or path.is_file()):
+            raise UserError(f"{path} is a link or a device: a model is made of files alone.")
+        if path.is_file():
+            lines.append((_name(path, folder), _sha256(path)))
+    if not lines:
+        raise UserError(f"{folder} is empty: a model has files.")
+    digest = hashlib.sha256()
+    for name, sha256 in sorted(lines):
+        digest.update(f"{sha256}  ".encode() + name + b"\n")
+    return digest.hexdigest()
+
+
+def verify(model: TrainedModel) -> None:
+    """UserError where a file of it has changed or is missing."""
+    try:
+        found = digest_of_folder(model.path)
+    except UserError as error:
+        raise UserError(f"The model {model.name} is not whole: {error}") from error
+    if found != model.sha256:
+        raise UserError(
+            f"The model {model.name} has changed since it was registered: the sha256 of "
+            f"{model.path} was {model.sha256} and is {found}; put its files back from a copy."
+        )
+
+
+def model_named(name: str) -> TrainedModel:
+    try:
+        return TrainedModel.objects.get(name=name)
+    except (TrainedModel.DoesNotExist, ValueError) as error:
+        raise UserError(
+            f"There is no registered model {name[:100]!r}: `manage.py models list` shows them."
+        ) from error
+
+
+def resolve_model(name: str) -> str:
+    """What an encoder is loaded by: a registered retriever's folder, else the name itself."""
+    model = TrainedModel.objects.filter(name=name).first()
+    if model is None:
+        return name
+    if model.kind != TrainedModel.Kind.RETRIEVER:
+        raise UserError(f"The model {name} is an answer selector: name a retriever here.")
+    verify(model)
+    return str(model.path)
+
+
+def resolve_selector(name: str) -> Path:
+    """The folder of a registered selector, else the folder named."""
+    model = TrainedModel.objects.filter(name=name).first()
+    if model is None:
+        return Path(name)
+    if model.kind != TrainedModel.Kind.SELECTOR:
+        raise UserError(f"The model {name} is a retriever: name an answer selector here.")
+    verify(model)
+    return model.path
+
+
+def resolve_base(name: str, kind: str) -> str:
+    """What a training of this kind starts from: a selector may start from either."""
+    selectors = TrainedModel.objects.filter(name=name, kind=TrainedModel.Kind.SELECTOR)
+    if kind == TrainedModel.Kind.SELECTOR and selectors.exists():
+        return str(resolve_selector(name))
+    return resolve_model(name)
+
+
+def model_of(index: IndexVersion) -> str:
+    """What its encoder is loaded by; a registered one may lie elsewhere than it did then."""
+    return index.model if index.trained is None else resolve_model(index.trained.name)
+
+
+def registered_at(folder: str) -> TrainedModel | None:
+    """`folder`: as a loaded model is named."""
+    root, path = Path(settings.MODELS_DIR).resolve(), Path(folder)
+    if not path.is_relative_to(root):
+        return None
+    relative = path.relative_to(root).as_posix()
+    return TrainedModel.objects.filter(folder=relative, kind="retriever").first()
+
+
+def _recorded(training: Training, values: dict[str, Any]) -> tuple[TrainedModel, bool]:
+    """And whether it is new."""
+    facts = {
+        "kind": training.kind,
+        "form": training.form,
+        "folder": f"{training.name}/{training.best.model}",
+        "sha256": training.best.sha256,
+        "base": training.base,
+        "release": training.release,
+        "release_sha256": training.release_sha256,
+        "threshold": training.threshold,
+        "training": values,
+    }
+    model, is_new = TrainedModel.objects.get_or_create(name=training.name, defaults=facts)
+    if model.sha256 != training.best.sha256:
+        raise UserError(
+            f"Another model {model.name} is registered, with the sha256 {model.sha256} where "
+            f"this one has {training.best.sha256}: train under another name."
+        )
+    if model.training != values:
+        raise UserError(
+            f"{FILE} says other things of the model {model.name} than when it was registered, "
+            f"{model.created_at:%Y-%m-%d}: put it back, or train under another name."
+        )
+    return model, is_new
+
+
+def _require_its_place(folder: Path, training: Training) -> None:
+    place = Path(settings.MODELS_DIR).resolve() / training.name
+    if folder.resolve() != place:
+        raise UserError(f"{folder} holds the training {training.name}: move it to {place}.")
+    if (place / training.best.model).resolve() != place / training.best.model:
+        raise UserError(f"{folder / training.best.model} is reached by a link: put it there.")
+
+
+def _require_a_name_of_its_own(training: Training) -> None:
+    """Else an index would be asked for by the base's name and made with this one."""
+    if training.name == training.base:
+        raise UserError(
+            f"The model {training.name} is named as its base: train under another name."
+        )
+
+
+def _write_card(folder: Path, training: Training) -> None:
+    path = folder / CARD
+    unfinished = path.with_name(f".{CARD}.{os.getpid()}")
+    try:
+        unfinished.write_text(card(training), encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written ({error.strerror}): the model is registered, and `manage.py "
+            f"models card {training.name}` prints its card."
+        ) from error
+
+
+def _name(path: Path, folder: Path) -> bytes:
+    """Without a sign that `sha256sum` would write otherwise."""
+    name = path.relative_to(folder).as_posix()
+    if not name.isprintable() or "\\" in name:
+        raise UserError(f"{str(path)!r} has a name that no model's file has: rename it.")
+    return name.encode()
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
