@@ -12,6 +12,7 @@ from django.db import transaction
 from retrieval.errors import UserError
 from retrieval.model_card import card
 from retrieval.models import IndexVersion
+from retrieval.store.verified import sha256_of
 from retrieval.trained import TrainedModel
 from retrieval.training_record import FILE, Training, made, read_training
 
@@ -196,7 +197,6 @@ def _name(path: Path, folder: Path) -> bytes:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(path)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error

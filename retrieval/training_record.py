@@ -12,14 +12,13 @@ from typing import Any, NoReturn
 from retrieval.errors import UserError
 from retrieval.metrics import WAYS, Way
 from retrieval.text import is_utf8
-from retrieval.training.forms import RETRIEVER_FORMS, SELECTOR_FORMS
+from retrieval.training.forms import FORMS
 
 FILE = "training.json"  # written last: a training without it has not ended
 FORMAT = 1
 LARGEST_FILE = 10_000_000  # bytes
 LARGEST_NUMBER = 2**63
 LONGEST_BASE, LONGEST_RELEASE, LONGEST_MODEL = 300, 200, 150
-FORMS = {"retriever": RETRIEVER_FORMS, "selector": SELECTOR_FORMS}
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 

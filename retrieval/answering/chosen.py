@@ -7,8 +7,7 @@ from typing import Any
 
 from retrieval.errors import UserError
 from retrieval.registry import resolve_selector
-
-TRAINING = "training.json"
+from retrieval.training_record import FILE
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,10 @@ def chosen_selector(named: str) -> ChosenSelector:
             f"There is no selector {named!r}: name a registered one, or the folder of one that "
             "`manage.py train` made."
         )
-    if (folder / TRAINING).is_file():
+    if (folder / FILE).is_file():
         return _best(folder)
     above = folder.resolve().parent.parent  # of seed-1/model
-    if (above / TRAINING).is_file():
+    if (above / FILE).is_file():
         best = _best(above)
         if best.folder.resolve() == folder.resolve():
             return best
@@ -38,7 +37,7 @@ def chosen_selector(named: str) -> ChosenSelector:
 
 def _best(training: Path) -> ChosenSelector:
     """As the training recorded it."""
-    path = training / TRAINING
+    path = training / FILE
     try:
         told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         kind, threshold = told["kind"], told["threshold"]

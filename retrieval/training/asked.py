@@ -1,7 +1,6 @@
 """What a training is asked to do: looked through before hours are spent on it. Import it through
 lazy.py: it loads torch."""
 
-import hashlib
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -12,6 +11,7 @@ import torch
 from retrieval.encoding.forward import require_precision
 from retrieval.encoding.loading import chosen_device
 from retrieval.errors import UserError
+from retrieval.store.verified import sha256_of
 from retrieval.training.duplicates import Duplicates, read_duplicates
 from retrieval.training.examples import ANCHOR, Examples, of_duplicates, of_release
 from retrieval.training.recipe import RANKING, Recipe
@@ -48,7 +48,6 @@ class Lesson:
 @dataclass(frozen=True)
 class Asked:
     release: Release
-    pairs: Duplicates | None
     device: str  # cpu or cuda
     first: Lesson | None  # of the duplicate questions
     lesson: Lesson
@@ -77,10 +76,12 @@ def looked_through(order: Order) -> Asked:
     first = None
     if pairs is not None:
         first = Lesson(of_duplicates(recipe, pairs.train), of_duplicates(recipe, pairs.dev))
-        _require_rows(recipe, first, f"{order.pairs}, after those of the release's dev and test")
+        _require_rows(
+            recipe, first, f"{order.pairs}, without the questions of the release's dev and test,"
+        )
     lesson = Lesson(of_release(recipe, release.train), of_release(recipe, release.dev))
     _require_rows(recipe, lesson, str(order.release))
-    return Asked(release, pairs, device, first, lesson, _facts(order, release, pairs, device))
+    return Asked(release, device, first, lesson, _facts(order, release, pairs, device))
 
 
 def _require_names(order: Order) -> None:
@@ -109,14 +110,14 @@ def _require_rows(recipe: Recipe, lesson: Lesson, where: str) -> None:
     for name, examples in (("train", lesson.train), ("dev", lesson.dev)):
         if not len(examples.rows):
             raise UserError(
-                f"{where}, leaves nothing for {recipe.loss} in {name}: it wants queries that have "
+                f"{where} leaves nothing for {recipe.loss} in {name}: it wants queries that have "
                 "a positive, and with hard_negatives a negative too."
             )
     if recipe.loss == RANKING:
         queries = len(set(lesson.train.rows[ANCHOR]))
         if max(recipe.batch_size) > queries:
             raise UserError(
-                f"A batch of {recipe.loss} holds a query once, and train of {where}, has "
+                f"A batch of {recipe.loss} holds a query once, and train of {where} has "
                 f"{queries:,} that can be learned from: name a batch_size of at most {queries:,} "
                 f"in the recipe, not {max(recipe.batch_size):,}."
             )
@@ -128,7 +129,7 @@ def _facts(order: Order, release: Release, pairs: Duplicates | None, device: str
     if pairs is not None and order.pairs is not None:
         told = {
             "file": order.pairs.name,
-            "sha256": _digest(order.pairs),
+            "sha256": sha256_of(order.pairs),
             "rows": len(pairs.train) + len(pairs.dev),
             "held_out": pairs.held_out,
         }
@@ -144,8 +145,3 @@ def _facts(order: Order, release: Release, pairs: Duplicates | None, device: str
         "versions": {name: metadata.version(name) for name in LIBRARIES},
         "device": device,
     }
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 RETRIEVER_FORMS = ("QQ", "QQA")
 SELECTOR_FORMS = ("QQ", "QA", "QQA", "QAQ")
+FORMS = {"retriever": RETRIEVER_FORMS, "selector": SELECTOR_FORMS}  # of each kind of model
 
 
 def parts(form: str, question: str, answer: str) -> tuple[str, ...]:

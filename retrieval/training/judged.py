@@ -21,7 +21,6 @@ from retrieval.training.release import Release
 from retrieval.training.selecting import load_selector
 from retrieval.training.stages import Trained, best_of
 
-SPLITS = ("dev", "test")
 WAY: Way = "qrc"
 DECIMALS = 4
 # Of a query, the scores of its candidates by their ids.
@@ -66,17 +65,16 @@ def judged(
 
 
 def _scores(recipe: Recipe, model: str, release: Release, device: str) -> dict[str, Scores]:
-    splits = {"dev": release.dev, "test": release.test}
     if recipe.kind == "selector":
         selector = load_selector(Path(model), device)
         return {
             name: _by_query(score_with_selector(selector, records))
-            for name, records in splits.items()
+            for name, records in release.measured.items()
         }
     encoder = load_encoder(model, device)
     return {
         name: _by_query(score_with_encoder(encoder, recipe.form, records))
-        for name, records in splits.items()
+        for name, records in release.measured.items()
     }
 
 
@@ -87,11 +85,10 @@ def _by_query(found: Iterable[ScoredQuery]) -> Scores:
 def _told(
     scores: Mapping[str, Scores], release: Release, runs: Path, system: str
 ) -> dict[str, Any]:
-    splits = {"dev": release.dev, "test": release.test}
-    for name in SPLITS:
+    for name in release.measured:
         found = ((query, list(of.items())) for query, of in scores[name].items())
         write_run(runs / f"{name}.{system}.run", found, system=system)
-    return {name: figures(splits[name], scores[name]) for name in SPLITS}
+    return {name: figures(records, scores[name]) for name, records in release.measured.items()}
 
 
 def figures(records: Sequence[QueryRecord], scores: Scores) -> dict[str, float] | None:

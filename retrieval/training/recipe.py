@@ -29,9 +29,8 @@ from typing import Any
 import yaml
 
 from retrieval.errors import UserError
-from retrieval.training.forms import RETRIEVER_FORMS, SELECTOR_FORMS
+from retrieval.training.forms import FORMS
 
-KINDS = {"retriever": RETRIEVER_FORMS, "selector": SELECTOR_FORMS}
 RANKING, CONTRASTIVE, ENTROPY = (
     "multiple-negatives-ranking",
     "online-contrastive",
@@ -119,10 +118,10 @@ def made(values: object) -> Recipe:
     known = [field.name for field in fields(Recipe)]
     if unknown := [str(name) for name in values if name not in known]:
         raise Fault(f"there is no setting {unknown[0][:60]!r}; there are {', '.join(known)}")
-    kind = _one_of("kind", values.get("kind"), tuple(KINDS))
+    kind = _one_of("kind", values.get("kind"), tuple(FORMS))
     return Recipe(
         kind=kind,
-        form=_one_of("form", values.get("form"), KINDS[kind]),
+        form=_one_of("form", values.get("form"), FORMS[kind]),
         base=_text("base", values.get("base")),
         loss=_one_of("loss", values.get("loss", LOSSES[kind][0]), LOSSES[kind]),
         hard_negatives=_whole("hard_negatives", values.get("hard_negatives", 1), 0, 29),

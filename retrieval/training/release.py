@@ -11,6 +11,7 @@ from typing import Any
 
 from retrieval.dataset import DatasetError, QueryRecord, read
 from retrieval.errors import UserError
+from retrieval.store.verified import sha256_of
 from retrieval.text import question_key
 
 MANIFEST = "manifest.json"
@@ -27,6 +28,11 @@ class Release:
     train: list[QueryRecord]
     dev: list[QueryRecord]
     test: list[QueryRecord]
+
+    @property
+    def measured(self) -> dict[str, list[QueryRecord]]:
+        """What models are measured on, by its name."""
+        return {"dev": self.dev, "test": self.test}
 
     def held_out(self) -> set[str]:
         """Keys of the queries that no model may have learned from."""
@@ -53,10 +59,8 @@ def read_release(folder: Path) -> Release:
 def _split(folder: Path, name: str, files: Mapping[str, Any]) -> list[QueryRecord]:
     """DatasetError where it is not the file that the manifest names, or a line is no record."""
     known = files.get(name)
-    if known is not None:
-        with (folder / name).open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != known.get("sha256"):
-                raise DatasetError(f"{name} is not the file that {MANIFEST} tells of")
+    if known is not None and sha256_of(folder / name) != known.get("sha256"):
+        raise DatasetError(f"{name} is not the file that {MANIFEST} tells of")
     records = list(read(folder / name))
     for number, record in enumerate(records, start=1):
         texts = [record.query, *(one.question for one in record.candidates)]
