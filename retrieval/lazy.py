@@ -69,7 +69,7 @@ def train_model(
     name: str,
     pairs: Path | None,
     device: str,
-    begin: Callable[[str], object],
+    begin: Callable[[str, int], object],
     step: Progress,
 ) -> dict[str, Any]:
     """What training.json holds; see there."""

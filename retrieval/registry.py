@@ -10,7 +10,9 @@ from django.conf import settings
 from django.db import transaction
 
 from retrieval.errors import UserError
+from retrieval.lazy import load_encoder
 from retrieval.model_card import card
+from retrieval.model_names import require_own_name
 from retrieval.models import IndexVersion
 from retrieval.store.verified import sha256_of
 from retrieval.trained import TrainedModel
@@ -30,18 +32,19 @@ def register(
     values = read_training(folder)
     training = made(values)
     _require_its_place(folder, training)
-    _require_a_name_of_its_own(training)
+    require_own_name(training.name, training.base)
     model = folder / training.best.model
     if (found := digest_of_folder(model)) != training.best.sha256:
         raise UserError(
             f"{model} is not the model that was trained: its sha256 is {found}, and {FILE} says "
             f"{training.best.sha256}; train it again by `manage.py train`, under another name."
         )
+    # Before the transaction: it may load the model, which takes seconds.
+    made_before = _indexes_of(model.resolve())
     with transaction.atomic():
         registered, is_new = _recorded(training, values)
         if is_new:
-            # Those that were made before, by the folder's name.
-            IndexVersion.objects.filter(model=str(registered.path)).update(trained=registered)
+            IndexVersion.objects.filter(pk__in=made_before).update(trained=registered)
             conclude(registered)
     _write_card(folder, training)
     return registered
@@ -89,32 +92,31 @@ def model_named(name: str) -> TrainedModel:
 
 def resolve_model(name: str) -> str:
     """What an encoder is loaded by: a registered retriever's folder, else the name itself."""
-    model = TrainedModel.objects.filter(name=name).first()
+    model = _verified(name)
     if model is None:
         return name
     if model.kind != TrainedModel.Kind.RETRIEVER:
-        raise UserError(f"The model {name} is an answer selector: name a retriever here.")
-    verify(model)
+        raise UserError(f"The model {model.name} is an answer selector: name a retriever here.")
     return str(model.path)
 
 
-def resolve_selector(name: str) -> Path:
-    """The folder of a registered selector, else the folder named."""
-    model = TrainedModel.objects.filter(name=name).first()
-    if model is None:
-        return Path(name)
-    if model.kind != TrainedModel.Kind.SELECTOR:
-        raise UserError(f"The model {name} is a retriever: name an answer selector here.")
-    verify(model)
-    return model.path
+def resolve_either(name: str) -> str:
+    """The same of a retriever or a selector."""
+    model = _verified(name)
+    return name if model is None else str(model.path)
 
 
 def resolve_base(name: str, kind: str) -> str:
     """What a training of this kind starts from: a selector may start from either."""
-    selectors = TrainedModel.objects.filter(name=name, kind=TrainedModel.Kind.SELECTOR)
-    if kind == TrainedModel.Kind.SELECTOR and selectors.exists():
-        return str(resolve_selector(name))
-    return resolve_model(name)
+    return resolve_either(name) if kind == TrainedModel.Kind.SELECTOR else resolve_model(name)
+
+
+def registered_selector(named: str) -> TrainedModel | None:
+    """By its name, its folder or its training's; None where nobody registered one."""
+    model = _verified(named) or _verified_training(Path(named))
+    if model is not None and model.kind != TrainedModel.Kind.SELECTOR:
+        raise UserError(f"The model {model.name} is a retriever: name an answer selector here.")
+    return model
 
 
 def model_of(index: IndexVersion) -> str:
@@ -123,12 +125,50 @@ def model_of(index: IndexVersion) -> str:
 
 
 def registered_at(folder: str) -> TrainedModel | None:
-    """`folder`: as a loaded model is named."""
-    root, path = Path(settings.MODELS_DIR).resolve(), Path(folder)
+    """`folder`: a model's, however it is named."""
+    root, path = Path(settings.MODELS_DIR).resolve(), Path(folder).resolve()
     if not path.is_relative_to(root):
         return None
-    relative = path.relative_to(root).as_posix()
-    return TrainedModel.objects.filter(folder=relative, kind="retriever").first()
+    return TrainedModel.objects.filter(folder=path.relative_to(root).as_posix()).first()
+
+
+def trained_form(model: str) -> str | None:
+    """Of the training that left the model in its folder, registered or not."""
+    place = Path(model).resolve()
+    if registered := registered_at(str(place)):
+        return str(registered.form)
+    folder = place.parent.parent  # as of seed-1/model
+    if not (place.is_dir() and (folder / FILE).is_file()):
+        return None
+    training = made(read_training(folder))
+    return training.form if any(folder / one.model == place for one in training.seeds) else None
+
+
+def _verified(name: str) -> TrainedModel | None:
+    """The registered model of this name or in this folder, read again; None: there is none."""
+    try:
+        model = TrainedModel.objects.filter(name=name).first() or registered_at(name)
+    except ValueError:  # of a text that neither the database nor the disk takes
+        return None
+    if model is not None:
+        verify(model)
+    return model
+
+
+def _verified_training(folder: Path) -> TrainedModel | None:
+    place = folder.resolve()
+    if place.parent != Path(settings.MODELS_DIR).resolve():
+        return None
+    return _verified(place.name)
+
+
+def _indexes_of(model: Path) -> list[int]:
+    """Those made before by the folder's name, with the very model that lies there now."""
+    indexes = list(IndexVersion.objects.filter(model=str(model), trained=None))
+    if not indexes:
+        return []
+    fingerprint = load_encoder(str(model), "cpu").fingerprint
+    return [index.pk for index in indexes if index.manifest.get("model_fingerprint") == fingerprint]
 
 
 def _recorded(training: Training, values: dict[str, Any]) -> tuple[TrainedModel, bool]:
@@ -164,14 +204,6 @@ def _require_its_place(folder: Path, training: Training) -> None:
         raise UserError(f"{folder} holds the training {training.name}: move it to {place}.")
     if (place / training.best.model).resolve() != place / training.best.model:
         raise UserError(f"{folder / training.best.model} is reached by a link: put it there.")
-
-
-def _require_a_name_of_its_own(training: Training) -> None:
-    """Else an index would be asked for by the base's name and made with this one."""
-    if training.name == training.base:
-        raise UserError(
-            f"The model {training.name} is named as its base: train under another name."
-        )
 
 
 def _write_card(folder: Path, training: Training) -> None:

@@ -32,7 +32,7 @@ def score_with_encoder(
         queries = encoder.encode_questions([record.query for record in some])
         rows, vectors = _candidates(encoder, form, some)
         for record, query in zip(some, queries, strict=True):
-            own = vectors[[rows[candidate.id] for candidate in record.candidates]]
+            own = vectors[[rows[_texts(candidate)] for candidate in record.candidates]]
             yield _checked(record, (own @ query).tolist(), encoder.name)
         progress(len(some))
 
@@ -72,15 +72,20 @@ def _together(records: Iterable[QueryRecord]) -> Iterator[list[QueryRecord]]:
 
 def _candidates(
     encoder: Encoder, form: str, records: Sequence[QueryRecord]
-) -> tuple[dict[str, int], Vectors]:
-    """Each encoded once, however many of the queries have it."""
-    distinct: dict[str, CandidateRecord] = {
-        candidate.id: candidate for record in records for candidate in record.candidates
-    }
-    rows = {name: row for row, name in enumerate(distinct)}
+) -> tuple[dict[tuple[str, str], int], Vectors]:
+    """Each encoded once, however many of the queries have it; told by its texts, as a dataset made
+    elsewhere may use an id again under another query."""
+    distinct = dict.fromkeys(
+        _texts(candidate) for record in records for candidate in record.candidates
+    )
+    rows = {texts: row for row, texts in enumerate(distinct)}
     if form == "QQ":
-        return rows, encoder.encode_questions([one.question for one in distinct.values()])
-    return rows, encoder.encode_pairs([(one.question, one.answer) for one in distinct.values()])
+        return rows, encoder.encode_questions([question for question, _ in distinct])
+    return rows, encoder.encode_pairs(list(distinct))
+
+
+def _texts(candidate: CandidateRecord) -> tuple[str, str]:
+    return candidate.question, candidate.answer
 
 
 def _checked(record: QueryRecord, scores: Sequence[float], name: str) -> ScoredQuery:

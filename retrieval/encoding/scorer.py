@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder
 
 from retrieval.encoding.encoder import load_encoder
-from retrieval.encoding.loading import chosen_device
+from retrieval.encoding.loading import BROKEN, chosen_device
 from retrieval.errors import UserError
 from retrieval.sources.best import Scorer
 from retrieval.vectors import Encoder
@@ -52,7 +51,7 @@ def load_scorer(name: str, device: str) -> Scorer:
     target = chosen_device(device)
     try:
         model = CrossEncoder(str(folder), device=target, local_files_only=True)
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+    except BROKEN as error:
         reason = " ".join(str(error).split())[:300]
         raise UserError(
             f"The scorer {name!r} cannot be loaded ({reason}): name a folder with a "

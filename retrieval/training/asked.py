@@ -12,6 +12,7 @@ from retrieval.encoding.forward import require_precision
 from retrieval.encoding.loading import chosen_device
 from retrieval.errors import UserError
 from retrieval.store.verified import sha256_of
+from retrieval.training.base import Base, found_base
 from retrieval.training.duplicates import Duplicates, read_duplicates
 from retrieval.training.examples import ANCHOR, Examples, of_duplicates, of_release
 from retrieval.training.recipe import RANKING, Recipe
@@ -26,6 +27,7 @@ LIBRARIES = (
     "torch",
     "transformers",
 )
+SMALLEST_BATCH = 2  # that a recipe may name
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Lesson:
 @dataclass(frozen=True)
 class Asked:
     release: Release
+    base: Base
     device: str  # cpu or cuda
     first: Lesson | None  # of the duplicate questions
     lesson: Lesson
@@ -57,7 +60,11 @@ class Asked:
     def digests(self) -> dict[str, Any]:
         """Of the inputs: with recipe and device they decide the result."""
         pairs = self.facts["pairs"]
-        return {"release": self.release.sha256, "pairs": pairs and pairs["sha256"]}
+        return {
+            "release": self.release.sha256,
+            "pairs": pairs and pairs["sha256"],
+            "base_sha256": self.base.sha256,
+        }
 
 
 def looked_through(order: Order) -> Asked:
@@ -81,7 +88,9 @@ def looked_through(order: Order) -> Asked:
         )
     lesson = Lesson(of_release(recipe, release.train), of_release(recipe, release.dev))
     _require_rows(recipe, lesson, str(order.release))
-    return Asked(release, device, first, lesson, _facts(order, release, pairs, device))
+    base = found_base(recipe)
+    facts = _facts(order, release, pairs, base, device)
+    return Asked(release, base, device, first, lesson, facts)
 
 
 def _require_names(order: Order) -> None:
@@ -114,16 +123,29 @@ def _require_rows(recipe: Recipe, lesson: Lesson, where: str) -> None:
                 "a positive, and with hard_negatives a negative too."
             )
     if recipe.loss == RANKING:
-        queries = len(set(lesson.train.rows[ANCHOR]))
-        if max(recipe.batch_size) > queries:
-            raise UserError(
-                f"A batch of {recipe.loss} holds a query once, and train of {where} has "
-                f"{queries:,} that can be learned from: name a batch_size of at most {queries:,} "
-                f"in the recipe, not {max(recipe.batch_size):,}."
-            )
+        _require_batches(recipe, lesson, where)
 
 
-def _facts(order: Order, release: Release, pairs: Duplicates | None, device: str) -> dict[str, Any]:
+def _require_batches(recipe: Recipe, lesson: Lesson, where: str) -> None:
+    queries, largest = len(set(lesson.train.rows[ANCHOR])), max(recipe.batch_size)
+    if queries < SMALLEST_BATCH:
+        raise UserError(
+            f"train of {where} has one query that can be learned from, and {recipe.loss} tells "
+            "queries from each other: name a release with more."
+        )
+    if largest > queries:
+        # As large as the number of queries, the batches after the first would be half empty.
+        advised = max(SMALLEST_BATCH, queries // 2)
+        raise UserError(
+            f"A batch of {recipe.loss} holds a query once, and train of {where} has "
+            f"{queries:,} that can be learned from: name a batch_size of at most {advised:,} in "
+            f"the recipe, not {largest:,}."
+        )
+
+
+def _facts(
+    order: Order, release: Release, pairs: Duplicates | None, base: Base, device: str
+) -> dict[str, Any]:
     recipe = order.recipe
     told = None
     if pairs is not None and order.pairs is not None:
@@ -139,8 +161,10 @@ def _facts(order: Order, release: Release, pairs: Duplicates | None, device: str
         "kind": recipe.kind,
         "form": recipe.form,
         "base": recipe.base,
+        "base_sha256": base.sha256,
         "recipe": recipe.to_dict(),
         "release": {"name": release.name, "sha256": release.sha256},
+        "queries": {name: len(records) for name, records in release.measured.items()},
         "pairs": told,
         "versions": {name: metadata.version(name) for name in LIBRARIES},
         "device": device,

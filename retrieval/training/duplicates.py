@@ -35,7 +35,7 @@ class Duplicate(NamedTuple):
 class Duplicates:
     train: list[Duplicate]
     dev: list[Duplicate]
-    held_out: int  # left out: a question of theirs is one of the release's dev or test
+    held_out: int  # left out: a question of theirs is a query of the release's dev or test
 
 
 def read_duplicates(

@@ -13,6 +13,7 @@ from itertools import cycle, islice
 from datasets import Dataset
 
 from retrieval.dataset import QueryRecord
+from retrieval.errors import UserError
 from retrieval.training.duplicates import Duplicate
 from retrieval.training.forms import parts
 from retrieval.training.recipe import RANKING, Recipe
@@ -40,13 +41,23 @@ def of_release(recipe: Recipe, records: Iterable[QueryRecord]) -> Examples:
 
 
 def of_duplicates(recipe: Recipe, pairs: Sequence[Duplicate]) -> Examples:
-    """Of the ranking loss, the duplicates alone: other questions of a batch are the negatives."""
-    rows = [(pair.query, _read(recipe, pair.question, pair.answer), pair.label) for pair in pairs]
+    """Of the ranking loss, the duplicates alone: other questions of a batch are the negatives.
+
+    UserError where a form without the question finds no answer: it would learn from nothing.
+    """
+    used = pairs if _reads_questions(recipe.form) else [pair for pair in pairs if pair.answer]
+    if pairs and not used:
+        raise UserError(
+            f"The form {recipe.form} reads answers alone, and of the duplicate questions that are "
+            "learned from, or of those that tell when to stop, none has an answer2: add answers to "
+            "the file, or leave --pairs out."
+        )
+    rows = [(pair.query, _read(recipe, pair.question, pair.answer), pair.label) for pair in used]
     if recipe.loss != RANKING:
-        return Examples(_labelled(rows), left_out=0)
+        return Examples(_labelled(rows), left_out=len(pairs) - len(rows))
     same = [(query, candidate) for query, candidate, label in rows if label]
     columns = {ANCHOR: [query for query, _ in same], POSITIVE: [one for _, one in same]}
-    return Examples(Dataset.from_dict(columns), left_out=len(rows) - len(same))
+    return Examples(Dataset.from_dict(columns), left_out=len(pairs) - len(same))
 
 
 def _ranking(recipe: Recipe, records: Iterable[QueryRecord]) -> Examples:
@@ -72,6 +83,10 @@ def _rows_of(recipe: Recipe, record: QueryRecord, wanted: int) -> Iterator[tuple
     negatives = cycle(read[0])
     for positive in read[1]:
         yield (record.query, positive, *islice(negatives, wanted))
+
+
+def _reads_questions(form: str) -> bool:
+    return "Q" in form[1:]
 
 
 def _read(recipe: Recipe, question: str, answer: str) -> Candidate:

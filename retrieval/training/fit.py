@@ -24,11 +24,11 @@ from transformers.utils import logging as transformers_logging
 
 from retrieval.errors import UserError
 from retrieval.progress import Progress, no_progress
+from retrieval.training.checkpoints import has_ended, last_whole, mark_whole, state_of
 from retrieval.training.memory import DEV_BATCH, enough_memory
 from retrieval.training.recipe import Settings
 
 LOGGED_EVERY = 10  # steps
-WHOLE = "whole"  # in a checkpoint that was written to its end
 ORDER = "order.json"  # what was asked for; checkpoints of another order are not gone on with
 
 
@@ -81,16 +81,36 @@ def fit(
     """Checkpoints lie in the folder until the caller removes it; one for each epoch kept.
 
     `order`: names all that decides the result; a folder of the same order is gone on with.
-    `progress` counts steps. UserError where memory ends or the loss is no number.
+    `progress` counts steps. UserError where memory ends, the loss is no number, or a checkpoint is
+    damaged.
     """
+    folder = folder.resolve()
     # The best checkpoint is known by its path: a folder that was moved is begun anew.
-    _claim(folder, {**asdict(plan), **order, "folder": str(folder.resolve())})
+    _claim(folder, {**asdict(plan), **order, "folder": str(folder)})
     transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     set_seed(plan.seed)  # a new head is drawn by it
+    last = last_whole(folder)
+    with enough_memory(plan.settings):
+        trainer = _trainer(task, train, dev, plan, folder, progress)
+        if last is not None and has_ended(state := state_of(last)):
+            trainer.take_best(state)
+        else:
+            trainer.train(resume_from_checkpoint=last and str(last))
+    logged = trainer.state.log_history
+    losses = tuple(float(entry["eval_loss"]) for entry in logged if "eval_loss" in entry)
+    return Fitted(trainer.model.eval(), losses)
+
+
+def _trainer(
+    task: Task, train: Dataset, dev: Dataset, plan: Plan, folder: Path, progress: Progress
+) -> Any:
     model = task.make_model()
+    arguments: Any = task.arguments(**_arguments(plan, folder), **task.options)
+    # Of several GPUs each would be given a batch, and the recipe's would be that much larger.
+    arguments._n_gpu = min(arguments.n_gpu, 1)
     trainer = task.trainer(
         model=model,
-        args=task.arguments(**_arguments(plan, folder, len(train)), **task.options),
+        args=arguments,
         train_dataset=train,
         eval_dataset=dev,
         loss=task.make_loss(model),
@@ -100,23 +120,18 @@ def fit(
         ],
     )
     trainer.remove_callback(PrinterCallback)  # every logged loss, on standard output
-    with enough_memory(plan.settings):
-        trainer.train(resume_from_checkpoint=_last_whole(folder))
-    logged = trainer.state.log_history
-    losses = tuple(float(entry["eval_loss"]) for entry in logged if "eval_loss" in entry)
-    return Fitted(trainer.model.eval(), losses)
+    return trainer
 
 
-def _arguments(plan: Plan, folder: Path, rows: int) -> dict[str, Any]:
+def _arguments(plan: Plan, folder: Path) -> dict[str, Any]:
     settings = plan.settings
-    steps = math.ceil(rows / settings.batch_size) * plan.epochs
     return {
         "output_dir": str(folder),
         "num_train_epochs": plan.epochs,
         "learning_rate": settings.learning_rate,
         "per_device_train_batch_size": settings.batch_size,
         "per_device_eval_batch_size": DEV_BATCH,
-        "warmup_steps": math.ceil(steps * plan.warmup),
+        "warmup_steps": plan.warmup,  # under 1: the share of the steps
         "bf16": plan.precision == "bf16",
         "fp16": plan.precision == "fp16",
         "use_cpu": plan.device == "cpu",
@@ -171,25 +186,16 @@ class _Onlooker(TrainerCallback):
     def on_save(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        (Path(str(args.output_dir)) / f"checkpoint-{state.global_step}" / WHOLE).touch()
+        mark_whole(Path(str(args.output_dir)) / f"checkpoint-{state.global_step}")
 
 
 def _claim(folder: Path, order: Mapping[str, Any]) -> None:
     """Makes the folder; one of another order, or of none, is emptied."""
-    words = json.dumps(order, sort_keys=True, default=str)
+    words = json.dumps(order, sort_keys=True, default=str).encode()
     path = folder / ORDER
-    if folder.is_dir() and (not path.is_file() or path.read_text(encoding="utf-8") != words):
+    if path.is_file() and path.read_bytes() == words:
+        return
+    if folder.is_dir():
         shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(words, encoding="utf-8")
-
-
-def _last_whole(folder: Path) -> str | None:
-    """Those that a kill left half-written are removed: the trainer would take the newest."""
-    steps: dict[int, Path] = {}
-    for path in folder.glob("checkpoint-*"):
-        if (path / WHOLE).is_file():
-            steps[int(path.name.rpartition("-")[2])] = path
-        else:
-            shutil.rmtree(path)
-    return str(steps[max(steps)]) if steps else None
+    folder.mkdir(parents=True)
+    path.write_bytes(words)

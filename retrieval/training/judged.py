@@ -16,9 +16,10 @@ from retrieval.metrics import Way, means
 from retrieval.registry import digest_of_folder
 from retrieval.runs import ScoredQuery, ranked, write_run
 from retrieval.scored import score_with_encoder, score_with_selector
+from retrieval.selectors import Selector
 from retrieval.training.recipe import Recipe
 from retrieval.training.release import Release
-from retrieval.training.selecting import load_selector
+from retrieval.training.selecting import TrainedSelector, load_selector, new_selector
 from retrieval.training.stages import Trained, best_of
 
 WAY: Way = "qrc"
@@ -30,7 +31,7 @@ Scores = Mapping[str, Mapping[str, float]]
 @dataclass(frozen=True)
 class Judged:
     of_seeds: Mapping[int, Mapping[str, Any]]
-    before: Mapping[str, Any] | None  # of the base; an untrained head ranks by chance
+    before: Mapping[str, Any] | None  # of the base; None: it has no head yet, to rank with
     threshold: float | None
     way: Way
 
@@ -49,7 +50,7 @@ def judged(
     of_seeds: dict[int, Mapping[str, Any]] = {}
     threshold = None
     for one in trained:
-        scores = _scores(recipe, str(one.model.resolve()), release, device)
+        scores = _scores(recipe, one.model.resolve(), release, device)
         digest = digest_of_folder(one.model)
         of_seeds[one.seed] = {
             "sha256": digest,
@@ -57,20 +58,39 @@ def judged(
         }
         if recipe.kind == "selector" and one == best_of(trained):
             threshold = _threshold(release.dev, scores["dev"])
-    before = None
-    if recipe.kind == "retriever":
-        scores = _scores(recipe, base, release, device)
-        before = _told(scores, release, runs, "before")
+    length = best_of(trained).settings.max_length
+    of_base = _before(recipe, base, length, release, device)
+    before = None if of_base is None else _told(of_base, release, runs, "before")
     return Judged(of_seeds, before, threshold, WAY)
 
 
-def _scores(recipe: Recipe, model: str, release: Release, device: str) -> dict[str, Scores]:
+def _scores(recipe: Recipe, model: Path, release: Release, device: str) -> dict[str, Scores]:
     if recipe.kind == "selector":
-        selector = load_selector(Path(model), device)
-        return {
-            name: _by_query(score_with_selector(selector, records))
-            for name, records in release.measured.items()
-        }
+        return _by_selector(load_selector(model, device), release)
+    return _by_retriever(recipe, str(model), release, device)
+
+
+def _before(
+    recipe: Recipe, base: str, max_length: int, release: Release, device: str
+) -> dict[str, Scores] | None:
+    """None of a selector's base without a head: a new one ranks by chance."""
+    if recipe.kind == "retriever":
+        return _by_retriever(recipe, base, release, device)
+    model = new_selector(base, device, max_length=max_length)
+    # As the base's own files name it, whatever it was loaded as.
+    if model.config is None or "SequenceClassification" not in str(model.config.architectures):
+        return None
+    return _by_selector(TrainedSelector(model.eval(), base, recipe.form), release)
+
+
+def _by_selector(selector: Selector, release: Release) -> dict[str, Scores]:
+    return {
+        name: _by_query(score_with_selector(selector, records))
+        for name, records in release.measured.items()
+    }
+
+
+def _by_retriever(recipe: Recipe, model: str, release: Release, device: str) -> dict[str, Scores]:
     encoder = load_encoder(model, device)
     return {
         name: _by_query(score_with_encoder(encoder, recipe.form, records))

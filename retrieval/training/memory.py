@@ -12,14 +12,21 @@ from retrieval.training.recipe import Settings
 # Of the loss on dev, whatever a model is trained with: losses of batches of other sizes do not
 # compare where the batch's other rows are the negatives.
 DEV_BATCH = 64
+# Where torch has no error of its own for it: on a CPU, and inside CUDA and its libraries.
+WORDS = (
+    "can't allocate memory",
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+)
 
 
 @contextmanager
 def enough_memory(settings: Settings) -> Iterator[None]:
     try:
         yield
-    except (MemoryError, RuntimeError) as error:  # torch's own is a RuntimeError
-        if isinstance(error, RuntimeError) and not _wants_memory(error):
+    except (MemoryError, RuntimeError) as error:
+        if not wants_memory(error):
             raise
         raise UserError(
             f"The memory does not suffice for batches of {settings.batch_size:,} inputs "
@@ -35,6 +42,7 @@ def freed() -> None:
         torch.cuda.empty_cache()
 
 
-def _wants_memory(error: RuntimeError) -> bool:
-    # On a CPU torch has no error of its own for it.
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+def wants_memory(error: Exception) -> bool:
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in WORDS)

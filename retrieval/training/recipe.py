@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -46,6 +47,15 @@ PAPER_BATCHES = {"retriever": (64, 128, 256, 384), "selector": (64, 128, 1024)}
 PAPER_LENGTHS = {"retriever": (128, 256), "selector": (256,)}
 PRECISIONS = ("fp32", "bf16", "fp16")
 LARGEST_FILE = 20_000  # bytes
+# The library's own error, and what it lets through of a value that is not what its tag says.
+NO_YAML = (
+    yaml.YAMLError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,11 @@ class Recipe:
         for values in itertools.product(self.learning_rate, self.batch_size, self.max_length):
             yield Settings(*values)
 
+    def steps(self, rows: int, *, seeds: int) -> int:
+        """At most, of the grid and of the other seeds; batches that hold a text once are more."""
+        of_each = [self.epochs * -(-rows // one.batch_size) for one in self.grid()]
+        return sum(of_each) + (seeds - 1) * max(of_each)
+
     def to_dict(self) -> dict[str, Any]:
         values = asdict(self)
         return {
@@ -93,14 +108,14 @@ def read_recipe(path: Path) -> Recipe:
         if len(text) > LARGEST_FILE:
             raise UserError(f"{path} is no recipe, it has over {LARGEST_FILE:,} bytes.")
         values = yaml.safe_load(text.decode("utf-8-sig"))
+    except NO_YAML as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"{path} is not YAML in UTF-8 ({reason}): see recipes/.") from error
     except OSError as error:
         raise UserError(
             f"The recipe {path} cannot be read ({error.strerror}): name a file, such as those in "
             "recipes/."
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise UserError(f"{path} is not YAML in UTF-8 ({reason}): see recipes/.") from error
     try:
         return made(values)
     except Fault as fault:
@@ -116,8 +131,8 @@ def made(values: object) -> Recipe:
     if not isinstance(values, Mapping):
         raise Fault("it is no list of names with their values; see recipes/")
     known = [field.name for field in fields(Recipe)]
-    if unknown := [str(name) for name in values if name not in known]:
-        raise Fault(f"there is no setting {unknown[0][:60]!r}; there are {', '.join(known)}")
+    if unknown := [name for name in values if name not in known]:
+        raise Fault(f"there is no setting {_shown(unknown[0])}; there are {', '.join(known)}")
     kind = _one_of("kind", values.get("kind"), tuple(FORMS))
     return Recipe(
         kind=kind,
@@ -200,4 +215,12 @@ def _number(value: object) -> float:
 
 
 def _shown(value: object) -> str:
-    return "left out" if value is None else repr(value)[:60]
+    if value is None:
+        return "left out"
+    # Never the whole: lists may hold each other a billion times.
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = 60
+    try:
+        return short.repr(value)[:60]
+    except ValueError:  # what Python says of such a number
+        return "a number of thousands of digits"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from retrieval.dataset import DatasetError, QueryRecord, read
 from retrieval.errors import UserError
@@ -15,6 +14,7 @@ from retrieval.store.verified import sha256_of
 from retrieval.text import question_key
 
 MANIFEST = "manifest.json"
+RELEASE = "release.json"
 SPLITS = ("train", "dev", "test")
 NEEDED = ("train", "dev")
 
@@ -43,33 +43,77 @@ def read_release(folder: Path) -> Release:
     """UserError where it is none, a line is broken, or train or dev have nothing to learn from."""
     try:
         manifest = (folder / MANIFEST).read_bytes()
-        files = json.loads(manifest).get("files", {})
-        splits = {name: _split(folder, f"{name}.jsonl", files) for name in SPLITS}
-    except (OSError, DatasetError, ValueError, AttributeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
+        files = _named(manifest)
+        splits = {name: _split(folder / f"{name}.jsonl", files) for name in SPLITS}
+        _require_each_query_once(splits)
+    except (OSError, DatasetError) as error:
+        reason = str(error)
+        if isinstance(error, OSError):
+            reason = f"{Path(str(error.filename)).name}: {error.strerror}"
         raise UserError(
             f"{folder} is no whole release ({reason}): name the folder that `manage.py export` "
             "wrote, or the one in the archive."
         ) from error
     for name in NEEDED:
         _require_both_labels(folder, name, splits[name])
-    return Release(folder.resolve().name, hashlib.sha256(manifest).hexdigest(), **splits)
+    return Release(_name(folder), hashlib.sha256(manifest).hexdigest(), **splits)
 
 
-def _split(folder: Path, name: str, files: Mapping[str, Any]) -> list[QueryRecord]:
+def _name(folder: Path) -> str:
+    """The campaign's with the release's number, else the folder's."""
+    try:
+        told = json.loads((folder / RELEASE).read_bytes())
+        return f"{told['campaign']}-{told['number']}"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return folder.resolve().name
+
+
+def _named(manifest: bytes) -> dict[str, str]:
+    """Each split's file with its sha256: without them, changed data would keep the digest."""
+    try:
+        files = json.loads(manifest)["files"]
+        return {f"{name}.jsonl": str(files[f"{name}.jsonl"]["sha256"]) for name in SPLITS}
+    except KeyError as error:
+        raise DatasetError(f"{MANIFEST} lacks {error.args[0]}") from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DatasetError(f"{MANIFEST} is no list of files") from error
+
+
+def _split(path: Path, files: Mapping[str, str]) -> list[QueryRecord]:
     """DatasetError where it is not the file that the manifest names, or a line is no record."""
-    known = files.get(name)
-    if known is not None and sha256_of(folder / name) != known.get("sha256"):
-        raise DatasetError(f"{name} is not the file that {MANIFEST} tells of")
-    records = list(read(folder / name))
+    if sha256_of(path) != files[path.name]:
+        raise DatasetError(f"{path.name} is not the file that {MANIFEST} tells of")
+    records = list(read(path))
     for number, record in enumerate(records, start=1):
-        texts = [record.query, *(one.question for one in record.candidates)]
-        texts += [one.answer for one in record.candidates]
-        if not all(isinstance(text, str) for text in texts):
-            raise DatasetError(f"{name}, line {number}: a text is missing")
-        if not {one.label for one in record.candidates} <= {0, 1}:
-            raise DatasetError(f"{name}, line {number}: a label is neither 0 nor 1")
+        if fault := _fault(record):
+            raise DatasetError(f"{path.name}, line {number}: {fault}")
     return records
+
+
+def _fault(record: QueryRecord) -> str | None:
+    ids = [one.id for one in record.candidates]
+    if not all(isinstance(name, str) for name in [record.id, *ids]):
+        return "an id is no text"
+    if len(set(ids)) < len(ids):
+        return "a candidate stands there twice"
+    texts = [text for one in record.candidates for text in (one.question, one.answer)]
+    if not all(isinstance(text, str) for text in [record.query, *texts]):
+        return "a text is missing"
+    labels: list[object] = [one.label for one in record.candidates]
+    if not all(type(label) is int and label in (0, 1) for label in labels):
+        return "a label is neither 0 nor 1"
+    return None
+
+
+def _require_each_query_once(splits: Mapping[str, Sequence[QueryRecord]]) -> None:
+    """In one split, too: what is learned from is not measured on."""
+    seen: dict[str, str] = {}
+    for split, records in splits.items():
+        for record in records:
+            if before := seen.get(record.id):
+                where = f"{split} twice" if before == split else f"{before} and {split}"
+                raise DatasetError(f"the query {record.id[:60]!r} stands in {where}")
+            seen[record.id] = split
 
 
 def _require_both_labels(folder: Path, split: str, records: list[QueryRecord]) -> None:

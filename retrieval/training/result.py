@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval.errors import UserError
+from retrieval.store.unfinished import sync
 from retrieval.training_record import FILE, read_training
 
 ORDER = "order.json"  # what was asked for
@@ -29,7 +30,7 @@ def claimed(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
     path = folder / ORDER
     if path.is_file():
         _require_same(folder, _read(path), order, "an unfinished training")
-    elif others := sorted(one.name for one in folder.iterdir() if one.name != LOCK):
+    elif others := sorted({one.name for one in folder.iterdir()} - {LOCK, _work(path).name}):
         raise UserError(
             f"{folder} holds other things than a training ({others[0]}): choose another --name."
         )
@@ -43,10 +44,16 @@ def write_training(folder: Path, values: Mapping[str, Any]) -> None:
 
 def write(path: Path, values: Mapping[str, Any]) -> None:
     """Whole or not at all."""
-    work = path.with_name(f".{path.name}")
+    work = _work(path)
     text = json.dumps(values, ensure_ascii=False, allow_nan=False, indent=2)
-    work.write_text(text + "\n", encoding="utf-8")
+    with work.open("wb") as file:
+        file.write(f"{text}\n".encode())
+        sync(file)
     os.replace(work, path)
+
+
+def _work(path: Path) -> Path:
+    return path.with_name(f".{path.name}")
 
 
 def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,6 +61,7 @@ def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
     pairs = facts["pairs"]
     return {
         "recipe": facts["recipe"],
+        "base": facts.get("base_sha256"),
         "release": facts["release"]["sha256"],
         "pairs": pairs and pairs["sha256"],
     }
@@ -62,11 +70,16 @@ def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _require_same(
     folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any], what: str
 ) -> None:
-    if other := [name for name in wanted if found.get(name) != wanted[name]]:
+    if other := [name for name in wanted if not _same(name, found.get(name), wanted[name])]:
         raise UserError(
             f"{folder} holds {what} of another {other[0]}: nothing was overwritten; choose another "
             "--name, or remove that folder."
         )
+
+
+def _same(name: str, found: object, wanted: object) -> bool:
+    """Trainings of before told no digest of their base."""
+    return found == wanted or (name == "base" and found is None)
 
 
 def _read(path: Path) -> dict[str, Any]:

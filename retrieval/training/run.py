@@ -20,7 +20,6 @@ import yaml
 from django.conf import settings as site
 
 from retrieval.progress import Progress, no_progress
-from retrieval.registry import resolve_base
 from retrieval.store.folder import one_build
 from retrieval.training.asked import Asked, Lesson, Order, looked_through
 from retrieval.training.examples import Examples
@@ -36,7 +35,8 @@ OURS = re.compile(r"first|grid-\d+|seed-\d+")
 class Watch:
     """Whoever looks on: told what begins, and of each step."""
 
-    begin: Callable[[str], object] = lambda words: None
+    # With the number of steps at most; fewer are done where a training stops early.
+    begin: Callable[[str, int], object] = lambda words, steps: None
     step: Progress = no_progress
 
 
@@ -49,6 +49,7 @@ def train(order: Order, watch: Watch = Watch()) -> dict[str, Any]:
     folder = Path(site.MODELS_DIR) / order.name
     with one_build(folder, f"The model {order.name} is being trained"):
         if known := claimed(folder, asked.facts):
+            _tidy(folder, known)  # of a kill just before
             return {**known, "unchanged": True}
         (folder / "recipe.yaml").write_text(
             yaml.safe_dump(order.recipe.to_dict(), sort_keys=False), encoding="utf-8"
@@ -63,21 +64,23 @@ def train(order: Order, watch: Watch = Watch()) -> dict[str, Any]:
 
 def _trained(order: Order, asked: Asked, folder: Path, watch: Watch) -> dict[str, Any]:
     recipe, first = order.recipe, None
-    start = base = resolve_base(recipe.base, recipe.kind)
+    base = asked.base.name
 
     def stage(lesson: Lesson) -> Stage:
         return Stage(recipe, base, lesson.train.rows, lesson.dev.rows, asked.device, asked.digests)
 
     if asked.first is not None:
-        watch.begin("duplicate questions")
+        rows = len(asked.first.train.rows)
+        watch.begin("Learning duplicate questions", recipe.steps(rows, seeds=1))
         first = best_of(stage(asked.first).search(folder / "first", watch.step))
         base = str(first.model.resolve())
-    watch.begin("the release")
+    rows = len(asked.lesson.train.rows)
+    watch.begin("Learning the release", recipe.steps(rows, seeds=len(recipe.seeds)))
     grid = stage(asked.lesson).search(folder, watch.step)
     trained = stage(asked.lesson).repeated(best_of(grid), folder, watch.step)
-    watch.begin("the figures")
+    watch.begin("Measuring the models", 0)
     with enough_memory(trained[0].settings):
-        figures = judged(recipe, start, trained, asked.release, folder, asked.device)
+        figures = judged(recipe, asked.base.name, trained, asked.release, folder, asked.device)
     return _found(folder, grid, trained, figures, asked.lesson.train, first)
 
 

@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from transformers.utils import logging as transformers_logging
 
-from retrieval.encoding.loading import bundled_folder, chosen_device, fingerprint_of
+from retrieval.bundled import bundled_folder
+from retrieval.encoding.loading import chosen_device, fingerprint_of, told_if_broken
 from retrieval.errors import UserError
 from retrieval.selectors import FORM_FILE
 from retrieval.training.forms import SELECTOR_FORMS, parts
@@ -60,8 +60,8 @@ def new_selector(base: str, device: str, *, max_length: int | None = None) -> Se
     # It tells at length that a new head is new.
     transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    folder = bundled_folder(base) or Path(base)
-    try:
+    with told_if_broken(base):
+        folder = bundled_folder(base) or Path(base)
         model: SelectorModel = SelectorModel(
             str(folder.resolve()) if folder.is_dir() else base,
             num_labels=1,
@@ -72,13 +72,23 @@ def new_selector(base: str, device: str, *, max_length: int | None = None) -> Se
             # Scores are from 0 to 1, whatever the base's own were.
             activation_fn=torch.nn.Sigmoid(),
         )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise UserError(
-            f"The model {base!r} cannot be loaded ({reason}): name an installed model package, a "
-            "folder with a model, or a model fetched by `hf download NAME`."
-        ) from error
+    _require_pieces(base, model)
     return model
+
+
+def _require_pieces(base: str, model: SelectorModel) -> None:
+    """What a selector's inputs are put together of."""
+    tokenizer = model.tokenizer
+    has = {
+        "separator": tokenizer.sep_token,
+        "padding token": tokenizer.pad_token,
+        "fast version": tokenizer.is_fast,
+    }
+    if lacking := [what for what, there in has.items() if not there]:
+        raise UserError(
+            f"The tokenizer of {base} has no {' and no '.join(lacking)}: a selector cannot be made "
+            "of it, take another base, such as a BERT."
+        )
 
 
 def save_selector(model: SelectorModel, folder: Path, form: str) -> None:

@@ -105,11 +105,13 @@ def best_of(trained: Sequence[Trained]) -> Trained:
 
 
 def _finished(place: Path, order: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a power cut left of the file is as good as none: the model may not be whole either."""
     try:
-        facts: dict[str, Any] = json.loads((place / FITTED).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        found = json.loads((place / FITTED).read_text(encoding="utf-8"))
+        known, facts = found["order"], {name: found[name] for name in ("dev_loss", "epochs")}
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
-    if facts.pop("order") != json.loads(json.dumps(order)):
+    if known != json.loads(json.dumps(order)):
         return None
     shutil.rmtree(place / CHECKPOINTS, ignore_errors=True)  # of a kill just before
     return facts

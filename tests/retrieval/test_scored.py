@@ -94,6 +94,19 @@ def test_a_candidate_of_many_queries_is_encoded_once() -> None:
     assert counted == [5]
 
 
+@pytest.mark.parametrize("form", ["QQ", "QQA"])
+def test_an_id_used_again_under_another_query_is_scored_by_its_own_texts(
+    form: str, at_once: int
+) -> None:
+    queries = [
+        QueryRecord(name, "moon", [CandidateRecord("c1", text, text, 1, 0.5, 0, 1, 1)])
+        for name, text in (("1", "moon"), ("2", "tea"))
+    ]
+    found = dict(score_with_encoder(KeywordEncoder(WORDS), form, queries))
+    scores = [found[name][0][1] for name in ("1", "2")]
+    assert scores == pytest.approx([1, 0], abs=0.1)
+
+
 def test_progress_counts_queries(at_once: int) -> None:
     done: list[int] = []
     list(score_with_encoder(KeywordEncoder(WORDS), "QQ", QUERIES, done.append))

@@ -13,8 +13,8 @@ from hypothesis import settings as examples
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
+from retrieval.bundled import bundled_folder
 from retrieval.dataset import CandidateRecord, QueryRecord
-from retrieval.encoding.loading import bundled_folder
 from retrieval.text import normalise_question
 from tests.exports.formats.releases import hostile_split, queries, write_release
 

@@ -13,8 +13,8 @@ from sentence_transformers.sentence_transformer.modules import Pooling, StaticEm
 from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel
 
+from retrieval.bundled import bundled_folder
 from retrieval.encoding import encoder as encoder_module
-from retrieval.encoding.loading import bundled_folder
 from retrieval.encoding.tokens import tokenised
 from retrieval.lazy import load_encoder
 from retrieval.vectors import Vectors

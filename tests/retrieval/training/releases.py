@@ -58,8 +58,14 @@ def release(
     for split, queries in (("train", train), ("dev", dev), ("test", test)):
         lines = map(line, records(split, queries, seed=seed, by_lot=by_lot))
         (folder / f"{split}.jsonl").write_bytes(b"".join(lines))
+    write_manifest(folder)
+    return folder
+
+
+def write_manifest(folder: Path) -> None:
+    """Of the splits as they are now."""
     files = {
-        path.name: {"sha256": sha256(path.read_bytes()).hexdigest()} for path in folder.iterdir()
+        path.name: {"sha256": sha256(path.read_bytes()).hexdigest()}
+        for path in folder.glob("*.jsonl")
     }
     (folder / "manifest.json").write_text(json.dumps({"format": "quorum-release", "files": files}))
-    return folder

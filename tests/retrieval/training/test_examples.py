@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from retrieval.dataset import CandidateRecord, QueryRecord
+from retrieval.errors import UserError
 from retrieval.training.duplicates import Duplicate
 from retrieval.training.examples import of_duplicates, of_release
 from retrieval.training.recipe import Recipe, made
@@ -79,3 +80,17 @@ def test_of_duplicates_the_ranking_loss_takes_those_that_are() -> None:
     labelled = of_duplicates(recipe("selector", "QAQ"), pairs)
     assert labelled.rows["candidate"][:] == [["", "b"], ["e", "d"], ["h", "g"]]
     assert labelled.rows["label"][:] == [1.0, 0.0, 1.0]
+
+
+def test_answers_alone_are_learned_of_pairs_that_have_one() -> None:
+    pairs = [Duplicate("a", "b", "", 1), Duplicate("c", "d", "e", 0), Duplicate("f", "g", "h", 1)]
+    found = of_duplicates(recipe("selector", "QA"), pairs)
+    assert found.rows["query"][:] == ["c", "f"]
+    assert found.rows["candidate"][:] == [["e"], ["h"]]
+    assert found.left_out == 1
+
+
+def test_answers_alone_are_not_learned_of_pairs_without_any() -> None:
+    with pytest.raises(UserError, match=r"^The form QA reads .* none has an answer2: .*\.$"):
+        of_duplicates(recipe("selector", "QA"), [Duplicate("a", "b", "", 1)])
+    assert len(of_duplicates(recipe("selector", "QA"), []).rows) == 0

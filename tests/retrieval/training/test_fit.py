@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from retrieval.training.fit import Plan, fit
 from retrieval.training.kinds import save, task_of
 from retrieval.training.recipe import Settings, made
 from retrieval.training.selecting import load_selector
+from tests.retrieval.training import killing
 
 LETTERS = "abcdefgh"
 
@@ -138,30 +138,9 @@ except UserError as error:
     )
 
 
-# In a process of its own, ended by SIGKILL after so many steps.
-KILLED = """
-import django, os
-os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-django.setup()
-import signal
-from pathlib import Path
-from tests.retrieval.training.test_fit import letters, plan, trained
-steps = 0
-def step(count):
-    global steps
-    steps += count
-    if steps == {after}:
-        os.kill(os.getpid(), signal.SIGKILL)
-trained(Path({base!r}), Path({folder!r}), {rows}, progress=step)
-"""
-
-
 def killed(base: Path, folder: Path, after: int, rows: str) -> None:
-    script = KILLED.format(base=str(base), folder=str(folder), after=after, rows=rows)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
+    call = f"trained(Path({str(base)!r}), Path({str(folder)!r}), {rows}, progress=step)"
+    killing.killed(__name__, call, after)
 
 
 ROWS = "letters(256, seed=1), letters(64, seed=2)"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sentence_transformers import CrossEncoder
 
-from retrieval.encoding.loading import bundled_folder
+from retrieval.bundled import bundled_folder
 from retrieval.training.forms import SELECTOR_FORMS, parts
 from retrieval.training.selecting import new_selector
 from retrieval.training.selector import SelectorModel, shortened

@@ -85,6 +85,15 @@ def test_a_wrong_setting_is_named_with_what_may_stand_there(
         (b"a: " + b"[" * 2_000, "is not YAML in UTF-8"),
         (b"#" * 200_000, "has over 20,000 bytes"),
         (b"kind: !!python/object/apply:os.system [ls]", "is not YAML in UTF-8"),
+        (b"kind: 2020-13-45", "is not YAML in UTF-8"),
+        (b"kind: 2020-01-01T00:00:00+99:99", "is not YAML in UTF-8"),
+        (b"x: !!int abc", "is not YAML in UTF-8"),
+        (b"x: !!int ''", "is not YAML in UTF-8"),
+        (b"x: !!bool abc", "is not YAML in UTF-8"),
+        (b"x: !!timestamp foo", "is not YAML in UTF-8"),
+        (b"kind: " + b"9" * 5_000, "is not YAML in UTF-8"),
+        (b"kind: 0x" + b"f" * 5_000, "kind is a number of thousands of digits"),
+        (b"? !!int 0x" + b"f" * 5_000, "there is no setting a number of thousands of digits"),
     ],
 )
 def test_a_file_that_is_no_recipe_is_told_by_its_name(
@@ -96,6 +105,16 @@ def test_a_file_that_is_no_recipe_is_told_by_its_name(
         read_recipe(path)
     assert str(path) in str(found.value)
     assert told in str(found.value)
+
+
+def test_a_value_that_is_lists_of_lists_of_lists_is_shown_in_short(tmp_path: Path) -> None:
+    """A few bytes of YAML name a billion values."""
+    deep = "".join(f"  - &a{n} [{f'*a{n - 1}, ' * 9}]\n" for n in range(1, 10))
+    path = tmp_path / "recipe.yaml"
+    path.write_text(f"kind:\n  - &a0 x\n{deep}")
+    with pytest.raises(UserError) as found:
+        read_recipe(path)
+    assert len(str(found.value)) < 300
 
 
 def test_a_file_that_is_not_there_is_told_with_where_recipes_lie(tmp_path: Path) -> None:

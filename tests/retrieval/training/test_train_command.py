@@ -19,7 +19,7 @@ from retrieval.cli import Error
 from retrieval.lazy import load_encoder, load_selector
 from retrieval.registry import digest_of_folder
 from retrieval.training_record import made, read_training
-from tests.retrieval.training.releases import LETTERS, release
+from tests.retrieval.training.releases import LETTERS, release, write_manifest
 
 pytestmark = pytest.mark.django_db
 
@@ -131,7 +131,7 @@ def test_of_labels_by_lot_nothing_is_learned(
 ) -> None:
     folder = release(tmp_path / "demo-1", by_lot=True)
     path = recipe(
-        tmp_path, RETRIEVER, form="QQ", base=tiny_retriever, loss="multiple-negatives-ranking"
+        tmp_path, RETRIEVER, form="QQA", base=tiny_retriever, loss="multiple-negatives-ranking"
     )
     found = train(path, "--release", folder, "--name", "by-lot")
     labelled = train(path, "--release", release(tmp_path / "demo-2"), "--name", "labelled")
@@ -164,6 +164,17 @@ def test_pairs_with_a_question_of_dev_or_test_are_left_out(
     path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
     found = train(path, "--release", folder, "--pairs", pairs)
     assert found["pairs"]["held_out"] == 2
+
+
+def test_pairs_without_answers_teach_no_selector_that_reads_answers_alone(
+    tmp_path: Path, bare: Path, data_dir: Path
+) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(DUPLICATES)
+    path = recipe(tmp_path, SELECTOR, form="QA", epochs=1, seeds=1, base=bare)
+    with pytest.raises(Error, match=r"The form QA reads answers alone, and .* none has an answer2"):
+        train(path, "--release", release(tmp_path / "demo-1"), "--pairs", pairs)
+    assert not (data_dir / "models").exists()
 
 
 def test_asked_again_it_changes_nothing_and_asked_otherwise_it_refuses(
@@ -297,7 +308,7 @@ def test_dev_without_a_query_of_both_labels_has_nothing_to_rank(
         for candidate in line["candidates"]:
             candidate["label"] = label
     (folder / "dev.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (folder / "manifest.json").write_text("{}")
+    write_manifest(folder)
     path = recipe(
         tmp_path, RETRIEVER, form="QQ", base=tiny_retriever, loss="multiple-negatives-ranking"
     )
@@ -316,6 +327,16 @@ def test_a_folder_with_other_things_in_it_is_left_as_it_is(
         train(path, "--release", release(tmp_path / "demo-1"))
     assert (place / "recipe.yaml").read_text() == "somebody's"
     assert (place / "1_Pooling").is_dir()
+
+
+def test_a_place_that_is_no_folder_is_refused_by_its_path(
+    tmp_path: Path, bare: Path, data_dir: Path
+) -> None:
+    data_dir.mkdir()
+    (data_dir / "models").write_text("no folder")
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
+    with pytest.raises(Error, match=r"models/recipe cannot be used .Not a directory.: name"):
+        train(path, "--release", release(tmp_path / "demo-1"))
 
 
 def test_an_unfinished_training_is_not_overwritten_by_another(
@@ -434,6 +455,6 @@ def test_what_is_printed_tells_what_was_learned(
     lines = out.getvalue().splitlines()
     assert lines[0].startswith("Trained: retriever QQ from ")
     assert "learning rate 0.01, batches of 16, 24 tokens, 2 seeds" in lines[0]
-    assert lines[1].split() == ["dev", "P@1", "MAP", "MRR", "Hit@5", "Hit@10"]
+    assert lines[1].split() == ["dev,", "16", "queries", "P@1", "MAP", "MRR", "Hit@5", "Hit@10"]
     assert [line.split()[0] for line in lines[2:5]] == ["before", "seed", "seed"]
     assert lines[5] == "test: no queries"

@@ -1,0 +1,54 @@
+"""What a training starts from: found, loaded once, and known by its bytes before anything is begun.
+Import it through lazy.py: it loads torch."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+from retrieval.bundled import bundled_folder
+from retrieval.registry import resolve_base
+from retrieval.store.verified import sha256_of
+from retrieval.training.kinds import task_of
+from retrieval.training.memory import freed
+from retrieval.training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Base:
+    name: str  # what it is loaded by
+    sha256: str | None  # of its files; None where it cannot be told which they are
+
+
+def found_base(recipe: Recipe) -> Base:
+    """UserError where it cannot be loaded, or has no places for the recipe's longest inputs."""
+    name = resolve_base(recipe.base, recipe.kind)
+    task_of(recipe, name, max(recipe.max_length), "cpu").make_model()
+    freed()
+    folder = _folder_of(name)
+    return Base(name, None if folder is None else digest_of_files(folder))
+
+
+def digest_of_files(folder: Path) -> str:
+    """As `registry.digest_of_folder`; links are followed, which the hub's cache is made of."""
+    names = {path.relative_to(folder).as_posix().encode(): path for path in folder.rglob("*")}
+    digest = hashlib.sha256()
+    for name, path in sorted(names.items()):
+        if path.is_file():
+            digest.update(f"{sha256_of(path)}  ".encode() + name + b"\n")
+    return digest.hexdigest()
+
+
+def _folder_of(name: str) -> Path | None:
+    folder = bundled_folder(name) or Path(name)
+    if folder.is_dir():
+        return folder
+    # The library finds its own models without their owner's name, too.
+    for known in (name, f"sentence-transformers/{name}"):
+        try:
+            return Path(snapshot_download(known, local_files_only=True))
+        except (LocalEntryNotFoundError, HFValidationError):
+            continue
+    return None

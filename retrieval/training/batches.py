@@ -1,0 +1,74 @@
+"""Batches of the ranking loss: a text stands in a batch once, and every row in an epoch once.
+
+The library's own sampler announces rows / batch size batches and makes more and smaller ones where
+queries have several rows; the trainer stops at the number announced, and the rest of the rows are
+not learned. Import it through lazy.py: it loads torch.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import torch
+from datasets import Dataset
+from sentence_transformers.base.sampler import DefaultBatchSampler
+
+Batch = list[int]  # numbers of rows
+
+
+class EveryRow(DefaultBatchSampler):
+    """As many batches in each epoch: the trainer counts its steps before the first one."""
+
+    def __init__(self, dataset: Dataset, batch_size: int, *, seed: int, epochs: int) -> None:
+        super().__init__(dataset, batch_size, drop_last=False, seed=seed)
+        self._rows = _texts(dataset)
+        self._length = max(len(self._dealt(epoch)) for epoch in range(epochs))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Batch]:
+        return iter(halved(self._dealt(self.epoch), self._length))
+
+    def _dealt(self, epoch: int) -> list[Batch]:
+        draw = torch.Generator().manual_seed(self.seed + epoch)
+        order = torch.randperm(len(self._rows), generator=draw, dtype=torch.int32).tolist()
+        return dealt(self._rows, order, self.batch_size)
+
+
+def dealt(rows: Sequence[Collection[int]], order: Iterable[int], size: int) -> list[Batch]:
+    """Each row into the first batch that has room, and none of its texts."""
+    batches: list[Batch] = []
+    holding: dict[int, set[int]] = defaultdict(set)  # by text, the batches that have it
+    first = 0  # with room
+    for row in order:
+        closed = set().union(*(holding[text] for text in rows[row]))
+        place = first
+        while place < len(batches) and (place in closed or len(batches[place]) == size):
+            place += 1
+        if place == len(batches):
+            batches.append([])
+        batches[place].append(row)
+        for text in rows[row]:
+            holding[text].add(place)
+        while first < len(batches) and len(batches[first]) == size:
+            first += 1
+    return batches
+
+
+def halved(batches: Sequence[Batch], number: int) -> list[Batch]:
+    """The fullest ones in two, until there are so many."""
+    found = list(batches)
+    while len(found) < number:
+        place = max(range(len(found)), key=lambda one: len(found[one]))
+        rows = found[place]
+        found[place : place + 1] = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
+    return found
+
+
+def _texts(dataset: Dataset) -> list[frozenset[int]]:
+    """Of each row, its texts (or lists of them) by number."""
+    numbers: dict[str, int] = {}
+    return [
+        frozenset(numbers.setdefault(repr(value), len(numbers)) for value in row)
+        for row in zip(*dataset[:].values(), strict=True)
+    ]

@@ -1,0 +1,224 @@
+"""Every recipe, on a tiny model: what it reads, token for token; that it learns what its texts
+tell and nothing by lot; that after a reload, or a kill, its scores are the same."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from retrieval.dataset import CandidateRecord, QueryRecord
+from retrieval.encoding.encoder import load_encoder
+from retrieval.scored import score_with_encoder
+from retrieval.training.examples import of_release
+from retrieval.training.fit import Fitted, Plan, fit
+from retrieval.training.forms import parts
+from retrieval.training.kinds import save, task_of
+from retrieval.training.recipe import Recipe, Settings, made
+from retrieval.training.selecting import load_selector
+from tests.retrieval.training.killing import killed
+
+RANKING, CONTRASTIVE = "multiple-negatives-ranking", "online-contrastive"
+RECIPES = [
+    *(("retriever", form, loss) for form in ("QQ", "QQA") for loss in (RANKING, CONTRASTIVE)),
+    *(("selector", form, "binary-cross-entropy") for form in ("QQ", "QA", "QQA", "QAQ")),
+]
+every_recipe = pytest.mark.parametrize(
+    "recipe",
+    [
+        pytest.param(
+            made(
+                {"kind": kind, "form": form, "base": "tiny", "loss": loss}
+                | ({"hard_negatives": 2} if loss == RANKING else {})
+            ),
+            id=f"{kind}-{form}-{loss}",
+        )
+        for kind, form, loss in RECIPES
+    ],
+)
+LETTERS = "abcdefghijklmnopqrst"
+RATES = {"retriever": 5e-3, "selector": 3e-3}
+
+
+@pytest.fixture
+def base(bare: Path, tiny_retriever: Path) -> Callable[[Recipe], Path]:
+    return lambda recipe: bare if recipe.kind == "selector" else tiny_retriever
+
+
+def queries(
+    count: int, *, seed: int, told_by: str = "question", by_lot: bool = False
+) -> list[QueryRecord]:
+    """Of four candidates, those fit whose question, or whose answer, says yes; or by lot any."""
+    draw = random.Random(f"{seed}/{told_by}")
+    found = []
+    for number in range(count):
+        labels = [1, 0, 0, 1]
+        words = ["yes" if label else "no" for label in labels]
+        if by_lot:
+            draw.shuffle(labels)
+        candidates = []
+        for rank, (label, word) in enumerate(zip(labels, words, strict=True), 1):
+            texts = {name: " ".join(draw.choices(LETTERS, k=3)) for name in ("question", "answer")}
+            texts[told_by] += f" {word}"
+            place = f"{seed}-{number}-{rank}"
+            candidates.append(
+                CandidateRecord(
+                    id=place, rank=rank, score=None, label=label, yes=label, no=1 - label, **texts
+                )
+            )
+        query = " ".join(draw.choices(LETTERS, k=3))
+        found.append(QueryRecord(f"{seed}-{number}", query, candidates))
+    return found
+
+
+def told_by(recipe: Recipe) -> str:
+    """By the answer wherever the form reads it."""
+    return "answer" if "A" in recipe.form else "question"
+
+
+def plan(recipe: Recipe, *, epochs: int) -> Plan:
+    return Plan(Settings(RATES[recipe.kind], 16, 32), epochs, 9, 0.1, "fp32", 1, "cpu")
+
+
+def trained(
+    recipe: Recipe, base: Path, folder: Path, *, epochs: int, by_lot: bool = False, **options: Any
+) -> Fitted:
+    train, dev = (
+        of_release(recipe, queries(count, seed=seed, told_by=told_by(recipe), by_lot=by_lot)).rows
+        for count, seed in ((96, 1), (32, 2))
+    )
+    the_plan = plan(recipe, epochs=epochs)
+    task = task_of(recipe, str(base), the_plan.settings.max_length, "cpu")
+    return fit(task, train, dev, the_plan, folder, order={}, **options)
+
+
+def scores(recipe: Recipe, model: Any, records: Sequence[QueryRecord]) -> list[float]:
+    """By the library alone."""
+    rows = [
+        (record.query, list(parts(recipe.form, candidate.question, candidate.answer)))
+        for record in records
+        for candidate in record.candidates
+    ]
+    if recipe.kind == "selector":
+        return [float(score) for score in model.predict(rows)]
+    read = [tuple(texts) if len(texts) > 1 else texts[0] for _, texts in rows]
+    ours = model.encode([query for query, _ in rows], normalize_embeddings=True)
+    theirs = model.encode(read, normalize_embeddings=True)
+    return [float(score) for score in (ours * theirs).sum(axis=1)]
+
+
+def auc(recipe: Recipe, model: Any, records: Sequence[QueryRecord]) -> float:
+    labels = [candidate.label for record in records for candidate in record.candidates]
+    return float(roc_auc_score(labels, scores(recipe, model, records)))
+
+
+READ = {
+    ("retriever", "QQ"): {"[CLS] tea [SEP]", "[CLS] make a loaf [SEP]", "[CLS] egg [SEP]"},
+    ("retriever", "QQA"): {
+        "[CLS] tea [SEP]",
+        "[CLS] make a loaf [SEP] flour of water [SEP]",
+        "[CLS] egg [SEP] ten minutes [SEP]",
+    },
+    ("selector", "QQ"): {"[CLS] tea [SEP] make a loaf [SEP]", "[CLS] tea [SEP] egg [SEP]"},
+    ("selector", "QA"): {
+        "[CLS] tea [SEP] flour of water [SEP]",
+        "[CLS] tea [SEP] ten minutes [SEP]",
+    },
+    ("selector", "QQA"): {
+        "[CLS] tea [SEP] make a loaf [SEP] flour of water [SEP]",
+        "[CLS] tea [SEP] egg [SEP] ten minutes [SEP]",
+    },
+    ("selector", "QAQ"): {
+        "[CLS] tea [SEP] flour of water [SEP] make a loaf [SEP]",
+        "[CLS] tea [SEP] ten minutes [SEP] egg [SEP]",
+    },
+}
+
+
+@every_recipe
+def test_the_model_is_given_these_tokens_while_it_learns(
+    recipe: Recipe, base: Callable[[Recipe], Path], tmp_path: Path
+) -> None:
+    texts = (("make a loaf", "flour of water", 1), ("egg", "ten minutes", 0))
+    candidates = [
+        CandidateRecord(str(rank), question, answer, rank, None, label, label, 1 - label)
+        for rank, (question, answer, label) in enumerate(texts)
+    ]
+    rows = of_release(recipe, [QueryRecord("1", "tea", candidates)]).rows
+    task = task_of(recipe, str(base(recipe)), 32, "cpu")
+    model = task.make_model()
+    seen = set()
+
+    def look(module: Any, given: tuple[dict[str, Any]]) -> None:
+        (features,) = given
+        if not module.training:  # the library tries a model out, with a sentence of its own
+            return
+        for row in features["input_ids"].tolist():
+            seen.add(" ".join(model.tokenizer.convert_ids_to_tokens(row)).replace(" [PAD]", ""))
+
+    first = model[0] if recipe.kind == "retriever" else model
+    first.register_forward_pre_hook(look)
+    watched = replace(task, make_model=lambda: model)
+    fit(watched, rows, rows, plan(recipe, epochs=1), tmp_path / "a", order={})
+    assert seen == READ[recipe.kind, recipe.form]
+
+
+@every_recipe
+def test_what_its_texts_tell_is_learned_and_what_is_drawn_by_lot_is_not(
+    recipe: Recipe, base: Callable[[Recipe], Path], tmp_path: Path
+) -> None:
+    told = queries(100, seed=3, told_by=told_by(recipe))
+    lots = queries(100, seed=3, told_by=told_by(recipe), by_lot=True)
+    learned = trained(recipe, base(recipe), tmp_path / "a", epochs=6)
+    by_lot = trained(recipe, base(recipe), tmp_path / "b", epochs=6, by_lot=True)
+    assert auc(recipe, learned.model, told) > 0.95
+    assert 0.4 < auc(recipe, by_lot.model, lots) < 0.6
+    # Of the ranking loss something stays: any question fits beside any positive here.
+    assert learned.dev_loss < 0.8 * by_lot.dev_loss
+
+
+@every_recipe
+def test_a_reloaded_model_gives_the_same_scores(
+    recipe: Recipe, base: Callable[[Recipe], Path], tmp_path: Path
+) -> None:
+    model = trained(recipe, base(recipe), tmp_path / "a", epochs=1).model
+    records = queries(6, seed=4, told_by=told_by(recipe))
+    save(recipe, model, tmp_path / "model")
+    if recipe.kind == "selector":
+        loaded = load_selector(tmp_path / "model", "cpu")
+        rows = [
+            (record.query, one.question, one.answer)
+            for record in records
+            for one in record.candidates
+        ]
+        again = loaded.score_all(rows)
+    else:
+        encoder = load_encoder(str(tmp_path / "model"), "cpu")
+        found = score_with_encoder(encoder, recipe.form, records)
+        again = [
+            dict(of)[one.id]
+            for (_, of), record in zip(found, records, strict=True)
+            for one in record.candidates
+        ]
+    assert again == pytest.approx(scores(recipe, model, records), abs=1e-5)
+
+
+@every_recipe
+def test_after_a_kill_it_goes_on_to_the_same_scores(
+    recipe: Recipe, base: Callable[[Recipe], Path], tmp_path: Path
+) -> None:
+    undisturbed = trained(recipe, base(recipe), tmp_path / "a", epochs=3)
+    steps: list[int] = []
+    rows = 192 if recipe.loss == RANKING else 384
+    after = 2 * rows // 16 + 3  # in the third epoch
+    places = f"Path({str(base(recipe))!r}), Path({str(tmp_path / 'b')!r})"
+    call = f"trained(made({recipe.to_dict()!r}), {places}, epochs=3, progress=step)"
+    killed(__name__, call, after)
+    resumed = trained(recipe, base(recipe), tmp_path / "b", epochs=3, progress=steps.append)
+    assert 0 < sum(steps) <= rows // 16 + 1  # of the last epoch alone
+    records = queries(6, seed=4, told_by=told_by(recipe))
+    assert scores(recipe, resumed.model, records) == scores(recipe, undisturbed.model, records)
+    assert resumed.dev_losses == undisturbed.dev_losses
