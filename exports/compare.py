@@ -20,6 +20,7 @@ from exports.pairwise import (
     threshold_of_probabilities,
     threshold_on_dev,
 )
+from exports.pairwise_certainty import certainty, replicates
 from exports.paper import papers
 from exports.scoring import Labels
 from exports.systems import (
@@ -46,6 +47,7 @@ class _Scored:
     found: Sequence[Values]
     thresholds: Sequence[Threshold]
     pairwise: Sequence[Mapping[str, float | None]]
+    pairs_drawn: Values
 
     @property
     def by_query(self) -> Values:
@@ -103,6 +105,7 @@ def _scored(
             pairwise(system.pairs, threshold.value)
             for system, threshold in zip(systems, thresholds, strict=True)
         ],
+        replicates([system.pairs for system in systems], [one.value for one in thresholds]),
     )
 
 
@@ -123,10 +126,7 @@ def _told(one: _Scored, other: _Scored | None, depth: int) -> dict[str, object]:
         "name": one.entry.name,
         "runs": [str(run) for run in one.entry.runs],
         "metrics": _metrics(one, other),
-        "pairs": {
-            "thresholds": [threshold.value for threshold in one.thresholds],
-            **{name: _over_runs([found[name] for found in one.pairwise]) for name in PAIRWISE},
-        },
+        "pairs": _pairs(one, other),
         "hit_at": _hits(one.found, depth),
         "coverage": [system.coverage.to_dict() for system in one.systems],
     }
@@ -147,6 +147,20 @@ def _metrics(one: _Scored, other: _Scored | None) -> dict[str, dict[str, float |
         }
         for column, name in enumerate(METRICS)
     }
+
+
+def _pairs(one: _Scored, other: _Scored | None) -> dict[str, object]:
+    """Where a figure is undefined, so is all about it."""
+    sure = certainty(one.pairs_drawn, None if other is None else other.pairs_drawn)
+    found: dict[str, object] = {"thresholds": [threshold.value for threshold in one.thresholds]}
+    for name in PAIRWISE:
+        over_runs = _over_runs([run[name] for run in one.pairwise])
+        known = over_runs["value"] is not None
+        found[name] = {
+            **over_runs,
+            **{end: _rounded(at) if known else None for end, at in sure[name].items()},
+        }
+    return found
 
 
 def _over_runs(found: Sequence[float | None]) -> dict[str, float | None]:

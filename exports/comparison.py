@@ -45,8 +45,7 @@ def _counted(result: Mapping[str, Any]) -> str:
 def _figures(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
     """Ours, then those of papers."""
     ours: list[Row] = [
-        (one["name"], str(len(one["runs"])), *_cells(one["metrics"] | one["pairs"]))
-        for one in result["systems"]
+        (one["name"], str(len(one["runs"])), *_cells(_known(one))) for one in result["systems"]
     ]
     theirs: list[Row] = [
         (f"{one['name']} ({one['source']})", "", *_cells(one["figures"], known=True))
@@ -71,13 +70,20 @@ def _cells(figures: Mapping[str, Any], *, known: bool = False) -> Iterator[str]:
 
 def _certainty(result: Mapping[str, Any]) -> tuple[Row, list[Row]]:
     rows: list[Row] = [
-        (one["name"], *(_interval(one["metrics"][name]) for name in METRICS))
-        for one in result["systems"]
+        (one["name"], *map(_interval, _known(one).values())) for one in result["systems"]
     ]
-    return ("system", *METRICS), rows
+    return ("system", *METRICS, *PAIRWISE), rows
+
+
+def _known(system: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {name: system["metrics"][name] for name in METRICS} | {
+        name: system["pairs"][name] for name in PAIRWISE
+    }
 
 
 def _interval(figure: Mapping[str, Any]) -> str:
+    if figure["low"] is None:
+        return NONE
     ends = f"{_percent(figure['low'])} to {_percent(figure['high'])}"
     return ends if figure["p"] is None else f"{ends}, p {figure['p']:.4f}"
 
@@ -92,7 +98,7 @@ def _reading(result: Mapping[str, Any]) -> Iterator[str]:
         f"In the second table: {result['level']:.0%} bootstrap intervals over the queries; p: a "
         f"two-sided paired randomization test of {result['flips']:,} flips against "
         f"{result['against']}, of each query's mean over the runs, each system and each metric by "
-        "itself."
+        f"itself. Of {', '.join(PAIRWISE)}, p is by the same draws of queries for both systems."
     )
     if result["papers"]:
         yield result["papers"]["note"]

@@ -14,6 +14,10 @@ from exports.card.canvas import DARK, LIGHT, SMALL, THEMES, Plot, Theme, axes, i
 from retrieval.errors import UserError
 
 SUFFIX = ".svg"
+TITLE = "Hit@k"
+# Near the beginning of each of these plots, and of no other.
+OURS = f"<title>{TITLE}. ".encode()
+BEGINNING = 1_000  # bytes
 # Told apart by who sees no red and green, too, together with the line's style.
 COLOURS = {
     LIGHT: (LIGHT.accent, LIGHT.other, "#0f766e", "#7c3aed", "#be123c", "#4d7c0f"),
@@ -39,18 +43,37 @@ def plot_path(path: Path) -> Path:
         raise UserError(f"{path} is no name for a plot: it is an SVG, so end it in {SUFFIX}.")
     if not path.parent.is_dir():
         raise UserError(f"There is no folder {path.parent}: make it, or name another file.")
+    for target in _targets(path):
+        if target.exists() and not _is_ours(target):
+            raise UserError(
+                f"{target} is no plot of `compare`: name a new file, nothing else is overwritten."
+            )
     return path
 
 
 def write_hit_plot(path: Path, result: Mapping[str, Any]) -> list[Path]:
-    """As FILE.svg and FILE-dark.svg."""
+    """As FILE.svg and FILE-dark.svg, each whole or as it was before."""
     plot = hit_plot(result)
-    written = []
-    for theme in THEMES:
-        target = path.with_name(f"{path.stem}{theme.suffix}{SUFFIX}")
-        target.write_bytes(render(plot, theme))
-        written.append(target)
+    written = _targets(path)
+    for target, theme in zip(written, THEMES, strict=True):
+        unfinished = target.with_name(f"{target.name}.unfinished")
+        try:
+            unfinished.write_bytes(render(plot, theme))
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
     return written
+
+
+def _targets(path: Path) -> list[Path]:
+    return [path.with_name(f"{path.stem}{theme.suffix}{SUFFIX}") for theme in THEMES]
+
+
+def _is_ours(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return OURS in file.read(BEGINNING)
 
 
 def hit_plot(result: Mapping[str, Any]) -> Plot:
@@ -79,7 +102,7 @@ def hit_plot(result: Mapping[str, Any]) -> Plot:
     ways = "lowest to highest run" if any(len(one["runs"]) > 1 for one in result["systems"]) else ""
     return Plot(
         "hit-at-k",
-        "Hit@k",
+        TITLE,
         f"Share of the queries of {result['split']} with a positive among the first k candidates"
         + (f"; bands: {ways}" if ways else ""),
         " ".join(map(_in_words, lines)),
@@ -94,7 +117,16 @@ def _draw_line(made: Axes, theme: Theme, number: int, line: _Line) -> None:
     ks = range(1, len(line.value) + 1)
     if line.lowest != line.highest:
         made.fill_between(ks, line.lowest, line.highest, color=colour, alpha=0.2, linewidth=0)
-    made.plot(ks, line.value, color=colour, linestyle=style, linewidth=2, label=line.name)
+    # The first one is what it is about, and equal lines lie on each other: it comes to the top.
+    made.plot(
+        ks,
+        line.value,
+        color=colour,
+        linestyle=style,
+        linewidth=2,
+        label=line.name,
+        zorder=3 - number / 100,
+    )
 
 
 def _draw_points(made: Axes, theme: Theme, points: Sequence[Mapping[str, Any]]) -> None:

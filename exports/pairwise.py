@@ -36,7 +36,7 @@ class Threshold:
 
 def threshold_on_dev(dev: Pairs, run: Path) -> Threshold:
     """The score with the highest F1 on dev; of several, the lowest."""
-    labels, scores = _columns(dev)
+    labels, scores = columns(dev)
     if not labels.any():
         return Threshold(None, f"none, as no pair of {run} is positive")
     _, fps, fns, tps, thresholds = confusion_matrix_at_thresholds(labels, scores)
@@ -57,10 +57,10 @@ def threshold_of_probabilities(pairs: Pairs) -> Threshold:
 
 def pairwise(pairs: Pairs, threshold: float | None) -> dict[str, float | None]:
     """By the names in PAIRWISE; None of what is undefined."""
-    labels, scores = _columns(pairs)
+    labels, scores = columns(pairs)
     found: dict[str, float | None] = dict.fromkeys(PAIRWISE)
     if threshold is not None:
-        taken = (scores >= threshold) & ~np.isnan(pairs.scores)
+        taken = taken_in(pairs, threshold)
         found["Accuracy"] = float(accuracy_score(labels, taken))
         found["F1"] = _defined(f1_score(labels, taken, zero_division=math.nan))
     if 0 < labels.sum() < len(labels):
@@ -68,7 +68,13 @@ def pairwise(pairs: Pairs, threshold: float | None) -> dict[str, float | None]:
     return found
 
 
-def _columns(pairs: Pairs) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def taken_in(pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
+    scores = np.asarray(pairs.scores)
+    taken: NDArray[np.bool_] = (scores >= threshold) & ~np.isnan(scores)
+    return taken
+
+
+def columns(pairs: Pairs) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Labels and scores; what the run leaves out has one score below all others."""
     scores = np.array(pairs.scores)
     lowest = np.nextafter(np.nanmin(scores), -np.inf)

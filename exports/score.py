@@ -12,13 +12,12 @@ from retrieval.dataset import DatasetError, QueryRecord, read
 from retrieval.errors import UserError
 from retrieval.lazy import load_encoder, load_selector
 from retrieval.progress import Progress, no_progress
-from retrieval.registry import verify
+from retrieval.registry import resolve_either, trained_form
 from retrieval.runs import ScoredQuery, require_new, write_run
 from retrieval.scored import score_with_encoder, score_with_selector
 from retrieval.selectors import is_selector
-from retrieval.trained import TrainedModel
 
-FORM = "QQA"  # of a retriever that nobody registered
+FORM = "QQA"  # of a retriever that was not trained here
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,9 @@ def score(wanted: Wanted, out: Path, progress: Progress = no_progress) -> dict[s
 
 def _scored(wanted: Wanted, progress: Progress) -> tuple[str, Iterator[ScoredQuery]]:
     records = _records(wanted.release, wanted.split)
-    model, form = _found(wanted.model)
+    model = resolve_either(wanted.model)
     if not is_selector(Path(model)):
-        form = wanted.form or form or FORM
+        form = wanted.form or trained_form(model) or FORM
         encoder = load_encoder(model, wanted.device)
         return form, score_with_encoder(encoder, form, records, progress)
     selector = load_selector(Path(model), wanted.device)
@@ -63,15 +62,6 @@ def _scored(wanted: Wanted, progress: Progress) -> tuple[str, Iterator[ScoredQue
             f"{wanted.model} is an answer selector that reads {selector.form}: leave --form out."
         )
     return selector.form, score_with_selector(selector, records, progress)
-
-
-def _found(model: str) -> tuple[str, str | None]:
-    """What it is loaded by, and the form that it was registered with."""
-    registered = TrainedModel.objects.filter(name=model).first()
-    if registered is None:
-        return model, None
-    verify(registered)
-    return str(registered.path), registered.form
 
 
 def _records(release: Path, split: str) -> Iterator[QueryRecord]:

@@ -25,9 +25,11 @@ class Pairs:
 
     labels: bytearray = field(default_factory=bytearray)
     scores: array[float] = field(default_factory=lambda: array("d"))
+    sizes: list[int] = field(default_factory=list)  # how many each query has, in order
 
     def add(self, scores: Mapping[str, float], labels: Mapping[str, int]) -> None:
         """One query's."""
+        self.sizes.append(len(labels))
         self.labels.extend(labels.values())
         self.scores.extend(scores.get(candidate, math.nan) for candidate in labels)
 

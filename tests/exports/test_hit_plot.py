@@ -1,12 +1,14 @@
+import errno
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import etree
 
-from exports.card.canvas import THEMES, Theme, render
-from exports.hit_plot import COLOURS, hit_plot, write_hit_plot
+from exports.card.canvas import THEMES, Plot, Theme, render
+from exports.hit_plot import COLOURS, hit_plot, plot_path, write_hit_plot
 from exports.paper import papers
+from retrieval.errors import UserError
 from tests.exports.card.test_plots import SVG, contrast, texts
 
 FLAT = [0.4, 0.5, 0.6]
@@ -61,6 +63,46 @@ def test_the_same_figures_make_the_same_bytes_light_and_dark(tmp_path: Path) -> 
     assert [path.name for path in written] == ["hit.svg", "hit-dark.svg"]
     for path, theme in zip(written, THEMES, strict=True):
         assert path.read_bytes() == drawn(result("mine", seeds=2), theme)
+
+
+def test_a_plot_may_be_drawn_anew_over_one_of_ours_and_over_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "hit.svg"
+    write_hit_plot(path, result("mine"))
+    assert plot_path(path) == path
+    write_hit_plot(path, result("other"))
+    assert b"other" in path.read_bytes()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["hit-dark.svg", "hit.svg"]
+    for name in ("hit-dark.svg", "hit.svg"):
+        (tmp_path / name).write_text("<svg>drawn by hand</svg>")
+        with pytest.raises(UserError, match=rf"{name} is no plot of `compare`: name a new file"):
+            plot_path(path)
+
+
+def test_a_releases_own_plot_is_not_one_of_ours(tmp_path: Path) -> None:
+    about = Plot("hit-at-k", "Hit@k of the retriever", "", "", lambda figure, theme: None)
+    (tmp_path / "hit-at-k.svg").write_bytes(render(about, THEMES[0]))
+    (tmp_path / "folder.svg").mkdir()
+    for name in ("hit-at-k.svg", "folder.svg"):
+        with pytest.raises(UserError, match="is no plot of `compare`"):
+            plot_path(tmp_path / name)
+
+
+def test_a_disk_without_room_leaves_the_plot_that_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "hit.svg"
+    write_hit_plot(path, result("mine"))
+    before = path.read_bytes()
+
+    def full(self: Path, content: bytes) -> int:
+        self.open("wb").close()
+        raise OSError(errno.ENOSPC, "No space left on device", str(self))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_hit_plot(path, result("other"))
+    assert path.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.suffix or "light")

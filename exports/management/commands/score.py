@@ -32,7 +32,7 @@ class Command(QuorumCommand):
             "--form",
             choices=RETRIEVER_FORMS,
             help="what a retriever encodes of a candidate, its question or its answer, too "
-            f"(the form that it was registered with, else {FORM})",
+            f"(the form that it was trained with here, else {FORM})",
         )
         parser.add_argument("--device", default=settings.ENCODER_DEVICE, help="auto, cpu or cuda")
 
