@@ -22,7 +22,7 @@ from benchmarks.models_crowd import MINILM
 from benchmarks.models_data import NEEDED, missing
 from benchmarks.models_papers import printed
 from benchmarks.models_speed import in_words, measured
-from benchmarks.models_systems import SENTENCES, Place, Trainings
+from benchmarks.models_systems import MPNET, SENTENCES, Place, Trainings
 from demo.stack import ROOT, LocalStack, StackError
 from exports.comparison import markdown
 from retrieval.encoding.loading import chosen_device
@@ -30,7 +30,7 @@ from retrieval.errors import UserError
 
 FOLDER = ROOT / "var" / "bench" / "models"
 KEPT = RESULTS / "models.json"
-MPNET = ROOT / "var" / "bench" / "all-mpnet-base-v2"  # no package has it whole: put it there
+MPNET_FOLDER = ROOT / "var" / "bench" / "all-mpnet-base-v2"  # no package has it whole: put it there
 SPEED = "speed"
 PARTS = tuple(NEEDED)
 SMALL = Size(queries=20, corpus=400, sentences=(10, 15), pairs=60), Trainings(seeds=(1,), epochs=1)
@@ -41,7 +41,7 @@ FULL = Size(queries=2_000, corpus=150_000, depths=(30, 30), sentences=(10_000, 1
 def main() -> int:
     options = _options()
     size, trainings = _sizes(options)
-    bases = {"MiniLM": MINILM} | ({"MPNet": options.mpnet} if options.mpnet else {})
+    bases = {"MiniLM": MINILM} | ({MPNET: options.mpnet} if options.mpnet else {})
     try:
         device = chosen_device(options.device)
     except UserError as error:
@@ -69,7 +69,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--mpnet",
         metavar="FOLDER",
-        default=str(MPNET) if MPNET.is_dir() else None,
+        default=str(MPNET_FOLDER) if MPNET_FOLDER.is_dir() else None,
         help="with all-mpnet-base-v2",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
@@ -111,18 +111,22 @@ def _measure(part: str, place: Place, *, small: bool) -> bool:
     seconds = round(time.monotonic() - began, 1)  # of a run that went on: of its rest
     kept = {"machine": machine() | {"device": place.device}, "load_average_before": load}
     if not small:
-        _keep(part, kept | {"seconds": seconds, **found})
+        _keep(_named(part, place), kept | {"seconds": seconds, **found})
     return True
 
 
 def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
     folder = place.folder if small else RESULTS.relative_to(ROOT)
-    compared = place.compared(part, folder / f"models_{part}.svg")
+    compared = place.compared(part, folder / f"models_{_named(part, place)}.svg")
     told = compared | {"release": part}
     print(markdown(told))
     if part in SENTENCES:
         print("", *printed(part), sep="\n")
-    left_out = [] if len(place.bases) > 1 else ["MPNet: its folder is not here (--mpnet)"]
+    left_out = []
+    if MPNET not in place.bases:
+        left_out.append("MPNet: its folder is not here (--mpnet)")
+    elif len(place.systems(part, MPNET)) < len(place.systems(part, "MiniLM")):
+        left_out.append("MPNet: its other systems, for want of time (--full has them)")
     return {
         "size": asdict(place.size),
         "dataset": place.counts(part),
@@ -130,6 +134,12 @@ def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
         "left_out": left_out,
         "compared": told,
     }
+
+
+def _named(part: str, place: Place) -> str:
+    """As its results are kept: a GPU's beside a CPU's, those of the paper's grid beside others."""
+    words = [part, "full" if place.trainings.paper else "", place.device.replace("cpu", "")]
+    return "-".join(word for word in words if word)
 
 
 def _speed(place: Place, small: bool) -> dict[str, Any]:

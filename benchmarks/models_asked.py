@@ -16,10 +16,10 @@ class Size:
     corpus: int = 5_000  # pairs that their candidates come from
     accuracy: float = Crew.accuracy  # of the crowd
     # Of a query, the candidates that a training reads, in train and in dev; test has all.
-    depths: tuple[int, int] = (6, 10)
+    depths: tuple[int, int] = (4, 10)
     # Questions to train on, of WikiQA and of TREC-QA, and the most sentences of each.
-    sentences: tuple[int, int] = (200, 15)
-    pairs: int = 1_500  # of Quora, to train on and to test on
+    sentences: tuple[int, int] = (80, 8)
+    pairs: int = 800  # of Quora, to train on and to test on
 
 
 class Judged(NamedTuple):

@@ -26,9 +26,9 @@ from benchmarks import models_plain as plain
 from benchmarks.encoding import alternating, sample
 from benchmarks.models_crowd import MINILM
 from benchmarks.models_data import pairs_to_learn
+from retrieval.bundled import bundled_folder
 from retrieval.dataset import CandidateRecord, QueryRecord
 from retrieval.encoding.encoder import load_encoder
-from retrieval.encoding.loading import bundled_folder
 from retrieval.scored import score_with_encoder
 from retrieval.training.fit import Plan, fit
 from retrieval.training.kinds import save, task_of
