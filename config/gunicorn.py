@@ -8,5 +8,6 @@ workers = int(os.environ.get("QUORUM_WEB_WORKERS", "1"))
 threads = 4
 # Persistent connections: without them, opening one costs more than the page itself.
 keepalive = 30
+limit_request_line = 8190  # the most there is: a question in Chinese takes nine bytes a character
 preload_app = True
 control_socket_disable = True  # it would lie in the home folder, shared by all checkouts

@@ -1,6 +1,7 @@
 """What every command of Quorum shares: output for people or as JSON, progress, and refusals."""
 
 import argparse
+import errno
 import json
 import sys
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.module_loading import import_string
+from safetensors import SafetensorError
 from tqdm import tqdm
 
 from retrieval.errors import UserError
@@ -18,6 +20,18 @@ from retrieval.full_disk import is_full
 
 REFUSED = 2
 INTERRUPTED = 130
+# Of a file or folder that a user named, or that lies under one.
+UNUSABLE = (
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+)
 
 
 class Error(CommandError):
@@ -48,11 +62,11 @@ class QuorumCommand(BaseCommand):
             result = self.run(**options)
         except UserError as error:
             raise Error(_harmless(str(error)), returncode=REFUSED) from error
-        except (OperationalError, ProgrammingError, OSError) as error:
+        except (OperationalError, ProgrammingError, OSError, SafetensorError) as error:
             reason = _what_is_wrong(error)
             if reason is None:
                 raise
-            raise Error(reason, returncode=REFUSED) from error
+            raise Error(_harmless(reason), returncode=REFUSED) from error
         except KeyboardInterrupt as stop:
             message = "Stopped: run the same command again to go on."
             raise Error(message, returncode=INTERRUPTED) from stop
@@ -110,13 +124,21 @@ def table(result: dict[str, object]) -> str:
 
 
 def _what_is_wrong(error: Exception) -> str | None:
-    """Of the disk or the database; None where it is neither."""
+    """Of the disk, a path or the database; None where it is none of them."""
+    if isinstance(error, SafetensorError):  # of a model that is written: it is no OSError
+        full = "The disk is full: make room and run the command again."
+        return full if is_full(error) else None
     if not isinstance(error, OSError):
         return _what_is_wrong_with_the_database(error)
-    if not is_full(error):
-        return None
-    name = f" ({error.filename})" if error.filename else ""
-    return f"The disk is full{name}: make room and run the command again."
+    if is_full(error):
+        name = f" ({error.filename})" if error.filename else ""
+        return f"The disk is full{name}: make room and run the command again."
+    if error.errno in UNUSABLE and error.filename:
+        return (
+            f"{error.filename} cannot be used ({error.strerror}): name another path, "
+            "or see whose it is."
+        )
+    return None
 
 
 def _what_is_wrong_with_the_database(error: Exception) -> str | None:

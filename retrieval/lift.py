@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -81,6 +82,19 @@ class Shown:
         return self.test[0] if self.test else ("", "")
 
 
+@dataclass(frozen=True)
+class _Index:
+    """Of an index chosen again only the last time is known."""
+
+    name: str  # of the model
+    trained: int | None  # the registered one
+    made: datetime
+    chosen: datetime  # the last time
+
+    def in_use_from(self, until: datetime) -> datetime:
+        return self.chosen if self.chosen < until else self.made
+
+
 class Shelf:
     """Every registered model, and what the indexes were made with: read once."""
 
@@ -89,10 +103,11 @@ class Shelf:
         return list(TrainedModel.objects.order_by("-pk"))
 
     @cached_property
-    def _encoders(self) -> list[tuple[str, int | None]]:
-        """(the model's name, the registered model) of each index, the one chosen last first."""
+    def _indexes(self) -> list[_Index]:
+        """The one chosen last first."""
         chosen = IndexVersion.objects.order_by("-chosen_at", "-pk")
-        return list(chosen.values_list("model", "trained"))
+        rows = chosen.values_list("model", "trained", "created_at", "chosen_at")
+        return [_Index(*row) for row in rows]
 
     def shown(self, model: TrainedModel) -> Shown:
         training = made(model.training)
@@ -101,23 +116,33 @@ class Shelf:
     def _is_in_use(self, model: TrainedModel) -> bool:
         """By the index chosen last; a selector, by the setting."""
         if model.kind == TrainedModel.Kind.RETRIEVER:
-            return bool(self._encoders) and self._encoders[0][1] == model.pk
+            return bool(self._indexes) and self._indexes[0].trained == model.pk
         named = settings.SELECTOR
         places = (model.path, Path(settings.MODELS_DIR).resolve() / model.name)
         return bool(named) and (named == model.name or Path(named).resolve() in places)
 
     def _lift(self, model: TrainedModel, training: Training) -> Lift:
         if model.kind == TrainedModel.Kind.SELECTOR:
-            earlier = (one for one in self.models if one.kind == model.kind and one.pk < model.pk)
-            former = next(earlier, None)
-            return lift(training, made(former.training)) if former else WITHOUT_SELECTOR
-        others = (one for one in self._encoders if one[1] != model.pk)
-        name, known = next(others, (training.base, None))
-        if known is None:
-            return lift_over_base(training, name)
-        before = next(one for one in self.models if one.pk == known)
-        tuned = training.base == before.name or _is_named(training.base, str(before.path))
-        return lift(training, made(before.training), tuned_from_it=tuned)
+            return self._lift_of_selector(model, training)
+        former = self._in_use_before(model)
+        if former is None or former.trained is None:
+            return lift_over_base(training, training.base if former is None else former.name)
+        return _over_registered(
+            training, next(one for one in self.models if one.pk == former.trained)
+        )
+
+    def _lift_of_selector(self, model: TrainedModel, training: Training) -> Lift:
+        earlier = (one for one in self.models if one.kind == model.kind and one.pk < model.pk)
+        if former := next(earlier, None):
+            return _over_registered(training, former)
+        return lift_over_base(training, training.base) if training.before else WITHOUT_SELECTOR
+
+    def _in_use_before(self, model: TrainedModel) -> _Index | None:
+        """Before its first index; of a model that has none, before it was registered."""
+        own = [index.made for index in self._indexes if index.trained == model.pk]
+        until = min(own, default=model.created_at)
+        earlier = [index for index in self._indexes if index.made < until]
+        return max(earlier, key=lambda index: index.in_use_from(until), default=None)
 
 
 def lift(training: Training, former: Training, *, tuned_from_it: bool = False) -> Lift:
@@ -137,6 +162,11 @@ def lift(training: Training, former: Training, *, tuned_from_it: bool = False) -
         note=f"{training.name} and {former.name} cannot be compared: one was tested on the release "
         f"{training.release}, the other on {former.release}, whose content is another.",
     )
+
+
+def _over_registered(training: Training, former: TrainedModel) -> Lift:
+    tuned = training.base == former.name or _is_named(training.base, str(former.path))
+    return lift(training, made(former.training), tuned_from_it=tuned)
 
 
 def lift_over_base(training: Training, former: str) -> Lift:
@@ -159,6 +189,8 @@ def retriever_line(index: IndexVersion) -> str:
     told = f"Retriever: {index.trained.name}"
     if metric:
         told += f", {metric} {value} ({shown.way}) on test of {shown.training.release}"
+        if queries := shown.training.queries.get("test"):
+            told += f" ({queries:,} queries)"
     if index.form != shown.training.form:
         told += f", trained for {shown.training.form} and not for this index's {index.form}"
     return f"{told}{_over(shown.lift, metric)}"

@@ -100,12 +100,21 @@ def _facts(training: Training) -> Markdown:
 
 
 def _counted(training: Training) -> str:
-    by_chance = " An untrained answer selector ranks by chance, so none is shown."
-    without = "" if training.before else by_chance
+    unmeasured = " The base was not measured: without a trained head it would rank by chance."
+    without = "" if training.before else unmeasured
     return (
-        f"In percent; counted: {escape(WAYS[training.way])}. Over seeds: mean ± standard deviation "
-        f"of {len(training.seeds)}.{without}"
+        f"In percent; counted: {escape(WAYS[training.way])}.{_rest_on(training)} Over seeds: mean "
+        f"± standard deviation of {len(training.seeds)}.{without}"
     )
+
+
+def _rest_on(training: Training) -> str:
+    """How many queries; trainings of before did not tell."""
+    counted = [
+        f"{_counted_as(number, 'query', 'queries')} of {split}"
+        for split, number in training.queries.items()
+    ]
+    return f" They rest on {' and '.join(counted)}." if counted else ""
 
 
 def _figures(training: Training) -> Markdown:
@@ -162,5 +171,5 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _counted_as(number: int, one: str) -> str:
-    return f"1 {one}" if number == 1 else f"{number} {one}s"
+def _counted_as(number: int, one: str, many: str = "") -> str:
+    return f"1 {one}" if number == 1 else f"{number:,} {many or f'{one}s'}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from retrieval.answering.answer import Answerer
@@ -97,6 +98,7 @@ class Opened:
         self._device = device
         self._searchers: dict[int, Searcher] = {}
         self._selectors: dict[str, tuple[ChosenSelector, Selector]] = {}
+        self._tuned: Path | None = None  # the full system's selector
 
     def answerer(self, system: System) -> Answerer:
         searcher = self._searchers.get(system.index.pk)
@@ -106,6 +108,14 @@ class Opened:
         if system.selector is None:
             return Answerer(searcher, retrievers=system.retrievers)
         chosen, selector = self._selector(system.selector)
+        folder = chosen.folder.resolve()
+        if system.name == FULL:
+            self._tuned = folder
+        if system.name == DATASET and folder == self._tuned:
+            raise UserError(
+                f"The selector {system.selector} is the full system's own: name one that was not "
+                "tuned on the release."
+            )
         if system.name == ANSWER and "A" in selector.form:
             raise UserError(
                 f"The selector {system.selector} is of the form {selector.form} and reads the "

@@ -1,22 +1,25 @@
 """Asking the database: the answer with the pair that it comes from, or that none is sure enough."""
 
+from pathlib import Path
+
 from django import forms
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from retrieval.answering.answer import Answered
+from retrieval.answering.answer import CANDIDATES, Answered
 from retrieval.dashboard.answers import answered
+from retrieval.dashboard.finding import MAX_ASKED
 from retrieval.dashboard.guard import database_page, may
 from retrieval.errors import UserError
 from retrieval.frame import framed
-from retrieval.reading import MAX_QUESTION
 from retrieval.text import clean_text
 
 
 class AskForm(forms.Form):
     q = forms.CharField(
         label="Question",
-        max_length=MAX_QUESTION,
+        max_length=MAX_ASKED,
         required=False,
         widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
     )
@@ -34,6 +37,8 @@ def ask(request: HttpRequest) -> HttpResponse:
         "asked": asked,
         "found": found,
         "fault": fault,
+        "selector": Path(settings.SELECTOR).name,
+        "candidates": CANDIDATES,
         "may": may(request.user),
     }
     status = 422 if fault or not form.is_valid() else 200

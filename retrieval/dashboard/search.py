@@ -7,14 +7,13 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from retrieval.dashboard.finding import Found, find
+from retrieval.dashboard.finding import MAX_ASKED, Found, find
 from retrieval.dashboard.guard import database_page, may
 from retrieval.errors import UserError
 from retrieval.figures import newest_figures
 from retrieval.frame import framed
 from retrieval.models import QaPair
 from retrieval.pooling import BM25, DENSE
-from retrieval.reading import MAX_QUESTION
 from retrieval.text import clean_text
 from retrieval.withdraw import KEY_LENGTH, NAME
 
@@ -26,7 +25,7 @@ SHOWN_ALIKE = 50  # pairs with one id, in as many sources
 class SearchForm(forms.Form):
     q = forms.CharField(
         label="Question or id",
-        max_length=MAX_QUESTION,
+        max_length=MAX_ASKED,
         required=False,
         widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
     )

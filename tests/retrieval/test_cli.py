@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
+from safetensors import SafetensorError
 
 from retrieval.cli import QuorumCommand, add_subcommand, table
 from retrieval.errors import UserError
@@ -168,6 +169,10 @@ def test_a_database_without_room_is_one_sentence(
             OSError(errno.ENOSPC, "No space left on device"),
             "The disk is full: make room and run the command again.",
         ),
+        (  # of a model's weights
+            SafetensorError("Error while serializing: I/O error: No space left on device"),
+            "The disk is full: make room and run the command again.",
+        ),
     ],
 )
 def test_a_full_disk_is_one_sentence(error: Exception, sentence: str) -> None:
@@ -178,10 +183,40 @@ def test_a_full_disk_is_one_sentence(error: Exception, sentence: str) -> None:
     assert (str(refused.value), refused.value.returncode) == (sentence, 2)
 
 
-def test_another_fault_of_the_system_is_not_taken_for_a_full_disk() -> None:
+@pytest.mark.parametrize(
+    "number",
+    [
+        errno.EACCES,
+        errno.EEXIST,
+        errno.EISDIR,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EPERM,
+        errno.EROFS,
+    ],
+    ids=os.strerror,
+)
+def test_a_path_that_cannot_be_used_is_one_sentence_that_names_it(number: int) -> None:
     command = Failing()
-    command.error = PermissionError(errno.EACCES, "Permission denied")
-    with pytest.raises(PermissionError):
+    command.error = OSError(number, os.strerror(number), "/data/my.run")
+    with pytest.raises(CommandError) as refused:
+        call_command(command)
+    assert str(refused.value) == (
+        f"/data/my.run cannot be used ({os.strerror(number)}): name another path, or see whose "
+        "it is."
+    )
+    assert refused.value.returncode == 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    [PermissionError(errno.EACCES, "Permission denied"), OSError(errno.EIO, "I/O error", "/data")],
+)
+def test_another_fault_of_the_system_is_not_taken_for_a_wrong_path(error: OSError) -> None:
+    command = Failing()
+    command.error = error
+    with pytest.raises(OSError, match=str(error.strerror)):
         call_command(command)
 
 

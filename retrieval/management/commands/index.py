@@ -14,7 +14,7 @@ from retrieval.index.choice import BYTES, KINDS
 from retrieval.lazy import lexical_index
 from retrieval.models import IndexForm, IndexVersion
 from retrieval.order import AUTO, PRECISIONS, BuildOptions
-from retrieval.registry import resolve_model
+from retrieval.registry import resolve_model, trained_form
 
 
 class Command(QuorumCommand):
@@ -30,9 +30,9 @@ class Command(QuorumCommand):
         )
         parser.add_argument(
             "--form",
-            default=IndexForm.QQA,
             choices=IndexForm.values,
-            help="QQA: question and answer together (default); QQ: the question alone",
+            help="QQA: question and answer together; QQ: the question alone (default: what a model "
+            "that `manage.py train` made was trained for, else QQA)",
         )
         parser.add_argument("--device", default=settings.ENCODER_DEVICE, help="auto, cpu or cuda")
         _add_choices(parser)
@@ -58,15 +58,16 @@ class Command(QuorumCommand):
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         with self.progress(None, "Encoding", unit=" pairs") as bar:
             encoding = Encoding(bar)
+            model = resolve_model(options["model"])
             index = build_index(
-                resolve_model(options["model"]),
-                options["form"],
+                model,
+                options["form"] or trained_form(model) or IndexForm.QQA,
                 options["device"],
                 encoding.count,
                 options=_options(options),
                 announce=encoding.begin,
             )
-        facts = _facts(index, encoding)
+        facts = _facts(index, encoding) | {"note": _of_another_form(model, index.form)}
         told = ("model", "form", "kind", "store", "precision", "pairs", "unchanged")
         details = {name: facts[name] for name in told} | {"words_asked_for": options["lexical"]}
         record("build index", subject=SUBJECT, details=details)
@@ -74,6 +75,13 @@ class Command(QuorumCommand):
             with self.progress(index.pairs, "Reading for BM25", unit=" pairs") as bar:
                 lexical_index(index, bar.update)
         return facts
+
+
+def _of_another_form(model: str, form: str) -> str | None:
+    trained = trained_form(model)
+    if trained in (None, form):
+        return None
+    return f"the model was trained for {trained} and not for {form}"
 
 
 class Encoding:

@@ -10,6 +10,7 @@ from retrieval.cli import QuorumCommand, record, table
 from retrieval.errors import UserError
 from retrieval.ingest import IngestResult, ingest
 from retrieval.lazy import load_scorer
+from retrieval.registry import resolve_either
 from retrieval.sources.best import Best, share_of
 from retrieval.sources.formats import FORMATS
 
@@ -41,7 +42,9 @@ class Command(QuorumCommand):
         )
         parser.add_argument("--score-field", metavar="NAME", help="the file's column of scores")
         parser.add_argument(
-            "--scorer", metavar="MODEL", help="a folder with a CrossEncoder, or an encoder"
+            "--scorer",
+            metavar="MODEL",
+            help="a registered model, a folder with a CrossEncoder, or an encoder",
         )
         parser.add_argument("--device", default=settings.ENCODER_DEVICE, help="auto, cpu or cuda")
 
@@ -110,5 +113,5 @@ def _best(options: dict[str, Any]) -> Best | None:
     if not field and not scorer:
         raise UserError("--keep-best needs either --score-field NAME or --scorer MODEL.")
     wanted = share_of(share)
-    model = load_scorer(scorer, options["device"]) if scorer else None
+    model = load_scorer(resolve_either(scorer), options["device"]) if scorer else None
     return Best(wanted, field or "", model)

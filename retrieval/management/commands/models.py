@@ -5,12 +5,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from retrieval.cli import REFUSED, Error, QuorumCommand, add_subcommand, record, table
+from retrieval.cli import REFUSED, Error, QuorumCommand, add_subcommand, table
 from retrieval.errors import UserError
 from retrieval.lift import Shelf, Shown, in_points
 from retrieval.model_card import card, figure_names, over_seeds, percent
-from retrieval.registry import model_named, register, verify
-from retrieval.trained import TrainedModel
+from retrieval.registering import register_and_record
+from retrieval.registry import model_named, verify
 from retrieval.training_record import made
 
 
@@ -42,7 +42,7 @@ class Command(QuorumCommand):
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         self.damaged: list[str] = []
         if options["step"] == "register":
-            return _registered(options["folder"])
+            return register_and_record(options["folder"])
         if options["step"] == "list":
             shelf = Shelf()
             return {"models": [_row(shelf.shown(one)) for one in shelf.models]}
@@ -84,26 +84,6 @@ class Command(QuorumCommand):
         return output
 
 
-def _registered(folder: Path) -> dict[str, object]:
-    new: list[TrainedModel] = []
-
-    def conclude(model: TrainedModel) -> None:
-        record("register model", subject=model.name, details=_identity(model))
-        new.append(model)
-
-    model = register(folder, conclude=conclude)
-    return {"name": model.name, **_identity(model), "unchanged": not new}
-
-
-def _identity(model: TrainedModel) -> dict[str, object]:
-    return {
-        "kind": model.kind,
-        "form": model.form,
-        "release": model.release,
-        "sha256": model.sha256,
-    }
-
-
 def _row(shown: Shown) -> dict[str, object]:
     model = shown.model
     return {
@@ -114,6 +94,7 @@ def _row(shown: Shown) -> dict[str, object]:
         "release": model.release,
         "in_use": shown.in_use,
         "way": shown.way,
+        "queries": dict(shown.training.queries),
         "test": {name: shown.training.best.test[name] for name in figure_names(shown.training)},
         "former": shown.lift.former,
         "lift": {gain.metric: gain.difference for gain in shown.lift.gains},
@@ -135,17 +116,31 @@ def _facts(shown: Shown) -> dict[str, object]:
 
 
 def _line(row: dict[str, Any]) -> str:
+    queries = row["queries"].get("test")
+    rest = "" if queries is None else f", {queries:,} queries"
     metrics = ", ".join(f"{name} {percent(value)}" for name, value in row["test"].items())
     return (
         f"{row['name']}  in use: {'yes' if row['in_use'] else 'no '}  {row['kind']} {row['form']} "
-        f"from {row['base']}; on test of {row['release']} ({row['way']}): {metrics}"
+        f"from {row['base']}; on test of {row['release']}{rest} ({row['way']}): {metrics}"
     )
 
 
 def _shown(result: dict[str, Any]) -> str:
     """Of one model; what was just registered has no figures yet."""
     plain = {name: value for name, value in result.items() if not isinstance(value, dict)}
-    told = [table({**plain, "note": None, "former": plain.get("former") or None})]
+    counted = ", ".join(
+        f"{split} {number:,}" for split, number in result.get("queries", {}).items()
+    )
+    told = [
+        table(
+            {
+                **plain,
+                "queries": counted or None,
+                "note": None,
+                "former": plain.get("former") or None,
+            }
+        )
+    ]
     for name, value in result.get("test", {}).items():
         gain = result["lift"].get(name)
         over = "" if gain is None else f", {in_points(gain)} over {result['former']}"

@@ -78,7 +78,8 @@ def _facts(store: Store) -> dict[str, object]:
     identity = store.identity
     return {
         "store": store.folder.name,
-        "model": identity.model,
+        "model": _known_as(store),
+        "loaded_by": identity.model,
         "form": identity.form,
         "precision": identity.precision,
         "dtype": identity.dtype,
@@ -88,6 +89,11 @@ def _facts(store: Store) -> dict[str, object]:
         "bytes": store.bytes,
         "versions": [_version(version) for version in store.versions],
     }
+
+
+def _known_as(store: Store) -> str:
+    """As the indexes over it tell the model: a registered one by its name."""
+    return next((version.known_as for version in store.versions), store.identity.model)
 
 
 def _version(version: IndexVersion) -> dict[str, object]:

@@ -1,10 +1,10 @@
 """Tiny real selectors on the disk, and the record of the training that made them."""
 
-import json
 from pathlib import Path
 
 from retrieval.training.selecting import new_selector, save_selector
 from tests.retrieval.training import tiny
+from tests.retrieval.trainings import PRECISION, SELECTOR, values, write, write_model
 
 
 def selector_folder(folder: Path, form: str = "QQA", *, seed: int = 7) -> Path:
@@ -15,20 +15,8 @@ def selector_folder(folder: Path, form: str = "QQA", *, seed: int = 7) -> Path:
 
 
 def training_folder(folder: Path, **changed: object) -> Path:
-    """Of two models, the second of which is the best; made by `changed` into another one."""
-    told = {
-        "format": 1,
-        "name": folder.name,
-        "kind": "selector",
-        "trainings": [
-            {"seed": 1, "model": "seed-1/model"},
-            {"seed": 2, "model": "seed-2/model"},
-        ],
-        "best": 2,
-        "threshold": 0.37,
-        **changed,
-    }
-    for seed in (1, 2):
-        (folder / f"seed-{seed}/model").mkdir(parents=True, exist_ok=True)
-    (folder / "training.json").write_text(json.dumps(told))
+    """Of three models, the second of which is the best; made by `changed` into another one."""
+    for seed in PRECISION:
+        write_model(folder / f"seed-{seed}/model", {"note.txt": b"no model yet"})
+    write(folder, {**values(folder, folder.name), **SELECTOR, "best": 2, **changed})
     return folder

@@ -1,6 +1,8 @@
 """Which selector a name means, and the threshold that its training chose."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +10,7 @@ from retrieval.answering.chosen import ChosenSelector, chosen_selector
 from retrieval.errors import UserError
 from retrieval.registry import register
 from tests.retrieval.answering.saved import training_folder
-from tests.retrieval.trainings import SELECTOR, trained
+from tests.retrieval.trainings import SELECTOR, trained, values, write
 
 pytestmark = pytest.mark.django_db
 
@@ -28,6 +30,28 @@ def test_a_registered_name_means_its_model_with_the_threshold() -> None:
         chosen_selector("faq-qaq")
 
 
+def test_a_registered_selectors_folders_mean_it_too(settings: Any) -> None:
+    model = register(trained("faq-qaq", **SELECTOR))
+    for named in (model.path, Path(settings.MODELS_DIR) / "faq-qaq"):
+        assert chosen_selector(str(named)) == ChosenSelector("faq-qaq", model.path, 0.37)
+
+
+def test_the_threshold_of_a_registered_selector_is_the_one_it_was_registered_with() -> None:
+    folder = trained("faq-qaq", **SELECTOR)
+    model = register(folder)
+    write(folder, {**values(folder, "faq-qaq"), **SELECTOR, "threshold": 0.01})
+    assert chosen_selector("faq-qaq").threshold == 0.37
+    write(folder, "broken")
+    assert chosen_selector("faq-qaq") == ChosenSelector("faq-qaq", model.path, 0.37)
+
+
+def test_a_registered_retriever_is_no_selector_however_it_is_named(settings: Any) -> None:
+    model = register(trained("faq-qqa"))
+    for named in ("faq-qqa", str(model.path), f"{settings.MODELS_DIR}/faq-qqa"):
+        with pytest.raises(UserError, match="faq-qqa is a retriever: name an answer selector here"):
+            chosen_selector(named)
+
+
 def test_another_model_of_a_training_has_no_threshold(tmp_path: Path) -> None:
     folder = training_folder(tmp_path) / "seed-1/model"
     assert chosen_selector(str(folder)) == ChosenSelector("model", folder, None)
@@ -44,23 +68,34 @@ def test_a_training_that_found_no_threshold_has_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "changed",
-    [{"best": 3}, {"trainings": None}, {"threshold": "high"}, {"trainings": [1]}],
+    [{"best": 9}, {"trainings": None}, {"threshold": "high"}, {"trainings": [1]}],
 )
 def test_a_broken_record_is_refused_by_name(tmp_path: Path, changed: dict[str, object]) -> None:
     folder = training_folder(tmp_path, **changed)
-    with pytest.raises(UserError, match=r"training\.json is broken: train the selector again"):
+    with pytest.raises(UserError, match=r"training\.json is not what a training leaves: "):
+        chosen_selector(str(folder))
+
+
+def test_a_record_that_leads_out_of_its_folder_is_refused(tmp_path: Path) -> None:
+    folder = training_folder(tmp_path)
+    told = json.loads((folder / "training.json").read_text())
+    told["trainings"][1]["model"] = "../../elsewhere"
+    write(folder, told)
+    with pytest.raises(UserError, match="must be a folder inside the training's"):
         chosen_selector(str(folder))
 
 
 def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
     (training_folder(tmp_path) / "training.json").write_bytes(b"\xff{")
-    with pytest.raises(UserError, match="is broken"):
+    with pytest.raises(UserError, match="is no JSON in UTF-8"):
         chosen_selector(str(tmp_path))
 
 
 def test_a_retriever_is_no_selector(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds a retriever and no answer selector"):
-        chosen_selector(str(training_folder(tmp_path, kind="retriever")))
+        chosen_selector(
+            str(training_folder(tmp_path, kind="retriever", form="QQA", threshold=None))
+        )
 
 
 def test_a_selector_that_is_not_there_is_refused(tmp_path: Path) -> None:

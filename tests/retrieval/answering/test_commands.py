@@ -191,6 +191,17 @@ def test_a_system_is_scored_beside_each_ablation_asked_for(
     assert alone["difference"]["value"] == 0.5 - expected / 2
 
 
+def test_the_tuned_selector_does_not_stand_in_for_one_that_was_not_tuned(
+    index: IndexVersion, selector: Path, known: Path
+) -> None:
+    same = str(selector / ".." / selector.name)
+    with pytest.raises(CommandError, match="is the full system's own: name one that was not"):
+        call_command(
+            *("evaluate_answers", str(known), "--selector", str(selector), *QUIET),
+            *("--without-dataset", index.path, same),
+        )
+
+
 def test_the_table_names_the_proxy_and_the_source_of_the_paper_s_figures(
     index: IndexVersion, known: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

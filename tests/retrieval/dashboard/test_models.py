@@ -54,21 +54,25 @@ def test_the_list_shows_each_with_its_lift_and_which_is_in_use(
 ) -> None:
     add_pairs([("Is rain wet?", "Yes.")])
     index_by(register(trained("first")))
-    register(trained("second", **SELECTOR))
+    register(trained("second", **SELECTOR, queries={"dev": 4, "test": 5}))
     said = text_of(as_("looker").get(reverse("database-models")))
-    assert f"first in use retriever, QQA {BASE} faq-1 P@1 48.0 MAP 40.0" in said
-    assert f"P@1 +9.3 MAP +0.0 MRR +0.0 Hit@5 +0.0 Hit@10 +0.0 over {BASE}" in said
-    assert f"second answer selector, QAQ {BASE} faq-1 P@1 48.0" in said
-    assert "There was no answer selector before it" in said
+    assert "first in use P@1 48.0 MAP 40.0" in said
+    lift = "P@1 +9.3 MAP +0.0 MRR +0.0 Hit@5 +0.0 Hit@10 +0.0"
+    assert f"{lift} over {BASE} retriever, QQA {BASE} faq-1" in said
+    assert "second P@1 48.0" in said
+    assert "Hit@10 70.0 QRC, 5 queries There was no answer selector before it" in said
+    assert f"answer selector, QAQ {BASE} faq-1" in said
 
 
 def test_a_models_page_has_the_figures_of_its_card(as_: As) -> None:
-    model = register(trained("faq-qqa"))
+    model = register(trained("faq-qqa", queries={"dev": 1, "test": 5}))
     said = text_of(as_("looker").get(reverse("database-model", args=["faq-qqa"])))
     assert model.sha256 in said
     assert "counted: QRC (a query without a positive counts 0)" in said
     assert "P@1 test 38.7 46.0 ± 2.0 48.0" in said
-    assert f"On the test split of faq-1 (QRC), over {BASE}: P@1 +9.3 38.7 before, 48.0 now" in said
+    assert "They rest on 1 query of dev and 5 of test." in said
+    lift = f"On the test split of faq-1, 5 queries (QRC), over {BASE}: P@1 +9.3 38.7 before, 48.0"
+    assert lift in said
     assert "batch_size 64, learning_rate 2e-05, max_length 128, of 2 tried" in said
     assert "duplicate questions: file pairs.tsv" in said
 

