@@ -88,11 +88,9 @@ SYSTEMS: dict[str, Sequence[System]] = {
     ),
     **dict.fromkeys(SENTENCES, (System(ZERO, "QQ"), System("selector", "QA"))),
 }
-# Of MPNet, eight times MiniLM's work, without the paper's grid: one system of each kind.
 MPNET = "MPNet"
-FEW: dict[str, Sequence[System]] = {
-    "answers": (System(ZERO, "QQ"), System("retriever", "QQ"), System("selector", "QAQ"))
-}
+# Its parts without the paper's grid: it takes eight times MiniLM's work, and these texts are short.
+SHORT = ("quora",)
 
 
 @dataclass(frozen=True)
@@ -110,8 +108,9 @@ class Place:
         return self.stack.data.relative_to(ROOT)
 
     def systems(self, part: str, base: str) -> Sequence[System]:
-        few = base == MPNET and not self.trainings.paper
-        return FEW.get(part, ()) if few else SYSTEMS[part]
+        if base == MPNET and part not in SHORT and not self.trainings.paper:
+            return ()
+        return SYSTEMS[part]
 
     def compared(self, part: str, plot: Path) -> dict[str, Any]:
         """What `manage.py compare` tells of all systems of the part."""

@@ -86,6 +86,7 @@ def test_index_encodes_once_and_says_so(
         "recall_sample": None,
         "dimension": 384,
         "folder": IndexVersion.objects.get().path,
+        "note": None,
     }
     again = {"unchanged": True, "newly_encoded": 0, "choice": None, "pairs_a_second": None}
     assert second == first | again
