@@ -42,8 +42,12 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, transactional_db: None) -> Iterator[Page]:
-    """In a context of its own: no cookie and nothing kept from another test."""
-    with browser.new_context() as context:
+    """In a context of its own: no cookie and nothing kept from another test.
+
+    Without smooth scrolling: an answer in the crowd's frame scrolls the page around it too, and
+    Playwright, which waits for a button to stand still within its frame, would click beside it.
+    """
+    with browser.new_context(reduced_motion="reduce") as context:
         context.set_default_timeout(PATIENCE_MS)
         yield context.new_page()
 

@@ -1,6 +1,7 @@
 """A HIT judged inside the crowd's frame, and whatever may come between."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Frame, FrameLocator, Page, expect
@@ -152,6 +153,21 @@ def test_the_last_answer_is_taken_back_by_a_button_too(framed: Stage, page: Page
     undo.focus()
     page.keyboard.press("Enter")
     assert (answers(hit), current(hit)) == ("-------", "Item 1 of 7")
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_the_next_item_is_scrolled_into_view(
+    framed: Stage, page: Page, motion: Literal["reduce", "no-preference"]
+) -> None:
+    page.emulate_media(reduced_motion=motion)
+    hit = accept(framed, page)
+    last = hit.locator("fieldset[data-item]").last
+    expect(last).not_to_be_in_viewport()
+    hit.locator("fieldset[data-item]").first.focus()
+    for key in "nnnnnn":
+        page.keyboard.press(key)
+    assert current(hit) == "Item 7 of 7"
+    expect(last).to_be_in_viewport()
 
 
 def test_caps_lock_makes_no_other_key_of_a_key(framed: Stage, page: Page) -> None:
