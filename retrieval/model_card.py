@@ -114,7 +114,7 @@ def _rest_on(training: Training) -> str:
         f"{_counted_as(number, 'query', 'queries')} of {split}"
         for split, number in training.queries.items()
     ]
-    return f" They rest on {' and '.join(counted)}." if counted else ""
+    return f" The figures rest on {' and '.join(counted)}." if counted else ""
 
 
 def _figures(training: Training) -> Markdown:

@@ -50,13 +50,17 @@ def register(
     return registered
 
 
-def digest_of_folder(folder: Path) -> str:
-    """sha256 of what `sha256sum` prints for its files, in the order of their paths' bytes."""
+def digest_of_folder(folder: Path, *, with_links: bool = False) -> str:
+    """sha256 of what `sha256sum` prints for its files, in the order of their paths' bytes.
+
+    `with_links` is for a folder that is not ours: the hub's cache is made of links to files.
+    """
     if not folder.is_dir():
         raise UserError(f"There is no folder {folder}: check the path.")
     lines = []
     for path in folder.rglob("*"):
-        if path.is_symlink() or not (path.is_dir() or path.is_file()):
+        is_link = path.is_symlink() and not with_links
+        if is_link or not (path.is_dir() or path.is_file()):
             raise UserError(f"{path} is a link or a device: a model is made of files alone.")
         if path.is_file():
             lines.append((_name(path, folder), _sha256(path)))

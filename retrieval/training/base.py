@@ -1,7 +1,6 @@
 """What a training starts from: found, loaded once, and known by its bytes before anything is begun.
 Import it through lazy.py: it loads torch."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +8,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
 from retrieval.bundled import bundled_folder
-from retrieval.registry import resolve_base
-from retrieval.store.verified import sha256_of
+from retrieval.registry import digest_of_folder, resolve_base
 from retrieval.training.kinds import task_of
 from retrieval.training.memory import freed
 from retrieval.training.recipe import Recipe
@@ -28,17 +26,7 @@ def found_base(recipe: Recipe) -> Base:
     task_of(recipe, name, max(recipe.max_length), "cpu").make_model()
     freed()
     folder = _folder_of(name)
-    return Base(name, None if folder is None else digest_of_files(folder))
-
-
-def digest_of_files(folder: Path) -> str:
-    """As `registry.digest_of_folder`; links are followed, which the hub's cache is made of."""
-    names = {path.relative_to(folder).as_posix().encode(): path for path in folder.rglob("*")}
-    digest = hashlib.sha256()
-    for name, path in sorted(names.items()):
-        if path.is_file():
-            digest.update(f"{sha256_of(path)}  ".encode() + name + b"\n")
-    return digest.hexdigest()
+    return Base(name, None if folder is None else digest_of_folder(folder, with_links=True))
 
 
 def _folder_of(name: str) -> Path | None:

@@ -39,7 +39,7 @@ def cells(text: str, first: str) -> list[list[str]]:
 
 
 def test_the_card_tells_how_many_queries_its_figures_rest_on() -> None:
-    rest = "They rest on 1 query of dev and 1,234 queries of test."
+    rest = "The figures rest on 1 query of dev and 1,234 queries of test."
     assert rest in text_of(queries={"dev": 1, "test": 1234})
     assert "rest on" not in text_of()  # of a training of before
     with pytest.raises(Fault, match="dev is 'x', and must be a whole number"):

@@ -70,7 +70,7 @@ def test_a_models_page_has_the_figures_of_its_card(as_: As) -> None:
     assert model.sha256 in said
     assert "counted: QRC (a query without a positive counts 0)" in said
     assert "P@1 test 38.7 46.0 ± 2.0 48.0" in said
-    assert "They rest on 1 query of dev and 5 of test." in said
+    assert "The figures rest on 1 query of dev and 5 of test." in said
     lift = f"On the test split of faq-1, 5 queries (QRC), over {BASE}: P@1 +9.3 38.7 before, 48.0"
     assert lift in said
     assert "batch_size 64, learning_rate 2e-05, max_length 128, of 2 tried" in said
