@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 from exports.runs import Scored, by_query
@@ -21,17 +22,20 @@ Labels = Mapping[str, Mapping[str, int]]
 
 @dataclass
 class Pairs:
-    """Every judged pair of a split: its label, and its score, NaN where the run leaves it out."""
+    """Every judged pair of a split: its label, and its score, NaN where the run leaves it out.
 
-    labels: bytearray = field(default_factory=bytearray)
-    scores: array[float] = field(default_factory=lambda: array("d"))
+    In the split's order, whatever the run's: pairs of two runs are compared by their places.
+    """
+
+    labels: bytearray
+    scores: array[float]
     sizes: list[int] = field(default_factory=list)  # how many each query has, in order
 
-    def add(self, scores: Mapping[str, float], labels: Mapping[str, int]) -> None:
-        """One query's."""
-        self.sizes.append(len(labels))
-        self.labels.extend(labels.values())
-        self.scores.extend(scores.get(candidate, math.nan) for candidate in labels)
+    @classmethod
+    def without_scores(cls, labels: Labels) -> Pairs:
+        sizes = [len(judged) for judged in labels.values()]
+        every = bytearray(label for judged in labels.values() for label in judged.values())
+        return cls(every, array("d", [math.nan]) * len(every), sizes)
 
 
 @dataclass
@@ -39,7 +43,8 @@ class RunScores:
     """A ranking for every query of the split, and where run and split differ."""
 
     rankings: dict[str, Ranking]
-    pairs: Pairs = field(default_factory=Pairs)
+    pairs: Pairs
+    begins: Mapping[str, int]  # where each query's pairs begin
     missing_queries: list[str] = field(default_factory=list)
     other_queries: list[str] = field(default_factory=list)  # of the run, not of the split
     matched: int = 0  # candidates of the split that the run ranks
@@ -56,7 +61,8 @@ class RunScores:
         self.unjudged_example = self.unjudged_example or next(iter(unjudged), "")
         scores = {row.candidate: row.score for row in rows}
         self.rankings[query] = ranked(scores.items(), labels)
-        self.pairs.add(scores, labels)
+        for place, candidate in enumerate(labels, self.begins[query]):
+            self.pairs.scores[place] = scores.get(candidate, math.nan)
 
 
 def split_labels(release: Path, split: str) -> Labels:
@@ -68,7 +74,12 @@ def split_labels(release: Path, split: str) -> Labels:
 
 def score_run(run: Path, labels: Labels) -> RunScores:
     """UserError where the run cannot be read; a query that it lacks is ranked as nothing."""
-    scores = RunScores({query: ranked([], judged) for query, judged in labels.items()})
+    pairs = Pairs.without_scores(labels)
+    scores = RunScores(
+        {query: ranked([], judged) for query, judged in labels.items()},
+        pairs,
+        dict(zip(labels, accumulate(pairs.sizes, initial=0), strict=False)),
+    )
     missing = dict.fromkeys(labels)
     for query, rows in by_query(run):
         if query in labels:
@@ -77,8 +88,6 @@ def score_run(run: Path, labels: Labels) -> RunScores:
         else:
             scores.other_queries.append(query)
     scores.missing_queries = list(missing)
-    for query in missing:
-        scores.pairs.add({}, labels[query])
     return scores
 
 

@@ -1,4 +1,5 @@
 import json
+import math
 from itertools import product
 from math import sqrt
 from pathlib import Path
@@ -12,7 +13,9 @@ from django.core.management.base import CommandError
 from exports.compare import compare
 from exports.evaluate import evaluate
 from exports.named_runs import named_runs
+from exports.pairwise import PAIRWISE
 from exports.paper import NOTE
+from exports.scoring import score_run, split_labels
 from retrieval.errors import UserError
 from retrieval.metrics import Way
 from tests.exports.small_release import small_release, written
@@ -74,6 +77,23 @@ def test_the_figures_of_two_seeds_are_those_found_by_hand(
     assert (found["P@1"]["value"], found["P@1"]["deviation"]) == (0.5, 0)
     assert (found["Hit@5"]["value"], found["Hit@5"]["deviation"]) == (0.75, 0)
     assert result["queries"] == {"counted": 4, "dropped": 0}
+
+
+def test_the_order_of_a_runs_queries_decides_nothing(release: Path, tmp_path: Path) -> None:
+    runs = [written(tmp_path / "1.run", *OTHER), written(tmp_path / "2.run", *OTHER[::-1])]
+    result = compared(release, f"mine={runs[0]}", f"other={runs[1]}", against="other")
+    mine, other = (system(result, name)["pairs"] for name in ("mine", "other"))
+    assert {mine[name].pop("p") for name in PAIRWISE} == {1}
+    assert {other[name].pop("p") for name in PAIRWISE} == {None}
+    assert mine == other
+
+
+def test_a_query_that_a_run_lacks_keeps_its_place(release: Path, tmp_path: Path) -> None:
+    run = written(tmp_path / "my.run", *reversed(OTHER[1:]))
+    pairs = score_run(run, split_labels(release, "test")).pairs
+    assert list(pairs.labels) == [1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1]
+    assert str(list(pairs.scores)) == str([math.nan] * 3 + [0.9, 0.4, 0.1] * 3)
+    assert pairs.sizes == [3] * 4
 
 
 def test_hit_at_k_is_told_for_every_k_with_its_lowest_and_highest_seed(
