@@ -17,8 +17,12 @@ from sentence_transformers import (
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
 )
+from sentence_transformers.base.sampler import BatchSamplers
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
-from sentence_transformers.sentence_transformer.losses import OnlineContrastiveLoss
+from sentence_transformers.sentence_transformer.losses import (
+    MultipleNegativesRankingLoss,
+    OnlineContrastiveLoss,
+)
 
 Pair = tuple[str, str]
 
@@ -42,12 +46,16 @@ def train_bi_encoder(
 ) -> SentenceTransformer:
     model: SentenceTransformer = SentenceTransformer(base, device=device)
     model.max_seq_length = length
+    # Labelled pairs, or pairs that all fit.
+    is_labelled = "label" in train.column_names
+    loss = OnlineContrastiveLoss(model) if is_labelled else MultipleNegativesRankingLoss(model)
+    sampler = BatchSamplers.BATCH_SAMPLER if is_labelled else BatchSamplers.NO_DUPLICATES
     SentenceTransformerTrainer(
         model=model,
-        args=SentenceTransformerTrainingArguments(**settings),
+        args=SentenceTransformerTrainingArguments(**settings, batch_sampler=sampler),
         train_dataset=train,
         eval_dataset=dev,
-        loss=OnlineContrastiveLoss(model),
+        loss=loss,
     ).train()
     return model
 

@@ -32,18 +32,23 @@ from retrieval.encoding.encoder import load_encoder
 from retrieval.scored import score_with_encoder
 from retrieval.training.fit import Plan, fit
 from retrieval.training.kinds import save, task_of
-from retrieval.training.recipe import Recipe, Settings, made
+from retrieval.training.recipe import RANKING, Recipe, Settings, made
 from retrieval.training.selecting import TrainedSelector, load_selector, new_selector
 
 TARGET = 0.9
 SELECT = 500  # candidates of one question
 TARGET_MS = 50
+BASE = {"form": "QQ", "base": MINILM}
 LENGTH, LONGEST = 64, 256  # tokens: of the pairs, and of those to select among
 BATCH = 16
 RATE = 2e-5
 WARMUP = 0.1
 DEV = 64
-KINDS = ("selector", "retriever")
+RECIPES = {
+    "a selector": {"kind": "selector"},
+    "a retriever": {"kind": "retriever", "loss": "online-contrastive"},
+    "a retriever by the ranking loss": {"kind": "retriever", "loss": RANKING},
+}
 # Rows to train on and to score, and rounds.
 SIZES = {True: (32, 64, 1), False: (512, 1_024, 3)}
 Rows = Sequence[tuple[str, str, int]]
@@ -54,10 +59,11 @@ Way = Callable[[], Any]
 
 def measured(folder: Path, device: str, *, small: bool) -> dict[str, Any]:
     trained, scored, rounds = SIZES[small]
-    rows = list(pairs_to_learn())[: max(trained + DEV, scored)]
-    bench = Bench(rows[:trained], rows[trained : trained + DEV], folder, device)
+    rows = list(pairs_to_learn())
+    bench = Bench(rows, trained, folder, device)
     ways = {
-        f"training a {kind}": compared(bench.trainings(kind), trained, rounds) for kind in KINDS
+        f"training {what}": compared(bench.trainings(made({**BASE, **told})), trained, rounds)
+        for what, told in RECIPES.items()
     }
     pairs = [(query, question) for query, question, _ in rows[:scored]]
     for kind, scorings in (("selector", bench.selector()), ("retriever", bench.retriever())):
@@ -124,22 +130,27 @@ def in_words(found: Mapping[str, Any]) -> str:
 class Bench:
     """Both learn the same rows, and score by the same weights."""
 
-    def __init__(self, train: Rows, dev: Rows, folder: Path, device: str) -> None:
-        self._train, self._dev = _dataset(train), _dataset(dev)
+    def __init__(self, rows: Rows, trained: int, folder: Path, device: str) -> None:
+        self._labelled = _lesson(_labelled(rows[: trained + DEV]), trained)
+        same = [row for row in rows if row[2]]
+        self._positive = _lesson(_positive(same[: trained + DEV]), trained)
         self._folder = folder
         self._device = device
         self._base = str(bundled_folder(MINILM))
 
-    def trainings(self, kind: str) -> dict[str, Way]:
-        def other() -> Any:
-            train = plain.train_cross_encoder if kind == "selector" else plain.train_bi_encoder
-            return train(self._base, self._train, self._dev, self._settings(), LENGTH, self._device)
+    def trainings(self, recipe: Recipe) -> dict[str, Way]:
+        is_selector = recipe.kind == "selector"
+        train = plain.train_cross_encoder if is_selector else plain.train_bi_encoder
 
-        return {"ours": partial(self._fitted, _recipe(kind)), "plain": other}
+        def other() -> Any:
+            rows = self._lesson(recipe)
+            return train(self._base, *rows, self._settings(rows[0]), LENGTH, self._device)
+
+        return {"ours": partial(self._fitted, recipe), "plain": other}
 
     def selector(self) -> tuple[Scoring, Scoring]:
         """Both from a folder that a training of ours left."""
-        recipe, folder = _recipe("selector"), self._folder / "selector"
+        recipe, folder = made({**BASE, "kind": "selector"}), self._folder / "selector"
         shutil.rmtree(folder, ignore_errors=True)
         save(recipe, self._fitted(recipe), folder)
         ours = load_selector(folder, self._device)
@@ -164,10 +175,13 @@ class Bench:
     def _fitted(self, recipe: Recipe) -> Any:
         place = self._fresh("ours")
         task = task_of(recipe, MINILM, LENGTH, self._device)
-        return fit(task, self._train, self._dev, self._plan(recipe), place, order={}).model
+        return fit(task, *self._lesson(recipe), self._plan(recipe), place, order={}).model
 
-    def _settings(self) -> dict[str, Any]:
-        steps = math.ceil(len(self._train) / BATCH)
+    def _lesson(self, recipe: Recipe) -> tuple[Dataset, Dataset]:
+        return self._positive if recipe.loss == RANKING else self._labelled
+
+    def _settings(self, train: Dataset) -> dict[str, Any]:
+        steps = math.ceil(len(train) / BATCH)
         return plain.settings_of(
             self._fresh("plain"),
             rate=RATE,
@@ -192,15 +206,20 @@ class Bench:
         return self._folder / name
 
 
-def _recipe(kind: str) -> Recipe:
-    loss = {} if kind == "selector" else {"loss": "online-contrastive"}
-    return made({"kind": kind, "form": "QQ", "base": MINILM, **loss})
+def _lesson(rows: Dataset, trained: int) -> tuple[Dataset, Dataset]:
+    """What is learned, and what tells when to stop."""
+    return rows.select(range(trained)), rows.select(range(trained, len(rows)))
 
 
-def _dataset(rows: Rows) -> Dataset:
+def _labelled(rows: Rows) -> Dataset:
     queries, candidates, labels = zip(*rows, strict=True)
     columns = {"query": queries, "candidate": candidates, "label": map(float, labels)}
     return Dataset.from_dict({name: list(column) for name, column in columns.items()})
+
+
+def _positive(rows: Rows) -> Dataset:
+    queries, candidates, _ = zip(*rows, strict=True)
+    return Dataset.from_dict({"anchor": list(queries), "positive": list(candidates)})
 
 
 def _record(number: int, query: str, question: str) -> QueryRecord:

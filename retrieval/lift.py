@@ -150,7 +150,14 @@ def lift(training: Training, former: Training, *, tuned_from_it: bool = False) -
     if (former.release_sha256, former.way) == (training.release_sha256, training.way):
         return _gains(former.name, training, former.best.test)
     if tuned_from_it and training.before is not None:
-        return _gains(former.name, training, training.before["test"])
+        if former.form == training.form:
+            return _gains(former.name, training, training.before["test"])
+        # Its training had the former model read what that was not trained for.
+        return Lift(
+            former.name,
+            note=f"{training.name} and {former.name} cannot be compared: one reads {training.form},"
+            f" the other {former.form}, and they were tested on different releases.",
+        )
     if former.way != training.way:
         return Lift(
             former.name,

@@ -118,7 +118,7 @@ def _rest_on(training: Training) -> str:
 
 
 def _figures(training: Training) -> Markdown:
-    header = ("Split", "Metric", "Base, untrained", "Over seeds", f"Seed {training.best.seed}")
+    header = ("Split", "Metric", "Base, as it was", "Over seeds", f"Seed {training.best.seed}")
     rows = [
         (
             split,

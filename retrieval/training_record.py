@@ -53,7 +53,7 @@ class Training:
     chosen: Values
     grid: tuple[Values, ...]
     seeds: tuple[Seed, ...]
-    before: Mapping[str, Figures] | None  # the base, untrained, on dev and on test
+    before: Mapping[str, Figures] | None  # the base, as it was, on dev and on test
     best: Seed
     threshold: float | None
     way: Way

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from retrieval.answering.answer import Answerer
-from retrieval.answering.chosen import ChosenSelector, chosen_selector
+from retrieval.answering.chosen import ChosenSelector, chosen_selector, training_of
 from retrieval.errors import UserError
 from retrieval.lazy import load_selector
 from retrieval.models import IndexForm, IndexVersion
@@ -98,9 +97,13 @@ class Opened:
         self._device = device
         self._searchers: dict[int, Searcher] = {}
         self._selectors: dict[str, tuple[ChosenSelector, Selector]] = {}
-        self._tuned: Path | None = None  # the full system's selector
+        self._full: System | None = None  # once it is opened
 
     def answerer(self, system: System) -> Answerer:
+        if system.name == FULL:
+            self._full = system
+        if system.name == DATASET and self._full is not None:
+            self._require_untuned(system, self._full)
         searcher = self._searchers.get(system.index.pk)
         if searcher is None:
             searcher = Searcher(system.index, self._device)
@@ -108,14 +111,6 @@ class Opened:
         if system.selector is None:
             return Answerer(searcher, retrievers=system.retrievers)
         chosen, selector = self._selector(system.selector)
-        folder = chosen.folder.resolve()
-        if system.name == FULL:
-            self._tuned = folder
-        if system.name == DATASET and folder == self._tuned:
-            raise UserError(
-                f"The selector {system.selector} is the full system's own: name one that was not "
-                "tuned on the release."
-            )
         if system.name == ANSWER and "A" in selector.form:
             raise UserError(
                 f"The selector {system.selector} is of the form {selector.form} and reads the "
@@ -128,6 +123,21 @@ class Opened:
             threshold=chosen.threshold,
             retrievers=system.retrievers,
         )
+
+    def _require_untuned(self, system: System, full: System) -> None:
+        if system.index == full.index and system.index.trained is not None:
+            raise UserError(
+                f"The index {system.index.path} is the full system's own, of the trained model "
+                f"{system.index.trained.name}: name one whose model was not tuned on the release."
+            )
+        if system.selector is None or full.selector is None:
+            return
+        own, other = (self._selector(one)[0].folder for one in (full.selector, system.selector))
+        if training_of(own) == training_of(other):
+            raise UserError(
+                f"The selector {system.selector} is the full system's own, or another seed of it: "
+                "name one that was not tuned on the release."
+            )
 
     def _selector(self, named: str) -> tuple[ChosenSelector, Selector]:
         if named not in self._selectors:

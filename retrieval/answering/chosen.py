@@ -28,12 +28,18 @@ def chosen_selector(named: str) -> ChosenSelector:
         )
     if (folder / FILE).is_file():
         return _best(folder)
-    above = folder.resolve().parent.parent  # of seed-1/model
-    if (above / FILE).is_file():
-        best = _best(above)
+    if (training := training_of(folder)) != folder.resolve():
+        best = _best(training)
         if best.folder.resolve() == folder.resolve():
             return best
     return ChosenSelector(folder.name, folder, None)
+
+
+def training_of(folder: Path) -> Path:
+    """The folder of the training that left a model with its other seeds, else the model's own."""
+    folder = folder.resolve()
+    above = folder.parent.parent  # of seed-1/model
+    return above if (above / FILE).is_file() else folder
 
 
 def _best(folder: Path) -> ChosenSelector:

@@ -73,7 +73,7 @@ class ModelAnswer(ModelRow):
     before = serializers.DictField(
         child=Figures(),
         allow_null=True,
-        help_text="the base, untrained, by split; null: nobody measured it",
+        help_text="the base, as it was, by split; null: nobody measured it",
     )
     card = serializers.CharField(help_text="Markdown")
 

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from retrieval.answering.answer import CANDIDATES, Answered
+from retrieval.answering.chosen import training_of
 from retrieval.dashboard.answers import answered
 from retrieval.dashboard.finding import MAX_ASKED
 from retrieval.dashboard.guard import database_page, may
@@ -37,7 +38,7 @@ def ask(request: HttpRequest) -> HttpResponse:
         "asked": asked,
         "found": found,
         "fault": fault,
-        "selector": Path(settings.SELECTOR).name,
+        "selector": settings.SELECTOR and training_of(Path(settings.SELECTOR)).name,
         "candidates": CANDIDATES,
         "may": may(request.user),
     }

@@ -16,8 +16,8 @@ from retrieval.pooling import BM25
 from retrieval.store.folder import rebuild_hint, verify
 from retrieval.versions import chosen_index, index_root
 
-# Of a question, characters on a page: nine bytes each at most in an address of 8,190.
-MAX_ASKED = 800
+# Of a question, characters on a page: twelve bytes each at most in an address of 8,190.
+MAX_ASKED = 650
 # So few pairs' words are read within a second or two, while somebody waits.
 READ_AT_ONCE = 20_000
 

@@ -8,12 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from huggingface_hub.errors import StrictDataclassError
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import (
+    HFValidationError,
+    LocalEntryNotFoundError,
+    StrictDataclassError,
+)
 from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder, SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
 from retrieval.bundled import bundled_folder
+from retrieval.encoding.memory import wants_memory
 from retrieval.errors import UserError
 from retrieval.selectors import is_selector
 
@@ -54,14 +60,33 @@ def load_model(name: str, device: str) -> tuple[SentenceTransformer, str]:
     return model.eval().float(), str(folder) if local and not bundled else name
 
 
+def folder_of(name: str) -> Path | None:
+    """Where the files of a model lie that is found without a hub."""
+    folder = bundled_folder(name) or Path(name)
+    if folder.is_dir():
+        return folder
+    # The library finds its own models without their owner's name, too.
+    for known in (name, f"sentence-transformers/{name}"):
+        try:
+            return Path(snapshot_download(known, local_files_only=True))
+        except (LocalEntryNotFoundError, HFValidationError):
+            continue
+    return None
+
+
 @contextmanager
 def told_if_broken(name: str) -> Iterator[None]:
     """UserError where what is loaded meanwhile, the model of this name, cannot be."""
     try:
         yield
-    except BROKEN as error:
+    except (MemoryError, *BROKEN) as error:
+        if wants_memory(error):
+            raise UserError(
+                f"The memory does not suffice to load the model {name!r}: free some of it, or name "
+                "a smaller model."
+            ) from error
         reason = " ".join(str(error).split())[:300]
-        if isinstance(error, OSError) and not Path(name).exists():
+        if isinstance(error, OSError) and folder_of(name) is None:
             reason = "there is no package, folder or fetched model of that name"
         raise UserError(
             f"The model {name!r} cannot be loaded ({reason}): name an installed model package, a "

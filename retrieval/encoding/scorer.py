@@ -11,6 +11,7 @@ from sentence_transformers import CrossEncoder
 from retrieval.encoding.encoder import load_encoder
 from retrieval.encoding.loading import BROKEN, chosen_device
 from retrieval.errors import UserError
+from retrieval.selectors import form_of, is_selector
 from retrieval.sources.best import Scorer
 from retrieval.vectors import Encoder
 
@@ -48,6 +49,11 @@ def load_scorer(name: str, device: str) -> Scorer:
     folder = Path(name).resolve()
     if not _is_cross_encoder(folder):
         return CosineScorer(load_encoder(name, device))
+    if is_selector(folder) and (form := form_of(folder)) != "QA":
+        raise UserError(
+            f"The scorer {name!r} is an answer selector that reads {form}, and a question with its "
+            "answer is what a scorer reads: name a selector of form QA, or an encoder."
+        )
     target = chosen_device(device)
     try:
         model = CrossEncoder(str(folder), device=target, local_files_only=True)

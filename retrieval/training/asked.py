@@ -89,7 +89,7 @@ def looked_through(order: Order) -> Asked:
     lesson = Lesson(of_release(recipe, release.train), of_release(recipe, release.dev))
     _require_rows(recipe, lesson, str(order.release))
     base = found_base(recipe)
-    facts = _facts(order, release, pairs, base, device)
+    facts = _facts(order, release, pairs, first, base, device)
     return Asked(release, base, device, first, lesson, facts)
 
 
@@ -144,16 +144,23 @@ def _require_batches(recipe: Recipe, lesson: Lesson, where: str) -> None:
 
 
 def _facts(
-    order: Order, release: Release, pairs: Duplicates | None, base: Base, device: str
+    order: Order,
+    release: Release,
+    pairs: Duplicates | None,
+    first: Lesson | None,
+    base: Base,
+    device: str,
 ) -> dict[str, Any]:
     recipe = order.recipe
     told = None
-    if pairs is not None and order.pairs is not None:
+    if pairs is not None and first is not None and order.pairs is not None:
         told = {
             "file": order.pairs.name,
             "sha256": sha256_of(order.pairs),
             "rows": len(pairs.train) + len(pairs.dev),
             "held_out": pairs.held_out,
+            "learned": len(first.train.rows),
+            "left_out": first.train.left_out + first.dev.left_out,
         }
     return {
         "format": FORMAT,

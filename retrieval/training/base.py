@@ -2,12 +2,8 @@
 Import it through lazy.py: it loads torch."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-from retrieval.bundled import bundled_folder
+from retrieval.encoding.loading import folder_of
 from retrieval.registry import digest_of_folder, resolve_base
 from retrieval.training.kinds import task_of
 from retrieval.training.memory import freed
@@ -25,18 +21,5 @@ def found_base(recipe: Recipe) -> Base:
     name = resolve_base(recipe.base, recipe.kind)
     task_of(recipe, name, max(recipe.max_length), "cpu").make_model()
     freed()
-    folder = _folder_of(name)
+    folder = folder_of(name)
     return Base(name, None if folder is None else digest_of_folder(folder, with_links=True))
-
-
-def _folder_of(name: str) -> Path | None:
-    folder = bundled_folder(name) or Path(name)
-    if folder.is_dir():
-        return folder
-    # The library finds its own models without their owner's name, too.
-    for known in (name, f"sentence-transformers/{name}"):
-        try:
-            return Path(snapshot_download(known, local_files_only=True))
-        except (LocalEntryNotFoundError, HFValidationError):
-            continue
-    return None

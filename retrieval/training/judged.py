@@ -19,7 +19,7 @@ from retrieval.scored import score_with_encoder, score_with_selector
 from retrieval.selectors import Selector
 from retrieval.training.recipe import Recipe
 from retrieval.training.release import Release
-from retrieval.training.selecting import TrainedSelector, load_selector, new_selector
+from retrieval.training.selecting import TrainedSelector, classes_of, load_selector, new_selector
 from retrieval.training.stages import Trained, best_of
 
 WAY: Way = "qrc"
@@ -73,13 +73,12 @@ def _scores(recipe: Recipe, model: Path, release: Release, device: str) -> dict[
 def _before(
     recipe: Recipe, base: str, max_length: int, release: Release, device: str
 ) -> dict[str, Scores] | None:
-    """None of a selector's base without a head: a new one ranks by chance."""
+    """None of a selector's base without a head for one score: a new one ranks by chance."""
     if recipe.kind == "retriever":
         return _by_retriever(recipe, base, release, device)
-    model = new_selector(base, device, max_length=max_length)
-    # As the base's own files name it, whatever it was loaded as.
-    if model.config is None or "SequenceClassification" not in str(model.config.architectures):
+    if classes_of(base) != 1:
         return None
+    model = new_selector(base, device, max_length=max_length)
     return _by_selector(TrainedSelector(model.eval(), base, recipe.form), release)
 
 

@@ -6,19 +6,13 @@ from contextlib import contextmanager
 
 import torch
 
+from retrieval.encoding.memory import wants_memory
 from retrieval.errors import UserError
 from retrieval.training.recipe import Settings
 
 # Of the loss on dev, whatever a model is trained with: losses of batches of other sizes do not
 # compare where the batch's other rows are the negatives.
 DEV_BATCH = 64
-# Where torch has no error of its own for it: on a CPU, and inside CUDA and its libraries.
-WORDS = (
-    "can't allocate memory",
-    "CUDA error: out of memory",
-    "CUBLAS_STATUS_ALLOC_FAILED",
-    "CUDNN_STATUS_ALLOC_FAILED",
-)
 
 
 @contextmanager
@@ -40,9 +34,3 @@ def freed() -> None:
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-
-
-def wants_memory(error: Exception) -> bool:
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in WORDS)

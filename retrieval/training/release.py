@@ -21,13 +21,17 @@ NEEDED = ("train", "dev")
 
 @dataclass(frozen=True)
 class Release:
-    """Its queries with their labelled candidates; test may be empty."""
+    """Its queries with their labelled candidates; test may be empty.
+
+    Train lacks what dev or test ask too, as WikiQA does once: it would be learned and measured.
+    """
 
     name: str
     sha256: str  # of its manifest, which holds those of its files
     train: list[QueryRecord]
     dev: list[QueryRecord]
     test: list[QueryRecord]
+    asked_again: int  # queries that train lacks
 
     @property
     def measured(self) -> dict[str, list[QueryRecord]]:
@@ -36,7 +40,7 @@ class Release:
 
     def held_out(self) -> set[str]:
         """Keys of the queries that no model may have learned from."""
-        return {question_key(record.query) for record in [*self.dev, *self.test]}
+        return _keys(self.dev, self.test)
 
 
 def read_release(folder: Path) -> Release:
@@ -54,9 +58,19 @@ def read_release(folder: Path) -> Release:
             f"{folder} is no whole release ({reason}): name the folder that `manage.py export` "
             "wrote, or the one in the archive."
         ) from error
+    held_out = _keys(splits["dev"], splits["test"])
+    every = splits["train"]
+    splits["train"] = [one for one in every if question_key(one.query) not in held_out]
     for name in NEEDED:
         _require_both_labels(folder, name, splits[name])
-    return Release(_name(folder), hashlib.sha256(manifest).hexdigest(), **splits)
+    left_out = len(every) - len(splits["train"])
+    return Release(
+        _name(folder), hashlib.sha256(manifest).hexdigest(), **splits, asked_again=left_out
+    )
+
+
+def _keys(*splits: Sequence[QueryRecord]) -> set[str]:
+    return {question_key(record.query) for split in splits for record in split}
 
 
 def _name(folder: Path) -> str:

@@ -22,7 +22,6 @@ from django.conf import settings as site
 from retrieval.progress import Progress, no_progress
 from retrieval.store.folder import one_build
 from retrieval.training.asked import Asked, Lesson, Order, looked_through
-from retrieval.training.examples import Examples
 from retrieval.training.judged import Judged, judged
 from retrieval.training.memory import enough_memory
 from retrieval.training.result import claimed, write_training
@@ -81,7 +80,12 @@ def _trained(order: Order, asked: Asked, folder: Path, watch: Watch) -> dict[str
     watch.begin("Measuring the models", 0)
     with enough_memory(trained[0].settings):
         figures = judged(recipe, asked.base.name, trained, asked.release, folder, asked.device)
-    return _found(folder, grid, trained, figures, asked.lesson.train, first)
+    left_out = asked.lesson.train.left_out + asked.release.asked_again
+    return {
+        "rows": rows,
+        "queries_left_out": left_out,
+        **_found(folder, grid, trained, figures, first),
+    }
 
 
 def _found(
@@ -89,13 +93,10 @@ def _found(
     grid: Sequence[Trained],
     trained: Sequence[Trained],
     figures: Judged,
-    rows: Examples,
     first: Trained | None,
 ) -> dict[str, Any]:
     best = best_of(trained)
     return {
-        "rows": len(rows.rows),
-        "queries_left_out": rows.left_out,
         "first": None if first is None else _loss(first),
         "chosen": asdict(best.settings),
         "grid": [_loss(one) for one in grid],

@@ -7,13 +7,14 @@ from functools import cached_property
 from pathlib import Path
 
 import torch
+from transformers import AutoConfig
 from transformers.utils import logging as transformers_logging
 
 from retrieval.bundled import bundled_folder
-from retrieval.encoding.loading import chosen_device, fingerprint_of, told_if_broken
+from retrieval.encoding.loading import BROKEN, chosen_device, fingerprint_of, told_if_broken
 from retrieval.errors import UserError
-from retrieval.selectors import FORM_FILE
-from retrieval.training.forms import SELECTOR_FORMS, parts
+from retrieval.selectors import FORM_FILE, form_of
+from retrieval.training.forms import parts
 from retrieval.training.selector import SelectorModel
 
 BATCH = 64
@@ -49,31 +50,47 @@ class TrainedSelector:
 
 def load_selector(folder: Path, device: str = "auto") -> TrainedSelector:
     """UserError where the folder holds no selector, or a damaged one."""
-    form = _form_of(folder)
+    form = form_of(folder)
     model = new_selector(str(folder), chosen_device(device))
     return TrainedSelector(model.eval(), folder.name, form)
 
 
 def new_selector(base: str, device: str, *, max_length: int | None = None) -> SelectorModel:
-    """Of any checkpoint that can be had without a hub; a base without a head gets a random one."""
+    """Of any checkpoint that can be had without a hub; a base without a head for one score, or with
+    one for several classes, gets a random one."""
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     # It tells at length that a new head is new.
     transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     with told_if_broken(base):
-        folder = bundled_folder(base) or Path(base)
         model: SelectorModel = SelectorModel(
-            str(folder.resolve()) if folder.is_dir() else base,
+            _source(base),
             num_labels=1,
             max_length=max_length,
             device=device,
             local_files_only=True,
-            model_kwargs={"dtype": torch.float32},
+            # Elsewhere, weights of another size are those of a broken checkpoint.
+            model_kwargs={"dtype": torch.float32, "ignore_mismatched_sizes": classes_of(base) > 1},
             # Scores are from 0 to 1, whatever the base's own were.
             activation_fn=torch.nn.Sigmoid(),
         )
     _require_pieces(base, model)
     return model
+
+
+def classes_of(base: str) -> int:
+    """What its own head tells apart: 1 where it gives a score, 0 where it has no head."""
+    try:
+        config = AutoConfig.from_pretrained(_source(base), local_files_only=True)
+    except BROKEN:
+        return 0  # what loads the model says what is wrong
+    # As its files name it, whatever it will be loaded as.
+    return int(config.num_labels) if "SequenceClassification" in str(config.architectures) else 0
+
+
+def _source(base: str) -> str:
+    folder = bundled_folder(base) or Path(base)
+    return str(folder.resolve()) if folder.is_dir() else base
 
 
 def _require_pieces(base: str, model: SelectorModel) -> None:
@@ -95,17 +112,3 @@ def save_selector(model: SelectorModel, folder: Path, form: str) -> None:
     """Its own card is left out: it would run the model, and Quorum writes one."""
     model.save_pretrained(str(folder), create_model_card=False)
     (folder / FORM_FILE).write_text(json.dumps({"form": form}) + "\n", encoding="utf-8")
-
-
-def _form_of(folder: Path) -> str:
-    path = folder / FORM_FILE
-    try:
-        form = str(json.loads(path.read_text(encoding="utf-8"))["form"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{folder} holds no answer selector, {FORM_FILE} is missing or broken: name the folder "
-            "of one that `manage.py train` made."
-        ) from error
-    if form not in SELECTOR_FORMS:
-        raise UserError(f"{path} names the form {form[:60]!r}: it is one of {SELECTOR_FORMS}.")
-    return form

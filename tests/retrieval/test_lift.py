@@ -118,6 +118,16 @@ def test_tuned_from_the_model_in_use_it_is_compared_with_that_as_the_training_me
     assert (lift.former, gains(lift)["P@1"]) == ("first", "+9.3")
 
 
+def test_tuned_into_another_form_the_two_cannot_be_compared() -> None:
+    index_by(register(trained("first", form="QQ", release=OTHER_RELEASE)))
+    lift = lift_of(register(trained("second", base="first")))
+    assert (lift.gains, lift.note) == (
+        (),
+        "second and first cannot be compared: one reads QQA, the other QQ, and they were tested on "
+        "different releases.",
+    )
+
+
 def test_a_folder_is_the_same_base_however_it_is_named() -> None:
     first = register(trained("first", release=OTHER_RELEASE))
     index_by(first)

@@ -26,6 +26,7 @@ from retrieval.pooling import ALONE
 from retrieval.querysets import sample_queries
 from retrieval.registry import digest_of_folder, register
 from retrieval.search import retrieve
+from retrieval.selectors import FORM_FILE
 from retrieval.trained import TrainedModel
 from retrieval.versions import current_index
 from retrieval.works import WORKS, IndexWanted, request_index
@@ -239,6 +240,18 @@ def test_an_index_of_another_form_than_its_models_says_so(tuned: TrainedModel) -
 
 
 @pytest.mark.slow
+def test_a_broken_record_beside_a_model_ends_no_index_that_is_built(tuned: TrainedModel) -> None:
+    IndexVersion.objects.update(trained=None)
+    tuned.delete()
+    (tuned.path.parents[1] / "training.json").write_text("{")
+    with pytest.raises(Error, match=r"training.json is not what a training leaves"):
+        index("--model", str(tuned.path))
+    assert not IndexVersion.objects.exists()
+    facts = index("--model", str(tuned.path), "--form", "QQ")
+    assert (facts["form"], facts["note"]) == ("QQ", None)
+
+
+@pytest.mark.slow
 def test_vectors_are_told_by_the_models_name(tuned: TrainedModel) -> None:
     index("--model", "faq-qqa")
     out = StringIO()
@@ -295,4 +308,13 @@ def test_a_selector_makes_no_index(add_pairs: AddPairs) -> None:
     register(trained("faq-qaq", **SELECTOR))
     with pytest.raises(Error, match="The model faq-qaq is an answer selector: name a retriever"):
         index("--model", "faq-qaq")
+    assert not IndexVersion.objects.exists()
+
+
+def test_a_selector_that_nobody_registered_makes_no_index(add_pairs: AddPairs) -> None:
+    add_pairs(PAIRS)
+    model = trained("faq-qaq", **SELECTOR) / "seed-3" / "model"
+    (model / FORM_FILE).write_text('{"form": "QAQ"}')
+    with pytest.raises(Error, match="is an answer selector: name a retriever"):
+        index("--model", str(model))
     assert not IndexVersion.objects.exists()

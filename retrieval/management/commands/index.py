@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from retrieval.build import build_index
 from retrieval.cli import QuorumCommand, record
+from retrieval.errors import UserError
 from retrieval.figures import SUBJECT
 from retrieval.index.choice import BYTES, KINDS
 from retrieval.lazy import lexical_index
@@ -59,15 +60,16 @@ class Command(QuorumCommand):
         with self.progress(None, "Encoding", unit=" pairs") as bar:
             encoding = Encoding(bar)
             model = resolve_model(options["model"])
+            trained = _form_trained_for(model, options["form"])
             index = build_index(
                 model,
-                options["form"] or trained_form(model) or IndexForm.QQA,
+                options["form"] or trained or IndexForm.QQA,
                 options["device"],
                 encoding.count,
                 options=_options(options),
                 announce=encoding.begin,
             )
-        facts = _facts(index, encoding) | {"note": _of_another_form(model, index.form)}
+        facts = _facts(index, encoding) | {"note": _of_another_form(trained, index.form)}
         told = ("model", "form", "kind", "store", "precision", "pairs", "unchanged")
         details = {name: facts[name] for name in told} | {"words_asked_for": options["lexical"]}
         record("build index", subject=SUBJECT, details=details)
@@ -77,8 +79,19 @@ class Command(QuorumCommand):
         return facts
 
 
-def _of_another_form(model: str, form: str) -> str | None:
-    trained = trained_form(model)
+def _form_trained_for(model: str, asked: str | None) -> str | None:
+    """None where no training of a retriever is known of; UserError where its record is broken."""
+    try:
+        form = trained_form(model)
+    except UserError:
+        if asked is None:
+            raise
+        return None  # who names the form needs no record of it
+    # What loads it refuses a selector by its own words.
+    return form if form in IndexForm.values else None
+
+
+def _of_another_form(trained: str | None, form: str) -> str | None:
     if trained in (None, form):
         return None
     return f"the model was trained for {trained} and not for {form}"

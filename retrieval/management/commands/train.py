@@ -44,8 +44,7 @@ class Command(QuorumCommand):
         name = options["name"] or options["recipe"].stem
         # Hours before the registry would refuse it.
         require_own_name(name, recipe.base)
-        if options["register"]:
-            require_untaken(name)
+        require_untaken(name)
         found = self._trained(recipe, name, options)
         if options["register"]:
             found["registered"] = register_and_record(settings.MODELS_DIR / name)

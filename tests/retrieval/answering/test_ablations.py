@@ -1,5 +1,6 @@
 """What a system is without one of its parts, and that nothing is loaded twice."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,11 @@ from retrieval.build import build_index
 from retrieval.errors import UserError
 from retrieval.lazy import load_encoder
 from retrieval.models import IndexVersion
-from tests.retrieval.answering.saved import selector_folder
+from retrieval.registry import register
+from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.training import tiny
+from tests.retrieval.trainings import trained
 from tests.retrieval.weather import build
 
 pytestmark = pytest.mark.django_db
@@ -67,6 +70,34 @@ def test_an_index_is_named_by_its_path(add_pairs: AddPairs) -> None:
     add_pairs([("What is tea?", "Water, too.")])
     with pytest.raises(UserError, match="The q/a pairs have changed since the index was made"):
         index_named(first.path)
+
+
+def test_what_was_tuned_does_not_stand_in_for_what_was_not(
+    add_pairs: AddPairs, tmp_path: Path
+) -> None:
+    add_pairs(PAIRS)
+    model = str(tiny.retriever(tmp_path / "retriever"))
+    index = build_index(model, "QQ", "cpu", encoder=load_encoder(model, "cpu"))
+    training = training_folder(tmp_path / "tuned")
+    for seed in (1, 2):
+        shutil.copytree(
+            selector_folder(tmp_path / f"made-{seed}"),
+            training / f"seed-{seed}" / "model",
+            dirs_exist_ok=True,
+        )
+    other = str(selector_folder(tmp_path / "other"))
+    full = System(FULL, index, str(training))
+    opened = Opened("cpu")
+    opened.answerer(full)
+    seed = training / "seed-1" / "model"
+    for own in (training, training / "seed-2" / "model", seed):
+        with pytest.raises(UserError, match="is the full system's own, or another seed of it"):
+            opened.answerer(untuned(full, index, str(own)))
+    opened.answerer(untuned(full, index, other))  # by the same index, whose model nobody tuned
+    IndexVersion.objects.update(trained=register(trained("tuned")))
+    index.refresh_from_db()
+    with pytest.raises(UserError, match="is the full system's own, of the trained model tuned"):
+        opened.answerer(untuned(full, index, other))
 
 
 def test_index_and_selector_are_loaded_once_for_all_systems(

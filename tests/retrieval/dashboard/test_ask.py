@@ -68,6 +68,16 @@ def test_below_the_threshold_the_page_says_so_and_shows_the_nearest(
     assert all(pair.answer in page for pair in QaPair.objects.all())
 
 
+@pytest.mark.parametrize("named", ["trained", "trained/seed-2/model"])
+def test_the_page_names_the_selector_before_it_is_asked(
+    as_: As, tmp_path: Path, settings: Any, named: str
+) -> None:
+    training_folder(tmp_path / "trained")
+    settings.SELECTOR = str(tmp_path / named)
+    page = as_("looker").get(reverse("database-ask")).content.decode()
+    assert "the answer selector trained reads each of them" in page
+
+
 def test_without_a_selector_the_page_says_that_the_retriever_answers(ask: Any) -> None:
     answer = ask("how do I bake bread?")
     assert answer.context["found"].best.pair.question == "How do I bake bread?"

@@ -54,11 +54,12 @@ def test_a_search_finds_what_the_searcher_finds(add_pairs: AddPairs, as_: As, mi
     assert b"withdrawn" in page.content
 
 
-def test_the_longest_question_of_a_page_fits_into_an_address() -> None:
+@pytest.mark.parametrize("sign", ["\N{CJK UNIFIED IDEOGRAPH-554F}", "\N{GRINNING FACE}"])
+def test_the_longest_question_of_a_page_fits_into_an_address(sign: str) -> None:
     """Beyond the server's limit it would answer with a page of its own."""
     server = runpy.run_path("config/gunicorn.py")
     for page in ("database-search", "database-ask"):
-        asked = urlencode({"q": "\N{CJK UNIFIED IDEOGRAPH-554F}" * finding.MAX_ASKED, "by": "both"})
+        asked = urlencode({"q": sign * finding.MAX_ASKED, "by": "both"})
         assert len(f"GET {reverse(page)}?{asked} HTTP/1.1\r\n") < server["limit_request_line"]
 
 
@@ -66,7 +67,7 @@ def test_the_longest_question_of_a_page_fits_into_an_address() -> None:
 def test_a_question_that_is_too_long_is_told_so_on_the_page(as_: As, page: str) -> None:
     answer = as_("looker").get(reverse(page), {"q": "a" * (finding.MAX_ASKED + 1)})
     assert answer.status_code == 422
-    assert b"at most 800 characters (it has 801)" in answer.content
+    assert b"at most 650 characters (it has 651)" in answer.content
 
 
 def test_without_an_index_a_search_says_what_to_do(add_pairs: AddPairs, as_: As) -> None:

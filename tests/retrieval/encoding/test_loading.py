@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from retrieval.encoding import loading
 from retrieval.encoding.loading import load_model
 from retrieval.errors import UserError
+from retrieval.training import selecting
 from retrieval.training.selecting import new_selector
 from tests.retrieval.training import tiny
 
@@ -78,3 +81,33 @@ def test_a_name_that_nothing_has_is_told_so_without_talk_of_a_network() -> None:
         "The model 'no-such-model' cannot be loaded (there is no package, folder or fetched model "
         "of that name): name an installed"
     )
+
+
+def test_a_package_that_is_there_without_its_weights_is_not_called_missing(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "packed_model"
+    shutil.copytree(whole, package / "model")
+    (package / "__init__.py").touch()
+    (package / "model" / "model.safetensors").unlink()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError) as refused:
+        load_model("packed-model", "cpu")
+    assert "The model 'packed-model' cannot be loaded" in str(refused.value)
+    assert "there is no package" not in str(refused.value)
+
+
+@pytest.mark.parametrize("load", [load_model, new_selector])
+def test_memory_that_ends_while_a_model_is_loaded_is_told_as_that(
+    whole: Path, monkeypatch: pytest.MonkeyPatch, load: Any
+) -> None:
+    error: Exception
+    for error in (MemoryError(), torch.OutOfMemoryError("CUDA out of memory.")):
+
+        def ended(*_: object, error: Exception = error, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(loading, "SentenceTransformer", ended)
+        monkeypatch.setattr(selecting, "SelectorModel", ended)
+        with pytest.raises(UserError, match=r"^The memory does not suffice to load the model '"):
+            load(str(whole), "cpu")

@@ -1,5 +1,6 @@
 """A CrossEncoder of random weights, made here and loaded as a user's would be; the real MiniLM."""
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 
 from retrieval.errors import UserError
 from retrieval.lazy import load_scorer
+from retrieval.selectors import FORM_FILE
 
 PAIRS = [
     ("What is rain?", "Water that falls from clouds."),
@@ -55,6 +57,19 @@ def test_a_cross_encoder_saved_by_the_library_itself_is_one_too(tmp_path: Path) 
     CrossEncoder(str(cross_encoder(tmp_path / "a")), device="cpu").save_pretrained(tmp_path / "b")
     one, other = (load_scorer(str(tmp_path / name), "cpu") for name in "ab")
     assert one.scores(PAIRS).tolist() == other.scores(PAIRS).tolist()
+
+
+@pytest.mark.parametrize("form", ["QQ", "QQA", "QAQ"])
+def test_a_selector_that_learned_to_read_something_else_is_refused(
+    tmp_path: Path, form: str
+) -> None:
+    folder = cross_encoder(tmp_path)
+    told = folder / FORM_FILE
+    told.write_text(json.dumps({"form": "QA"}))
+    assert load_scorer(str(folder), "cpu").scores(PAIRS).shape == (3,)
+    told.write_text(json.dumps({"form": form}))
+    with pytest.raises(UserError, match=f"is an answer selector that reads {form}, and a question"):
+        load_scorer(str(folder), "cpu")
 
 
 def test_an_encoder_scores_by_the_cosine_of_question_and_answer() -> None:

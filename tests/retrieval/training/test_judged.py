@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 from sentence_transformers import CrossEncoder
 
 from retrieval.training import judged
@@ -61,6 +63,27 @@ def test_a_cross_encoder_from_elsewhere_is_measured_in_the_recipes_form(
     found = measured(tmp_path, tmp_path / "elsewhere", recipe("selector", "QAQ"), selector)
     assert found.before is not None
     assert found.before["test"].keys() == found.of_seeds[1]["test"].keys()
+
+
+def test_a_head_for_several_classes_is_replaced_and_not_measured(
+    tmp_path: Path, bare: Path, selector: Path
+) -> None:
+    """As one of NLI; what lies under the head is kept."""
+    folder = tmp_path / "elsewhere"
+    CrossEncoder(str(bare), num_labels=3, device="cpu").save_pretrained(
+        str(folder), create_model_card=False
+    )
+    model = new_selector(str(folder), "cpu", max_length=24)
+    weights, own = (load_file(one / "model.safetensors") for one in (folder, bare))
+    kept = {name.removeprefix("bert."): value for name, value in weights.items()}
+    assert all(torch.equal(kept[name], value) for name, value in own.items() if name in kept)
+    found = dict(model.model.named_parameters())
+    assert torch.equal(
+        found["bert.encoder.layer.0.output.dense.weight"],
+        weights["bert.encoder.layer.0.output.dense.weight"],
+    )
+    assert found["classifier.weight"].shape[0] == 1
+    assert measured(tmp_path, folder, recipe("selector", "QAQ"), selector).before is None
 
 
 def test_a_retrievers_base_is_always_measured(tmp_path: Path, tiny_retriever: Path) -> None:

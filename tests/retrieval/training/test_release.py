@@ -49,6 +49,18 @@ def test_a_release_is_named_by_its_campaign_and_number_wherever_it_lies(tmp_path
         assert read_release(folder).name == "release"
 
 
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_what_dev_or_test_ask_too_is_not_learned(tmp_path: Path, split: str) -> None:
+    folder = release(tmp_path / "demo-1", train=5, dev=3, test=2)
+    held_out = json.loads((folder / f"{split}.jsonl").read_text().splitlines()[0])["query"]
+    rewritten(folder, "train", lambda some: some[3].update(query=f" {held_out.upper()}"))
+    found = read_release(folder)
+    assert len(found.train) == 4
+    assert found.asked_again == 1
+    assert held_out.upper() not in " ".join(one.query for one in found.train)
+    assert read_release(release(tmp_path / "demo-2")).asked_again == 0
+
+
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
     folder = release(tmp_path / "demo-1")
     (folder / "dev.jsonl").unlink()

