@@ -13,8 +13,8 @@ from safetensors import SafetensorError
 from transformers import TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 
+from retrieval.encoding.memory import wants_memory
 from retrieval.errors import UserError
-from retrieval.training.memory import wants_memory
 from retrieval.training.result import write
 
 WHOLE = "whole"  # in a checkpoint that was written to its end: its files and their sizes

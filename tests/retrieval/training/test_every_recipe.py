@@ -1,8 +1,8 @@
 """Every recipe, on a tiny model: what it reads, token for token; that it learns what its texts
 tell and nothing by lot; that after a reload, or a kill, its scores are the same."""
 
-import random
 import math
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
