@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from exports.as_told import require_as_told
 from exports.coverage import Coverage, coverage, damaged, refuse_foreign_ids, sentences
 from exports.layout import PLACEMENTS
 from exports.runs import shown
@@ -43,6 +44,7 @@ def labels_of(release: Path, split: str) -> Labels:
             f"{release} is no release's folder, it lacks {split}.jsonl or {PLACEMENTS}: name the "
             "folder that `manage.py export` wrote, or the one in the archive."
         )
+    require_as_told(release, release / f"{split}.jsonl")
     try:
         labels = split_labels(release, split)
     except (DatasetError, OSError) as error:
@@ -61,6 +63,7 @@ def refuse_own_dev_run(split: str, has_dev_run: bool) -> None:
 
 
 def read_system(run: Path, release: Path, split: str, labels: Labels) -> System:
+    require_as_told(release, run)
     scores = score_run(run, labels)
     refuse_foreign_ids(scores, labels, run=run, release=release, split=split)
     found = coverage(scores, release)

@@ -83,11 +83,9 @@ def looked_through(order: Order) -> Asked:
     first = None
     if pairs is not None:
         first = Lesson(of_duplicates(recipe, pairs.train), of_duplicates(recipe, pairs.dev))
-        _require_rows(
-            recipe, first, f"{order.pairs}, without the questions of the release's dev and test,"
-        )
+        _require_pairs(recipe, first, order.pairs)
     lesson = Lesson(of_release(recipe, release.train), of_release(recipe, release.dev))
-    _require_rows(recipe, lesson, str(order.release))
+    _require_rows(recipe, lesson, order.release)
     base = found_base(recipe)
     facts = _facts(order, release, pairs, first, base, device)
     return Asked(release, base, device, first, lesson, facts)
@@ -115,15 +113,30 @@ def _require_arithmetic(precision: str, device: str) -> None:
         raise UserError("This GPU does not compute in bf16: name fp16 or fp32 in the recipe.")
 
 
-def _require_rows(recipe: Recipe, lesson: Lesson, where: str) -> None:
+def _require_rows(recipe: Recipe, lesson: Lesson, release: Path) -> None:
     for name, examples in (("train", lesson.train), ("dev", lesson.dev)):
         if not len(examples.rows):
             raise UserError(
-                f"{where} leaves nothing for {recipe.loss} in {name}: it wants queries that have "
+                f"{release} leaves nothing for {recipe.loss} in {name}: it wants queries that have "
                 "a positive, and with hard_negatives a negative too."
             )
     if recipe.loss == RANKING:
-        _require_batches(recipe, lesson, where)
+        _require_batches(recipe, lesson, str(release))
+
+
+def _require_pairs(recipe: Recipe, lesson: Lesson, pairs: Path | None) -> None:
+    what = "duplicate" if recipe.loss == RANKING else "pair"
+    for words, examples in (
+        ("to learn from", lesson.train),
+        ("to tell when to stop, for which one in ten is kept", lesson.dev),
+    ):
+        if not len(examples.rows):
+            raise UserError(
+                f"{pairs}, without the questions of the release's dev and test, has no {what} "
+                f"{words}: name a file with more of them, or leave --pairs out."
+            )
+    if recipe.loss == RANKING:
+        _require_batches(recipe, lesson, str(pairs))
 
 
 def _require_batches(recipe: Recipe, lesson: Lesson, where: str) -> None:

@@ -94,8 +94,10 @@ def _head(result: dict[str, Any]) -> str:
 
 def _best(result: dict[str, Any]) -> str:
     told = f"The model is that of seed {result['best']}, whose loss on dev is the lowest"
-    if result["threshold"] is None:
+    if result["kind"] == "retriever":
         return f"{told}."
+    if result["threshold"] is None:
+        return f"{told}; dev gave it no threshold, so it answers every question."
     return f"{told}; it answers from a score of {result['threshold']:.4f} on."
 
 

@@ -319,6 +319,16 @@ def test_dev_without_a_query_of_both_labels_has_nothing_to_rank(
         train(path, "--release", folder)
 
 
+def test_too_few_duplicate_questions_are_told_as_that(
+    tmp_path: Path, bare: Path, data_dir: Path
+) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("\n".join(DUPLICATES.splitlines()[:2]))
+    path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
+    with pytest.raises(Error, match="has no pair to tell when to stop, for which one in ten is"):
+        train(path, "--release", release(tmp_path / "demo-1"), "--pairs", pairs)
+
+
 def test_a_folder_with_other_things_in_it_is_left_as_it_is(
     tmp_path: Path, bare: Path, data_dir: Path
 ) -> None:
