@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -60,6 +61,7 @@ class WorkerPool:
                 yield from _ready(waiting)
         except BrokenProcessPool as error:
             self._executor = None
+            _let_end(executor)
             raise UserError(
                 f"One of the {self._processes} encoding processes died, perhaps for want of "
                 "memory: run the command again, or with fewer processes."
@@ -76,6 +78,15 @@ class WorkerPool:
         # Left to the interpreter's end, an executor finds parts of the library gone.
         weakref.finalize(self, executor.shutdown, cancel_futures=True)
         return executor
+
+
+def _let_end(executor: ProcessPoolExecutor) -> None:
+    """Before Python 3.11.5, as in Debian 12, an executor whose process died while a batch was being
+    written for it never ends: this end of the pipe stays open, so the writing waits for a reader
+    (https://github.com/python/cpython/issues/94777)."""
+    queue: Any = executor._call_queue  # type: ignore[attr-defined]
+    if sys.version_info < (3, 11, 5) and queue is not None:
+        queue._reader.close()
 
 
 def _ready(waiting: dict[Future[Vectors], Rows]) -> Iterator[tuple[Rows, Vectors]]:

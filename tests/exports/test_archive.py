@@ -16,6 +16,7 @@ import zstandard
 from exports.archive import write_archive
 from exports.formats.write import write_formats
 from tests.exports.extracts import random_extract, spread
+from tests.unpacking import unpack
 
 NAME = "demo-1"
 
@@ -48,7 +49,7 @@ def test_python_unpacks_what_was_packed(folder: Path, tmp_path: Path) -> None:
         zstandard.ZstdDecompressor().decompressobj().decompress(packed)
     )
     with tarfile.open(tmp_path / "demo.tar") as opened:
-        opened.extractall(tmp_path / "out", filter="data")
+        unpack(opened, tmp_path / "out")
     assert content(tmp_path / "out") == {
         f"{NAME}/{path}": of for path, of in content(folder).items()
     }

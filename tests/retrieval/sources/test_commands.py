@@ -72,7 +72,10 @@ def registered(make: Callable[[Path], Path], **changes: object) -> TrainedModel:
 
 @pytest.mark.parametrize(
     ("make", "changes"),
-    [(tiny.retriever, {}), (partial(selector_folder, form="QAQ"), SELECTOR)],
+    [
+        (tiny.retriever, {}),
+        (partial(selector_folder, form="QA"), {**SELECTOR, "form": "QA"}),
+    ],
 )
 def test_ingest_scores_by_a_registered_model_as_by_its_folder(
     scored: str, make: Callable[[Path], Path], changes: dict[str, Any]

@@ -13,6 +13,7 @@ import zstandard
 
 from annotation.models import Exclusion, HitItem
 from tests.services.stack import ServiceStack
+from tests.unpacking import unpack
 
 Texts = tuple[str, str]  # query and question
 SPLITS = ("train", "dev", "test")
@@ -27,7 +28,7 @@ def unpacked(archive: Path, folder: Path) -> Path:
         zstandard.ZstdDecompressor().stream_reader(packed) as stream,
         tarfile.open(fileobj=stream, mode="r|") as files,
     ):
-        files.extractall(folder, filter="data")
+        unpack(files, folder)
     [found] = folder.iterdir()
     return found
 
