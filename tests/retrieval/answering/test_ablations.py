@@ -36,6 +36,13 @@ pytestmark = pytest.mark.django_db
 PAIRS = [("What is bread?", "Flour and water."), ("What is paris?", "The capital of france.")]
 
 
+def tiny_index(add_pairs: AddPairs, folder: Path) -> IndexVersion:
+    """By a model that nobody tuned."""
+    add_pairs(PAIRS)
+    model = str(tiny.retriever(folder / "retriever"))
+    return build_index(model, "QQ", "cpu", encoder=load_encoder(model, "cpu"))
+
+
 def test_each_switch_changes_its_part_alone() -> None:
     tuned, base, questions = (
         IndexVersion(path=path, form=form)
@@ -75,9 +82,7 @@ def test_an_index_is_named_by_its_path(add_pairs: AddPairs) -> None:
 def test_what_was_tuned_does_not_stand_in_for_what_was_not(
     add_pairs: AddPairs, tmp_path: Path
 ) -> None:
-    add_pairs(PAIRS)
-    model = str(tiny.retriever(tmp_path / "retriever"))
-    index = build_index(model, "QQ", "cpu", encoder=load_encoder(model, "cpu"))
+    index = tiny_index(add_pairs, tmp_path)
     training = training_folder(tmp_path / "tuned")
     for seed in (1, 2):
         shutil.copytree(
@@ -103,9 +108,7 @@ def test_what_was_tuned_does_not_stand_in_for_what_was_not(
 def test_index_and_selector_are_loaded_once_for_all_systems(
     add_pairs: AddPairs, tmp_path: Path
 ) -> None:
-    add_pairs(PAIRS)
-    model = str(tiny.retriever(tmp_path / "retriever"))
-    index = build_index(model, "QQ", "cpu", encoder=load_encoder(model, "cpu"))
+    index = tiny_index(add_pairs, tmp_path)
     folder = selector_folder(tmp_path / "qqa")
     full = System(FULL, index, str(folder))
     opened = Opened("cpu")
