@@ -27,15 +27,15 @@ from benchmarks.quality import FOLDER, MINILM
 from benchmarks.quality_search import encoded, loaded
 from benchmarks.quality_tasks import answers, missing
 from demo.stack import ROOT
-from retrieval.index.exact import ExactIndex
-from retrieval.index.faiss_index import FaissIndex
-from retrieval.index.hnsw import HnswIndex
-from retrieval.index.ivf import IvfIndex
+from retrieval.index.exact.exact import ExactIndex
+from retrieval.index.approximate.faiss_index import FaissIndex
+from retrieval.index.approximate.hnsw import HnswIndex
+from retrieval.index.approximate.ivf import IvfIndex
 from retrieval.index.port import VectorIndex
 from retrieval.index.recall import measure
-from retrieval.index.settle import nearest
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Mask, Vectors
+from retrieval.index.rescore import nearest
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, Vectors
 
 K = 30
 HELD_OUT = 1000

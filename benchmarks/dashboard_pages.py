@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from annotation.acts.table import ACTS
+from annotation.operations.campaign.registry import ACTS
 from annotation.models import Action, Assignment, Campaign, Control, Suggestion
-from annotation.pipeline.create import get_campaign
+from annotation.pipeline.setup.create import get_campaign
 from benchmarks.dashboard_addresses import (
     NOTHING,
     Page,

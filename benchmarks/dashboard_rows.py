@@ -8,7 +8,7 @@ from django.db import connection
 
 from annotation.models import Campaign, Exclusion
 from benchmarks.release_record import workers_named
-from retrieval import imports
+from retrieval.corpus import import_job as imports
 from retrieval.models import Job, QaPair
 
 PEOPLE = 1_200

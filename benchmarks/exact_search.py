@@ -25,10 +25,10 @@ from benchmarks.quality import FOLDER, MINILM
 from benchmarks.quality_search import encoded, loaded
 from benchmarks.quality_tasks import answers, missing
 from demo.stack import ROOT
-from retrieval.index.exact import ExactIndex
-from retrieval.index.settle import nearest
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Vectors
+from retrieval.index.exact.exact import ExactIndex
+from retrieval.index.rescore import nearest
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Vectors
 
 K = 30
 BATCHES = (1, 16, 1024)

@@ -23,11 +23,11 @@ from benchmarks.made_vectors import store_of
 from benchmarks.quality import MINILM
 from benchmarks.quality_search import loaded
 from demo.stack import ROOT
-from retrieval.index.exact import ExactIndex
-from retrieval.index.gpu import GpuIndex
-from retrieval.index.settle import nearest
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Vectors
+from retrieval.index.exact.exact import ExactIndex
+from retrieval.index.exact.gpu import GpuIndex
+from retrieval.index.rescore import nearest
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Vectors
 
 K = 30
 WIDTH = 70  # what settle asks for first

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from retrieval.store.shards import Identity, write_shard
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Vectors
+from retrieval.vectors.shards import Identity, write_shard
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Vectors
 
 CLUSTERED = 0.6  # how much of a vector is its cluster's
 CLUSTERS = 2000

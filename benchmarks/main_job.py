@@ -109,7 +109,7 @@ def judge(stack: LocalStack, gold: Path) -> list[Step]:
     crowd: list[Ran] = []
     collect: list[Ran] = []
     options = ["--workers", 60, "--accuracy", 0.99, "--spammers", 0.1, "--seed", SEED]
-    options += ["--gold", gold, "--gold", "annotation/controls/positive.jsonl"]
+    options += ["--gold", gold, "--gold", "annotation/pipeline/controls/positive.jsonl"]
     for _ in range(MOST_TURNS):
         crowd.append(stack.manage("crowd", "run", *options, "--assignments", 1500))
         collect.append(stack.manage("campaign", "collect", NAME))

@@ -24,9 +24,9 @@ from benchmarks.models_papers import printed
 from benchmarks.models_speed import in_words, measured
 from benchmarks.models_systems import MPNET, SENTENCES, Place, Trainings
 from demo.stack import ROOT, LocalStack, StackError
-from exports.comparison import markdown
-from retrieval.encoding.loading import chosen_device
-from retrieval.errors import UserError
+from exports.comparison.report import markdown
+from retrieval.encoders.loading import chosen_device
+from core.errors import UserError
 
 FOLDER = ROOT / "var" / "bench" / "models"
 KEPT = RESULTS / "models.json"

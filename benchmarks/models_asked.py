@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from annotation.crowd.crew import Crew
-from retrieval.text import pair_key, question_key
+from annotation.crowd.simulated.profiles import Crew
+from core.text.clean import pair_key, question_key
 
 
 @dataclass(frozen=True)

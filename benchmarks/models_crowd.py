@@ -9,7 +9,7 @@ as they make them. What nobody knows for a duplicate is none to them.
 import random
 from collections.abc import Sequence
 
-from annotation.crowd.crew import Crew, Worker, fraction, make_workers
+from annotation.crowd.simulated.profiles import Crew, Worker, fraction, make_workers
 from benchmarks.models_asked import Asked, Judged, Size, Splits
 from benchmarks.quality_search import dense
 from benchmarks.quality_tasks import SEED, TASKS

@@ -19,7 +19,7 @@ from typing import TypeVar
 from benchmarks.models_asked import Asked, Judged, Size, Splits, write_splits
 from benchmarks.models_crowd import NO_ANSWER, judged_by_crowd
 from benchmarks.quality_tasks import DATA, DUPLICATES, PAIRS, SEED
-from retrieval.text import question_key
+from core.text.clean import question_key
 
 WIKIQA = tuple(
     DATA / "ranking" / "wikiqa" / name

@@ -26,14 +26,14 @@ from benchmarks import models_plain as plain
 from benchmarks.encoding import alternating, sample
 from benchmarks.models_crowd import MINILM
 from benchmarks.models_data import pairs_to_learn
-from retrieval.bundled import bundled_folder
-from retrieval.dataset import CandidateRecord, QueryRecord
-from retrieval.encoding.encoder import load_encoder
-from retrieval.scored import score_with_encoder
-from retrieval.training.fit import Plan, fit
-from retrieval.training.kinds import save, task_of
+from retrieval.encoders.bundled import bundled_folder
+from retrieval.ranking.records import CandidateRecord, QueryRecord
+from retrieval.encoders.encoder import load_encoder
+from retrieval.encoders.score_candidates import score_with_encoder
+from retrieval.training.loop.fit import Plan, fit
+from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.recipe import RANKING, Recipe, Settings, made
-from retrieval.training.selecting import TrainedSelector, load_selector, new_selector
+from retrieval.encoders.cross_encoder.load import TrainedSelector, load_selector, new_selector
 
 TARGET = 0.9
 SELECT = 500  # candidates of one question

@@ -17,15 +17,15 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from annotation.models import Campaign
-from annotation.pipeline.create import create_campaign
-from annotation.pipeline.import_controls import import_controls
-from annotation.pipeline.ledger import set_budget
-from annotation.protocol.policy import Policy
-from retrieval.build import build_index
-from retrieval.ingest import ingest
+from annotation.pipeline.setup.create import create_campaign
+from annotation.pipeline.controls.import_controls import import_controls
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.protocol.policy.policy import Policy
+from retrieval.indexing.build import build_index
+from retrieval.corpus.ingest import ingest
 from retrieval.models import Candidate, IndexVersion, QaPair
-from retrieval.progress import Progress, no_progress
-from retrieval.vectors import Vectors
+from core.progress import Progress, no_progress
+from retrieval.vectors.types import Vectors
 
 NAME = "paper"
 SEED = 1

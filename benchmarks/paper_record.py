@@ -13,7 +13,7 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, HitItem, Intent, Worker
-from annotation.pipeline.review import FIELD
+from annotation.pipeline.collecting.review import FIELD
 from benchmarks.paper_inputs import SEED, copy
 
 WORKERS = 600

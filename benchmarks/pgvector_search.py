@@ -23,13 +23,13 @@ from django.conf import settings
 from benchmarks.quality import FOLDER, MINILM
 from benchmarks.quality_search import encoded, loaded
 from benchmarks.quality_tasks import answers, missing
-from retrieval.index.exact import ExactIndex
-from retrieval.index.pgvector import PgVectorIndex
-from retrieval.index.pgvector_server import SCHEMA
+from retrieval.index.exact.exact import ExactIndex
+from retrieval.index.approximate.pgvector import PgVectorIndex
+from retrieval.index.approximate.pgvector_server import SCHEMA
 from retrieval.index.port import VectorIndex
-from retrieval.index.settle import nearest
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Mask, Positions, Vectors
+from retrieval.index.rescore import nearest
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, Positions, Vectors
 
 K = 30
 EXCLUDED = 15_000

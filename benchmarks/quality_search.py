@@ -12,16 +12,16 @@ from tqdm import tqdm
 
 import benchmarks.ready  # noqa: F401
 from benchmarks.quality_tasks import Pair, Task
-from retrieval.index.exact import ExactIndex
-from retrieval.index.settle import nearest
+from retrieval.index.exact.exact import ExactIndex
+from retrieval.index.rescore import nearest
 from retrieval.lazy import load_encoder
-from retrieval.lexical import LexicalIndex
-from retrieval.pooling import BM25, DENSE, fused
-from retrieval.store.folder import store_folder
-from retrieval.store.shards import Identity, sound_shards, write_shard
-from retrieval.store.store import VectorStore
-from retrieval.text import pair_key
-from retrieval.vectors import Encoder, Vectors, packed
+from retrieval.index.lexical.index import LexicalIndex
+from retrieval.ranking.fusion import BM25, DENSE, fused
+from retrieval.vectors.folder import store_folder
+from retrieval.vectors.shards import Identity, sound_shards, write_shard
+from retrieval.vectors.store import VectorStore
+from core.text.clean import pair_key
+from retrieval.vectors.types import Encoder, Vectors, packed
 
 DEPTH = 30
 SHARD_PAIRS = 4096  # what a killed run loses at most

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from django.conf import settings
 from django.db import connection, transaction
 
-from annotation.pipeline.create import get_campaign
+from annotation.pipeline.setup.create import get_campaign
 from benchmarks.paper_inputs import NAME
 from benchmarks.paper_steps import Taken
 from benchmarks.release_record import load_finished_record
@@ -19,11 +19,11 @@ from exports.formats.batch import batches
 from exports.formats.parquet import parquet
 from exports.formats.trec import qrels
 from exports.formats.write import write_formats
-from exports.layout import JUDGMENTS
-from exports.placing import Placing, place_queries, write_splits
-from exports.record.extract import extract
-from exports.splits import SPLITS
-from retrieval.dataset import read as read_records
+from exports.layout.files import JUDGMENTS
+from exports.splits.assign import Placing, place_queries, write_splits
+from exports.extract.extract import extract
+from exports.splits.splits import SPLITS
+from retrieval.ranking.records import read as read_records
 
 FOLDER = Path(settings.DATA_DIR) / "release"
 EXTRACT = FOLDER / "extract"

@@ -220,7 +220,7 @@ if METRICS_TOKEN and (len(METRICS_TOKEN) < 16 or not METRICS_TOKEN.isascii()):
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",  # before the admin, whose templates it replaces
     "unfold.contrib.filters",
-    "annotation.dashboard.apps.DashboardConfig",  # the admin
+    "annotation.web.apps.DashboardConfig",  # the admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -237,10 +237,10 @@ INSTALLED_APPS = [
     "exports",
 ]
 MIDDLEWARE = [
-    "annotation.middleware.Observed",
+    "annotation.web.base.middleware.Observed",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "annotation.middleware.PageRules",
+    "annotation.web.base.middleware.PageRules",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -260,9 +260,9 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "annotation.views.home.entrance",
+                "annotation.web.account.home.entrance",
             ],
-            "libraries": {"charts": "annotation.dashboard.charts"},
+            "libraries": {"charts": "annotation.web.base.chart_tables"},
         },
     },
 ]
@@ -286,11 +286,11 @@ AUTH_PASSWORD_VALIDATORS = [
 
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
-    "annotation.roles.RoleBackend",
+    "annotation.access.roles.RoleBackend",
 ]
 LOGIN_URL = "/sign-in"
 LOGIN_REDIRECT_URL = "/"
-CSRF_FAILURE_VIEW = "annotation.views.guards.csrf_failure"
+CSRF_FAILURE_VIEW = "annotation.web.base.guards.csrf_failure"
 
 LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = "config.formats"
@@ -345,22 +345,22 @@ UNFOLD = {
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
     "COLORS": {"primary": _SHADES},
-    "SIDEBAR": {"navigation": "annotation.dashboard.site.navigation"},
+    "SIDEBAR": {"navigation": "annotation.web.base.admin_site.navigation"},
 }
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "annotation.api.sign_in.BearerToken",
+        "annotation.api.base.authentication.BearerToken",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["annotation.api.access.MayEnter"],
-    "DEFAULT_THROTTLE_CLASSES": ["annotation.api.calls.CallsPerMinute"],
+    "DEFAULT_PERMISSION_CLASSES": ["annotation.api.base.access.MayEnter"],
+    "DEFAULT_THROTTLE_CLASSES": ["annotation.api.base.throttling.CallsPerMinute"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["retrieval.api.requests.BoundedJson"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "retrieval.api.requests.AlwaysJson",
+    "DEFAULT_PARSER_CLASSES": ["core.rest.parsing.BoundedJson"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.rest.parsing.AlwaysJson",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "retrieval.api.problems.answer",
+    "EXCEPTION_HANDLER": "core.rest.problems.answer",
     "URL_FORMAT_OVERRIDE": None,
 }
 API_CALLS_PER_MINUTE = 600  # of an account, counted where the calls to the crowd are
@@ -378,8 +378,8 @@ SPECTACULAR_SETTINGS = {
     ),
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "retrieval.api.documented.as_problems",
-        "retrieval.api.documented.strict",
+        "core.rest.openapi.as_problems",
+        "core.rest.openapi.strict",
     ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
@@ -472,14 +472,14 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = _from_one("QUORUM_WORKER_PROCESSES", 1, most=1000)
 CELERY_TIMEZONE = "UTC"
 # Who writes down what the commands of the q/a database did.
-DEED_LOG = "annotation.actions.record_command"
+DEED_LOG = "annotation.access.audit_log.record_command"
 PASS_SECONDS = _seconds("QUORUM_PASS_SECONDS", 30)
 RECONCILE_SECONDS = _seconds("QUORUM_RECONCILE_SECONDS", 3600)
 CELERY_BEAT_SCHEDULE = {
-    "publish-and-collect": {"task": "annotation.tasks.advance_campaigns", "schedule": PASS_SECONDS},
-    "share-the-calls": {"task": "annotation.tasks.deliver_campaigns", "schedule": PASS_SECONDS},
+    "publish-and-collect": {"task": "annotation.jobs.tasks.advance_campaigns", "schedule": PASS_SECONDS},
+    "share-the-calls": {"task": "annotation.jobs.tasks.deliver_campaigns", "schedule": PASS_SECONDS},
     "reconcile": {
-        "task": "annotation.tasks.reconcile_campaigns",
+        "task": "annotation.jobs.tasks.reconcile_campaigns",
         "schedule": RECONCILE_SECONDS,
         "options": {"expires": RECONCILE_SECONDS},
     },
@@ -489,17 +489,17 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": max(60.0, PASS_SECONDS)},
     },
     "run-jobs": {
-        "task": "annotation.tasks.run_jobs",
+        "task": "annotation.jobs.tasks.run_jobs",
         "schedule": PASS_SECONDS,
         "options": {"expires": max(60.0, PASS_SECONDS)},
     },
     "tidy": {
-        "task": "annotation.tasks.tidy",
+        "task": "annotation.jobs.tasks.tidy",
         "schedule": 86400,
         "options": {"expires": 86400},
     },
     "reconcile-in-full": {
-        "task": "annotation.tasks.reconcile_campaigns",
+        "task": "annotation.jobs.tasks.reconcile_campaigns",
         "kwargs": {"full": True},
         "schedule": 86400,
         "options": {"expires": 86400},
@@ -511,14 +511,14 @@ CELERY_BEAT_SYNC_EVERY = 1  # written at each beat: config/health.py looks at th
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"about": {"()": "retrieval.log_context.About"}},
+    "filters": {"about": {"()": "core.log_context.About"}},
     "formatters": {
         "line": {
-            "class": "retrieval.log_context.OneLine",
+            "class": "core.log_context.OneLine",
             "format": "{asctime} {levelname} {name}{about}: {message}",
             "style": "{",
         },
-        "json": {"()": "retrieval.log_context.JsonLines"},
+        "json": {"()": "core.log_context.JsonLines"},
     },
     "handlers": {
         "stderr": {

@@ -2,16 +2,16 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from retrieval.api.page import Description, Page
-from retrieval.api.problems import unknown
+from core.rest.docs_page import Description, Page
+from core.rest.problems import unknown
 
 urlpatterns = [
     # One door: the other one would let passwords be tried without end.
     path("admin/login/", RedirectView.as_view(pattern_name="sign-in", query_string=True)),
     # Nor another way to a new password, which the log would not know of.
     path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
-    path("admin/", include("annotation.dashboard.urls")),
-    path("admin/database/", include("retrieval.dashboard.urls")),
+    path("admin/", include("annotation.web.urls")),
+    path("admin/database/", include("retrieval.web.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include("retrieval.api.urls")),
     path("api/v1/", include("annotation.api.urls")),
@@ -22,5 +22,5 @@ urlpatterns = [
     path("", include("annotation.urls")),
     path("", include("exports.urls")),
 ]
-handler400 = "retrieval.api.problems.bad_request"
-handler500 = "retrieval.api.problems.server_error"
+handler400 = "core.rest.problems.bad_request"
+handler500 = "core.rest.problems.server_error"

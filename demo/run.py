@@ -17,7 +17,7 @@ INDEX = ["--kind", "exact", "--precision", "fp32"]
 QUERIES = 40
 SEED = 20
 BUDGET = 160  # dollars: 240 HITs with a place each for a tie, and replacements
-GOLD = ["--gold", "demo/gold.jsonl", "--gold", "annotation/controls/positive.jsonl"]
+GOLD = ["--gold", "demo/gold.jsonl", "--gold", "annotation/pipeline/controls/positive.jsonl"]
 CROWD = ["--workers", 18, "--accuracy", 0.98, "--spammers", 0.12, "--seed", SEED, *GOLD]
 # The campaign collects between these turns of the crowd, so that spammers are found in time.
 ASSIGNMENTS_A_TURN = 120

@@ -8,12 +8,12 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
-from exports.builds import build_queued
-from exports.claims import BuildLost
+from exports.building.queue import build_queued
+from exports.building.lease import BuildLost
 from exports.models import Build
-from exports.requests import recover
-from retrieval.claims import free
-from retrieval.errors import UserError
+from exports.building.requests import recover
+from core.leases import free
+from core.errors import UserError
 
 log = logging.getLogger(__name__)
 

@@ -1,10 +1,10 @@
 from django.urls import path
 
-from exports.views.builds import ask, build_state
-from exports.views.campaign import campaign_releases
-from exports.views.files import plot, release_file
-from exports.views.release import release_page
-from exports.views.releases import releases
+from exports.web.builds import ask, build_state
+from exports.web.campaign import campaign_releases
+from exports.web.files import plot, release_file
+from exports.web.release import release_page
+from exports.web.releases import releases
 
 urlpatterns = [
     path("releases", releases, name="releases"),

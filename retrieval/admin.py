@@ -7,7 +7,7 @@ from django.utils.functional import cached_property
 from unfold import paginator
 from unfold.admin import ModelAdmin
 
-from retrieval.figures import newest_figures
+from retrieval.corpus.statistics import newest_figures
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 from retrieval.trained import TrainedModel
 

@@ -1,6 +1,6 @@
 """Long work that pages and programs ask for. The database is the queue; a worker does it.
 
-1. `request` writes the row; one update makes it a worker's (`retrieval.claims`), a beat holds it.
+1. `request` writes the row; one update makes it a worker's (`core.leases`), a beat holds it.
 2. What is to be done stands in a table of works by kind: each is safe to be run again.
 3. The row ends with the result, or with one sentence that says what was wrong.
 
@@ -18,11 +18,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from retrieval.claims import MOST_ATTEMPTS, Heart, free, take
-from retrieval.errors import UserError
-from retrieval.log_context import about
+from core.leases import MOST_ATTEMPTS, Heart, free, take
+from core.errors import UserError
+from core.log_context import about
 from retrieval.models import Job
-from retrieval.progress import Progress
+from core.progress import Progress
 
 Result = dict[str, object]
 Arguments = Mapping[str, Any]

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retrieval.index.port import VectorIndex
-from retrieval.progress import Progress, no_progress
-from retrieval.rows import Row
-from retrieval.selectors import Selector
-from retrieval.sources.best import Scorer
-from retrieval.store.store import VectorStore
+from core.progress import Progress, no_progress
+from core.files.rows import Row
+from retrieval.encoders.cross_encoder.port import Selector
+from retrieval.corpus.sources.top_share import Scorer
+from retrieval.vectors.store import VectorStore
 from retrieval.training.recipe import Recipe
-from retrieval.vectors import Encoder, Mask, Positions, Vectors
+from retrieval.vectors.types import Encoder, Mask, Positions, Vectors
 
 if TYPE_CHECKING:
-    from retrieval.encoding.precision import Precision
+    from retrieval.encoders.precision import Precision
     from retrieval.index.recall import Recall
-    from retrieval.lexical import LexicalIndex
+    from retrieval.index.lexical.index import LexicalIndex
     from retrieval.models import IndexVersion
 
 
@@ -28,14 +28,14 @@ def load_encoder(
     model: str, device: str = "auto", *, precision: str = "fp32", processes: int | None = 1
 ) -> Encoder:
     """`precision`: fp32, bf16 or fp16; `processes`: None for as many as are usual on the device."""
-    from retrieval.encoding import encoder  # noqa: PLC0415
+    from retrieval.encoders import encoder
 
     return encoder.load_encoder(model, device, precision=precision, processes=processes)
 
 
 def chosen_device(device: str) -> str:
     """cpu or cuda."""
-    from retrieval.encoding import loading  # noqa: PLC0415
+    from retrieval.encoders import loading
 
     return loading.chosen_device(device)
 
@@ -44,20 +44,20 @@ def choose_precision(
     model: str, device: str, wanted: str, texts: Sequence[tuple[str, str]], form: str
 ) -> "Precision":
     """`wanted`: auto, or one of the precisions; `texts`: a sample of the pairs to be encoded."""
-    from retrieval.encoding import precision  # noqa: PLC0415
+    from retrieval.encoders import precision
 
     return precision.choose(model, device, wanted, texts, form)
 
 
 def load_scorer(model: str, device: str = "auto") -> Scorer:
-    from retrieval.encoding import scorer  # noqa: PLC0415
+    from retrieval.encoders.cross_encoder import reranker as scorer
 
     return scorer.load_scorer(model, device)
 
 
 def load_selector(folder: Path, device: str = "auto") -> Selector:
     """Of a folder that `manage.py train` made; see there."""
-    from retrieval.training import selecting  # noqa: PLC0415
+    from retrieval.encoders.cross_encoder import load as selecting
 
     return selecting.load_selector(folder, device)
 
@@ -73,21 +73,22 @@ def train_model(
     step: Progress,
 ) -> dict[str, Any]:
     """What training.json holds; see there."""
-    from retrieval.training import asked, run  # noqa: PLC0415
+    from retrieval.training import preflight as asked
+    from retrieval.training import run
 
     order = asked.Order(recipe, release, name, pairs, device)
     return run.train(order, run.Watch(begin, step))
 
 
 def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
-    from retrieval.sources import parquet  # noqa: PLC0415
+    from retrieval.corpus.sources import parquet
 
     return parquet.parquet_rows(path, progress)
 
 
 def parquet_bytes(path: Path) -> int:
     """Unpacked, as the file itself tells."""
-    from retrieval.sources import parquet  # noqa: PLC0415
+    from retrieval.corpus.sources import parquet
 
     return parquet.unpacked_bytes(path)
 
@@ -101,7 +102,7 @@ def index_class(kind: str) -> type[VectorIndex]:
 
 def free_on_gpu() -> int:
     """Bytes."""
-    from retrieval.index import gpu  # noqa: PLC0415
+    from retrieval.index.exact import gpu
 
     return gpu.free_bytes("cuda")
 
@@ -117,13 +118,13 @@ def measure_recall(
 
 def lexical_index(version: "IndexVersion", progress: Progress = no_progress) -> "LexicalIndex":
     """Made if there is none yet: see there."""
-    from retrieval import lexical  # noqa: PLC0415
+    from retrieval.index.lexical import index as lexical
 
     return lexical.lexical_index(version, progress)
 
 
 def words_are_read(version: "IndexVersion") -> bool:
     """Whether `lexical_index` would find it made."""
-    from retrieval import lexical  # noqa: PLC0415
+    from retrieval.index.lexical import index as lexical
 
     return lexical.lexical_folder(version).is_dir()

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from retrieval.pooling import ALONE
+from retrieval.ranking.fusion import ALONE
 from retrieval.trained import TrainedModel
 
 

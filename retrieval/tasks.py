@@ -9,10 +9,10 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import OperationalError
 
-from retrieval.encoding_work import ShardLost, encode_row
-from retrieval.errors import UserError
+from retrieval.indexing.shard_worker import ShardLost, encode_row
+from core.errors import UserError
 from retrieval.lazy import load_encoder
-from retrieval.vectors import Encoder
+from retrieval.vectors.types import Encoder
 
 log = logging.getLogger(__name__)
 

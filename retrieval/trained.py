@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from retrieval.training.forms import RETRIEVER_FORMS, SELECTOR_FORMS
+from retrieval.ranking.input_forms import RETRIEVER_FORMS, SELECTOR_FORMS
 
 
 class TrainedModel(models.Model):

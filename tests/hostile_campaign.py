@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from annotation.models import Campaign
-from annotation.pipeline.assemble import pack_campaign
-from annotation.pipeline.create import create_campaign, read_policy
-from annotation.pipeline.import_controls import import_controls
-from annotation.pipeline.ledger import set_budget
-from retrieval.build import build_index
-from retrieval.ingest import ingest
-from retrieval.search import retrieve
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.setup.create import create_campaign, read_policy
+from annotation.pipeline.controls.import_controls import import_controls
+from annotation.pipeline.ledger.accounts import set_budget
+from retrieval.indexing.build import build_index
+from retrieval.corpus.ingest import ingest
+from retrieval.search.retrieve import retrieve
 from tests.hostile import ATTACKS, MARK
 from tests.retrieval.keywords import KeywordEncoder
 from tests.small_campaign import BUDGET_CENTS, write_rows

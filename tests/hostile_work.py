@@ -8,11 +8,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from annotation.crowd.inhouse import desk
+from annotation.crowd.inhouse import assignments as desk
 from annotation.models import ExpertLabel, Hit
-from annotation.pipeline.practice import admit
-from annotation.protocol.policy import INHOUSE
-from retrieval.text import clean_text
+from annotation.pipeline.moderation.qualification import admit
+from annotation.protocol.policy.policy import INHOUSE
+from core.text.clean import clean_text
 from tests.hostile_campaign import HITS, TEXTS, hostile_campaign
 from tests.small_campaign import sheet_of
 from tests.team import Team, published_team

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from annotation.crowd.emulator.errors import StartError
-from annotation.crowd.emulator.faults import Faults
-from annotation.crowd.emulator.server import Server
-from annotation.crowd.mturk import MTurkCrowd
+from annotation.crowd.emulator.http.faults import Faults
+from annotation.crowd.emulator.http.server import Server
+from annotation.crowd.mturk.adapter import MTurkCrowd
 
 if TYPE_CHECKING:
     from mypy_boto3_mturk import MTurkClient

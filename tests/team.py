@@ -9,14 +9,14 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from annotation.crowd.base import Crowd
+from annotation.crowd.port import Crowd
 from annotation.crowd.inhouse.members import invite, join
 from annotation.crowd.inhouse.models import Member, Work
-from annotation.crowd.open import open_crowd
+from annotation.crowd.factory import open_crowd
 from annotation.models import Campaign
 from annotation.pipeline.advance import Pass, advance
-from annotation.pipeline.publish import publish
-from annotation.protocol.policy import INHOUSE
+from annotation.pipeline.publishing.publish import publish
+from annotation.protocol.policy.policy import INHOUSE
 from tests.small_campaign import packed_campaign
 
 NAMES = ("ada", "bob", "eve")

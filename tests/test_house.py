@@ -127,7 +127,7 @@ def test_the_dev_lock_leaves_faiss_to_the_runtime() -> None:
 @pytest.mark.parametrize(
     ("contract", "packages", "itself"),
     [
-        ("The splits know nothing of ours", ["exports"], "exports.splits"),
+        ("The splits know nothing of ours", ["exports"], "exports.splits.splits"),
         ("The emulator knows nothing of ours", ["annotation.crowd"], "annotation.crowd.emulator"),
         ("The emulator knows nothing of ours", ["annotation"], "annotation.crowd"),
     ],
@@ -160,6 +160,6 @@ def test_the_site_loads_nothing_that_only_builds_of_releases_need() -> None:
         text=True,
         check=True,
     ).stdout.split()
-    assert "exports.views.release" in loaded
+    assert "exports.web.release" in loaded
     heavy = {"bm25s", "datasketch", "faiss", "matplotlib", "pyarrow", "scipy", "sklearn", "torch"}
     assert heavy.isdisjoint(loaded)

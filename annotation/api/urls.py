@@ -1,8 +1,8 @@
 from django.urls import path
 
-from annotation.api import scheme
-from annotation.api.acts import ACT_VIEWS
-from annotation.api.campaign_controls import (
+from annotation.api.base import auth_scheme as scheme
+from annotation.api.campaigns.operations import ACT_VIEWS
+from annotation.api.controls.campaign_controls import (
     CampaignControl,
     CampaignControls,
     ConfirmSuggestion,
@@ -12,24 +12,24 @@ from annotation.api.campaign_controls import (
     RetireCampaignControl,
     Suggestions,
 )
-from annotation.api.campaigns import CampaignPolicy, CampaignQuote, Campaigns, OneCampaign
-from annotation.api.control_import import ImportControls
-from annotation.api.controls import Controls, OneControl, ReplaceControl, RetireControl
-from annotation.api.database import BuildIndex, CountSources, Restore, Withdraw
-from annotation.api.experts import ExpertLabels, NextTriplet, OneExpertLabel
-from annotation.api.figures import Charts, OneChart, Snapshots
-from annotation.api.gold_import import ImportExpertLabels
-from annotation.api.hits import Hits, OneHit
-from annotation.api.imports import Import, Rejected
-from annotation.api.instructions import OneVersion, Versions
-from annotation.api.jobs import Jobs, OneJob
-from annotation.api.log import Log
-from annotation.api.me import Me
-from annotation.api.pilots import OnePilot, Pilots
-from annotation.api.rehearsals import Rehearsals
-from annotation.api.review import Disagreements, Reports
-from annotation.api.roles import OneRole, Roles
-from annotation.api.steps import (
+from annotation.api.campaigns.campaigns import CampaignPolicy, CampaignQuote, Campaigns, OneCampaign
+from annotation.api.controls.control_import import ImportControls
+from annotation.api.controls.controls import Controls, OneControl, ReplaceControl, RetireControl
+from annotation.api.database.database import BuildIndex, CountSources, Restore, Withdraw
+from annotation.api.experts.experts import ExpertLabels, NextTriplet, OneExpertLabel
+from annotation.api.campaigns.figures import Charts, OneChart, Snapshots
+from annotation.api.experts.gold_import import ImportExpertLabels
+from annotation.api.hits.hits import Hits, OneHit
+from annotation.api.database.imports import Import, Rejected
+from annotation.api.campaigns.instructions import OneVersion, Versions
+from annotation.api.base.jobs import Jobs, OneJob
+from annotation.api.campaigns.log import Log
+from annotation.api.base.me import Me
+from annotation.api.studies.pilots import OnePilot, Pilots
+from annotation.api.studies.dry_runs import Rehearsals
+from annotation.api.experts.review import Disagreements, Reports
+from annotation.api.campaigns.roles import OneRole, Roles
+from annotation.api.campaigns.steps import (
     Collect,
     Count,
     Pack,
@@ -39,17 +39,17 @@ from annotation.api.steps import (
     Retrieve,
     Suggest,
 )
-from annotation.api.tokens import Token, Tokens
-from annotation.api.triplets import Labels, OneTriplet, Triplets
-from annotation.api.votes import Votes
-from annotation.api.work import Assignments, OneAssignment
-from annotation.api.worker_figures import (
+from annotation.api.base.tokens import Token, Tokens
+from annotation.api.hits.triplets import Labels, OneTriplet, Triplets
+from annotation.api.hits.votes import Votes
+from annotation.api.hits.assignments import Assignments, OneAssignment
+from annotation.api.workers.worker_figures import (
     Letters,
     WorkerFiguresList,
     WorkerWhatIf,
     WorkforceFigures,
 )
-from annotation.api.workers import OneWorker, Workers
+from annotation.api.workers.workers import OneWorker, Workers
 
 # Found by being imported: the description names tokens by it.
 SCHEMES = (scheme.BearerScheme,)

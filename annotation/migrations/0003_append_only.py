@@ -6,8 +6,8 @@ SQLite loses a table's triggers when a later migration rebuilds it: such a migra
 from django.db import migrations
 from django.db.models import OuterRef, Q, Subquery
 
-from annotation.protocol.cost import assignment_cents
-from annotation.protocol.policy import Policy
+from annotation.protocol.estimates.cost import assignment_cents
+from annotation.protocol.policy.policy import Policy
 
 MOVED = {
     "budget_cents": ("source = 'funds'", "target = 'funds'"),

@@ -7,7 +7,7 @@ import uuid
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.protocol.policy import Policy
+from annotation.protocol.policy.policy import Policy
 from retrieval.models import Candidate, QuerySet
 
 

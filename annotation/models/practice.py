@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotation.models.campaign import Campaign
-from annotation.models.work import Worker
+from annotation.models.assignment import Worker
 
 
 class PracticeItem(models.Model):

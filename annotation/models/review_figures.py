@@ -8,7 +8,7 @@ from annotation.models.campaign import Campaign
 
 
 class ReviewFigures(models.Model):
-    """A campaign's: derived by `annotation.review_figures`, and may be made anew."""
+    """A campaign's: derived by `annotation.analytics.quality.summary`, and may be made anew."""
 
     campaign = models.OneToOneField(
         Campaign, on_delete=models.CASCADE, related_name="review_figures"

@@ -7,16 +7,16 @@ from django.db.models import Max
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from annotation.crowd.base import Crowd
+from annotation.crowd.port import Crowd
 from annotation.models import Assignment, Campaign, Triplet
-from annotation.pipeline.arms import keep_apart
-from annotation.pipeline.claims import Clock, waiting
-from annotation.pipeline.collect import look
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import bind, prepare
+from annotation.pipeline.publishing.pilot_arms import keep_apart
+from annotation.pipeline.outbox.claims import Clock, waiting
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import bind, prepare
 from annotation.pipeline.recompute import recompute
-from retrieval.errors import UserError
-from retrieval.progress import Progress, no_progress
+from core.errors import UserError
+from core.progress import Progress, no_progress
 
 PATIENCE = timedelta(hours=1)
 

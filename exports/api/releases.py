@@ -10,19 +10,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.actions import by_api, record
-from annotation.api.access import MayDownload, campaign_of, require, user_of
-from annotation.api.idempotency import Done, once
+from annotation.access.audit_log import by_api, record
+from annotation.api.base.access import MayDownload, campaign_of, require, user_of
+from annotation.api.base.idempotency import Done, once
 from annotation.models import Campaign
-from annotation.roles import BUILD, DOWNLOAD, campaigns_where
-from exports.links import link
+from annotation.access.roles import BUILD, DOWNLOAD, campaigns_where
+from exports.delivery.signed_links import link
 from exports.models import Build, Release, ReleaseFile
-from exports.options import Options
-from exports.requests import WORDS, request_build
-from retrieval.api.documented import key_header, operation
-from retrieval.api.fields import Flag
-from retrieval.api.pages import NewestPages, page
-from retrieval.api.requests import body, query
+from exports.building.options import Options
+from exports.building.requests import WORDS, request_build
+from core.rest.openapi import key_header, operation
+from core.rest.fields import Flag
+from core.rest.pagination import NewestPages, page
+from core.rest.parsing import body, query
 
 TAG = "releases"
 

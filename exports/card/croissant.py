@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from exports.card.citation import bibtex
 from exports.card.licences import named
-from exports.layout import CAMPAIGN, CROISSANT, MANIFEST, OF_THE_ANNOTATORS, RELEASE
-from exports.splits import SPLITS
+from exports.layout.files import CAMPAIGN, CROISSANT, MANIFEST, OF_THE_ANNOTATORS, RELEASE
+from exports.splits.splits import SPLITS
 
 VERSION = "http://mlcommons.org/croissant/1.0"
 # The vocabulary that the specification prescribes, word for word.

@@ -6,7 +6,7 @@ import html
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from retrieval.markdown import Markdown, printed
+from core.text.markdown import Markdown, printed
 
 
 def environment() -> Environment:

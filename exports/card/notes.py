@@ -7,7 +7,7 @@ from typing import Any
 
 from exports.card.origin import is_imported
 from exports.card.words import count, decimal, percent, plural, rate
-from exports.splits import SPLITS
+from exports.splits.splits import SPLITS
 
 Facts = Mapping[str, Any]
 

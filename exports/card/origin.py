@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from exports.splits import SPLITS
+from exports.splits.splits import SPLITS
 
 Facts = Mapping[str, Any]
 

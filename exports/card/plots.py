@@ -24,7 +24,7 @@ from exports.card.canvas import (
     whole_numbers,
 )
 from exports.card.words import plural
-from exports.layout import STATS
+from exports.layout.files import STATS
 
 MOST_BARS = 60  # more ranks than that share bars
 APART = 0.035  # of the picture, from its middle: the two axes end in labels

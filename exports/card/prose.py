@@ -7,7 +7,7 @@ from typing import Any
 
 from exports.card.origin import is_imported
 from exports.card.words import count, dollars, plural, rate
-from retrieval.pooling import CONSTANT
+from retrieval.ranking.fusion import CONSTANT
 
 Facts = Mapping[str, Any]  # campaign.json
 FORMS = {

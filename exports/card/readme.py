@@ -17,7 +17,7 @@ from exports.card.origin import labelled_by_votes, nobody_judged
 from exports.card.plots import plots
 from exports.card.prose import cost, protocol
 from exports.card.words import count, plural, rate
-from exports.layout import (
+from exports.layout.files import (
     CAMPAIGN,
     CARD,
     CHANGES,
@@ -27,8 +27,8 @@ from exports.layout import (
     RELEASE,
     STATS,
 )
-from exports.loading import groups, snippets
-from retrieval.markdown import Markdown
+from exports.formats.loading_code import groups, snippets
+from core.text.markdown import Markdown
 
 TEMPLATE = "template.md"
 PLOTS = "plots/"  # shown, not listed

@@ -7,8 +7,8 @@ from typing import Any
 
 from exports.card.licences import known
 from exports.card.words import UNDEFINED, between, count, decimal, percent, plus_minus
-from exports.figures.terminal import finders
-from retrieval.markdown import Markdown, table
+from exports.statistics.terminal import finders
+from core.text.markdown import Markdown, table
 
 STATISTICS = (
     "",

@@ -7,7 +7,7 @@ from pathlib import Path
 from exports.card.croissant import croissant
 from exports.card.plots import write_plots
 from exports.card.readme import card
-from exports.layout import CARD, CROISSANT
+from exports.layout.files import CARD, CROISSANT
 
 
 def write_card(folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from retrieval.dataset import QueryRecord
+from retrieval.ranking.records import QueryRecord
 
 # A piece ends with the first query that fills it, and is one row group of Parquet.
 ROWS = 8_192

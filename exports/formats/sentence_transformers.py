@@ -19,8 +19,8 @@ import orjson
 
 from exports.formats.batch import Batch
 from exports.formats.writer import Write
-from retrieval.dataset import QueryRecord
-from retrieval.text import normalise_question
+from retrieval.ranking.records import QueryRecord
+from core.text.clean import normalise_question
 
 NEGATIVES = 5
 LAYOUTS = ("pair", "triplet", "n-tuple")

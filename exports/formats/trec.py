@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exports.formats.batch import Batch
 from exports.formats.writer import Write
-from retrieval.dataset import QueryRecord
+from retrieval.ranking.records import QueryRecord
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from exports.formats.sentence_transformers import LAYOUTS, layouts
 from exports.formats.trec import qrels, topics
 from exports.formats.tsv import tsv
 from exports.formats.writer import Writer
-from exports.splits import SPLITS
-from retrieval.dataset import read
-from retrieval.progress import Progress, no_progress
+from exports.splits.splits import SPLITS
+from retrieval.ranking.records import read
+from core.progress import Progress, no_progress
 
 PIECE = 1 << 20
 FOLDERS = ("parquet", "tsv", "trec", *(f"sentence-transformers/{name}" for name in LAYOUTS))

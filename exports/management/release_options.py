@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from exports.options import Options
-from exports.splits import WAYS
+from exports.building.options import Options
+from exports.splits.splits import WAYS
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from retrieval.answering.answer import Answerer
-from retrieval.answering.chosen import ChosenSelector, chosen_selector, training_of
-from retrieval.errors import UserError
+from retrieval.answering.load_selector import ChosenSelector, chosen_selector, training_of
+from core.errors import UserError
 from retrieval.lazy import load_selector
 from retrieval.models import IndexForm, IndexVersion
-from retrieval.online import Searcher
-from retrieval.pooling import ALONE, BM25
-from retrieval.selectors import Selector
-from retrieval.store.folder import verify
-from retrieval.versions import index_root, require_no_new_pairs
+from retrieval.search.search_session import Searcher
+from retrieval.ranking.fusion import ALONE, BM25
+from retrieval.encoders.cross_encoder.port import Selector
+from retrieval.vectors.folder import verify
+from retrieval.index.versions import index_root, require_no_new_pairs
 
 FULL = "full"
 DATASET, NEURAL, SELECTOR, ANSWER = "dataset", "neural", "selector", "answer"

@@ -8,12 +8,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrieval.errors import UserError
+from core.errors import UserError
 from retrieval.models import QaPair
-from retrieval.online import Hit, Searcher
-from retrieval.pooling import ALONE
-from retrieval.selectors import Selector
-from retrieval.text import clean_text
+from retrieval.search.search_session import Hit, Searcher
+from retrieval.ranking.fusion import ALONE
+from retrieval.encoders.cross_encoder.port import Selector
+from core.text.clean import clean_text
 
 CANDIDATES = 500
 KEPT = 5  # the best, and what comes next

@@ -4,7 +4,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from retrieval.dashboard.guard import may_look
+from retrieval.web.access import may_look
 
 
 class MayLook(BasePermission):

@@ -9,11 +9,11 @@ from rest_framework.views import APIView
 
 from retrieval.answering.answer import CANDIDATES
 from retrieval.api.access import MayLook
-from retrieval.api.documented import operation
-from retrieval.api.fields import Text, Whole
-from retrieval.api.requests import body
-from retrieval.dashboard.answers import answered
-from retrieval.reading import MAX_QUESTION
+from core.rest.openapi import operation
+from core.rest.fields import Text, Whole
+from core.rest.parsing import body
+from retrieval.web.answers import answered
+from retrieval.corpus.pair_reader import MAX_QUESTION
 
 MOST = 1_000
 ROW = {

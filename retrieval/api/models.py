@@ -9,13 +9,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from retrieval.api.access import MayLook
-from retrieval.api.documented import operation
-from retrieval.api.pages import NewestPages, page
-from retrieval.lift import Shelf, Shown
-from retrieval.metrics import WAYS
-from retrieval.model_card import card
+from core.rest.openapi import operation
+from core.rest.pagination import NewestPages, page
+from retrieval.registry.improvement import Shelf, Shown
+from retrieval.ranking.metrics import WAYS
+from retrieval.registry.card import card
 from retrieval.trained import TrainedModel
-from retrieval.training_record import made
+from retrieval.registry.training_record import made
 
 TAG = "database"
 

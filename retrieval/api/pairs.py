@@ -9,11 +9,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from retrieval.api.access import MayLook
-from retrieval.api.documented import operation
-from retrieval.api.pages import TextPages, page
-from retrieval.api.requests import query
+from core.rest.openapi import operation
+from core.rest.pagination import TextPages, page
+from core.rest.parsing import query
 from retrieval.models import QaPair
-from retrieval.reading import MAX_ID, MAX_SOURCE
+from retrieval.corpus.pair_reader import MAX_ID, MAX_SOURCE
 
 TAG = "database"
 

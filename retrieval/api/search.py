@@ -8,13 +8,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from retrieval.api.access import MayLook
-from retrieval.api.documented import operation
-from retrieval.api.fields import Text, Whole
-from retrieval.api.requests import body
-from retrieval.dashboard.finding import find
-from retrieval.dashboard.search import RETRIEVERS
-from retrieval.online import DEPTH
-from retrieval.reading import MAX_QUESTION
+from core.rest.openapi import operation
+from core.rest.fields import Text, Whole
+from core.rest.parsing import body
+from retrieval.web.search_runner import find
+from retrieval.web.search import RETRIEVERS
+from retrieval.search.search_session import DEPTH
+from retrieval.corpus.pair_reader import MAX_QUESTION
 
 
 class Sought(serializers.Serializer[dict[str, Any]]):

@@ -11,9 +11,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from retrieval.api.access import MayLook
-from retrieval.api.documented import operation
-from retrieval.api.pages import NewestPages, page
-from retrieval.figures import newest_figures
+from core.rest.openapi import operation
+from core.rest.pagination import NewestPages, page
+from retrieval.corpus.statistics import newest_figures
 from retrieval.models import IndexForm, IndexKind, IndexVersion
 
 TAG = "database"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrieval.errors import UserError
+from core.errors import UserError
 
 # Assumptions, the next three: nothing is measured when an index is chosen.
 # What a lone question may wait for an exact search on the CPU, which reads every vector:

@@ -1,7 +1,7 @@
 """The port of a vector index: one contract, several adapters (exact, gpu, hnsw, ivf, pgvector).
 
 An index finds rows of a VectorStore by inner product. It may round and approximate: what it finds
-is scored again from the store in `retrieval.index.settle`, where the rules of a ranking are.
+is scored again from the store in `retrieval.index.rescore`, where the rules of a ranking are.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Mask, Positions, Vectors
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, Positions, Vectors
 
 
 @dataclass(frozen=True)

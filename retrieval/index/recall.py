@@ -6,11 +6,11 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.exact import ExactIndex
+from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.port import VectorIndex
-from retrieval.index.settle import Scores, nearest, rescored
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Mask, Positions, Vectors
+from retrieval.index.rescore import Scores, nearest, rescored
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, Positions, Vectors
 
 DEVIATIONS = 1.96
 

@@ -3,10 +3,10 @@ Import it through lazy.py: it loads torch."""
 
 from dataclasses import dataclass
 
-from retrieval.encoding.loading import folder_of
-from retrieval.registry import digest_of_folder, resolve_base
-from retrieval.training.kinds import task_of
-from retrieval.training.memory import freed
+from retrieval.encoders.loading import folder_of
+from retrieval.registry.registry import digest_of_folder, resolve_base
+from retrieval.training.loop.tasks import task_of
+from retrieval.training.loop.out_of_memory import freed
 from retrieval.training.recipe import Recipe
 
 

@@ -29,8 +29,8 @@ from typing import Any
 
 import yaml
 
-from retrieval.errors import UserError
-from retrieval.training.forms import FORMS
+from core.errors import UserError
+from retrieval.ranking.input_forms import FORMS
 
 RANKING, CONTRASTIVE, ENTROPY = (
     "multiple-negatives-ranking",

@@ -1,6 +1,6 @@
 """A training's folder: whose it is from its beginning, and training.json at its end.
 
-retrieval.training_record reads that one.
+retrieval.registry.training_record reads that one.
 """
 
 import json
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from retrieval.errors import UserError
-from retrieval.store.unfinished import sync
-from retrieval.training_record import FILE, read_training
+from core.errors import UserError
+from retrieval.vectors.unfinished import sync
+from retrieval.registry.training_record import FILE, read_training
 
 ORDER = "order.json"  # what was asked for
 LOCK = ".lock"

@@ -19,13 +19,13 @@ from typing import Any
 import yaml
 from django.conf import settings as site
 
-from retrieval.progress import Progress, no_progress
-from retrieval.store.folder import one_build
-from retrieval.training.asked import Asked, Lesson, Order, looked_through
-from retrieval.training.judged import Judged, judged
-from retrieval.training.memory import enough_memory
+from core.progress import Progress, no_progress
+from retrieval.vectors.folder import one_build
+from retrieval.training.preflight import Asked, Lesson, Order, looked_through
+from retrieval.training.evaluate import Judged, judged
+from retrieval.training.loop.out_of_memory import enough_memory
 from retrieval.training.result import claimed, write_training
-from retrieval.training.stages import Stage, Trained, best_of
+from retrieval.training.loop.stages import Stage, Trained, best_of
 
 OURS = re.compile(r"first|grid-\d+|seed-\d+")
 

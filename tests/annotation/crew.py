@@ -14,7 +14,7 @@ from annotation.models import (
     Observation,
     Worker,
 )
-from annotation.people import Person, people_of
+from annotation.analytics.workers.effort import Person, people_of
 from tests.annotation.hits import make_campaign, make_hit
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from annotation.models import Campaign, Control, Hit, HitItem, Instructions, Triplet
 from retrieval.models import Candidate, QaPair, Query, QuerySet
-from retrieval.text import pair_key, question_key
+from core.text.clean import pair_key, question_key
 
 Row = tuple[str, str, str]  # query, question, answer
 

@@ -3,7 +3,7 @@
 from django.contrib.auth.models import User
 from django.test import Client
 
-from annotation.actions import Actor, by_page
+from annotation.access.audit_log import Actor, by_page
 from annotation.models import Action, Campaign, Role
 
 

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 from pytest_django import Settings
 
-from annotation.actions import by_page, record
+from annotation.access.audit_log import by_page, record
 from annotation.models import Action, Role
 from tests.annotation.parts import at, client_with, logged
 from tests.annotation.site.stage import make_member, staff

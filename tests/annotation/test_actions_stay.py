@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 from django.db.models import ProtectedError
 
-from annotation.actions import MOST_SUBJECT, by_command, by_page, record
+from annotation.access.audit_log import MOST_SUBJECT, by_command, by_page, record
 from annotation.models import Action
 from tests.annotation.hits import make_campaign
 from tests.truncating import truncate

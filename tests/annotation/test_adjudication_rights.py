@@ -10,10 +10,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.crowd.inhouse.desk import give_back, take
+from annotation.crowd.inhouse.assignments import give_back, take
 from annotation.crowd.inhouse.models import Member
 from annotation.models import Campaign, ExpertLabel, Judgment, Triplet, Worker
-from annotation.pipeline.adjudicate import Desk, What
+from annotation.pipeline.gold.adjudicate import Desk, What
 from tests.annotation.experts import ADDRESS, at, decide, expert, report, show, unresolved
 from tests.exports.campaigns import make_campaign
 from tests.team import make_team

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.management.commands.campaign import _worded
 from annotation.models import Campaign
-from annotation.pipeline.audit import create_audit
+from annotation.pipeline.setup.pool_depth import create_audit
 from tests.annotation.pipeline.test_audit import judged
 from tests.annotation.test_commands import refused, run, run_json
 from tests.mturk import MTurk

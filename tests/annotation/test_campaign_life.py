@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from annotation.models import Campaign
-from annotation.pipeline.collect import look
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.lifecycle import pause
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.publishing.lifecycle import pause
 from tests.annotation.test_commands import refused, run, run_json
 from tests.small_campaign import Stage
 

@@ -4,7 +4,7 @@ import pytest
 from django.template.loader import render_to_string
 from lxml import html
 
-from annotation.charts import Chart, Series
+from annotation.analytics.campaign.charts import Chart, Series
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from pytest_django import Settings
 
 from annotation.management.commands import campaign
 from annotation.models import Campaign, Control
-from annotation.pipeline.create import get_campaign
-from annotation.pipeline.ledger import account_of
-from annotation.progress import progress
+from annotation.pipeline.setup.create import get_campaign
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.analytics.campaign.progress import progress
 from retrieval.models import QaPair
 from tests.conftest import StartMTurk
 from tests.mturk import MTurk
@@ -218,7 +218,7 @@ def test_the_device_is_the_setting_s_where_none_is_named(
         devices.append(device)
         return 25
 
-    monkeypatch.setattr("annotation.management.campaign_steps.retrieve", retrieve)
+    monkeypatch.setattr("annotation.management.campaign.steps.retrieve", retrieve)
     settings.ENCODER_DEVICE = "cuda"
     run("campaign", "retrieve", "faq")
     run("campaign", "retrieve", "faq", "--device", "cpu")

@@ -8,16 +8,16 @@ import pytest
 from django.contrib.auth.models import User
 from pytest_django import Settings
 
-from annotation.actions import by_api, by_page
-from annotation.creation import Wanted, own_queries_folder, request_creation
-from annotation.jobs import WORKS
+from annotation.access.audit_log import by_api, by_page
+from annotation.operations.create_campaign import Wanted, own_queries_folder, request_creation
+from annotation.jobs.handlers import WORKS
 from annotation.models import Account, Action, Campaign, Role
-from annotation.pipeline.create import create_campaign
-from annotation.protocol.policy import Policy
+from annotation.pipeline.setup.create import create_campaign
+from annotation.protocol.policy.policy import Policy
 from retrieval import jobs
-from retrieval.errors import UserError
+from core.errors import UserError
 from retrieval.models import Job, Query, QuerySet
-from retrieval.querysets import CHANGED, draw_queries
+from retrieval.query_sets.held_out import CHANGED, draw_queries
 from tests.small_campaign import POLICY
 from tests.threads import together
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.differences import LONGEST, Part, mark_differences
+from annotation.analytics.quality.text_diff import LONGEST, Part, mark_differences
 
 
 def shown(parts: list[Part]) -> str:

@@ -14,11 +14,11 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotation.crowd.base import Crowd
-from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.port import Crowd
+from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import deactivate, invite, join
-from annotation.crowd.mturk import MTurkCrowd
-from annotation.doctor import (
+from annotation.crowd.mturk.adapter import MTurkCrowd
+from annotation.monitoring.doctor import (
     Check,
     check_account,
     check_broker,
@@ -30,10 +30,10 @@ from annotation.doctor import (
     examine,
 )
 from annotation.models import Control
-from retrieval.build import build_index
+from retrieval.indexing.build import build_index
 from retrieval.models import QaPair
-from retrieval.text import pair_key, question_key
-from retrieval.versions import index_root
+from core.text.clean import pair_key, question_key
+from retrieval.index.versions import index_root
 from tests.annotation.crowd.conftest import running_emulator
 from tests.retrieval.keywords import KeywordEncoder
 
@@ -340,4 +340,4 @@ def test_the_doctor_names_the_broker_once_and_warns_of_nothing_above(
         ["missing", "broker"]
     ]
     assert error is not None
-    assert not [entry for entry in caplog.records if entry.name == "annotation.crowd.rate"]
+    assert not [entry for entry in caplog.records if entry.name == "annotation.crowd.rate_limit"]

@@ -3,9 +3,9 @@
 import pytest
 from pytest_django import Settings
 
-from annotation.exclusion_words import FAREWELL, PAID, why_excluded
+from annotation.crowd.worker_notices import FAREWELL, PAID, why_excluded
 from annotation.models import Exclusion, Worker
-from annotation.pipeline.restore import exclude
+from annotation.pipeline.moderation.exclusion import exclude
 from tests.annotation.hits import make_campaign
 from tests.small_campaign import Stage
 

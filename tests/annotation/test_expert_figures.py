@@ -2,11 +2,11 @@
 
 import pytest
 
-from annotation.management.expert_words import in_words
+from annotation.management.campaign.expert_words import in_words
 from annotation.models import Campaign
-from annotation.pipeline.adjudicate import Desk, What
-from annotation.pipeline.expert_figures import expert_figures
-from annotation.progress import progress
+from annotation.pipeline.gold.adjudicate import Desk, What
+from annotation.analytics.quality.expert_agreement import expert_figures
+from annotation.analytics.campaign.progress import progress
 from tests.annotation.experts import unresolved
 from tests.exports.campaigns import make_campaign
 

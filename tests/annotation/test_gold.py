@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation.crowd.gold import read_gold
-from retrieval.errors import UserError
+from annotation.crowd.simulated.knowledge import read_gold
+from core.errors import UserError
 
 
 def write(path: Path, *rows: object) -> Path:

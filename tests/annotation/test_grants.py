@@ -3,10 +3,10 @@
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.actions import by_command
-from annotation.grants import account_called, give_role, take_role
+from annotation.access.audit_log import by_command
+from annotation.access.role_grants import account_called, give_role, take_role
 from annotation.models import Action, Campaign, Role
-from retrieval.errors import UserError
+from core.errors import UserError
 from tests.annotation.hits import make_campaign
 from tests.annotation.parts import acting, logged, with_role
 

@@ -14,7 +14,7 @@ from lxml import html
 from lxml.html import HtmlElement
 from pytest_django import Settings
 
-from annotation.hit_url import hit_url
+from annotation.crowd.hit_url import hit_url
 from annotation.models import Assignment, Campaign, Exclusion, Hit, HitItem, Worker
 from tests.annotation.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
 

@@ -6,8 +6,8 @@ import pytest
 from django.core.signing import BadSignature
 from pytest_django import Settings
 
-from annotation.crowd.mturk_sites import site_of
-from annotation.hit_url import BadVisit, hit_url, read_hit_key, read_visit
+from annotation.crowd.mturk.endpoints import site_of
+from annotation.crowd.hit_url import BadVisit, hit_url, read_hit_key, read_visit
 
 EMULATOR = "http://127.0.0.1:8089"
 PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"

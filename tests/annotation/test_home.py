@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation import models
 from annotation.models import Account, Assignment, Judgment, Role, Worker
-from annotation.pipeline.ledger import set_budget
+from annotation.pipeline.ledger.accounts import set_budget
 from tests.annotation.hits import make_campaign, make_hit
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from annotation.models import Campaign
-from annotation.pipeline.create import get_campaign
+from annotation.pipeline.setup.create import get_campaign
 from tests.annotation.pipeline.own_crowd import Team, own_team
 from tests.annotation.test_commands import refused, run, run_json
 from tests.mturk import MTurk

@@ -14,15 +14,15 @@ from django.test.utils import CaptureQueriesContext
 from lxml import html
 from lxml.html import HtmlElement
 
-from annotation.acts import known
+from annotation.operations.campaign import cached_forecast as known
 from annotation.models import Account, Campaign, Hit, Instructions, Intent
-from annotation.pipeline.create import create_campaign
-from annotation.pipeline.instructions import MOST_CHARACTERS, Overtaken, add_version
-from annotation.pipeline.ledger import set_budget
-from annotation.pipeline.publish import publish
-from annotation.protocol.policy import Policy
-from annotation.snapshots import take
-from retrieval.errors import UserError
+from annotation.pipeline.setup.create import create_campaign
+from annotation.pipeline.setup.instructions import MOST_CHARACTERS, Overtaken, add_version
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.publishing.publish import publish
+from annotation.protocol.policy.policy import Policy
+from annotation.analytics.campaign.snapshots import take
+from core.errors import UserError
 from tests.annotation.hits import make_campaign, make_hit
 from tests.annotation.pipeline.test_open_places import disagree
 from tests.conftest import SetStage

@@ -14,17 +14,17 @@ from django.conf import settings as django_settings
 from django.test import Client
 from pytest_django import Settings
 
-from annotation.crowd.base import CrowdError, Submission
-from annotation.pipeline.bonus import give_bonus
-from annotation.pipeline.by_hand import approve_by_hand
-from annotation.pipeline.collect import look
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import publish
-from annotation.tasks import reconcile_campaign, run_job
+from annotation.crowd.port import CrowdError, Submission
+from annotation.pipeline.moderation.bonus import give_bonus
+from annotation.pipeline.moderation.decisions import approve_by_hand
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import publish
+from annotation.jobs.tasks import reconcile_campaign, run_job
 from tests.annotation.api.people import Program, person
 from tests.annotation.pipeline.drift import create_there
 from tests.mturk import LentCrowd
-from tests.retrieval.dashboard.jobs import sent
+from tests.retrieval.web.jobs import sent
 from tests.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
@@ -69,7 +69,7 @@ def written() -> Iterator[Written]:
     log.setLevel(before)
 
 
-SEND = "annotation.pipeline.send"
+SEND = "annotation.pipeline.outbox.send"
 
 
 def test_each_call_about_a_hit_names_the_campaign_and_the_hit(
@@ -114,7 +114,7 @@ def test_a_call_that_is_refused_for_good_is_a_warning(stage: Stage, written: Wri
 def test_a_hit_that_cannot_be_read_is_named(one_hit: Stage, written: Written) -> None:
     one_hit.work("ada", 1)
     look(one_hit.campaign, Refusing(one_hit.mturk.url))
-    key, name = one_hit.hit(1).key, "annotation.pipeline.collect"
+    key, name = one_hit.hit(1).key, "annotation.pipeline.collecting.collect"
     ((words, fields),) = written.lines(name)
     assert words == f"WARNING {name} [campaign=faq hit={key}]: HIT {key} cannot be read: not now"
     assert (fields["campaign"], fields["hit"]) == ("faq", key)
@@ -126,7 +126,7 @@ def test_what_the_comparison_with_the_crowd_says_of_a_hit_names_it(
     key = one_hit.hit(1).key
     extra = create_there(one_hit, key)
     reconcile_campaign(one_hit.campaign.pk, full=True)
-    told = [words for words, _ in written.lines("annotation.tasks") if extra in words]
+    told = [words for words, _ in written.lines("annotation.jobs.tasks") if extra in words]
     assert told
     assert all(f"[campaign=faq hit={key}]: campaign faq: HIT" in words for words in told)
 
@@ -169,8 +169,8 @@ def test_a_job_s_lines_name_the_job_and_its_error_forges_none(
     run_job(job.pk)
     job.refresh_from_db()
     assert "\n2026-03-01 09:12:03,211 error root: all is lost" in job.error
-    ((words, fields),) = written.lines("annotation.tasks")
-    assert words.startswith(f"INFO annotation.tasks [job={job.pk}]: job {job.pk}: ")
+    ((words, fields),) = written.lines("annotation.jobs.tasks")
+    assert words.startswith(f"INFO annotation.jobs.tasks [job={job.pk}]: job {job.pk}: ")
     assert "\\n2026-03-01 09:12:03,211 error root: all is lost" in words
     assert fields["job"] == str(job.pk)
     assert job.error in fields["message"]

@@ -1,6 +1,6 @@
 """How the instructions are shown."""
 
-from annotation.markdown import render_markdown
+from annotation.web.base.markdown import render_markdown
 
 
 def test_instructions_are_markdown_without_html_pictures_or_dangerous_links() -> None:

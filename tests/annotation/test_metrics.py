@@ -16,9 +16,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 from annotation.models import Account
-from annotation.pipeline.collect import look
-from annotation.pipeline.ledger import account_of
-from annotation.snapshots import take
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.analytics.campaign.snapshots import take
 from retrieval.jobs import request
 from retrieval.models import Job
 from tests.small_campaign import BUDGET_CENTS, Stage
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 Labels = frozenset[tuple[str, str]]
 COUNT_ONE = """
 import os
-from annotation.meters import CROWD_CALLS
+from core.prometheus import CROWD_CALLS
 CROWD_CALLS.labels("create", "done").inc(int(os.environ["TIMES"]))
 """
 # A worker's: nobody listens where its crowd should be.
@@ -36,9 +36,9 @@ FAIL_ONCE = """
 import django
 django.setup()
 from django.utils import timezone
-from annotation.crowd.open import open_crowd
+from annotation.crowd.factory import open_crowd
 from annotation.models import Assignment, Campaign, Hit, Intent
-from annotation.pipeline.send import Known, send
+from annotation.pipeline.outbox.send import Known, send
 work = Assignment(hit=Hit(key="faq-1"), crowd_id="A1")
 intent = Intent(kind="approve", assignment=work, token="t")
 send(intent, Campaign(name="faq"), open_crowd("mturk", live=True), Known(), timezone.now())
@@ -230,7 +230,7 @@ def test_an_error_of_the_crowd_in_a_worker_stands_in_what_the_site_tells(
     keys = {"AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
     level = {"QUORUM_LOG_LEVEL": "INFO", "QUORUM_LOG_FORMAT": "line"}
     worker = run(FAIL_ONCE, QUORUM_DATA=str(tmp_path), **nobody, **keys, **level, **told)
-    assert " INFO annotation.pipeline.send [campaign=faq hit=faq-1]: approve: " in worker.stderr
+    assert " INFO annotation.pipeline.outbox.send [campaign=faq hit=faq-1]: approve: " in worker.stderr
     # As the settings name it for the site, too.
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path / "metrics"))
     found = read(client)
@@ -283,7 +283,7 @@ def test_health_says_when_tables_are_missing(client: Client) -> None:
 def test_health_says_when_the_disk_is_nearly_full(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.views.health.LEAST_FREE_BYTES", 2**63)
+    monkeypatch.setattr("annotation.monitoring.health.LEAST_FREE_BYTES", 2**63)
     answer = client.get("/health")
     assert (answer.status_code, answer.json()["database"]) == (503, "ok")
     assert "nearly full" in answer.json()["disk"]

@@ -17,12 +17,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
-from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Member, Offer, Work
-from annotation.hit_url import hit_url
+from annotation.crowd.hit_url import hit_url
 from annotation.models import Campaign, Hit, HitItem
-from annotation.pipeline.publish import hit_type
-from annotation.protocol.policy import INHOUSE
+from annotation.pipeline.publishing.publish import hit_type
+from annotation.protocol.policy.policy import INHOUSE
 from tests.annotation.item_markup import items_of, without_texts
 from tests.wide_campaign import wide_campaign
 

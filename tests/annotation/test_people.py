@@ -8,10 +8,10 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation.item_reports import Complaint, read_items, reported_items
+from annotation.analytics.workers.item_reports import Complaint, read_items, reported_items
 from annotation.models import Exclusion, Worker
-from annotation.people import BARS, Effort, effort_of, histogram, hourly, people_of
-from annotation.progress import progress
+from annotation.analytics.workers.effort import BARS, Effort, effort_of, histogram, hourly, people_of
+from annotation.analytics.campaign.progress import progress
 from tests.annotation.crew import NOON, Crew, make_crew
 from tests.annotation.hits import make_campaign
 

@@ -18,17 +18,17 @@ from lxml import html
 from lxml.html import HtmlElement
 from pytest_django import Settings
 
-from annotation.crowd.base import CrowdError
-from annotation.crowd.inhouse import desk
-from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.port import CrowdError
+from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import invite, join
 from annotation.crowd.inhouse.models import Member, Work
-from annotation.hit_url import hit_url
+from annotation.crowd.hit_url import hit_url
 from annotation.models import Campaign, Exclusion, Hit, Intent, PracticeItem, PracticeResult, Worker
-from annotation.pipeline import practice as pipeline
-from annotation.practice_url import practice_url, read_practice
-from annotation.views import practice
-from annotation.views.attempts import Limit
+from annotation.pipeline.moderation import qualification as pipeline
+from annotation.crowd.practice_url import practice_url, read_practice
+from annotation.web.annotator import qualification as practice
+from annotation.access.throttle import Limit
 from tests.annotation.hits import make_campaign, make_hit
 from tests.team import Team, make_team
 

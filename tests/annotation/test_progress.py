@@ -2,13 +2,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from annotation.pipeline.create import create_campaign
-from annotation.pipeline.ledger import set_budget
-from annotation.pipeline.lifecycle import cancel, pause, prolong
-from annotation.pipeline.standing import standing, stuck
-from annotation.progress import progress
-from annotation.protocol.expert import BASIS
-from annotation.protocol.policy import Policy
+from annotation.pipeline.setup.create import create_campaign
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.publishing.lifecycle import cancel, pause, prolong
+from annotation.analytics.campaign.status import standing, stuck
+from annotation.analytics.campaign.progress import progress
+from annotation.protocol.labels.expert_agreement import BASIS
+from annotation.protocol.policy.policy import Policy
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
 

@@ -8,13 +8,13 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, get_commands
 from pytest_django import Settings
 
-from annotation.acts.table import ACTS
+from annotation.operations.campaign.registry import ACTS
 from annotation.crowd.inhouse.models import Invitation, Member
 from annotation.management.commands import campaign as campaign_command
 from annotation.management.commands.campaign import CREATE, IMPORT
 from annotation.models import Action, Campaign, Hit
-from annotation.pipeline.create import create_campaign
-from annotation.protocol.policy import Policy
+from annotation.pipeline.setup.create import create_campaign
+from annotation.protocol.policy.policy import Policy
 from exports.models import Build
 from retrieval.models import IndexVersion, QaPair
 from tests.annotation.hits import make_campaign

@@ -15,19 +15,19 @@ import pytest
 from django.conf import settings as django_settings
 from pytest_django import Settings
 
-from annotation.jobs import WORKS
+from annotation.jobs.handlers import WORKS
 from annotation.models import Assignment, Campaign, Control, ExpertLabel, Hit, Intent, Worker
-from annotation.pipeline.assemble import pack_campaign
-from annotation.pipeline.import_dataset import import_dataset
-from annotation.protocol.policy import INHOUSE, Policy
-from annotation.rehearsal.options import Options, read_options
-from annotation.rehearsal.plan import Plan, counterpart, make_plan, most_queries, usual_queries
-from annotation.rehearsal.run import rehearse
-from annotation.rehearsal.schema import KEPT
-from annotation.rehearsal.scratch import MARKER, scratch
-from annotation.rehearsal.told import figures, told
-from retrieval.build import build_index
-from retrieval.errors import UserError
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.setup.import_dataset import import_dataset
+from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.simulation.options import Options, read_options
+from annotation.simulation.sample import Plan, counterpart, make_plan, most_queries, usual_queries
+from annotation.simulation.run import rehearse
+from annotation.simulation.schema import KEPT
+from annotation.simulation.workspace import MARKER, scratch
+from annotation.simulation.report import figures, told
+from retrieval.indexing.build import build_index
+from core.errors import UserError
 from retrieval.jobs import request, run
 from retrieval.models import Job
 from tests.small_campaign import ENCODER, POLICY, retrieved_campaign

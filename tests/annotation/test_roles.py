@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser, Permission, User
 
 from annotation.models import Campaign, Role
-from annotation.roles import (
+from annotation.access.roles import (
     ADJUDICATE,
     BUILD,
     CHANGE_CONTROLS,

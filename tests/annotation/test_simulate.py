@@ -15,15 +15,15 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.crowd.base import HitTypeSpec
-from annotation.crowd.gold import Gold
-from annotation.crowd.simulate import STRAYS, Crew, Outcome, Simulation, make_workers
-from annotation.crowd.worker_site import QuestionForm, WorkerSite
-from annotation.hit_url import hit_url
+from annotation.crowd.port import HitTypeSpec
+from annotation.crowd.simulated.knowledge import Gold
+from annotation.crowd.simulated.workers import STRAYS, Crew, Outcome, Simulation, make_workers
+from annotation.crowd.simulated.browser import QuestionForm, WorkerSite
+from annotation.crowd.hit_url import hit_url
 from annotation.management.commands.crowd import Command as CrowdCommand
 from annotation.models import Exclusion, Hit, Worker
-from retrieval.errors import UserError
-from retrieval.text import normalise_question
+from core.errors import UserError
+from core.text.clean import normalise_question
 from tests.annotation.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
 from tests.mturk import MTurk
 

@@ -13,14 +13,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation import snapshots
-from annotation.actions import by_command, record
+from annotation.analytics.campaign import snapshots
+from annotation.access.audit_log import by_command, record
 from annotation.models import Campaign, Judgment, Snapshot
-from annotation.pipeline.lifecycle import pause
-from annotation.progress import progress
-from annotation.protocol.agreement import REPLICATES, SEED
-from annotation.snapshots import is_old, newest, series, take, take_after_a_pass, take_if_old
-from annotation.tasks import advance_campaign, run_job
+from annotation.pipeline.publishing.lifecycle import pause
+from annotation.analytics.campaign.progress import progress
+from annotation.protocol.labels.agreement import REPLICATES, SEED
+from annotation.analytics.campaign.snapshots import is_old, newest, series, take, take_after_a_pass, take_if_old
+from annotation.jobs.tasks import advance_campaign, run_job
 from retrieval.jobs import request
 from tests.conftest import SetStage
 from tests.small_campaign import QUERIES, Stage

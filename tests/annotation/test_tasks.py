@@ -16,13 +16,13 @@ from kombu.simple import SimpleQueue
 from pytest_django import Settings
 
 from annotation.crowd.inhouse.models import Work
-from annotation.crowd.mturk import MTurkCrowd
+from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.models import Campaign
-from annotation.pipeline.lifecycle import cancel
-from annotation.pipeline.publish import publish
-from annotation.pipeline.reconcile_hits import KEPT
-from annotation.progress import progress
-from annotation.tasks import (
+from annotation.pipeline.publishing.lifecycle import cancel
+from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.reconcile.hits import KEPT
+from annotation.analytics.campaign.progress import progress
+from annotation.jobs.tasks import (
     EXPIRES,
     advance_campaign,
     advance_campaigns,
@@ -63,7 +63,7 @@ def sent(queue: SimpleQueue, task: str = "advance_campaign") -> list[int]:
         except queue.Empty:
             return campaigns
         message.ack()
-        assert message.headers["task"] == f"annotation.tasks.{task}"
+        assert message.headers["task"] == f"annotation.jobs.tasks.{task}"
         assert message.headers["expires"] is not None
         (arguments, _, _) = message.payload
         campaigns.append(arguments[0])
@@ -164,7 +164,7 @@ def test_a_pass_outlives_the_time_between_two_beats_however_long() -> None:
         "QUORUM_PASS_SECONDS": "900",
         "DJANGO_SETTINGS_MODULE": "config.settings",
     }
-    program = "import django; django.setup(); from annotation.tasks import EXPIRES; print(EXPIRES)"
+    program = "import django; django.setup(); from annotation.jobs.tasks import EXPIRES; print(EXPIRES)"
     said = subprocess.run(
         [sys.executable, "-c", program], env=settings, capture_output=True, text=True, check=True
     )
@@ -189,7 +189,7 @@ def test_other_workers_share_the_calls_of_a_big_publication(
     Campaign.objects.filter(name="paused").update(state="paused")
     deliver_campaigns()
     assert sent(queue, "deliver_campaign") == []
-    monkeypatch.setattr("annotation.tasks.MANY_CALLS", 5)
+    monkeypatch.setattr("annotation.jobs.tasks.MANY_CALLS", 5)
     deliver_campaigns()
     assert sent(queue, "deliver_campaign") == [many.campaign.pk]
     deliver_campaign(many.campaign.pk)
@@ -245,7 +245,7 @@ def test_a_task_whose_time_is_up_says_so(
         raise SoftTimeLimitExceeded
 
     publish(stage.campaign, stage.mturk.crowd)
-    monkeypatch.setattr("annotation.tasks.advance", too_long)
+    monkeypatch.setattr("annotation.jobs.tasks.advance", too_long)
     advance_campaign(stage.campaign.pk)
     assert "campaign faq: its time is up" in caplog.text
 

@@ -11,17 +11,17 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotation.actions import by_page
-from annotation.creation import Wanted as Creation
-from annotation.creation import own_queries_folder, request_creation
+from annotation.access.audit_log import by_page
+from annotation.operations.create_campaign import Wanted as Creation
+from annotation.operations.create_campaign import own_queries_folder, request_creation
 from annotation.models import Request
-from annotation.models.request import KEPT
-from annotation.protocol.policy import Policy
-from annotation.tasks import tidy
+from annotation.models.idempotency import KEPT
+from annotation.protocol.policy.policy import Policy
+from annotation.jobs.tasks import tidy
 from config import celery
-from retrieval.imports import Wanted, request_import
+from retrieval.corpus.import_job import Wanted, request_import
 from retrieval.models import Job
-from retrieval.uploads import Sent, folder_of, new_folder, throw_away_sent
+from retrieval.corpus.uploads import Sent, folder_of, new_folder, throw_away_sent
 
 pytestmark = pytest.mark.django_db
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotation import worker_figures
-from annotation.actions import by_command, record
+from annotation.analytics.workers import summary as worker_figures
+from annotation.access.audit_log import by_command, record
 from annotation.models import (
     Assignment,
     Exclusion,
@@ -16,8 +16,8 @@ from annotation.models import (
     WorkerFigures,
     Workforce,
 )
-from annotation.pipeline.label import write_labels
-from annotation.protocol.others import Agreement
+from annotation.pipeline.labelling.label import write_labels
+from annotation.protocol.screening.peer_agreement import Agreement
 from tests.annotation.crew import Crew, make_crew
 from tests.small_campaign import Stage
 

@@ -7,8 +7,8 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Campaign, ExpertLabel, HitItem, Instructions, ItemReport
-from annotation.pipeline.default_instructions import default_instructions
-from annotation.protocol.policy import Policy
+from annotation.pipeline.setup.default_instructions import default_instructions
+from annotation.protocol.policy.policy import Policy
 from tests.browser.conftest import CheckAccess, TakeShot
 from tests.exports.campaigns import make_campaign
 

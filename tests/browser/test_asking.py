@@ -7,13 +7,13 @@ from playwright.sync_api import Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from retrieval.build import build_index
+from retrieval.indexing.build import build_index
 from retrieval.lazy import load_encoder
 from tests.browser.conftest import TakeShot
 from tests.browser.eye import Eye
 from tests.browser.test_adjudicate import sign_in
 from tests.retrieval.answering.saved import selector_folder, training_folder
-from tests.retrieval.dashboard.jobs import sent, worked
+from tests.retrieval.web.jobs import sent, worked
 from tests.retrieval.training import tiny
 
 ROWS = f"""question,answer,license

@@ -6,7 +6,7 @@ from django.utils import timezone
 from playwright.sync_api import Page
 from pytest_django import Settings
 
-from annotation.crowd.inhouse import desk
+from annotation.crowd.inhouse import assignments as desk
 from annotation.models import Exclusion, Worker
 from tests.browser.conftest import CheckAccess, TakeShot
 from tests.team import Team

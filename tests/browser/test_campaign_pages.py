@@ -11,8 +11,9 @@ from playwright.sync_api import ConsoleMessage, Page
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from annotation import review_figures, worker_figures
-from annotation.actions import by_command, record
+from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.workers import summary as worker_figures
+from annotation.access.audit_log import by_command, record
 from annotation.models import (
     Account,
     Campaign,
@@ -23,8 +24,8 @@ from annotation.models import (
     Suggestion,
     Worker,
 )
-from annotation.pipeline.publish import publish
-from annotation.snapshots import take
+from annotation.pipeline.publishing.publish import publish
+from annotation.analytics.campaign.snapshots import take
 from retrieval.models import Job
 from tests.annotation.hits import make_campaign
 from tests.annotation.test_rehearsal import made_up

@@ -7,13 +7,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.jobs import WORKS
+from annotation.jobs.handlers import WORKS
 from retrieval.jobs import run
 from retrieval.models import Job, QaPair
-from retrieval.uploads import uploads_root
+from retrieval.corpus.uploads import uploads_root
 from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
 from tests.browser.test_adjudicate import sign_in
-from tests.retrieval.dashboard.jobs import sent, worked
+from tests.retrieval.web.jobs import sent, worked
 
 CSV = "question,answer\nWhy is the sky blue?,Light is scattered.\nWhy?\n"
 DROP = """([name, content]) => {

@@ -10,10 +10,10 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.crowd.inhouse.models import Work
-from annotation.hit_url import hit_url
+from annotation.crowd.hit_url import hit_url
 from annotation.models import Campaign
-from annotation.pipeline.default_instructions import default_instructions
-from annotation.protocol.policy import Policy
+from annotation.pipeline.setup.default_instructions import default_instructions
+from annotation.protocol.policy.policy import Policy
 from tests.annotation.hits import Row, make_campaign, make_hit
 from tests.browser.conftest import SHOTS, CheckAccess
 from tests.hostile import MARK, MARKUP

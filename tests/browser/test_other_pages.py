@@ -10,21 +10,21 @@ from playwright.sync_api import Page
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.actions import by_command, record
+from annotation.access.audit_log import by_command, record
 from annotation.crowd.inhouse.members import invite
-from annotation.jobs import WORKS
+from annotation.jobs.handlers import WORKS
 from annotation.models import Control, ExpertLabel, Pilot, Role
-from annotation.pipeline.pilot import create_pilot
-from annotation.snapshots import take
-from retrieval.figures import ask_to_count
+from annotation.pipeline.setup.create_pilot import create_pilot
+from annotation.analytics.campaign.snapshots import take
+from retrieval.corpus.statistics import ask_to_count
 from retrieval.jobs import run
 from retrieval.models import IndexVersion, Job, QaPair
-from retrieval.registry import register
-from retrieval.withdraw import withdraw_pairs
+from retrieval.registry.registry import register
+from retrieval.corpus.withdraw import withdraw_pairs
 from tests.annotation.site.stage import make_member
 from tests.browser.eye import Eye
 from tests.browser.test_adjudicate import sign_in
-from tests.retrieval.dashboard.jobs import sent, worked
+from tests.retrieval.web.jobs import sent, worked
 from tests.retrieval.trainings import SELECTOR, trained
 from tests.small_campaign import POLICY, Stage, retrieved_campaign
 

@@ -6,7 +6,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.snapshots import take
+from annotation.analytics.campaign.snapshots import take
 from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
 from tests.small_campaign import Stage
 

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Campaign
-from exports.links import link
+from exports.delivery.signed_links import link
 from exports.models import Build, Download, Release
 from tests.annotation.hits import make_campaign
 from tests.browser.conftest import CheckAccess, TakeShot
@@ -174,7 +174,7 @@ def test_where_there_is_no_clipboard_the_code_is_copied_the_old_way(
     sign_in(page, site, reader("dan"))
     page.goto(f"{site.url}{ADDRESS}/1")
     page.get_by_role("button", name="Copy The command that verifies").click()
-    assert page.evaluate("getSelection().toString()").strip() == "python -m exports.verify demo-1"
+    assert page.evaluate("getSelection().toString()").strip() == "python -m exports.verify.__main__ demo-1"
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
 
 

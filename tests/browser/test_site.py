@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Member, Work
 from annotation.models import Exclusion, PracticeItem, Worker

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from annotation.crowd.inhouse import models
 from annotation.models import Campaign
-from annotation.protocol.control import check_controls
+from annotation.protocol.screening.control import check_controls
 from tests.chaos.record import FIELD, Extension, Item, Record, TheirHit, Work, packed_items
 
 HANDED_IN = ("submitted", "approved", "rejected")

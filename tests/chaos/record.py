@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.crowd.mturk_xml import read_answers
+from annotation.crowd.mturk.xml import read_answers
 from annotation.models import Campaign, HitItem
-from annotation.protocol.control import check_controls
+from annotation.protocol.screening.control import check_controls
 
 FIELD = "item-"  # the form field of an item is this and the item's key
 # All in one transaction: the crowd may still be at work.

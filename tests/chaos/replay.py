@@ -37,9 +37,9 @@ from annotation.models import (
     Worker,
 )
 from demo.processes import ROOT, without_outside
-from exports.export import export
+from exports.building.export import export
 from exports.models import WorkerSalt
-from exports.options import Options
+from exports.building.options import Options
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 from tests.chaos.audit import restored_workers
 from tests.chaos.record import Work, read_record

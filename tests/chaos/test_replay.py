@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Assignment, Judgment, Triplet
-from exports.export import export
+from exports.building.export import export
 from tests.chaos.replay import differing_files, replayed_release
 from tests.chaos.scenes import Scene, of_mode
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from annotation.models import Campaign, Judgment, Triplet
-from annotation.pipeline.label import write_labels
-from exports.builds import Released, release_now
-from exports.making import SHARES
+from annotation.pipeline.labelling.label import write_labels
+from exports.building.queue import Released, release_now
+from exports.building.steps import SHARES
 from exports.models import Build, Release
-from exports.options import Options
-from exports.requests import request_build
+from exports.building.options import Options
+from exports.building.requests import request_build
 from tests.exports.reading import contents
 
 

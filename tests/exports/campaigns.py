@@ -23,12 +23,12 @@ from annotation.models import (
     Triplet,
     Worker,
 )
-from annotation.pipeline.label import write_labels
-from annotation.pipeline.ledger import book, set_budget
-from annotation.pipeline.ledger_moves import settle
-from annotation.protocol.policy import Policy
+from annotation.pipeline.labelling.label import write_labels
+from annotation.pipeline.ledger.accounts import book, set_budget
+from annotation.pipeline.ledger.postings import settle
+from annotation.protocol.policy.policy import Policy
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
-from retrieval.text import pair_key, question_key
+from core.text.clean import pair_key, question_key
 
 # Two tea candidates and one of moon take more than two votes; tea's second stays unresolved.
 VERDICTS = {

@@ -1,4 +1,4 @@
-"""Extracts of campaigns that no database ever held, made of a seed: what `exports.build` starts of.
+"""Extracts of campaigns that no database ever held, made of a seed: what `exports.building.assemble` starts of.
 
 The record holds together as a real one does: labels are the majority of the valid votes, ties are
 broken or stay unresolved, failed work is rejected, an excluded worker's votes are discarded.
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from annotation.protocol.policy import Policy
-from exports.layout import (
+from annotation.protocol.policy.policy import Policy
+from exports.layout.files import (
     ASSIGNMENTS,
     CAMPAIGN,
     CONTROLS,
@@ -29,10 +29,10 @@ from exports.layout import (
     QUERIES,
     RELEASE,
 )
-from exports.splits import SPLITS
-from exports.tables import TABLES, control_digest
-from retrieval.dataset import ID_LENGTH, CandidateRecord, QueryRecord, document, line, read
-from retrieval.text import pair_key
+from exports.splits.splits import SPLITS
+from exports.layout.schemas import TABLES, control_digest
+from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, document, line, read
+from core.text.clean import pair_key
 
 WORKERS = {"ada": 0.97, "bob": 0.9, "cleo": 0.95, "dan": 0.85, "eve": 0.5}
 SPAMMER = "eve"

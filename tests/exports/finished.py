@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from exports.build import Previous, build
-from exports.layout import MANIFEST, PLACEMENTS, RELEASE
-from exports.manifest import manifest
-from exports.options import Options
-from retrieval.dataset import document
+from exports.building.assemble import Previous, build
+from exports.layout.files import MANIFEST, PLACEMENTS, RELEASE
+from exports.layout.manifest import manifest
+from exports.building.options import Options
+from retrieval.ranking.records import document
 from tests.exports.extracts import Extract, random_extract
 
 

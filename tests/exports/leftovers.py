@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from annotation.models import Campaign
-from exports.storage import folder_of, storage
+from exports.delivery.storage import folder_of, storage
 
 
 def prefixes(campaign: Campaign) -> list[str]:

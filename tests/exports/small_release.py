@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from exports.baselines import write_runs
-from exports.layout import PLACEMENTS, SPLIT_FILES
-from retrieval.dataset import CandidateRecord, QueryRecord, line
+from exports.evaluation.baselines import write_runs
+from exports.layout.files import PLACEMENTS, SPLIT_FILES
+from retrieval.ranking.records import CandidateRecord, QueryRecord, line
 
 # Of each query, its candidates' labels; c has no positive, d no negative.
 TEST = {

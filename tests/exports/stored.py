@@ -10,12 +10,12 @@ import orjson
 from django.core.files.storage import storages
 
 from annotation.models import Campaign
-from exports.archive import write_archive
-from exports.build import Previous, build
-from exports.layout import CHANGES, MANIFEST, STATS
-from exports.manifest import checksum
+from exports.layout.archive import write_archive
+from exports.building.assemble import Previous, build
+from exports.layout.files import CHANGES, MANIFEST, STATS
+from exports.layout.manifest import checksum
 from exports.models import Release, ReleaseFile
-from exports.options import Options
+from exports.building.options import Options
 from tests.exports.extracts import random_extract
 from tests.exports.finished import published_in
 

@@ -11,8 +11,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exports.verify import verify
-from retrieval.dataset import document
+from exports.verify.__main__ import verify
+from retrieval.ranking.records import document
 
 
 def found(folder: Path, **how: Any) -> str:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from exports.build import Previous, build
-from exports.options import Options
-from exports.tables import control_digest
-from retrieval.dataset import CandidateRecord, QueryRecord
-from retrieval.errors import UserError
+from exports.building.assemble import Previous, build
+from exports.building.options import Options
+from exports.layout.schemas import control_digest
+from retrieval.ranking.records import CandidateRecord, QueryRecord
+from core.errors import UserError
 from tests.exports.extracts import Extract, random_extract
 from tests.exports.reading import (
     FILES,

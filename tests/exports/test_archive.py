@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from exports.archive import write_archive
+from exports.layout.archive import write_archive
 from exports.formats.write import write_formats
 from tests.exports.extracts import random_extract, spread
 from tests.unpacking import unpack

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from exports.evaluate import evaluate
-from exports.layout import MANIFEST
-from exports.manifest import checksums
-from exports.score import queries_of
-from exports.systems import labels_of
-from retrieval.errors import UserError
+from exports.evaluation.evaluate import evaluate
+from exports.layout.files import MANIFEST
+from exports.layout.manifest import checksums
+from exports.evaluation.score_model import queries_of
+from exports.evaluation.systems import labels_of
+from core.errors import UserError
 from tests.exports.small_release import small_release, written
 
 RANKINGS = ("a1 a2 a3", "b1 b2 b3", "c1 c2 c3", "d1 d2 d3")

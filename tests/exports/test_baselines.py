@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.baselines import baselines, falling_scores, write_runs
-from exports.layout import SPLIT_FILES
-from exports.splits import SPLITS
-from retrieval.bm25 import words
-from retrieval.dataset import CandidateRecord, QueryRecord, line, read
-from retrieval.runs import in_order
+from exports.evaluation.baselines import baselines, falling_scores, write_runs
+from exports.layout.files import SPLIT_FILES
+from exports.splits.splits import SPLITS
+from retrieval.index.lexical.bm25 import words
+from retrieval.ranking.records import CandidateRecord, QueryRecord, line, read
+from retrieval.ranking.runs import in_order
 from tests.exports.extracts import random_extract, spread
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,7 +207,7 @@ def test_the_runs_are_the_same_where_numba_is_missing(release: Path) -> None:
     before = runs(release)
     script = (
         "import sys; from pathlib import Path; sys.modules['numba'] = None\n"
-        "from exports.baselines import write_runs\n"
+        "from exports.evaluation.baselines import write_runs\n"
         "write_runs(Path(sys.argv[1]))"
     )
     shutil.rmtree(release / "trec")

@@ -6,8 +6,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from exports.bm25 import Corpus, Scorer
-from retrieval.bm25 import words
+from exports.evaluation.bm25 import Corpus, Scorer
+from retrieval.index.lexical.bm25 import words
 
 K1, B = 1.5, 0.75
 

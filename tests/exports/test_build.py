@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from annotation.models import Campaign, Worker
-from annotation.protocol.expert import BASIS
-from exports.export import export
-from exports.options import Options
-from retrieval.text import pair_key
+from annotation.protocol.labels.expert_agreement import BASIS
+from exports.building.export import export
+from exports.building.options import Options
+from core.text.clean import pair_key
 from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.reading import (
     FILES,

@@ -11,11 +11,11 @@ from django.core.files.storage import storages
 from django.db import DatabaseError, connection, transaction
 
 from annotation.models import Campaign, Judgment, Triplet
-from exports.builds import build_queued, release_now
-from exports.making import SHARES
+from exports.building.queue import build_queued, release_now
+from exports.building.steps import SHARES
 from exports.models import Build, Release, ReleaseFile
-from exports.options import Options
-from retrieval.errors import UserError
+from exports.building.options import Options
+from core.errors import UserError
 from tests.exports.asking import ask, built, change_a_label, stored
 from tests.exports.campaigns import make_campaign
 from tests.exports.leftovers import prefixes

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from exports.changes import write_changes
-from exports.splits import SPLITS
-from retrieval.dataset import CandidateRecord, QueryRecord, line
+from exports.building.changelog import write_changes
+from exports.splits.splits import SPLITS
+from retrieval.ranking.records import CandidateRecord, QueryRecord, line
 
 # Of a release: query -> (split, its labels by candidate).
 Contents = Mapping[str, tuple[str, Mapping[str, int]]]

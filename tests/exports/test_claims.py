@@ -15,15 +15,15 @@ from kombu.simple import SimpleQueue
 
 from annotation.models import Campaign
 from config import celery
-from exports.builds import build_queued, release_now
-from exports.claims import GIVEN_UP, Beat, BuildLost, claim
-from exports.export import export
-from exports.making import PACKING, READING, SHARES
+from exports.building.queue import build_queued, release_now
+from exports.building.lease import GIVEN_UP, Beat, BuildLost, claim
+from exports.building.export import export
+from exports.building.steps import PACKING, READING, SHARES
 from exports.models import Build, Deposit, Release, ReleaseFile
-from exports.options import Options
+from exports.building.options import Options
 from exports.tasks import build_release, build_releases
-from retrieval.claims import MOST_ATTEMPTS, STALE
-from retrieval.errors import UserError
+from core.leases import MOST_ATTEMPTS, STALE
+from core.errors import UserError
 from tests.exports.asking import ask, at, built, change_a_label, stored
 from tests.exports.campaigns import make_campaign
 from tests.exports.leftovers import prefixes

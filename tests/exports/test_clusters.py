@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from exports import clusters
-from exports.clusters import Nearness, NearQuery, near_duplicates
-from exports.shingles import incidence, letters, shingles
+from exports.splits import clusters
+from exports.splits.clusters import Nearness, NearQuery, near_duplicates
+from exports.splits.shingles import incidence, letters, shingles
 from tests.annotation.protocol.steady import steady
 
 QUORA = Path(__file__).parents[3] / "shared/data/pairs/qqp/qqp_bimpm_dev_test.tsv.gz"

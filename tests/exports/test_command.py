@@ -39,7 +39,7 @@ def test_it_shows_the_table_and_the_folder(campaign: Campaign, tmp_path: Path) -
     assert "the campaign's first release" in lines
     again = printed("demo", "--out", str(out))
     assert f"release 1, unchanged, as it lay there before: {out} ({len(FILES)} files)" in again
-    assert f"python -m exports.verify {out}" in again
+    assert f"python -m exports.verify.__main__ {out}" in again
 
 
 def test_json_is_one_line_with_the_statistics(campaign: Campaign, tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from exports.compare import compare
-from exports.evaluate import evaluate
-from exports.named_runs import named_runs
-from exports.pairwise import PAIRWISE
-from exports.paper import NOTE
-from exports.scoring import score_run, split_labels
-from retrieval.errors import UserError
-from retrieval.metrics import Way
+from exports.comparison.compare import compare
+from exports.evaluation.evaluate import evaluate
+from exports.comparison.named_runs import named_runs
+from exports.evaluation.pair_metrics import PAIRWISE
+from exports.comparison.published_results import NOTE
+from exports.evaluation.scoring import score_run, split_labels
+from core.errors import UserError
+from retrieval.ranking.metrics import Way
 from tests.exports.small_release import small_release, written
 
 FIRST = ("a1 a2 a3", "b1 b2 b3", "c1 c2 c3", "d1 d2 d3")

@@ -8,12 +8,12 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from exports.baselines import baselines, write_runs
-from exports.evaluate import evaluate
-from exports.scoring import split_labels
-from retrieval.dataset import read
-from retrieval.errors import UserError
-from retrieval.metrics import Way
+from exports.evaluation.baselines import baselines, write_runs
+from exports.evaluation.evaluate import evaluate
+from exports.evaluation.scoring import split_labels
+from retrieval.ranking.records import read
+from core.errors import UserError
+from retrieval.ranking.metrics import Way
 from tests.exports.extracts import random_extract, spread
 
 METRICS = ["P@1", "MAP", "MRR", "Hit@5", "Hit@10"]

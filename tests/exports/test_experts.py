@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.models import Campaign, ExpertLabel, Triplet
-from exports.export import export
+from exports.building.export import export
 from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.reading import contents, document
 

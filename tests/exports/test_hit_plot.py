@@ -6,9 +6,9 @@ import pytest
 from lxml import etree
 
 from exports.card.canvas import THEMES, Plot, Theme, render
-from exports.hit_plot import COLOURS, hit_plot, plot_path, write_hit_plot
-from exports.paper import papers
-from retrieval.errors import UserError
+from exports.comparison.hit_plot import COLOURS, hit_plot, plot_path, write_hit_plot
+from exports.comparison.published_results import papers
+from core.errors import UserError
 from tests.exports.card.test_plots import SVG, contrast, texts
 
 FLAT = [0.4, 0.5, 0.6]

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from exports import layout
-from exports.archive import write_archive
-from exports.baselines import write_runs
+from exports.layout import files as layout
+from exports.layout.archive import write_archive
+from exports.evaluation.baselines import write_runs
 from exports.formats.write import write_formats
-from exports.loading import groups, snippets
-from exports.splits import SPLITS
-from retrieval.dataset import QueryRecord, read
+from exports.formats.loading_code import groups, snippets
+from exports.splits.splits import SPLITS
+from retrieval.ranking.records import QueryRecord, read
 from tests.exports.extracts import random_extract, spread
 from tests.exports.formats.releases import hostile_split, rows, write_release
 

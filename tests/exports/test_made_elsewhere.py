@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from annotation.pipeline.import_dataset import import_dataset
-from annotation.protocol.policy import Policy
-from exports.export import export
-from exports.verify import verify
+from annotation.pipeline.setup.import_dataset import import_dataset
+from annotation.protocol.policy.policy import Policy
+from exports.building.export import export
+from exports.verify.__main__ import verify
 from tests.exports.campaigns import MANY, make_campaign
 from tests.exports.reading import SPLITS, lines, queries
 from tests.hostile import ATTACKS

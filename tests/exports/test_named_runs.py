@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from exports.named_runs import NamedRuns, named_runs
-from retrieval.errors import UserError
+from exports.comparison.named_runs import NamedRuns, named_runs
+from core.errors import UserError
 
 RELEASE = Path("demo-1")
 MINE = "mine=1.run,2.run"

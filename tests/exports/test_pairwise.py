@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.pairwise import pairwise, threshold_of_probabilities, threshold_on_dev
-from exports.scoring import Pairs
+from exports.evaluation.pair_metrics import pairwise, threshold_of_probabilities, threshold_on_dev
+from exports.evaluation.scoring import Pairs
 
 NAN = math.nan
 DEV = Path("dev.run")

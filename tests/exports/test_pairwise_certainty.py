@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
-from exports import pairwise_certainty
-from exports.pairwise import PAIRWISE, pairwise
-from exports.pairwise_certainty import certainty, replicates
-from exports.scoring import Pairs
-from retrieval.bootstrap import REPLICATES, SEED
+from exports.evaluation import pair_intervals as pairwise_certainty
+from exports.evaluation.pair_metrics import PAIRWISE, pairwise
+from exports.evaluation.pair_intervals import certainty, replicates
+from exports.evaluation.scoring import Pairs
+from retrieval.ranking.bootstrap import REPLICATES, SEED
 
 NAN = math.nan
 Query = Sequence[tuple[int, float]]

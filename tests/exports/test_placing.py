@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from exports.layout import COUNTS, PLACEMENTS, QUERIES
-from exports.placing import Placing, SplitError, place_queries, write_splits
-from exports.splits import SPLITS
-from retrieval.dataset import read
+from exports.layout.files import COUNTS, PLACEMENTS, QUERIES
+from exports.splits.assign import Placing, SplitError, place_queries, write_splits
+from exports.splits.splits import SPLITS
+from retrieval.ranking.records import read
 from tests.annotation.protocol.steady import steady
 from tests.exports.extracts import Extract, random_extract
 

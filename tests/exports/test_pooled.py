@@ -14,17 +14,17 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
 
-from annotation.pipeline.import_dataset import import_dataset
-from annotation.protocol.policy import Policy
-from exports.figures.terminal import render_table
-from exports.layout import CAMPAIGN, CARD, MANIFEST, QUERIES, RELEASE, STATS
-from exports.manifest import manifest
-from exports.options import Options
-from exports.record.extract import extract
-from exports.record.facts import _plan
-from exports.splits import SPLITS
-from exports.verify import verify
-from retrieval.dataset import CandidateRecord, QueryRecord, document, line, parse, read
+from annotation.pipeline.setup.import_dataset import import_dataset
+from annotation.protocol.policy.policy import Policy
+from exports.statistics.terminal import render_table
+from exports.layout.files import CAMPAIGN, CARD, MANIFEST, QUERIES, RELEASE, STATS
+from exports.layout.manifest import manifest
+from exports.building.options import Options
+from exports.extract.extract import extract
+from exports.extract.facts import _plan
+from exports.splits.splits import SPLITS
+from exports.verify.__main__ import verify
+from retrieval.ranking.records import CandidateRecord, QueryRecord, document, line, parse, read
 from retrieval.models import Candidate
 from tests.exports.campaigns import make_campaign
 from tests.exports.extracts import Extract, random_extract

@@ -11,7 +11,7 @@ import pytest
 from django.db import transaction
 
 from annotation.models import Campaign
-from exports.export import export
+from exports.building.export import export
 from exports.models import WorkerSalt
 from tests.exports.campaigns import MANY, START, make_campaign
 from tests.exports.extracts import random_extract
@@ -59,7 +59,7 @@ def test_newer_software_that_makes_the_same_dataset_makes_no_release(
 ) -> None:
     campaign = make_campaign()
     first = export(campaign, tmp_path / "release")
-    monkeypatch.setattr("exports.manifest.LIBRARIES", ("numpy",))
+    monkeypatch.setattr("exports.layout.manifest.LIBRARIES", ("numpy",))
     again = export(campaign, tmp_path / "release")
     assert again.unchanged
     assert again.released.release == first.released.release
@@ -68,8 +68,8 @@ def test_newer_software_that_makes_the_same_dataset_makes_no_release(
 BUILD = """
 import sys
 from pathlib import Path
-from exports.build import build
-from exports.options import Options
+from exports.building.assemble import build
+from exports.building.options import Options
 extract, folder = map(Path, sys.argv[1:])
 build(extract, folder, options=Options(), number=1)
 """

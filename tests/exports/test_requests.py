@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from annotation.models import Campaign
-from exports.claims import GIVEN_UP, claim
+from exports.building.lease import GIVEN_UP, claim
 from exports.models import Build
-from exports.requests import recover
-from retrieval.claims import MOST_ATTEMPTS
+from exports.building.requests import recover
+from core.leases import MOST_ATTEMPTS
 from tests.exports.asking import ask
 from tests.exports.campaigns import make_campaign
 

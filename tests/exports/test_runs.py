@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.runs import Scored, by_query, read_run
-from retrieval.errors import UserError
-from retrieval.metrics import METRICS, values
-from retrieval.runs import in_order, ranked, run_line
+from exports.evaluation.runs import Scored, by_query, read_run
+from core.errors import UserError
+from retrieval.ranking.metrics import METRICS, values
+from retrieval.ranking.runs import in_order, ranked, run_line
 
 ROWS = [("q1", "a", 0.5), ("q1", "b", -1e-3), ("q2", "a", 7.0)]
 TREC = "q1 Q0 a 1 0.5 mine\nq1 Q0 b 2 -1e-3 mine\nq2 Q0 a 1 7 mine\n"

@@ -6,11 +6,11 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from exports.runs import by_query
-from retrieval.dataset import read
+from exports.evaluation.runs import by_query
+from retrieval.ranking.records import read
 from retrieval.lazy import load_encoder, load_selector
-from retrieval.registry import register
-from retrieval.selectors import FORM_FILE
+from retrieval.registry.registry import register
+from retrieval.encoders.cross_encoder.port import FORM_FILE
 from tests.exports.small_release import small_release
 from tests.retrieval.answering.saved import selector_folder
 from tests.retrieval.training import tiny

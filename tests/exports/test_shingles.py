@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.shingles import incidence, jaccard, letters, nearest, plain, shingles
+from exports.splits.shingles import incidence, jaccard, letters, nearest, plain, shingles
 from tests.annotation.protocol.steady import steady
 
 SOME = "abc?! -ü日本\u200f'"

@@ -11,12 +11,12 @@ from typing import Any
 import orjson
 import pytest
 
-from exports.layout import PLACEMENTS, RELEASE
-from exports.placing import place_queries, write_splits
-from exports.shingles import shingles
-from exports.similarity import similarity
-from exports.splits import SPLITS
-from retrieval.dataset import QueryRecord, line, read
+from exports.layout.files import PLACEMENTS, RELEASE
+from exports.splits.assign import place_queries, write_splits
+from exports.splits.shingles import shingles
+from exports.splits.similarity import similarity
+from exports.splits.splits import SPLITS
+from retrieval.ranking.records import QueryRecord, line, read
 from tests.exports.extracts import Extract, random_extract, spread
 
 EMPTY = {"n": 0, "counts": [0] * 10, "mean": None, "max": None}

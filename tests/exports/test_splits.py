@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.splits import BEYOND, NO_LABEL, SPLITS, Placeable, Placed, SplitError, place
+from exports.splits.splits import BEYOND, NO_LABEL, SPLITS, Placeable, Placed, SplitError, place
 from tests.annotation.protocol.steady import steady
 
 PAPER = {"train": 0.77, "dev": 0.099, "test": 0.131}

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from exports.splits import BEYOND, NO_LABEL, NO_LONGER_COMPLETE, Placeable, Placed
+from exports.splits.splits import BEYOND, NO_LABEL, NO_LONGER_COMPLETE, Placeable, Placed
 from tests.exports.test_splits import THIRDS, divided, members, placed, query, singles, sizes
 
 OLD = {"a": "train", "b": "dev", "c": "test"}

@@ -14,8 +14,8 @@ from pytest_django import Settings
 
 from annotation.models import Campaign
 from exports.models import Release, ReleaseFile
-from exports.storage import discard, fetch, new_prefix, open_file, put
-from retrieval.errors import UserError
+from exports.delivery.storage import discard, fetch, new_prefix, open_file, put
+from core.errors import UserError
 from tests.exports.campaigns import make_campaign
 from tests.exports.leftovers import prefixes
 from tests.exports.reading import contents

@@ -9,7 +9,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.strata import Group, Room, draw
+from exports.splits.stratify import Group, Room, draw
 from tests.annotation.protocol.steady import steady
 
 Cost = tuple[int, Fraction]

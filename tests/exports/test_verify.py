@@ -1,4 +1,4 @@
-"""`python -m exports.verify DIR`: clean on a release, and naming whatever is changed in one."""
+"""`python -m exports.verify.__main__ DIR`: clean on a release, and naming whatever is changed in one."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from exports.build import Previous
-from exports.layout import (
+from exports.building.assemble import Previous
+from exports.layout.files import (
     CAMPAIGN,
     CARD,
     MANIFEST,
     STATS,
 )
-from exports.manifest import checksum
-from exports.options import Options
-from exports.verify import Report, render, verify
-from retrieval.errors import UserError
+from exports.layout.manifest import checksum
+from exports.building.options import Options
+from exports.verify.__main__ import Report, render, verify
+from core.errors import UserError
 from tests.exports.extracts import Extract, random_extract
 from tests.exports.finished import finished, sealed
 from tests.exports.tampering import (
@@ -147,7 +147,7 @@ def test_imported_labels_are_whole_and_told_to_be_unchecked(tmp_path: Path) -> N
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
     return subprocess.run(
-        [sys.executable, "-m", "exports.verify", *map(str, arguments)],
+        [sys.executable, "-m", "exports.verify.__main__", *map(str, arguments)],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -163,7 +163,7 @@ def test_the_command_needs_neither_settings_nor_a_database(whole: Path) -> None:
 import runpy, sys
 sys.argv = ["verify", {str(whole)!r}]
 try:
-    runpy.run_module("exports.verify", run_name="__main__")
+    runpy.run_module("exports.verify.__main__", run_name="__main__")
 finally:
     print([name for name in ("django", "torch", "sqlite3") if name in sys.modules])
 """

@@ -12,15 +12,15 @@ from django.core.management import call_command
 from django.db import transaction
 
 from annotation.models import Campaign, Judgment, Triplet
-from annotation.pipeline.label import write_labels
-from exports.builds import build_queued, release_now
-from exports.export import export
+from annotation.pipeline.labelling.label import write_labels
+from exports.building.queue import build_queued, release_now
+from exports.building.export import export
 from exports.models import Build, Release
-from exports.options import Options
-from exports.requests import request_build
-from exports.storage import discard, key, storage
-from retrieval.errors import UserError
-from retrieval.progress import Progress
+from exports.building.options import Options
+from exports.building.requests import request_build
+from exports.delivery.storage import discard, key, storage
+from core.errors import UserError
+from core.progress import Progress
 from tests.exports.campaigns import MANY, make_campaign
 from tests.exports.leftovers import prefixes
 

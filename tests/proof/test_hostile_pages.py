@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from annotation.hit_url import hit_url
+from annotation.crowd.hit_url import hit_url
 from annotation.models import Assignment, Campaign, Hit
-from retrieval.text import clean_text
+from core.text.clean import clean_text
 from tests.hostile import ATTACKS, LONG
 from tests.hostile_campaign import TEXTS, hostile_campaign
 from tests.mturk import MTurk

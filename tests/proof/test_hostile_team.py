@@ -16,8 +16,8 @@ from pytest_django import Settings
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Work
 from annotation.models import Hit, Instructions, ItemReport, Triplet
-from annotation.pipeline.adjudicate import What
-from retrieval.text import clean_text
+from annotation.pipeline.gold.adjudicate import What
+from core.text.clean import clean_text
 from tests.hostile import HALF_CHARACTERS, LONG, MARK
 from tests.hostile_campaign import PRACTICE, TEXTS
 from tests.hostile_work import SECOND, hostile_team, judge, label_all

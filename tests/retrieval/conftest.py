@@ -6,7 +6,7 @@ import pytest
 
 from retrieval.lazy import load_encoder
 from retrieval.models import QaPair
-from retrieval.text import pair_key, question_key
+from core.text.clean import pair_key, question_key
 
 AddPairs = Callable[..., list[QaPair]]
 

@@ -14,8 +14,8 @@ import django
 from celery import Celery
 from django.conf import settings
 
-from retrieval.progress import Progress, no_progress
-from retrieval.vectors import Vectors
+from core.progress import Progress, no_progress
+from retrieval.vectors.types import Vectors
 from tests.retrieval.keywords import KeywordEncoder
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -26,7 +26,8 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 # Else it looks into the folder of messages once a second, for one of them.
 app.conf.broker_transport_options["polling_interval"] = 0.05
 
-from retrieval import claims, tasks  # noqa: E402  (models need the set-up)
+from core import leases as claims
+from retrieval import tasks
 
 KEYWORDS = "rain snow hail"
 

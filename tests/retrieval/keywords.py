@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from retrieval.progress import Progress, no_progress
-from retrieval.vectors import Vectors
+from core.progress import Progress, no_progress
+from retrieval.vectors.types import Vectors
 
 
 class KeywordEncoder:

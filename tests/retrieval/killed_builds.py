@@ -24,15 +24,15 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from retrieval import encode  # noqa: E402
-from retrieval.build import BuildOptions, build_index  # noqa: E402
-from retrieval.ingest import ingest  # noqa: E402
+from retrieval.indexing import encode
+from retrieval.indexing.build import BuildOptions, build_index  # noqa: E402
+from retrieval.corpus.ingest import ingest  # noqa: E402
 from retrieval.lazy import index_class  # noqa: E402
 from retrieval.models import IndexVersion, QaPair  # noqa: E402
-from retrieval.opened import open_index  # noqa: E402
-from retrieval.store import verified  # noqa: E402
-from retrieval.vectors import unpacked  # noqa: E402
-from retrieval.versions import current_index  # noqa: E402
+from retrieval.index.open_index import open_index  # noqa: E402
+from retrieval.vectors import checksums as verified
+from retrieval.vectors.types import unpacked  # noqa: E402
+from retrieval.index.versions import current_index  # noqa: E402
 from tests.retrieval.keywords import KeywordEncoder  # noqa: E402
 
 WORDS = ["rain", "snow", "hail", "sun", "wind", "fog", "ice"]

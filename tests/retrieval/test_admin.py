@@ -6,13 +6,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from retrieval.admin import LAST_PAGE
-from retrieval.build import build_index
-from retrieval.figures import ask_to_count
+from retrieval.indexing.build import build_index
+from retrieval.corpus.statistics import ask_to_count
 from retrieval.models import Job, Query
-from retrieval.querysets import sample_queries
-from retrieval.search import retrieve
+from retrieval.query_sets.held_out import sample_queries
+from retrieval.search.retrieve import retrieve
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.dashboard.jobs import worked
+from tests.retrieval.web.jobs import worked
 from tests.retrieval.keywords import KeywordEncoder
 
 pytestmark = pytest.mark.django_db

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from retrieval.bootstrap import FLIPS, intervals, p_values
+from retrieval.ranking.bootstrap import FLIPS, intervals, p_values
 
 SYSTEMS = 400
 

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retrieval import build as build_module
-from retrieval import encode
-from retrieval.build import build_index
-from retrieval.errors import UserError
+from retrieval.indexing import build as build_module
+from retrieval.indexing import encode
+from retrieval.indexing.build import build_index
+from core.errors import UserError
 from retrieval.models import IndexVersion, QaPair
-from retrieval.search import current_index, pair_vectors
-from retrieval.store.folder import MANIFEST, REMOVED, store_folder
-from retrieval.store.shards import Identity
-from retrieval.versions import WITHDRAWN
+from retrieval.search.retrieve import current_index, pair_vectors
+from retrieval.vectors.folder import MANIFEST, REMOVED, store_folder
+from retrieval.vectors.shards import Identity
+from retrieval.index.versions import WITHDRAWN
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 from tests.retrieval.weather import KEYWORDS, PAIRS, Interrupted, build

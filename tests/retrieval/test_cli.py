@@ -16,8 +16,8 @@ from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from safetensors import SafetensorError
 
-from retrieval.cli import QuorumCommand, add_subcommand, table
-from retrieval.errors import UserError
+from core.command import QuorumCommand, add_subcommand, table
+from core.errors import UserError
 
 
 class Greet(QuorumCommand):
@@ -142,7 +142,7 @@ def test_a_database_without_room_is_one_sentence(
 ) -> None:
     if not connected:
         unreached = SimpleNamespace(connection=None, vendor="sqlite")
-        monkeypatch.setattr("retrieval.cli.connection", unreached)
+        monkeypatch.setattr("core.command.connection", unreached)
     with pytest.raises(CommandError, match=r"^The disk of the database is full: make") as refused:
         call_command(Filling())
     assert refused.value.returncode == 2

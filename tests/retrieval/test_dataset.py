@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.dataset import (
+from retrieval.ranking.records import (
     CandidateRecord,
     DatasetError,
     QueryRecord,

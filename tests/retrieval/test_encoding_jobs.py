@@ -11,21 +11,22 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 from pytest_django import Settings
 
-from retrieval import encode, encoding_jobs
-from retrieval.claims import MOST_ATTEMPTS, STALE, take
-from retrieval.encode import encode_missing, identity_of
-from retrieval.encoding_jobs import spread
-from retrieval.encoding_work import BROKEN_OFF, Beat, ShardLost, encode_row, keys_of
-from retrieval.errors import UserError
+from retrieval.indexing import encode
+from retrieval.indexing import distributed as encoding_jobs
+from core.leases import MOST_ATTEMPTS, STALE, take
+from retrieval.indexing.encode import encode_missing, identity_of
+from retrieval.indexing.distributed import spread
+from retrieval.indexing.shard_worker import BROKEN_OFF, Beat, ShardLost, encode_row, keys_of
+from core.errors import UserError
 from retrieval.models import EncodingJob, EncodingShard, QaPair
-from retrieval.pairs import database_pairs
-from retrieval.progress import Progress, no_progress
-from retrieval.store.folder import store_folder
-from retrieval.store.shards import Shard
-from retrieval.store.store import VectorStore
+from retrieval.vectors.pair_keys import database_pairs
+from core.progress import Progress, no_progress
+from retrieval.vectors.folder import store_folder
+from retrieval.vectors.shards import Shard
+from retrieval.vectors.store import VectorStore
 from retrieval.tasks import encode_shard
-from retrieval.vectors import Encoder, PairKeys, Vectors
-from retrieval.versions import index_root
+from retrieval.vectors.types import Encoder, PairKeys, Vectors
+from retrieval.index.versions import index_root
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 from tests.threads import together

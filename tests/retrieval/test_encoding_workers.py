@@ -18,12 +18,14 @@ import django
 django.setup()
 from django.conf import settings
 from django.core.management import call_command
-from retrieval import claims, encode, encoding_jobs
-from retrieval.ingest import ingest
+from core import leases as claims
+from retrieval.indexing import encode
+from retrieval.indexing import distributed as encoding_jobs
+from retrieval.corpus.ingest import ingest
 from retrieval.models import EncodingShard
-from retrieval.pairs import database_pairs
-from retrieval.store.folder import store_folder
-from retrieval.store.shards import sound_shards
+from retrieval.vectors.pair_keys import database_pairs
+from retrieval.vectors.folder import store_folder
+from retrieval.vectors.shards import sound_shards
 from tests.retrieval.keyword_worker import KEYWORDS
 from tests.retrieval.keywords import KeywordEncoder
 

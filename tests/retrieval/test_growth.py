@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retrieval import encode
-from retrieval.build import build_index
-from retrieval.errors import UserError
+from retrieval.indexing import encode
+from retrieval.indexing.build import build_index
+from core.errors import UserError
 from retrieval.models import IndexVersion, QaPair
-from retrieval.opened import open_index
-from retrieval.order import BuildOptions
-from retrieval.progress import Progress, no_progress
-from retrieval.vectors import Vectors, unpacked
-from retrieval.versions import current_index
-from retrieval.withdraw import withdraw_pairs
+from retrieval.index.open_index import open_index
+from retrieval.indexing.plan import BuildOptions
+from core.progress import Progress, no_progress
+from retrieval.vectors.types import Vectors, unpacked
+from retrieval.index.versions import current_index
+from retrieval.corpus.withdraw import withdraw_pairs
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 
@@ -194,7 +194,7 @@ def test_the_shards_do_not_change_what_is_found(
     IndexVersion.objects.all().delete()
     settings.INDEX_DIR = tmp_path / "elsewhere"
     monkeypatch.setattr(encode, "SHARD_PAIRS", 300)
-    monkeypatch.setattr("retrieval.store.compact.ROWS", 50)  # 100 rows are not few then
+    monkeypatch.setattr("retrieval.vectors.compact.ROWS", 50)  # 100 rows are not few then
     index, _ = build("exact")
     assert [shard["pairs"] for shard in index.manifest["shards"]] == [300, 300, 100]
     assert found() == expected

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from retrieval.errors import UserError
-from retrieval.lexical import lexical_index
+from core.errors import UserError
+from retrieval.index.lexical.index import lexical_index
 from retrieval.models import Candidate, QaPair, QuerySet
-from retrieval.pooling import fused
-from retrieval.querysets import load_queries
-from retrieval.search import retrieve
+from retrieval.ranking.fusion import fused
+from retrieval.query_sets.held_out import load_queries
+from retrieval.search.retrieve import retrieve
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.weather import KEYWORDS, build
 

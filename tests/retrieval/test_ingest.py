@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrieval.errors import UserError
-from retrieval.ingest import IngestResult, ingest
+from core.errors import UserError
+from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.models import QaPair
-from retrieval.reading import BATCH, MAX_ANSWER, MAX_QUESTION
-from retrieval.text import clean_text, normalise_question
+from retrieval.corpus.pair_reader import BATCH, MAX_ANSWER, MAX_QUESTION
+from core.text.clean import clean_text, normalise_question
 
 pytestmark = pytest.mark.django_db
 

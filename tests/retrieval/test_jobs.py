@@ -8,9 +8,10 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from retrieval import claims, log_context
-from retrieval.claims import MOST_ATTEMPTS, STALE
-from retrieval.errors import UserError
+from core import leases as claims
+from core import log_context
+from core.leases import MOST_ATTEMPTS, STALE
+from core.errors import UserError
 from retrieval.jobs import GIVEN_UP, JobLost, Result, Watch, Work, keep, request, run, waiting_jobs
 from retrieval.models import Job
 from tests.threads import together

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrieval.bm25 import words
-from retrieval.errors import UserError
-from retrieval.lexical import LexicalIndex, keys_of, lexical_folder, lexical_index
+from retrieval.index.lexical.bm25 import words
+from core.errors import UserError
+from retrieval.index.lexical.index import LexicalIndex, keys_of, lexical_folder, lexical_index
 from retrieval.models import QaPair
-from retrieval.vectors import PairKeys, packed, unpacked
+from retrieval.vectors.types import PairKeys, packed, unpacked
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.weather import PAIRS, build
 

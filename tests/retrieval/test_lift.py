@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from retrieval.build import build_index
-from retrieval.lift import Lift, Shelf, retriever_line
+from retrieval.indexing.build import build_index
+from retrieval.registry.improvement import Lift, Shelf, retriever_line
 from retrieval.models import IndexVersion
-from retrieval.registry import register
+from retrieval.registry.registry import register
 from retrieval.trained import TrainedModel
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder

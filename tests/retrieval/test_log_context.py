@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from retrieval.log_context import About, JsonLines, OneLine, about, also_about, facts
+from core.log_context import About, JsonLines, OneLine, about, also_about, facts
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LINE = settings.LOGGING["formatters"]["line"]["format"]
@@ -142,7 +142,7 @@ def test_a_traceback_keeps_its_lines(written: StringIO) -> None:
 
 
 def test_the_settings_lines_are_such() -> None:
-    assert settings.LOGGING["formatters"]["line"]["class"] == "retrieval.log_context.OneLine"
+    assert settings.LOGGING["formatters"]["line"]["class"] == "core.log_context.OneLine"
 
 
 def test_django_s_request_is_not_written_out(written: StringIO) -> None:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.metrics import METRICS, Ranking, hits, is_counted, means
-from retrieval.metrics import values as values_of
+from retrieval.ranking.metrics import METRICS, Ranking, hits, is_counted, means
+from retrieval.ranking.metrics import values as values_of
 
 ORACLES = {
     "P@1": ir_measures.P @ 1,

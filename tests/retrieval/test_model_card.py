@@ -6,9 +6,9 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from retrieval.model_card import card, over_seeds
-from retrieval.registry import register
-from retrieval.training_record import Fault, made
+from retrieval.registry.card import card, over_seeds
+from retrieval.registry.registry import register
+from retrieval.registry.training_record import Fault, made
 from tests.hostile import MARKUP
 from tests.retrieval.trainings import BASE, SELECTOR, figures, trained, values
 

@@ -15,21 +15,21 @@ from sentence_transformers.sentence_transformer.modules import Pooling
 from transformers import BertConfig, BertModel
 
 from annotation.models import Action
-from retrieval.build import build_index
-from retrieval.bundled import bundled_folder
-from retrieval.cli import Error
-from retrieval.dashboard.finding import find
-from retrieval.errors import UserError
+from retrieval.indexing.build import build_index
+from retrieval.encoders.bundled import bundled_folder
+from core.command import Error
+from retrieval.web.search_runner import find
+from core.errors import UserError
 from retrieval.jobs import run
 from retrieval.models import IndexVersion
-from retrieval.pooling import ALONE
-from retrieval.querysets import sample_queries
-from retrieval.registry import digest_of_folder, register
-from retrieval.search import retrieve
-from retrieval.selectors import FORM_FILE
+from retrieval.ranking.fusion import ALONE
+from retrieval.query_sets.held_out import sample_queries
+from retrieval.registry.registry import digest_of_folder, register
+from retrieval.search.retrieve import retrieve
+from retrieval.encoders.cross_encoder.port import FORM_FILE
 from retrieval.trained import TrainedModel
-from retrieval.versions import current_index
-from retrieval.works import WORKS, IndexWanted, request_index
+from retrieval.index.versions import current_index
+from retrieval.job_handlers import WORKS, IndexWanted, request_index
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 from tests.retrieval.trainings import BASE, SELECTOR, trained, values, write

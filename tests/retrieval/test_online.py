@@ -11,15 +11,15 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from retrieval.asked import lines
-from retrieval.build import build_index
-from retrieval.errors import UserError
+from retrieval.management.stdin_questions import lines
+from retrieval.indexing.build import build_index
+from core.errors import UserError
 from retrieval.management.commands.search import _line
 from retrieval.models import Candidate, QaPair
-from retrieval.online import Hit, Searcher
-from retrieval.querysets import load_queries
-from retrieval.search import retrieve
-from retrieval.withdraw import withdraw_pairs
+from retrieval.search.search_session import Hit, Searcher
+from retrieval.query_sets.held_out import load_queries
+from retrieval.search.retrieve import retrieve
+from retrieval.corpus.withdraw import withdraw_pairs
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 from tests.retrieval.weather import KEYWORDS, PAIRS, build

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from django.db import OperationalError, connection, connections, transaction
 
-from retrieval import onlookers
+from core import sqlite_busy as onlookers
 from retrieval.models import QuerySet
-from retrieval.onlookers import if_free
+from core.sqlite_busy import if_free
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from retrieval import order
-from retrieval.errors import UserError
-from retrieval.growth import Made
+from retrieval.indexing import plan as order
+from core.errors import UserError
+from retrieval.indexing.incremental import Made
 from retrieval.index.choice import GIB
-from retrieval.order import BuildOptions, Order, choice_of, precision_of
-from retrieval.pairs import database_pairs
-from retrieval.versions import index_root
+from retrieval.indexing.plan import BuildOptions, Order, choice_of, precision_of
+from retrieval.vectors.pair_keys import database_pairs
+from retrieval.index.versions import index_root
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 from tests.retrieval.weather import PAIRS, build

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.pooling import fused, fused_score
+from retrieval.ranking.fusion import fused, fused_score
 
 DENSE = ["a", "b", "c", "d"]
 BM25 = ["c", "e", "a", "f"]

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from retrieval import querysets
-from retrieval.errors import UserError
+from retrieval.query_sets import held_out as querysets
+from core.errors import UserError
 from retrieval.models import QaPair, Query, QuerySet
-from retrieval.querysets import draw_queries, load_queries, sample_queries
-from retrieval.reading import MAX_QUESTION
-from retrieval.text import question_key
+from retrieval.query_sets.held_out import draw_queries, load_queries, sample_queries
+from retrieval.corpus.pair_reader import MAX_QUESTION
+from core.text.clean import question_key
 from tests.retrieval.conftest import AddPairs
 
 pytestmark = pytest.mark.django_db

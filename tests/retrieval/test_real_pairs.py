@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.ingest import ingest
+from retrieval.corpus.ingest import ingest
 from retrieval.models import QaPair
 
 PAIRS = Path(__file__).parents[3] / "shared" / "data" / "qa_db" / "qa_pairs.jsonl.gz"

@@ -11,10 +11,10 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
-from retrieval.build import build_index
-from retrieval.errors import UserError
+from retrieval.indexing.build import build_index
+from core.errors import UserError
 from retrieval.models import IndexVersion
-from retrieval.registry import (
+from retrieval.registry.registry import (
     digest_of_folder,
     model_of,
     register,

@@ -6,11 +6,11 @@ import ir_measures
 import numpy as np
 import pytest
 
-from retrieval import scored
-from retrieval.dataset import CandidateRecord, QueryRecord
-from retrieval.errors import UserError
-from retrieval.runs import require_new, write_run
-from retrieval.scored import score_with_encoder, score_with_selector
+from retrieval.encoders import score_candidates as scored
+from retrieval.ranking.records import CandidateRecord, QueryRecord
+from core.errors import UserError
+from retrieval.ranking.runs import require_new, write_run
+from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
 from tests.retrieval.keywords import KeywordEncoder
 
 WORDS = "moon far tea hot bread"

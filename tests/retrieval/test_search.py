@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from django.db import IntegrityError
 
-from retrieval.errors import UserError
+from core.errors import UserError
 from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
-from retrieval.querysets import load_queries, sample_queries
-from retrieval.search import pair_vectors, retrieve
+from retrieval.query_sets.held_out import load_queries, sample_queries
+from retrieval.search.retrieve import pair_vectors, retrieve
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 from tests.retrieval.weather import KEYWORDS, PAIRS, Interrupted, build
@@ -174,8 +174,8 @@ def test_a_model_that_changed_under_its_name_is_noticed(add_pairs: AddPairs) -> 
 def test_a_retrieval_that_stops_half_way_leaves_nothing(
     add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retrieval.candidates.SEARCHED_AT_ONCE", 3)
-    monkeypatch.setattr("retrieval.candidates.SAVED_AT_ONCE", 3)
+    monkeypatch.setattr("retrieval.search.candidates.SEARCHED_AT_ONCE", 3)
+    monkeypatch.setattr("retrieval.search.candidates.SAVED_AT_ONCE", 3)
     add_pairs(PAIRS)
     build()
     query_set = sample_queries("held out", 8, 3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrieval.spreadsheets import harmless
+from core.files.csv_safety import harmless
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])

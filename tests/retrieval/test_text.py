@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.text import clean_text, normalise_question, pair_key, question_key
+from core.text.clean import clean_text, normalise_question, pair_key, question_key
 
 
 @pytest.mark.parametrize(

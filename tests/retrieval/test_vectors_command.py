@@ -12,15 +12,15 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from retrieval.build import build_index
-from retrieval.cli import Error
-from retrieval.errors import UserError
-from retrieval.lexical import lexical_folder
+from retrieval.indexing.build import build_index
+from core.command import Error
+from core.errors import UserError
+from retrieval.index.lexical.index import lexical_folder
 from retrieval.models import EncodingJob, IndexVersion, QuerySet
-from retrieval.pruning import prune
-from retrieval.store.folder import IDENTITY, one_build, store_folder
-from retrieval.store.shards import Identity, files_of, sound_shards, write_shard
-from retrieval.versions import current_index, folder_of, index_root
+from retrieval.indexing.prune import prune
+from retrieval.vectors.folder import IDENTITY, one_build, store_folder
+from retrieval.vectors.shards import Identity, files_of, sound_shards, write_shard
+from retrieval.index.versions import current_index, folder_of, index_root
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 from tests.retrieval.store.made import keys_of, vectors_of

@@ -7,13 +7,13 @@ import pytest
 from pytest_django import Settings
 
 from config.settings import _storage_at
-from retrieval.build import BuildOptions, build_index
-from retrieval.errors import UserError
+from retrieval.indexing.build import BuildOptions, build_index
+from core.errors import UserError
 from retrieval.models import IndexVersion
-from retrieval.progress import Progress, no_progress
-from retrieval.store.shards import files_of
-from retrieval.vectors import Vectors
-from retrieval.versions import current_index, folder_of
+from core.progress import Progress, no_progress
+from retrieval.vectors.shards import files_of
+from retrieval.vectors.types import Vectors
+from retrieval.index.versions import current_index, folder_of
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 

@@ -8,15 +8,15 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from retrieval.errors import UserError
-from retrieval.ingest import ingest
+from core.errors import UserError
+from retrieval.corpus.ingest import ingest
 from retrieval.models import Candidate, IndexVersion, QaPair
-from retrieval.opened import open_index
-from retrieval.querysets import sample_queries
-from retrieval.search import retrieve
-from retrieval.vectors import unpacked
-from retrieval.versions import WITHDRAWN, chosen_index, current_index, folder_of
-from retrieval.withdraw import Withdrawal, read_names, withdraw_pairs, withdraw_source
+from retrieval.index.open_index import open_index
+from retrieval.query_sets.held_out import sample_queries
+from retrieval.search.retrieve import retrieve
+from retrieval.vectors.types import unpacked
+from retrieval.index.versions import WITHDRAWN, chosen_index, current_index, folder_of
+from retrieval.corpus.withdraw import Withdrawal, read_names, withdraw_pairs, withdraw_source
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.weather import KEYWORDS, PAIRS, build
 

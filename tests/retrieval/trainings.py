@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from retrieval.registry import digest_of_folder
+from retrieval.registry.registry import digest_of_folder
 
 FILES = {
     "config.json": b"{}",

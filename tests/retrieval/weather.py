@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from retrieval.build import build_index
+from retrieval.indexing.build import build_index
 from retrieval.models import IndexVersion
 from tests.retrieval.keywords import KeywordEncoder
 

@@ -16,12 +16,12 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import invite, join
 from annotation.crowd.inhouse.models import Offer, Work
 from annotation.models import Assignment, Campaign, HitItem, ItemReport
-from annotation.pipeline.publish import publish
-from annotation.protocol.policy import INHOUSE
+from annotation.pipeline.publishing.publish import publish
+from annotation.protocol.policy.policy import INHOUSE
 from demo.services import Services
 from tests.chaos.audit import audit_record
 from tests.chaos.inhouse_record import HANDED_IN, read_inhouse_record

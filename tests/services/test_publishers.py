@@ -35,7 +35,7 @@ WRITER = """
 import sys
 import django
 django.setup()
-from annotation.crowd.open import open_crowd
+from annotation.crowd.factory import open_crowd
 from tests.annotation.pipeline import budget_race as race
 name, who = sys.argv[1:]
 print("ready", flush=True)

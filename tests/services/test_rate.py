@@ -10,9 +10,9 @@ import uuid
 import pytest
 import redis
 
-from annotation.api.calls import Counts
-from annotation.crowd.base import CrowdError
-from annotation.crowd.rate import RateLimiter
+from annotation.api.base.throttling import Counts
+from annotation.crowd.port import CrowdError
+from annotation.crowd.rate_limit import RateLimiter
 from demo.processes import ROOT
 from demo.services import Services
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.services
 # What another process does: makes calls, then prints when they were let through.
 CALLER = """
 import json, sys, time
-from annotation.crowd.rate import RateLimiter
+from annotation.crowd.rate_limit import RateLimiter
 name, storage, calls_per_second, calls = sys.argv[1:]
 rate = RateLimiter(name, storage=storage, calls_per_second=int(calls_per_second))
 times = []

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from demo.processes import ROOT, without_outside
-from exports.record.extract import extract
+from exports.extract.extract import extract
 from tests.exports.campaigns import make_campaign
 from tests.exports.record.oracle import contents, salted
 
@@ -28,7 +28,7 @@ from pathlib import Path
 import django
 django.setup()
 from django.core.management import call_command
-from exports.record.extract import extract
+from exports.extract.extract import extract
 from tests.exports.campaigns import make_campaign
 from tests.exports.record.oracle import salted
 from tests.services.test_record import TEXT, VERDICTS

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from annotation.crowd.emulator.errors import StartError
-from annotation.crowd.emulator.faults import Faults
-from annotation.crowd.emulator.server import DEFAULT_BALANCE_CENTS, serve
+from annotation.crowd.emulator.http.faults import Faults
+from annotation.crowd.emulator.http.server import DEFAULT_BALANCE_CENTS, serve
 
 HIGHEST_PORT = 65_535
 HIGHEST_BALANCE = 1_000_000_000_000  # cents: ten billion dollars

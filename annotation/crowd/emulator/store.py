@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from annotation.crowd.emulator import lifecycle, money, qualifications
+from annotation.crowd.emulator.state import lifecycle
+from annotation.crowd.emulator.state import money
+from annotation.crowd.emulator.state import qualifications
 from annotation.crowd.emulator.errors import StartError
 from annotation.crowd.emulator.session import Clock, Session
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 from django.db import IntegrityError, transaction
 
-from annotation.crowd.base import HitTypeSpec
-from annotation.crowd.inhouse.edge import refused
+from annotation.crowd.port import HitTypeSpec
+from annotation.crowd.inhouse.errors import refused
 from annotation.crowd.inhouse.models import Barred, HitType, Queue
 from annotation.crowd.inhouse.workers import qualification
 

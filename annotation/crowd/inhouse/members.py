@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
-from annotation.crowd.inhouse.desk import give_back_all
+from annotation.crowd.inhouse.assignments import give_back_all
 from annotation.crowd.inhouse.models import Invitation, Member
-from retrieval.errors import UserError
+from core.errors import UserError
 
 MOST_DAYS = 365
 MOST_USES = 10_000

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from annotation.crowd.inhouse.edge import missing, refused, translated
+from annotation.crowd.inhouse.errors import missing, refused, translated
 from annotation.crowd.inhouse.models import (
     HANDED_IN,
     Block,

@@ -6,29 +6,27 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from annotation.actions import by_command, record
-from annotation.creation import KIND as CREATE
-from annotation.creation import endow
-from annotation.crowd.base import CrowdError
-from annotation.management import (
-    campaign_audit,
-    campaign_life,
-    campaign_people,
-    campaign_pilot,
-    campaign_rehearse,
-    campaign_steps,
-    campaign_texts,
-)
-from annotation.management.expert_words import in_words
-from annotation.management.steps import Options, Result
+from annotation.access.audit_log import by_command, record
+from annotation.operations.create_campaign import KIND as CREATE
+from annotation.operations.create_campaign import endow
+from annotation.crowd.port import CrowdError
+from annotation.management.campaign import pool_depth as campaign_audit
+from annotation.management.campaign import lifecycle as campaign_life
+from annotation.management.campaign import workers as campaign_people
+from annotation.management.campaign import pilot as campaign_pilot
+from annotation.management.campaign import dry_run as campaign_rehearse
+from annotation.management.campaign import steps as campaign_steps
+from annotation.management.campaign import instructions as campaign_texts
+from annotation.management.campaign.expert_words import in_words
+from annotation.management.campaign.base import Options, Result
 from annotation.models import Campaign
-from annotation.pipeline.create import create_campaign, get_campaign, read_policy
-from annotation.pipeline.import_dataset import import_dataset
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.money import cents_of, clause, dollars, no_money
-from annotation.protocol.policy import CROWDS
-from retrieval.cli import QuorumCommand, add_subcommand
-from retrieval.errors import UserError
+from annotation.pipeline.setup.create import create_campaign, get_campaign, read_policy
+from annotation.pipeline.setup.import_dataset import import_dataset
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.ledger.dollars import cents_of, clause, dollars, no_money
+from annotation.protocol.policy.policy import CROWDS
+from core.command import QuorumCommand, add_subcommand
+from core.errors import UserError
 
 IMPORT = "import"
 STEPS = {

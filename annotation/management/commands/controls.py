@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.actions import by_command
-from annotation.deeds import add_controls_of
-from annotation.pipeline.import_controls import SHIPPED
-from retrieval.cli import QuorumCommand, add_subcommand
+from annotation.access.audit_log import by_command
+from annotation.operations.logged_changes import add_controls_of
+from annotation.pipeline.controls.import_controls import SHIPPED
+from core.command import QuorumCommand, add_subcommand
 
 
 class Command(QuorumCommand):

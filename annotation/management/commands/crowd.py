@@ -12,15 +12,15 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.actions import by_command, record
-from annotation.crowd.crew import Crew
-from annotation.crowd.gold import read_gold
+from annotation.access.audit_log import by_command, record
+from annotation.crowd.simulated.profiles import Crew
+from annotation.crowd.simulated.knowledge import read_gold
 from annotation.crowd.inhouse.members import invite
-from annotation.crowd.simulate import Simulation
-from annotation.crowd.worker_site import WorkerSite
-from annotation.pipeline.import_controls import SHIPPED
-from retrieval.cli import QuorumCommand, add_subcommand
-from retrieval.errors import UserError
+from annotation.crowd.simulated.workers import Simulation
+from annotation.crowd.simulated.browser import WorkerSite
+from annotation.pipeline.controls.import_controls import SHIPPED
+from core.command import QuorumCommand, add_subcommand
+from core.errors import UserError
 
 DEFAULTS = Crew()
 CREW = ("workers", "accuracy", "spammers", "seed", "faults")

@@ -6,10 +6,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from annotation.crowd.open import open_crowd
-from annotation.doctor import Check, examine
-from annotation.protocol.policy import CROWDS
-from retrieval.cli import REFUSED, Error, QuorumCommand
+from annotation.crowd.factory import open_crowd
+from annotation.monitoring.doctor import Check, examine
+from annotation.protocol.policy.policy import CROWDS
+from core.command import REFUSED, Error, QuorumCommand
 
 
 class Command(QuorumCommand):

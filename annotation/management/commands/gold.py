@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.actions import by_command
-from annotation.gold import add_gold_of
-from annotation.pipeline.create import get_campaign
-from annotation.pipeline.import_gold import EXPERT
-from retrieval.cli import QuorumCommand, add_subcommand
+from annotation.access.audit_log import by_command
+from annotation.operations.import_gold import add_gold_of
+from annotation.pipeline.setup.create import get_campaign
+from annotation.pipeline.gold.import_gold import EXPERT
+from core.command import QuorumCommand, add_subcommand
 
 FILE = (
     "jsonl, csv or tsv, or one of these as .gz, with query, question and label (1: equivalent, 0: "

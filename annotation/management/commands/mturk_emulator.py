@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from annotation.crowd.emulator.__main__ import add_arguments, announce
 from annotation.crowd.emulator.errors import StartError
-from annotation.crowd.emulator.faults import Faults
-from annotation.crowd.emulator.server import serve
-from retrieval.cli import REFUSED, Error
+from annotation.crowd.emulator.http.faults import Faults
+from annotation.crowd.emulator.http.server import serve
+from core.command import REFUSED, Error
 
 
 def _own_port(endpoint: str) -> int | None:

@@ -5,15 +5,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.actions import by_command, record
-from annotation.crowd.base import Crowd
-from annotation.crowd.open import open_crowd
+from annotation.access.audit_log import by_command, record
+from annotation.crowd.port import Crowd
+from annotation.crowd.factory import open_crowd
 from annotation.models import Campaign
-from annotation.pipeline.create import get_campaign
-from annotation.pipeline.reconcile import reconcile
-from annotation.pipeline.reconcile_report import Reconciled
-from retrieval.cli import QuorumCommand
-from retrieval.errors import UserError
+from annotation.pipeline.setup.create import get_campaign
+from annotation.pipeline.reconcile.run import reconcile
+from annotation.pipeline.reconcile.report import Reconciled
+from core.command import QuorumCommand
+from core.errors import UserError
 
 
 class Command(QuorumCommand):

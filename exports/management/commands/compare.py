@@ -5,13 +5,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from exports.compare import compare
-from exports.comparison import markdown, text
-from exports.hit_plot import plot_path, write_hit_plot
-from exports.named_runs import FORM, named_runs
-from exports.systems import BASELINES
-from retrieval.cli import QuorumCommand
-from retrieval.metrics import WAYS
+from exports.comparison.compare import compare
+from exports.comparison.report import markdown, text
+from exports.comparison.hit_plot import plot_path, write_hit_plot
+from exports.comparison.named_runs import FORM, named_runs
+from exports.evaluation.systems import BASELINES
+from core.command import QuorumCommand
+from retrieval.ranking.metrics import WAYS
 
 
 class Command(QuorumCommand):

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from exports.evaluate import evaluate
-from exports.pairwise import PAIRWISE
-from exports.systems import BASELINES
-from retrieval.cli import QuorumCommand
-from retrieval.metrics import WAYS
+from exports.evaluation.evaluate import evaluate
+from exports.evaluation.pair_metrics import PAIRWISE
+from exports.evaluation.systems import BASELINES
+from core.command import QuorumCommand
+from retrieval.ranking.metrics import WAYS
 
 SIGNIFICANT = 0.05
 WIDTH = 24

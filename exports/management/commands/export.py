@@ -5,14 +5,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.actions import by_command, record
-from annotation.pipeline.create import get_campaign
-from exports.export import export
-from exports.figures.terminal import render_table
+from annotation.access.audit_log import by_command, record
+from annotation.pipeline.setup.create import get_campaign
+from exports.building.export import export
+from exports.statistics.terminal import render_table
 from exports.management.release_options import add_options, read_options
 from exports.management.release_words import changes_in_words, check
 from exports.models import Build
-from retrieval.cli import QuorumCommand
+from core.command import QuorumCommand
 
 
 class Command(QuorumCommand):

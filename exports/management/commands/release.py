@@ -5,13 +5,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from annotation.actions import by_command, record
-from annotation.pipeline.create import get_campaign
+from annotation.access.audit_log import by_command, record
+from annotation.pipeline.setup.create import get_campaign
 from exports.management.release_options import add_options, read_options
 from exports.management.release_words import changes_in_words
 from exports.models import Build, Release
-from exports.requests import request_build
-from retrieval.cli import QuorumCommand, add_subcommand
+from exports.building.requests import request_build
+from core.command import QuorumCommand, add_subcommand
 
 
 class Command(QuorumCommand):

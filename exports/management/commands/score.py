@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from exports.score import FORM, Wanted, queries_of, score
-from retrieval.cli import QuorumCommand
-from retrieval.training.forms import RETRIEVER_FORMS
+from exports.evaluation.score_model import FORM, Wanted, queries_of, score
+from core.command import QuorumCommand
+from retrieval.ranking.input_forms import RETRIEVER_FORMS
 
 
 class Command(QuorumCommand):

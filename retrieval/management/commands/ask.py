@@ -6,14 +6,14 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from retrieval.answering.answer import CANDIDATES, Answered, Answerer, Choice
-from retrieval.answering.chosen import chosen_selector
-from retrieval.asked import SHOWN, asked_questions
-from retrieval.cli import QuorumCommand, table
-from retrieval.errors import UserError
+from retrieval.answering.load_selector import chosen_selector
+from retrieval.management.stdin_questions import SHOWN, asked_questions
+from core.command import QuorumCommand, table
+from core.errors import UserError
 from retrieval.lazy import load_selector
-from retrieval.online import Searcher
-from retrieval.pooling import ALONE, RETRIEVERS
-from retrieval.versions import current_index
+from retrieval.search.search_session import Searcher
+from retrieval.ranking.fusion import ALONE, RETRIEVERS
+from retrieval.index.versions import current_index
 
 
 class Command(QuorumCommand):

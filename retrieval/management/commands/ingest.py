@@ -6,13 +6,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from retrieval.cli import QuorumCommand, record, table
-from retrieval.errors import UserError
-from retrieval.ingest import IngestResult, ingest
+from core.command import QuorumCommand, record, table
+from core.errors import UserError
+from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.lazy import load_scorer
-from retrieval.registry import resolve_either
-from retrieval.sources.best import Best, share_of
-from retrieval.sources.formats import FORMATS
+from retrieval.registry.registry import resolve_either
+from retrieval.corpus.sources.top_share import Best, share_of
+from retrieval.corpus.sources.formats import FORMATS
 
 
 class Command(QuorumCommand):

@@ -5,13 +5,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from retrieval.cli import REFUSED, Error, QuorumCommand, add_subcommand, table
-from retrieval.errors import UserError
-from retrieval.lift import Shelf, Shown, in_points
-from retrieval.model_card import card, figure_names, over_seeds, percent
-from retrieval.registering import register_and_record
-from retrieval.registry import model_named, verify
-from retrieval.training_record import made
+from core.command import REFUSED, Error, QuorumCommand, add_subcommand, table
+from core.errors import UserError
+from retrieval.registry.improvement import Shelf, Shown, in_points
+from retrieval.registry.card import card, figure_names, over_seeds, percent
+from retrieval.registry.register import register_and_record
+from retrieval.registry.registry import model_named, verify
+from retrieval.registry.training_record import made
 
 
 class Command(QuorumCommand):

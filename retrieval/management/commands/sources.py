@@ -1,8 +1,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from retrieval.cli import QuorumCommand
-from retrieval.sources.counts import SourceCounts, Words, source_counts
+from core.command import QuorumCommand
+from retrieval.corpus.sources.counts import SourceCounts, Words, source_counts
 
 COLUMNS = ("source", "pairs", "questions", "question words", "answer words", "withdrawn")
 

@@ -6,10 +6,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from retrieval.cli import QuorumCommand
+from core.command import QuorumCommand
 from retrieval.lazy import train_model
-from retrieval.model_names import require_own_name, require_untaken
-from retrieval.registering import register_and_record
+from retrieval.registry.names import require_own_name, require_untaken
+from retrieval.registry.register import register_and_record
 from retrieval.training.recipe import Recipe, read_recipe
 
 

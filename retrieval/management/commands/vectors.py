@@ -4,13 +4,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from retrieval.cli import REFUSED, Error, QuorumCommand, add_subcommand, record
-from retrieval.damage import bytes_to_read, damaged
-from retrieval.figures import SUBJECT
-from retrieval.housekeeping import Store, stores
+from core.command import REFUSED, Error, QuorumCommand, add_subcommand, record
+from retrieval.indexing.verify import bytes_to_read, damaged
+from retrieval.corpus.statistics import SUBJECT
+from retrieval.indexing.inventory import Store, stores
 from retrieval.models import IndexVersion
-from retrieval.pruning import prune
-from retrieval.versions import chosen_index
+from retrieval.indexing.prune import prune
+from retrieval.index.versions import chosen_index
 
 
 class Command(QuorumCommand):

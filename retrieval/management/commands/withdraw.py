@@ -4,8 +4,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from retrieval.cli import QuorumCommand, record
-from retrieval.withdraw import (
+from core.command import QuorumCommand, record
+from retrieval.corpus.withdraw import (
     Withdrawal,
     read_names,
     restored_hint,

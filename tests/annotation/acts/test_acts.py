@@ -2,13 +2,13 @@
 
 import pytest
 
-from annotation.actions import by_command
-from annotation.acts.base import Act, Options, Result, perform
-from annotation.acts.table import ACTS
+from annotation.access.audit_log import by_command
+from annotation.operations.campaign.operation import Act, Options, Result, perform
+from annotation.operations.campaign.registry import ACTS
 from annotation.models import Action, Campaign
-from annotation.pipeline.ledger import account_of
-from annotation.roles import PERMISSIONS, RUN
-from retrieval.errors import UserError
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.access.roles import PERMISSIONS, RUN
+from core.errors import UserError
 from tests.small_campaign import Stage
 
 SAMPLES = {

@@ -9,23 +9,23 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.actions import by_command
-from annotation.acts import known
-from annotation.acts.base import perform
-from annotation.acts.known import known_outlook, standing_of
-from annotation.acts.table import ACTS
+from annotation.access.audit_log import by_command
+from annotation.operations.campaign import cached_forecast as known
+from annotation.operations.campaign.operation import perform
+from annotation.operations.campaign.cached_forecast import known_outlook, standing_of
+from annotation.operations.campaign.registry import ACTS
 from annotation.models import Action, Campaign, Snapshot
-from annotation.pipeline.collect import look
-from annotation.pipeline.forecast import (
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.publishing.forecast import (
     most_prolonging,
     outlook,
     prolongations,
     prolonging,
 )
-from annotation.pipeline.ledger import set_budget
-from annotation.pipeline.standing import standing
-from annotation.snapshots import take
-from retrieval.errors import UserError
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.analytics.campaign.status import standing
+from annotation.analytics.campaign.snapshots import take
+from core.errors import UserError
 from tests.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from annotation.actions import by_command
-from annotation.acts.base import perform
-from annotation.acts.table import ACTS
+from annotation.access.audit_log import by_command
+from annotation.operations.campaign.operation import perform
+from annotation.operations.campaign.registry import ACTS
 from annotation.models import Action, Assignment
-from annotation.pipeline.collect import look
-from annotation.pipeline.review import review
-from annotation.roles import MANAGE_WORKERS
-from retrieval.errors import UserError
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.review import review
+from annotation.access.roles import MANAGE_WORKERS
+from core.errors import UserError
 from tests.annotation.pipeline.own_crowd import own_team
 from tests.conftest import SetStage
 from tests.small_campaign import Stage

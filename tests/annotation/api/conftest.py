@@ -7,7 +7,7 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from pytest_django import Settings
 
-from annotation.api.calls import counts_in
+from annotation.api.base.throttling import counts_in
 from annotation.models import Campaign
 from tests.annotation.api.campaign import campaign_at_work
 from tests.annotation.api.people import Program, everybody, person

@@ -3,7 +3,7 @@
 What stands in braces is a row of that kind.
 """
 
-from annotation.acts.table import ACTS
+from annotation.operations.campaign.registry import ACTS
 
 SIGNED_IN = {
     "owner", "manager", "adjudicator", "viewer", "annotator", "elsewhere", "stranger", "staff",

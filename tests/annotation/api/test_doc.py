@@ -14,8 +14,8 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Action, Campaign
-from annotation.tasks import run_job
-from exports.builds import build_queued
+from annotation.jobs.tasks import run_job
+from exports.building.queue import build_queued
 from exports.models import Build, Release
 from retrieval.jobs import waiting_jobs
 from retrieval.models import Job, QaPair

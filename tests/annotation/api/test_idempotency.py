@@ -9,7 +9,7 @@ from django.test import RequestFactory
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 
-from annotation.api.idempotency import Done, once
+from annotation.api.base.idempotency import Done, once
 from annotation.models import Action, Campaign, Role
 from annotation.models import Request as Asked
 from tests.annotation.api.campaign import campaign_at_work

@@ -8,11 +8,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import Settings
 
-from annotation.jobs import WORKS
+from annotation.jobs.handlers import WORKS
 from annotation.models import Action
 from retrieval.jobs import run
 from retrieval.models import Job, QaPair
-from retrieval.uploads import uploads_root
+from retrieval.corpus.uploads import uploads_root
 from tests.annotation.api.people import Answer, Program, is_problem, person
 
 IMPORT = "/api/v1/jobs/import"

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.jobs import WORKS
+from annotation.jobs.handlers import WORKS
 from annotation.models import Action, Campaign, Control, Role, Suggestion
 from retrieval.jobs import run, waiting_jobs
 from retrieval.models import QaPair

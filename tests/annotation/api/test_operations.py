@@ -4,9 +4,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from annotation.jobs import WORKS
+from annotation.jobs.handlers import WORKS
 from annotation.models import Action, Campaign, ExpertLabel, Role, Snapshot, Triplet
-from annotation.protocol.policy import Policy
+from annotation.protocol.policy.policy import Policy
 from retrieval import jobs
 from retrieval.models import Job
 from tests.annotation.api.campaign import campaign_at_work

@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.actions import by_api, record
+from annotation.access.audit_log import by_api, record
 from annotation.models import Campaign
 from tests.annotation.api.campaign import campaign_at_work
 from tests.annotation.api.people import Program, is_problem

@@ -18,7 +18,7 @@ from annotation.models import (
 )
 from retrieval.jobs import request as request_job
 from retrieval.models import Job, QaPair
-from retrieval.uploads import new_folder
+from retrieval.corpus.uploads import new_folder
 from tests.annotation.api.described import operations
 from tests.annotation.api.parts import (
     ELSEWHERE,

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.actions import by_api, record
+from annotation.access.audit_log import by_api, record
 from annotation.models import Campaign, Role, Suggestion, Worker
 from retrieval.models import Job
 from tests.annotation.api.campaign import campaign_at_work, hand_in

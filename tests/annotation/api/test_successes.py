@@ -15,9 +15,9 @@ from pytest_django import Settings
 from schemathesis import Case
 
 from annotation.models import Campaign, Exclusion, ExpertLabel, Intent, Triplet
-from annotation.pipeline.adjudicate import Desk, What
-from annotation.pipeline.bonus import give_bonus
-from annotation.protocol.policy import Policy
+from annotation.pipeline.gold.adjudicate import Desk, What
+from annotation.pipeline.moderation.bonus import give_bonus
+from annotation.protocol.policy.policy import Policy
 from tests.annotation.api.described import CHECKS, description, site
 from tests.annotation.api.people import PASSWORD, Program
 from tests.annotation.api.world import World, make_world, token_of

@@ -12,9 +12,9 @@ from django.test import override_settings
 from django.utils import timezone
 from knox.models import AuthToken
 
-from annotation.actions import by_command
-from annotation.deeds import make_pilot
-from annotation.jobs import WORKS
+from annotation.access.audit_log import by_command
+from annotation.operations.logged_changes import make_pilot
+from annotation.jobs.handlers import WORKS
 from annotation.models import (
     Assignment,
     Campaign,
@@ -26,18 +26,18 @@ from annotation.models import (
     Suggestion,
     Triplet,
 )
-from annotation.pipeline.collect import look
-from annotation.pipeline.publish import publish
-from annotation.pipeline.review import review
-from annotation.snapshots import take
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.collecting.review import review
+from annotation.analytics.campaign.snapshots import take
 from exports.models import Build, Release
-from exports.options import Options
-from retrieval.figures import ask_to_count
-from retrieval.imports import rejected_path
+from exports.building.options import Options
+from retrieval.corpus.statistics import ask_to_count
+from retrieval.corpus.import_job import rejected_path
 from retrieval.jobs import run
 from retrieval.models import IndexVersion, Job, QaPair
-from retrieval.registry import register
-from retrieval.uploads import new_folder
+from retrieval.registry.registry import register
+from retrieval.corpus.uploads import new_folder
 from tests.annotation.test_rehearsal import made_up
 from tests.retrieval.trainings import trained
 from tests.small_campaign import Stage, packed_campaign

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from annotation.crowd.crew import Crew, Kind, Worker, make_workers
-from annotation.crowd.gold import Gold
+from annotation.crowd.simulated.profiles import Crew, Kind, Worker, make_workers
+from annotation.crowd.simulated.knowledge import Gold
 
 CREW = Crew(
     workers=10,

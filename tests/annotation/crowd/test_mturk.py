@@ -13,14 +13,14 @@ from threading import Barrier, Thread
 import httpx
 import pytest
 
-from annotation.crowd.base import CrowdError, HitTypeSpec
-from annotation.crowd.mturk import MTurkCrowd
-from annotation.crowd.mturk_requirements import (
+from annotation.crowd.port import CrowdError, HitTypeSpec
+from annotation.crowd.mturk.adapter import MTurkCrowd
+from annotation.crowd.mturk.requirements import (
     MASTERS,
     MASTERS_SANDBOX,
     qualification_requirements,
 )
-from annotation.crowd.rate import RateLimiter
+from annotation.crowd.rate_limit import RateLimiter
 from tests.annotation.crowd.conftest import Market
 
 PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"

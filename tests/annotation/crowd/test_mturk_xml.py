@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation.crowd.base import CrowdError
-from annotation.crowd.mturk_xml import MAX_QUESTION_BYTES, external_question, read_answers
+from annotation.crowd.port import CrowdError
+from annotation.crowd.mturk.xml import MAX_QUESTION_BYTES, external_question, read_answers
 
 NAMESPACE = (
     "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/"

@@ -3,9 +3,9 @@
 import pytest
 from pytest_django import Settings
 
-from annotation.crowd.mturk import MTurkCrowd
-from annotation.crowd.open import AMAZON_CALLS_PER_SECOND, calls_per_second, open_crowd
-from retrieval.errors import UserError
+from annotation.crowd.mturk.adapter import MTurkCrowd
+from annotation.crowd.factory import AMAZON_CALLS_PER_SECOND, calls_per_second, open_crowd
+from core.errors import UserError
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from annotation.crowd.base import CrowdError, CrowdHit, Submission
+from annotation.crowd.port import CrowdError, CrowdHit, Submission
 from tests.annotation.crowd.conftest import Market
 from tests.threads import together
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.crowd.base import CrowdError
+from annotation.crowd.port import CrowdError
 from tests.annotation.crowd.conftest import Market
 
 

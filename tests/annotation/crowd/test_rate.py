@@ -8,8 +8,8 @@ from socket import create_server
 
 import pytest
 
-from annotation.crowd.base import CrowdError
-from annotation.crowd.rate import LONGEST_PAUSE, RateLimiter
+from annotation.crowd.port import CrowdError
+from annotation.crowd.rate_limit import LONGEST_PAUSE, RateLimiter
 
 
 class Clock:

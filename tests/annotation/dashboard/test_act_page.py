@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.models import Action, Role
-from annotation.pipeline.ledger import account_of
+from annotation.pipeline.ledger.accounts import account_of
 from tests.small_campaign import Stage
 from tests.team import OWNER, make_team
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from annotation.dashboard.board import finish
+from annotation.web.campaigns.overview_data import finish
 from annotation.models import Campaign, Snapshot
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

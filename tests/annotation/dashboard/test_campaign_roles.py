@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.models import Campaign, Role
-from annotation.roles import PERMISSIONS
+from annotation.access.roles import PERMISSIONS
 from tests.annotation.hits import make_campaign
 from tests.annotation.parts import at, client_with, logged, with_role
 

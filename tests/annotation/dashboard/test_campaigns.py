@@ -8,10 +8,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from annotation.dashboard.campaigns import PAGE_SIZE
+from annotation.web.campaigns.campaigns import PAGE_SIZE
 from annotation.models import Account, Assignment, Campaign, Role, Triplet, Worker
-from annotation.pipeline.ledger import set_budget
-from annotation.snapshots import take
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.analytics.campaign.snapshots import take
 from retrieval.models import QuerySet
 from tests.annotation.hits import make_campaign, make_hit
 

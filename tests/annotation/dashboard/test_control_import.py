@@ -7,9 +7,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from lxml import html
 
-from annotation.dashboard import control_import
+from annotation.web.controls import control_import
 from annotation.models import Action, Campaign, Control
-from annotation.pipeline.import_controls import SHIPPED, import_controls
+from annotation.pipeline.controls.import_controls import SHIPPED, import_controls
 from tests.annotation.dashboard.readers import plays, root, with_permission
 from tests.exports.campaigns import make_campaign
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation import review_figures
+from annotation.analytics.quality import summary as review_figures
 from annotation.models import (
     Action,
     Campaign,
@@ -16,9 +16,9 @@ from annotation.models import (
     ReviewFigures,
     Suggestion,
 )
-from annotation.pipeline.control_rates import control_figures
-from annotation.pipeline.suggest import suggest
-from annotation.protocol.label_error import wilson_interval
+from annotation.analytics.quality.control_accuracy import control_figures
+from annotation.pipeline.controls.suggest import suggest
+from annotation.protocol.labels.label_error import wilson_interval
 from retrieval.models import Job
 from tests.annotation.dashboard.readers import plays, root, with_permission
 from tests.exports.campaigns import make_campaign

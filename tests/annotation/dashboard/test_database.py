@@ -12,13 +12,13 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from annotation.jobs import WORKS
+from annotation.jobs.handlers import WORKS
 from annotation.models import Action
 from retrieval.jobs import run
 from retrieval.models import IndexVersion, Job, QaPair
-from retrieval.registry import register
-from retrieval.uploads import uploads_root
-from tests.retrieval.dashboard.conftest import As, as_
+from retrieval.registry.registry import register
+from retrieval.corpus.uploads import uploads_root
+from tests.retrieval.web.conftest import As, as_
 from tests.retrieval.trainings import SELECTOR, trained
 
 __all__ = ["as_"]
@@ -198,7 +198,7 @@ def test_who_may_not_import_leaves_nothing_on_the_disk(as_: As) -> None:
 
 
 def test_more_than_the_disk_holds_is_told(as_: As, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrieval.uploads.RESERVE", 2**60)
+    monkeypatch.setattr("retrieval.corpus.uploads.RESERVE", 2**60)
     answer = upload(as_("importer"), {"a.csv": CSV}, script=True)
     assert answer.status_code == 422
     assert "must make room" in json.loads(answer.content)["error"]

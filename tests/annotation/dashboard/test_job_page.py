@@ -11,7 +11,7 @@ from django.utils import timezone
 from lxml import html
 from lxml.html import HtmlElement
 
-from annotation.jobs import WORKS
+from annotation.jobs.handlers import WORKS
 from annotation.models import Campaign, Role
 from retrieval import jobs
 from retrieval.models import Job

@@ -13,7 +13,10 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.dashboard import assignments, hits, keyset, triplets
+from annotation.web.hits import assignments
+from annotation.web.hits import hits
+from annotation.web.base import pagination as keyset
+from annotation.web.hits import triplets
 from annotation.models import Assignment, Campaign, Hit, Triplet, Worker
 from tests.annotation.dashboard.readers import plays, root
 from tests.exports.campaigns import VERDICTS, make_campaign

@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from annotation.actions import Actor, Via, by_command, by_page, record
-from annotation.dashboard.told import details_in_words
+from annotation.access.audit_log import Actor, Via, by_command, by_page, record
+from annotation.web.account.log_details import details_in_words
 from annotation.models import Action, Campaign
 from tests.annotation.hits import make_campaign
 from tests.annotation.parts import at, client_with

@@ -16,18 +16,18 @@ from lxml import html
 from lxml.html import HtmlElement
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from annotation.dashboard import new_draft
-from annotation.dashboard.new_forms import PolicyForm, written
-from annotation.jobs import WORKS
+from annotation.web.new_campaign import draft as new_draft
+from annotation.web.new_campaign.forms import PolicyForm, written
+from annotation.jobs.handlers import WORKS
 from annotation.models import Action, Campaign, Role
-from annotation.pipeline.create import create_campaign
-from annotation.pipeline.ledger import account_of
-from annotation.protocol.policy import INHOUSE, Policy
-from annotation.protocol.policy_words import GROUPS, OPEN
+from annotation.pipeline.setup.create import create_campaign
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.protocol.policy.descriptions import GROUPS, OPEN
 from retrieval import jobs
-from retrieval.errors import UserError
+from core.errors import UserError
 from retrieval.models import IndexVersion, Job, QuerySet
-from retrieval.registry import register
+from retrieval.registry.registry import register
 from tests.retrieval.trainings import trained
 from tests.small_campaign import POLICY
 

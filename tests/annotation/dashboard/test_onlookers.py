@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotation.models import Campaign, Snapshot, Workforce
-from annotation.snapshots import take
+from annotation.analytics.campaign.snapshots import take
 from retrieval.models import QaPair
 from tests.annotation.api.campaign import campaign_at_work
 

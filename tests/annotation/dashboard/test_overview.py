@@ -12,15 +12,15 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from annotation import snapshots
-from annotation.actions import by_command
-from annotation.acts.base import perform
-from annotation.acts.table import ACTS
+from annotation.analytics.campaign import snapshots
+from annotation.access.audit_log import by_command
+from annotation.operations.campaign.operation import perform
+from annotation.operations.campaign.registry import ACTS
 from annotation.models import Campaign, Role, Snapshot
-from annotation.pipeline.ledger import set_budget
-from annotation.pipeline.lifecycle import cancel, pause
-from annotation.pipeline.publish import publish
-from annotation.snapshots import newest, take
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.publishing.lifecycle import cancel, pause
+from annotation.pipeline.publishing.publish import publish
+from annotation.analytics.campaign.snapshots import newest, take
 from retrieval.jobs import request
 from retrieval.models import Job
 from tests.small_campaign import Stage, retrieved_campaign

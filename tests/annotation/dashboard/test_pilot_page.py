@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from annotation.models import Action, Campaign, ExpertLabel, Pilot, Role
-from annotation.pipeline.pilot import create_pilot
+from annotation.pipeline.setup.create_pilot import create_pilot
 from tests.small_campaign import retrieved_campaign
 
 PILOTS = "/admin/pilots/"

@@ -11,19 +11,19 @@ from lxml import html
 from lxml.html import HtmlElement
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from annotation.hit_url import PREVIEW, hit_url, preview_path
-from annotation.jobs import WORKS
+from annotation.crowd.hit_url import PREVIEW, hit_url, preview_path
+from annotation.jobs.handlers import WORKS
 from annotation.models import Action, Campaign, Role
-from annotation.pipeline.create import create_campaign
-from annotation.pipeline.ledger import set_budget
-from annotation.pipeline.lifecycle import cancel, pause
-from annotation.pipeline.publish import publish
-from annotation.plan import plan_of
-from annotation.protocol.cost import quote
-from annotation.protocol.policy import INHOUSE, Policy
+from annotation.pipeline.setup.create import create_campaign
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.publishing.lifecycle import cancel, pause
+from annotation.pipeline.publishing.publish import publish
+from annotation.analytics.campaign.milestones import plan_of
+from annotation.protocol.estimates.cost import quote
+from annotation.protocol.policy.policy import INHOUSE, Policy
 from retrieval import jobs
 from retrieval.models import Job
-from retrieval.search import retrieve
+from retrieval.search.retrieve import retrieve
 from tests.conftest import StartMTurk
 from tests.mturk import MTurk
 from tests.small_campaign import (

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.actions import by_command, record
+from annotation.access.audit_log import by_command, record
 from annotation.models import Campaign, Control
 from tests.annotation.dashboard.readers import root
 from tests.annotation.dashboard.test_controls import make_hits

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from annotation.jobs import WORKS
+from annotation.jobs.handlers import WORKS
 from annotation.models import Action, Snapshot
-from annotation.snapshots import take
-from annotation.tasks import run_job
+from annotation.analytics.campaign.snapshots import take
+from annotation.jobs.tasks import run_job
 from retrieval import jobs
 from retrieval.models import Job
 from tests.annotation.api.people import Program, person

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotation.models import Campaign, Role
-from annotation.rehearsal.options import Options
+from annotation.simulation.options import Options
 from retrieval.models import Candidate, Job
 from tests.annotation.test_rehearsal import made_up
 from tests.small_campaign import Stage

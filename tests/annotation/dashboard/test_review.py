@@ -7,9 +7,9 @@ import pytest
 from django.db.models import F
 from django.test import Client
 
-from annotation import review_figures
+from annotation.analytics.quality import summary as review_figures
 from annotation.models import Campaign, ExpertLabel, HitItem, ItemReport, Triplet
-from annotation.pipeline import disagreements
+from annotation.pipeline.labelling import disagreements
 from tests.annotation.dashboard.readers import plays, root
 from tests.annotation.experts import report, shown
 from tests.exports.campaigns import make_campaign

@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotation.dashboard.pages import TABS, UNDER
-from annotation.dashboard.urls import urlpatterns
+from annotation.web.base.layout import TABS, UNDER
+from annotation.web.urls import urlpatterns
 from tests.annotation.dashboard.readers import root
 from tests.annotation.hits import make_campaign, make_hit
 

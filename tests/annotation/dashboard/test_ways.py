@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission, User
 from lxml import html
 
 from annotation.models import Campaign, Triplet
-from annotation.snapshots import take
+from annotation.analytics.campaign.snapshots import take
 from tests.annotation.dashboard.readers import at, plays, root
 from tests.exports.campaigns import make_campaign
 

@@ -14,13 +14,13 @@ from django.utils import timezone
 from lxml import html
 from lxml.html import HtmlElement
 
-from annotation import snapshots
-from annotation.dashboard.worker import controls_chart, verdict
+from annotation.analytics.campaign import snapshots
+from annotation.web.workers.worker import controls_chart, verdict
 from annotation.models import Action, Assignment, Intent, Role, Worker
-from annotation.pipeline.restore import exclude, restore
-from annotation.pipeline.write_to import write_to
-from annotation.protocol.policy import Policy
-from annotation.worker_record import PAGE_SIZE, Evidence, Reviewed, evidence_of, reviews_of
+from annotation.pipeline.moderation.exclusion import exclude, restore
+from annotation.pipeline.moderation.message import write_to
+from annotation.protocol.policy.policy import Policy
+from annotation.analytics.workers.history import PAGE_SIZE, Evidence, Reviewed, evidence_of, reviews_of
 from tests.annotation.crew import NOON, Crew, make_crew
 from tests.annotation.hits import make_campaign
 from tests.small_campaign import Stage

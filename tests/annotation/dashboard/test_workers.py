@@ -12,12 +12,13 @@ from django.test.utils import CaptureQueriesContext
 from lxml import html
 from lxml.html import HtmlElement
 
-from annotation import snapshots, worker_figures
+from annotation.analytics.campaign import snapshots
+from annotation.analytics.workers import summary as worker_figures
 from annotation.crowd.inhouse.models import Member
-from annotation.dashboard.worker_columns import duration, limit_of
+from annotation.web.workers.columns import duration, limit_of
 from annotation.models import Assignment, Exclusion, Role, Worker
-from annotation.people import BARS
-from annotation.protocol.policy import INHOUSE, Policy
+from annotation.analytics.workers.effort import BARS
+from annotation.protocol.policy.policy import INHOUSE, Policy
 from tests.annotation.crew import NOON, Crew, make_crew
 from tests.annotation.hits import make_campaign, make_hit
 

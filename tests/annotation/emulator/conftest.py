@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation.crowd.emulator.server import Server
+from annotation.crowd.emulator.http.server import Server
 from tests.annotation.emulator.turk import SESSION, Clock, Turk, Worker
 
 Starter = Callable[..., Turk]

@@ -2,7 +2,7 @@ import pytest
 from botocore.exceptions import ClientError
 from lxml import etree
 
-from annotation.crowd.emulator.questions import QUESTION_FORM_ANSWERS
+from annotation.crowd.emulator.state.questions import QUESTION_FORM_ANSWERS
 from tests.annotation.emulator.turk import DAY, Turk, Worker, refusal
 
 FEEDBACK = "missed both controls"

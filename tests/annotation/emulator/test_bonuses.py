@@ -1,6 +1,6 @@
 import pytest
 
-from annotation.crowd.emulator.money import bonus_fee_cents
+from annotation.crowd.emulator.state.money import bonus_fee_cents
 from tests.annotation.emulator.conftest import Starter
 from tests.annotation.emulator.turk import DAY, Turk, Worker, refusal
 

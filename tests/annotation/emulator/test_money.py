@@ -2,7 +2,7 @@ import sqlite3
 
 import pytest
 
-from annotation.crowd.emulator.money import cents, dollars, fee_cents
+from annotation.crowd.emulator.state.money import cents, dollars, fee_cents
 from tests.annotation.emulator.conftest import Starter
 from tests.annotation.emulator.turk import DAY, Turk, Worker, refusal, requirement
 

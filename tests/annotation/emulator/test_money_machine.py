@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from werkzeug.test import Client, TestResponse
 
-from annotation.crowd.emulator.app import Emulator
+from annotation.crowd.emulator.http.app import Emulator
 from annotation.crowd.emulator.store import Store
 from tests.annotation.emulator.turk import TARGET, Clock, question
 

@@ -3,7 +3,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from annotation.crowd.emulator.pages import PAGE_SIZE, duration
+from annotation.crowd.emulator.http.worker_pages import PAGE_SIZE, duration
 from tests.annotation.emulator.turk import Turk, Worker, parsed, question
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" <img src=x onerror=alert(1)>"

@@ -1,4 +1,4 @@
-from annotation.crowd.emulator.qualifications import LOCALE, MASTERS, MASTERS_SANDBOX
+from annotation.crowd.emulator.state.qualifications import LOCALE, MASTERS, MASTERS_SANDBOX
 from tests.annotation.emulator.turk import Turk, Worker, grant, own_type, refusal
 
 

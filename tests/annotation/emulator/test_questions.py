@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from annotation.crowd.emulator.errors import RequestError
-from annotation.crowd.emulator.questions import (
+from annotation.crowd.emulator.state.questions import (
     EXTERNAL_QUESTION,
     MAX_QUESTION_BYTES,
     NOT_XML,

@@ -1,6 +1,6 @@
 import pytest
 
-from annotation.crowd.emulator.qualifications import (
+from annotation.crowd.emulator.state.qualifications import (
     LOCALE,
     MASTERS,
     MASTERS_SANDBOX,

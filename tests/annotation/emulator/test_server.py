@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from annotation.crowd.emulator.faults import Faults
+from annotation.crowd.emulator.http.faults import Faults
 from tests.annotation.emulator.turk import SESSION, Clock, Turk
 
 ROOT = Path(__file__).resolve().parents[3]

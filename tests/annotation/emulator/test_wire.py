@@ -5,7 +5,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from annotation.crowd.emulator.validation import Model
-from annotation.crowd.emulator.wire import OPERATIONS
+from annotation.crowd.emulator.http.wire import OPERATIONS
 from tests.annotation.emulator.turk import TARGET, Turk, Worker, question
 
 MODEL = Model()

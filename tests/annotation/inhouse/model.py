@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from annotation.crowd.inhouse.desk import MOST_LEASES
+from annotation.crowd.inhouse.assignments import MOST_LEASES
 from tests.annotation.inhouse.team import LEASE
 
 GONE = ("returned", "lapsed")

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from django.contrib.auth.models import User
 
-from annotation.crowd.base import HitTypeSpec
-from annotation.crowd.inhouse import desk
-from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.port import HitTypeSpec
+from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Member, Offer, Work
 
 LEASE = timedelta(minutes=30)

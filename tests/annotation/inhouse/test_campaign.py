@@ -6,15 +6,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from annotation.crowd.inhouse import desk
-from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Member, Work
 from annotation.models import Campaign, Hit
 from annotation.pipeline.advance import Pass, advance
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import publish
-from annotation.progress import progress
-from annotation.protocol.policy import INHOUSE
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import publish
+from annotation.analytics.campaign.progress import progress
+from annotation.protocol.policy.policy import INHOUSE
 from tests.small_campaign import QUERIES, Judge, packed_campaign, sheet_of
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,8 @@ from unittest import mock
 import pytest
 from django.db import IntegrityError, OperationalError, connection, transaction
 
-from annotation.crowd.base import CrowdError
-from annotation.crowd.inhouse import crowd as adapter
+from annotation.crowd.port import CrowdError
+from annotation.crowd.inhouse import adapter
 from annotation.crowd.inhouse.models import Member, Offer, Queue
 from tests.annotation.inhouse.team import LEASE, SPEC, Team
 

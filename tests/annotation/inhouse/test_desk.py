@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from annotation.crowd.inhouse import desk
-from annotation.crowd.inhouse.desk import MOST_ANSWER_BYTES, MOST_LEASES, Refused
+from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse.assignments import MOST_ANSWER_BYTES, MOST_LEASES, Refused
 from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.inhouse.models import Member, Work
 from tests.annotation.inhouse.team import LEASE, YES, Team

@@ -16,8 +16,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from annotation.crowd.inhouse import desk, members
-from annotation.crowd.inhouse.desk import Refused
+from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import members
+from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.models import Member, Offer, Work
 from tests.annotation.inhouse.model import Model, ModelHit, ModelWork
 from tests.annotation.inhouse.team import LEASE, Team

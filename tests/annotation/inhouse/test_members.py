@@ -14,7 +14,7 @@ from annotation.crowd.inhouse.members import (
     revoke,
 )
 from annotation.crowd.inhouse.models import Invitation, Member
-from retrieval.errors import UserError
+from core.errors import UserError
 from tests.annotation.inhouse.team import Team
 
 

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from annotation.crowd.inhouse import desk, queue
+from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import queue
 from annotation.crowd.inhouse.members import activate, deactivate
 from annotation.crowd.inhouse.models import HitType, Member, Offer
 from tests.annotation.inhouse.team import LEASE, SPEC, Team

@@ -8,12 +8,12 @@ from functools import partial
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.crowd.base import CrowdError
-from annotation.crowd.inhouse import desk
-from annotation.crowd.inhouse.desk import Refused
+from annotation.crowd.port import CrowdError
+from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.members import invite, join
 from annotation.crowd.inhouse.models import Invitation, Member, Offer, Work
-from retrieval.errors import UserError
+from core.errors import UserError
 from tests.annotation.inhouse.team import LEASE, SPEC, YES, Team
 from tests.threads import together
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from django.db import connections
 
-from annotation.crowd.base import Crowd, CrowdError
+from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Account, Campaign, Entry, Hit
-from annotation.pipeline.create import get_campaign
-from annotation.pipeline.ledger import OverBudget, account_of, book, first_round_cents, set_budget
-from annotation.pipeline.publish import publish
+from annotation.pipeline.setup.create import get_campaign
+from annotation.pipeline.ledger.accounts import OverBudget, account_of, book, first_round_cents, set_budget
+from annotation.pipeline.publishing.publish import publish
 from tests.small_campaign import packed_campaign
 
 WRITERS = 16

@@ -4,18 +4,19 @@ import random
 
 from django.test import Client
 
-from annotation.hit_url import hit_url
+from annotation.crowd.hit_url import hit_url
 from annotation.models import Campaign
-from annotation.pipeline import lifecycle, restore
-from annotation.pipeline.collect import look
-from annotation.pipeline.create import get_campaign
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.ledger import OverBudget, set_budget
-from annotation.pipeline.publish import publish
+from annotation.pipeline.publishing import lifecycle
+from annotation.pipeline.moderation import exclusion as restore
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.setup.create import get_campaign
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.ledger.accounts import OverBudget, set_budget
+from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.review import FIELD
-from annotation.pipeline.write_to import write_to
-from retrieval.errors import UserError
+from annotation.pipeline.collecting.review import FIELD
+from annotation.pipeline.moderation.message import write_to
+from core.errors import UserError
 from tests.annotation.pipeline.campaign_crowd import DyingCrowd, Records
 from tests.annotation.pipeline.campaign_model import Hit, Model, Work, twice
 from tests.annotation.pipeline.missing_votes_model import open_places

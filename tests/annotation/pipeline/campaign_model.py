@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from annotation.protocol.blacklist import Review, exclusions
-from annotation.protocol.cost import assignment_cents, tie_places
-from annotation.protocol.policy import Policy
-from annotation.protocol.vote import Label, decide
+from annotation.protocol.screening.exclusion import Review, exclusions
+from annotation.protocol.estimates.cost import assignment_cents, tie_places
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.labels.majority import Label, decide
 
 SPENDING = ("create", "extend")
 IN_ORDER = ("extend", "lifetime", "exclude", "readmit")

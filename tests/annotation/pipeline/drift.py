@@ -4,12 +4,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
-from annotation.crowd.base import CrowdError, CrowdHit
-from annotation.hit_url import hit_url
+from annotation.crowd.port import CrowdError, CrowdHit
+from annotation.crowd.hit_url import hit_url
 from annotation.models import Account
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.reconcile import reconcile
-from annotation.pipeline.reconcile_report import Reconciled
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.reconcile.run import reconcile
+from annotation.pipeline.reconcile.report import Reconciled
 from tests.mturk import LentCrowd
 from tests.small_campaign import Stage
 

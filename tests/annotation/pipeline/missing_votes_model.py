@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from annotation.protocol.repack import OpenTriplet, regroup
-from annotation.protocol.vote import Label
+from annotation.protocol.packing.repack import OpenTriplet, regroup
+from annotation.protocol.labels.majority import Label
 from tests.annotation.pipeline.campaign_model import Hit, Intent, Model
 
 MOST_PLACES = 9  # of a HIT that began with fewer than ten

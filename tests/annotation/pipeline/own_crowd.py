@@ -6,16 +6,16 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 
-from annotation.crowd.inhouse.crowd import InhouseCrowd
-from annotation.crowd.inhouse.desk import submit, take
+from annotation.crowd.inhouse.adapter import InhouseCrowd
+from annotation.crowd.inhouse.assignments import submit, take
 from annotation.crowd.inhouse.members import invite, join
 from annotation.crowd.inhouse.models import Member, Work
 from annotation.models import Campaign, Hit
 from annotation.pipeline.advance import Pass, advance
-from annotation.pipeline.assemble import pack_campaign
-from annotation.pipeline.deliver import Delivery, deliver
-from annotation.pipeline.publish import publish
-from annotation.protocol.policy import INHOUSE
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.outbox.deliver import Delivery, deliver
+from annotation.pipeline.publishing.publish import publish
+from annotation.protocol.policy.policy import INHOUSE
 from tests.mturk import Clock
 from tests.small_campaign import Judge, retrieved_campaign, sheet_of
 

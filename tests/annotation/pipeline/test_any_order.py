@@ -10,12 +10,12 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.models import Assignment
-from annotation.pipeline.collect import look
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import publish
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.review import review
-from annotation.progress import progress
+from annotation.pipeline.collecting.review import review
+from annotation.analytics.campaign.progress import progress
 from tests.conftest import StartMTurk
 from tests.mturk import Killed, MortalCrowd
 from tests.small_campaign import Stage, packed_campaign

@@ -9,13 +9,13 @@ from django.db import transaction
 from pytest_django import Settings
 
 from annotation.models import Campaign, Control, HitItem, Instructions
-from annotation.pipeline.assemble import pack_campaign
-from annotation.pipeline.create import create_campaign
-from annotation.protocol.policy import Policy
-from retrieval.build import build_index
-from retrieval.errors import UserError
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.setup.create import create_campaign
+from annotation.protocol.policy.policy import Policy
+from retrieval.indexing.build import build_index
+from core.errors import UserError
 from retrieval.models import Candidate, QaPair
-from retrieval.search import pair_vectors
+from retrieval.search.retrieve import pair_vectors
 from tests.mturk import Killed
 from tests.small_campaign import (
     ENCODER,

@@ -7,22 +7,22 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Campaign
-from annotation.pipeline.assemble import pack_campaign
-from annotation.pipeline.audit import audit_report, create_audit
-from annotation.pipeline.create import create_campaign
-from annotation.pipeline.import_dataset import import_dataset
-from annotation.pipeline.instructions import add_version
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.progress import progress
-from annotation.protocol.policy import Policy
-from exports.options import Options
-from exports.requests import request_build
-from retrieval.build import build_index
-from retrieval.errors import UserError
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.setup.pool_depth import audit_report, create_audit
+from annotation.pipeline.setup.create import create_campaign
+from annotation.pipeline.setup.import_dataset import import_dataset
+from annotation.pipeline.setup.instructions import add_version
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.analytics.campaign.progress import progress
+from annotation.protocol.policy.policy import Policy
+from exports.building.options import Options
+from exports.building.requests import request_build
+from retrieval.indexing.build import build_index
+from core.errors import UserError
 from retrieval.models import Candidate, QaPair, QuerySet
-from retrieval.querysets import sample_queries
-from retrieval.search import retrieve
-from retrieval.text import pair_key, question_key
+from retrieval.query_sets.held_out import sample_queries
+from retrieval.search.retrieve import retrieve
+from core.text.clean import pair_key, question_key
 from tests.mturk import MTurk
 from tests.small_campaign import (
     BUDGET_CENTS,

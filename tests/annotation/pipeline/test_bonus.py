@@ -3,11 +3,11 @@
 import pytest
 
 from annotation.models import Account
-from annotation.pipeline.bonus import Bonus, foresee_bonus, give_bonus, withdraw_bonus
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.lifecycle import cancel
-from annotation.pipeline.publish import retry_failed
-from retrieval.errors import UserError
+from annotation.pipeline.moderation.bonus import Bonus, foresee_bonus, give_bonus, withdraw_bonus
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.publishing.lifecycle import cancel
+from annotation.pipeline.publishing.publish import retry_failed
+from core.errors import UserError
 from tests.small_campaign import Stage
 from tests.threads import together
 

@@ -12,8 +12,8 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import F, Value
 
 from annotation.models import Control, Hit
-from annotation.pipeline import bulk
-from annotation.pipeline.bulk import insert, insert_found, insert_objects, update_each
+from core.files import bulk_insert as bulk
+from core.files.bulk_insert import insert, insert_found, insert_objects, update_each
 from tests.annotation.hits import make_campaign
 
 pytestmark = pytest.mark.django_db

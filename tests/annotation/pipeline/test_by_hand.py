@@ -6,21 +6,21 @@ from typing import Any
 import pytest
 
 from annotation.models import Assignment
-from annotation.pipeline.by_hand import (
+from annotation.pipeline.moderation.decisions import (
     approve_by_hand,
     check_covered,
     foresee_approval,
     foresee_rejection,
     reject_by_hand,
 )
-from annotation.pipeline.collect import look
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.ledger import account_of, set_budget
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.reconcile import reconcile
-from annotation.pipeline.review import review
-from annotation.pipeline.standing import stuck
-from retrieval.errors import UserError
+from annotation.pipeline.reconcile.run import reconcile
+from annotation.pipeline.collecting.review import review
+from annotation.analytics.campaign.status import stuck
+from core.errors import UserError
 from tests.annotation.pipeline.ledger_book import PRICE, money
 from tests.mturk import Killed, MortalCrowd
 from tests.small_campaign import Stage

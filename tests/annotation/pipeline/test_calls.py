@@ -4,8 +4,8 @@ from threading import get_ident
 
 import pytest
 
-from annotation.crowd.inhouse.crowd import InhouseCrowd
-from annotation.pipeline.calls import CALLS_A_THREAD, calling
+from annotation.crowd.inhouse.adapter import InhouseCrowd
+from annotation.pipeline.outbox.threads import CALLS_A_THREAD, calling
 from tests.mturk import MTurk
 
 

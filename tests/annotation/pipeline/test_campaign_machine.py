@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from annotation.pipeline.calls import CALLS_A_THREAD
+from annotation.pipeline.outbox.threads import CALLS_A_THREAD
 from tests.annotation.pipeline.campaign_actor import Actor
 from tests.conftest import StartMTurk
 from tests.mturk import MTurk

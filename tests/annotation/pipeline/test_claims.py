@@ -6,10 +6,10 @@ import pytest
 from django.conf import settings
 from django.db.models import Q
 
-from annotation.crowd.base import CrowdError
+from annotation.crowd.port import CrowdError
 from annotation.models import Intent, Worker
-from annotation.pipeline.claims import LONGEST_WAIT, claim, record_done, record_fault, wait_after
-from annotation.pipeline.publish import publish
+from annotation.pipeline.outbox.claims import LONGEST_WAIT, claim, record_done, record_fault, wait_after
+from annotation.pipeline.publishing.publish import publish
 from tests.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db

@@ -2,12 +2,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from annotation.crowd.base import CrowdError, Submission
+from annotation.crowd.port import CrowdError, Submission
 from annotation.models import Assignment, Worker
 from annotation.pipeline.advance import advance
-from annotation.pipeline.collect import look
-from annotation.pipeline.create import get_campaign
-from retrieval.errors import UserError
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.setup.create import get_campaign
+from core.errors import UserError
 from tests.conftest import SetStage, StartMTurk
 from tests.mturk import LentCrowd
 from tests.small_campaign import Stage

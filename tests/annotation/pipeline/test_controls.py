@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from annotation.doctor import check_controls
+from annotation.monitoring.doctor import check_controls
 from annotation.models import Campaign, Control, HitItem
-from annotation.pipeline.assemble import pack_campaign, positive_names
-from annotation.pipeline.controls import Texts, add_positive, replace, retire
-from annotation.pipeline.import_controls import import_controls
-from annotation.protocol.policy import Policy
-from retrieval.errors import UserError
+from annotation.pipeline.publishing.pack import pack_campaign, positive_names
+from annotation.pipeline.controls.controls import Texts, add_positive, replace, retire
+from annotation.pipeline.controls.import_controls import import_controls
+from annotation.protocol.policy.policy import Policy
+from core.errors import UserError
 from tests.conftest import SetStage
 from tests.small_campaign import CONTROLS, Stage, retrieved_campaign, write_rows
 from tests.threads import together

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from annotation.models import Campaign, Instructions
-from annotation.pipeline.assemble import pack_campaign
-from annotation.pipeline.create import create_campaign, get_campaign, read_policy
-from annotation.protocol.policy import INHOUSE, Policy
-from retrieval.errors import UserError
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.setup.create import create_campaign, get_campaign, read_policy
+from annotation.protocol.policy.policy import INHOUSE, Policy
+from core.errors import UserError
 from retrieval.models import Query, QuerySet
 from tests.small_campaign import PAIRS, packed_campaign
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from annotation.pipeline.create import create_campaign
-from annotation.pipeline.default_instructions import default_instructions
-from annotation.protocol.policy import INHOUSE, Policy
+from annotation.pipeline.setup.create import create_campaign
+from annotation.pipeline.setup.default_instructions import default_instructions
+from annotation.protocol.policy.policy import INHOUSE, Policy
 
 
 def text(**policy: Any) -> str:

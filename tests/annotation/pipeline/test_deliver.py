@@ -2,13 +2,13 @@ import pytest
 from django.conf import settings
 
 from annotation.models import Assignment, Intent
-from annotation.pipeline.claims import waiting
-from annotation.pipeline.collect import look
-from annotation.pipeline.create import get_campaign
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import publish
-from annotation.pipeline.review import review
-from annotation.progress import progress
+from annotation.pipeline.outbox.claims import waiting
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.setup.create import get_campaign
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.collecting.review import review
+from annotation.analytics.campaign.progress import progress
 from tests.mturk import Killed, MortalCrowd
 from tests.small_campaign import Stage, tie
 from tests.threads import together

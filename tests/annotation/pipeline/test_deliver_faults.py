@@ -2,16 +2,16 @@
 
 import pytest
 
-from annotation.crowd.mturk import MTurkCrowd
+from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.models import Intent
-from annotation.pipeline.claims import waiting
-from annotation.pipeline.collect import look
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import publish
+from annotation.pipeline.outbox.claims import waiting
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.review import review
-from annotation.pipeline.standing import stuck
-from annotation.progress import progress
+from annotation.pipeline.collecting.review import review
+from annotation.analytics.campaign.status import stuck
+from annotation.analytics.campaign.progress import progress
 from tests.conftest import SetStage, StartMTurk
 from tests.small_campaign import Stage, tie
 

@@ -5,15 +5,15 @@ import json
 import pytest
 from django.core.management import call_command
 
-from annotation.actions import by_command
-from annotation.acts.base import perform
-from annotation.acts.table import ACTS
-from annotation.pipeline.forecast import outlook
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.lifecycle import pause, resume
-from annotation.pipeline.publish import Published, publish
-from annotation.pipeline.standing import standing, stuck
-from retrieval.errors import UserError
+from annotation.access.audit_log import by_command
+from annotation.operations.campaign.operation import perform
+from annotation.operations.campaign.registry import ACTS
+from annotation.pipeline.publishing.forecast import outlook
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.publishing.lifecycle import pause, resume
+from annotation.pipeline.publishing.publish import Published, publish
+from annotation.analytics.campaign.status import standing, stuck
+from core.errors import UserError
 from tests.conftest import SetStage, StartMTurk
 from tests.small_campaign import Stage
 

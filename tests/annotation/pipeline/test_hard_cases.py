@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from annotation.crowd.base import CrowdError
+from annotation.crowd.port import CrowdError
 from annotation.models import Account, Assignment, Campaign, Intent
 from annotation.pipeline.advance import Pass, advance
-from annotation.pipeline.collect import look
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.ledger import account_of
-from annotation.pipeline.lifecycle import expire, prolong
-from annotation.pipeline.publish import publish
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.publishing.lifecycle import expire, prolong
+from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
-from annotation.tasks import _waiting
+from annotation.jobs.tasks import _waiting
 from tests.annotation.pipeline.drift import compare, forget_there
 from tests.annotation.pipeline.test_collect import FaultyCrowd
 from tests.conftest import SetStage

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Control
-from annotation.pipeline.import_controls import Imported, import_controls
-from annotation.protocol.policy import Policy
-from retrieval.errors import UserError
+from annotation.pipeline.controls.import_controls import Imported, import_controls
+from annotation.protocol.policy.policy import Policy
+from core.errors import UserError
 from tests.small_campaign import write_rows
 from tests.threads import together
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from annotation.models import Campaign, Triplet
-from annotation.pipeline.assemble import pack_campaign, triplets_to_judge
-from annotation.pipeline.import_dataset import ImportedDataset, import_dataset
-from annotation.pipeline.label import write_labels
-from annotation.pipeline.ledger import set_budget
-from annotation.protocol.policy import Policy
-from retrieval.build import build_index
-from retrieval.errors import UserError
+from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
+from annotation.pipeline.setup.import_dataset import ImportedDataset, import_dataset
+from annotation.pipeline.labelling.label import write_labels
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.protocol.policy.policy import Policy
+from retrieval.indexing.build import build_index
+from core.errors import UserError
 from retrieval.models import Candidate, QaPair, Query
 from tests.mturk import MTurk
 from tests.small_campaign import BUDGET_CENTS, ENCODER, TOPICS, Stage

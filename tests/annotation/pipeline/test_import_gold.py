@@ -10,10 +10,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Campaign, ExpertLabel, Triplet
-from annotation.pipeline import import_gold as step
-from annotation.pipeline.import_gold import Imported, import_gold
-from retrieval.cli import Error
-from retrieval.errors import UserError
+from annotation.pipeline.gold import import_gold as step
+from annotation.pipeline.gold.import_gold import Imported, import_gold
+from core.command import Error
+from core.errors import UserError
 from tests.annotation.hits import make_campaign, make_triplet
 
 pytestmark = pytest.mark.django_db

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Assignment, Entry, Worker
-from annotation.pipeline.bonus import give_bonus
-from annotation.pipeline.forecast import outlook, prolongations
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.lifecycle import cancel, expire, pause, prolong, resume
-from annotation.pipeline.reconcile import reconcile
-from annotation.pipeline.standing import standing, stuck
-from retrieval.errors import UserError
+from annotation.pipeline.moderation.bonus import give_bonus
+from annotation.pipeline.publishing.forecast import outlook, prolongations
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.publishing.lifecycle import cancel, expire, pause, prolong, resume
+from annotation.pipeline.reconcile.run import reconcile
+from annotation.analytics.campaign.status import standing, stuck
+from core.errors import UserError
 from tests.annotation.pipeline.own_crowd import Team, own_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]

@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 
 from annotation.models import Assignment, Intent, Triplet
-from annotation.pipeline.collect import look
+from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.review import review
-from annotation.pipeline.votes import first_pairs, tallies
-from annotation.progress import progress
+from annotation.pipeline.collecting.review import review
+from annotation.pipeline.labelling.votes import first_pairs, tallies
+from annotation.analytics.campaign.progress import progress
 from tests.conftest import SetStage
 from tests.small_campaign import QUERIES, Judge, Stage
 

@@ -5,8 +5,8 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from annotation.models import Assignment, Entry, Exclusion, Intent
-from annotation.pipeline.collect import look
-from annotation.pipeline.ledger import (
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.ledger.accounts import (
     OverBudget,
     account_of,
     book,
@@ -17,10 +17,10 @@ from annotation.pipeline.ledger import (
     reserved_cents,
     set_budget,
 )
-from annotation.pipeline.ledger_moves import discard, restore, settle, settle_bonuses
-from annotation.pipeline.publish import publish
-from annotation.pipeline.review import review
-from annotation.protocol.policy import Policy
+from annotation.pipeline.ledger.postings import discard, restore, settle, settle_bonuses
+from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.collecting.review import review
+from annotation.protocol.policy.policy import Policy
 from tests.annotation.pipeline.ledger_book import FIRST_ROUND, PRICE, entry, money
 from tests.conftest import SetStage
 from tests.small_campaign import BUDGET_CENTS, Stage

@@ -6,15 +6,15 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Account, Hit
-from annotation.pipeline.claims import claim
-from annotation.pipeline.collect import close
-from annotation.pipeline.deliver import _held
-from annotation.pipeline.forecast import Outlook, outlook, prolongations, prolonging
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.lifecycle import cancel, expire, pause, prolong, resume, wind_up
-from annotation.pipeline.publish import publish
+from annotation.pipeline.outbox.claims import claim
+from annotation.pipeline.collecting.collect import close
+from annotation.pipeline.outbox.deliver import _held
+from annotation.pipeline.publishing.forecast import Outlook, outlook, prolongations, prolonging
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.publishing.lifecycle import cancel, expire, pause, prolong, resume, wind_up
+from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
-from retrieval.errors import UserError
+from core.errors import UserError
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
 from tests.threads import together

@@ -10,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from annotation.models import Assignment, ItemReport, Judgment, Observation, Worker
-from annotation.pipeline.collect import look
+from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.review import review
-from annotation.progress import progress
-from annotation.protocol.signals import REASONS
+from annotation.pipeline.collecting.review import review
+from annotation.analytics.campaign.progress import progress
+from annotation.protocol.screening.behaviour import REASONS
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
 

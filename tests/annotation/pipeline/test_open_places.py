@@ -3,9 +3,10 @@
 import pytest
 
 from annotation.models import Campaign
-from annotation.pipeline import lifecycle, restore
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.publish import publish
+from annotation.pipeline.publishing import lifecycle
+from annotation.pipeline.moderation import exclusion as restore
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from tests.annotation.pipeline.ledger_book import FIRST_ROUND, PRICE
 from tests.conftest import SetStage

@@ -10,30 +10,30 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation.crowd.inhouse import desk
+from annotation.crowd.inhouse import assignments as desk
 from annotation.crowd.inhouse.queue import open_queues
-from annotation.crowd.open import open_crowd
-from annotation.hit_url import hit_url
+from annotation.crowd.factory import open_crowd
+from annotation.crowd.hit_url import hit_url
 from annotation.models import Action, Campaign, ExpertLabel, HitItem, Judgment, Pilot, Triplet
 from annotation.pipeline.advance import advance
-from annotation.pipeline.arms import keep_apart, other_arm, works_in_other_arm
-from annotation.pipeline.assemble import pack_campaign
-from annotation.pipeline.audit import create_audit
-from annotation.pipeline.create import create_campaign
-from annotation.pipeline.import_gold import import_gold
-from annotation.pipeline.instructions import add_version
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.pilot import create_pilot, pilot_of, source_of
-from annotation.pipeline.pilot_report import pilot_report
-from annotation.pipeline.publish import publish
-from annotation.protocol.policy import INHOUSE, Policy
-from annotation.views.suits import closed_queues
-from exports.options import Options
-from exports.requests import request_build
-from retrieval.copies import draw_candidates
-from retrieval.errors import UserError
+from annotation.pipeline.publishing.pilot_arms import keep_apart, other_arm, works_in_other_arm
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.setup.pool_depth import create_audit
+from annotation.pipeline.setup.create import create_campaign
+from annotation.pipeline.gold.import_gold import import_gold
+from annotation.pipeline.setup.instructions import add_version
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.setup.create_pilot import create_pilot, pilot_of, source_of
+from annotation.analytics.quality.pilot_report import pilot_report
+from annotation.pipeline.publishing.publish import publish
+from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.web.annotator.eligibility import closed_queues
+from exports.building.options import Options
+from exports.building.requests import request_build
+from retrieval.query_sets.sample_candidates import draw_candidates
+from core.errors import UserError
 from retrieval.models import Candidate, QuerySet
-from retrieval.querysets import sample_queries
+from retrieval.query_sets.held_out import sample_queries
 from tests.annotation.parts import at
 from tests.annotation.site.stage import make_member
 from tests.annotation.test_commands import refused, run, run_json

@@ -9,18 +9,18 @@ import pytest
 from django.core.management import call_command
 
 from annotation.models import Campaign, Exclusion, PracticeItem, PracticeResult, Worker
-from annotation.pipeline.create import create_campaign
-from annotation.pipeline.default_instructions import default_instructions
-from annotation.pipeline.lifecycle import cancel, pause
-from annotation.pipeline.practice import admit, check_open, practise, tries_of
-from annotation.pipeline.practice_items import MOST_ROWS, SHIPPED, read_examples
-from annotation.pipeline.publish import retry_failed
-from annotation.pipeline.standing import stuck
-from annotation.practice_url import practice_url
-from annotation.progress import progress
-from annotation.protocol.policy import Policy
-from annotation.protocol.practice import TooFewItems, draw, least_right, percent_right
-from retrieval.errors import UserError
+from annotation.pipeline.setup.create import create_campaign
+from annotation.pipeline.setup.default_instructions import default_instructions
+from annotation.pipeline.publishing.lifecycle import cancel, pause
+from annotation.pipeline.moderation.qualification import admit, check_open, practise, tries_of
+from annotation.pipeline.setup.practice_items import MOST_ROWS, SHIPPED, read_examples
+from annotation.pipeline.publishing.publish import retry_failed
+from annotation.analytics.campaign.status import stuck
+from annotation.crowd.practice_url import practice_url
+from annotation.analytics.campaign.progress import progress
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.screening.qualification import TooFewItems, draw, least_right, percent_right
+from core.errors import UserError
 from tests.annotation.pipeline.test_open_places import disagree
 from tests.annotation.test_commands import refused
 from tests.conftest import SetStage
@@ -143,7 +143,7 @@ def likeness(one: str, other: str) -> float:
 def known_questions() -> list[str]:
     """Of the demo's data, the shipped controls and the instructions' examples."""
     demo = (ROOT / "demo/qa_pairs.jsonl").read_text().splitlines()
-    controls = (ROOT / "annotation/controls/positive.jsonl").read_text().splitlines()
+    controls = (ROOT / "annotation/pipeline/controls/positive.jsonl").read_text().splitlines()
     questions = [json.loads(line)["question"] for line in demo + controls]
     questions += [json.loads(line)["query"] for line in controls]
     for line in default_instructions(Policy()).splitlines():

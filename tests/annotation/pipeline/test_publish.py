@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from annotation.crowd.base import Crowd, CrowdError
-from annotation.crowd.open import open_crowd
-from annotation.pipeline.create import get_campaign
-from annotation.pipeline.publish import bind, prepare, publish
-from retrieval.errors import UserError
+from annotation.crowd.port import Crowd, CrowdError
+from annotation.crowd.factory import open_crowd
+from annotation.pipeline.setup.create import get_campaign
+from annotation.pipeline.publishing.publish import bind, prepare, publish
+from core.errors import UserError
 from tests.conftest import SetStage, StartMTurk
 from tests.mturk import MTurk
 from tests.small_campaign import Stage, retrieved_campaign

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.models import Campaign, Intent
-from annotation.pipeline.collect import look
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import publish
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.review import review
+from annotation.pipeline.collecting.review import review
 from tests.annotation.pipeline.drift import compare, create_there, delete_there
 from tests.conftest import SetStage, StartMTurk
 from tests.mturk import Killed, MortalCrowd

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 
 from annotation.models import Campaign, Intent
-from annotation.pipeline.collect import look
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.ledger import first_round_cents, set_budget
-from annotation.pipeline.publish import publish
-from annotation.pipeline.reconcile import reconcile
-from annotation.pipeline.reconcile_look import mark
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.ledger.accounts import first_round_cents, set_budget
+from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.reconcile.run import reconcile
+from annotation.pipeline.reconcile.snapshot import mark
 from tests.annotation.pipeline.drift import (
     FailingCrowd,
     account,

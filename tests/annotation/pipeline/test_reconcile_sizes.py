@@ -6,11 +6,11 @@ import pytest
 from django.conf import settings
 
 from annotation.models import Intent
-from annotation.pipeline.claims import UNSENT
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.ledger import set_budget
-from annotation.pipeline.lifecycle import cancel, prolong
-from annotation.pipeline.publish import publish, token
+from annotation.pipeline.outbox.claims import UNSENT
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.publishing.lifecycle import cancel, prolong
+from annotation.pipeline.publishing.publish import publish, token
 from tests.annotation.pipeline.drift import (
     account,
     compare,

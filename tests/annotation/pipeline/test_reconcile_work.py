@@ -6,11 +6,11 @@ from contextlib import closing
 import pytest
 
 from annotation.models import Account, Assignment, Entry, Intent, Judgment, Worker
-from annotation.pipeline.claims import UNSENT
-from annotation.pipeline.collect import close, look
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.ledger import set_budget
-from annotation.pipeline.review import review
+from annotation.pipeline.outbox.claims import UNSENT
+from annotation.pipeline.collecting.collect import close, look
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.collecting.review import review
 from tests.annotation.pipeline.drift import (
     account,
     compare,

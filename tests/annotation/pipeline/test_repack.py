@@ -6,13 +6,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation.hit_url import hit_url
+from annotation.crowd.hit_url import hit_url
 from annotation.models import Control, Hit, Judgment, Worker
-from annotation.pipeline import restore
-from annotation.pipeline.collect import look
-from annotation.pipeline.ledger import account_of, set_budget
-from annotation.pipeline.review import review
-from retrieval.errors import UserError
+from annotation.pipeline.moderation import exclusion as restore
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.collecting.review import review
+from core.errors import UserError
 from tests.annotation.pipeline.ledger_book import FIRST_ROUND, PRICE
 from tests.annotation.pipeline.test_open_places import disagree, sizes, spares, state
 from tests.conftest import SetStage

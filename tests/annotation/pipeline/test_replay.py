@@ -10,11 +10,11 @@ from django.db import transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.crowd.mturk_xml import read_answers
+from annotation.crowd.mturk.xml import read_answers
 from annotation.models import HitItem
-from annotation.protocol.blacklist import Review, exclusions
-from annotation.protocol.control import check_controls
-from annotation.protocol.vote import decide
+from annotation.protocol.screening.exclusion import Review, exclusions
+from annotation.protocol.screening.control import check_controls
+from annotation.protocol.labels.majority import decide
 from tests.conftest import StartMTurk
 from tests.small_campaign import Stage, packed_campaign
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from annotation.pipeline.ledger import account_of
-from annotation.pipeline.restore import Change, exclude, foresee, restore
-from retrieval.errors import UserError
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.moderation.exclusion import Change, exclude, foresee, restore
+from core.errors import UserError
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
 

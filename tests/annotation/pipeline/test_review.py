@@ -1,9 +1,9 @@
 import pytest
 
 from annotation.models import Assignment, Exclusion, Judgment
-from annotation.pipeline.collect import look
-from annotation.pipeline.review import Reviewed, given_answers, review
-from annotation.progress import progress
+from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.review import Reviewed, given_answers, review
+from annotation.analytics.campaign.progress import progress
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
 

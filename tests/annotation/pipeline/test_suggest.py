@@ -3,14 +3,14 @@
 import pytest
 from django.utils import timezone
 
-from annotation.jobs import WORKS
+from annotation.jobs.handlers import WORKS
 from annotation.models import Campaign, Control, Judgment, Suggestion, Triplet
-from annotation.pipeline import suggest as suggesting
-from annotation.pipeline.assemble import positive_names
-from annotation.pipeline.controls import Texts
-from annotation.pipeline.label import write_labels
-from annotation.pipeline.suggest import Suggested, confirm, dismiss, suggest
-from retrieval.errors import UserError
+from annotation.pipeline.controls import suggest as suggesting
+from annotation.pipeline.publishing.pack import positive_names
+from annotation.pipeline.controls.controls import Texts
+from annotation.pipeline.labelling.label import write_labels
+from annotation.pipeline.controls.suggest import Suggested, confirm, dismiss, suggest
+from core.errors import UserError
 from retrieval.jobs import request, run
 from tests.annotation.experts import report
 from tests.exports.campaigns import make_campaign
@@ -50,10 +50,10 @@ def test_two_votes_are_enough_of_steady_workers(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ada agrees with all six labels, bob with four of them."""
-    monkeypatch.setattr("annotation.protocol.suggestion.STEADY_JUDGED", 4)
+    monkeypatch.setattr("annotation.protocol.labels.control_suggestion.STEADY_JUDGED", 4)
     suggest(campaign)
     assert suggested(campaign) == {("moon", 1), ("tea", 1)}
-    monkeypatch.setattr("annotation.protocol.suggestion.STEADY_SHARE", 4 / 6)
+    monkeypatch.setattr("annotation.protocol.labels.control_suggestion.STEADY_SHARE", 4 / 6)
     suggest(campaign)
     assert suggested(campaign) == {(name, rank) for name in ("moon", "tea") for rank in (1, 2)}
 

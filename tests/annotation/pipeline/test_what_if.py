@@ -5,10 +5,10 @@ import random
 import pytest
 
 from annotation.models import Worker
-from annotation.pipeline.ledger import account_of
-from annotation.pipeline.restore import Change, exclude, foresee, restore
-from annotation.pipeline.what_if import WhatIf, if_excluded, if_restored
-from retrieval.errors import UserError
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.moderation.exclusion import Change, exclude, foresee, restore
+from annotation.analytics.workers.what_if import WhatIf, if_excluded, if_restored
+from core.errors import UserError
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
 

@@ -4,13 +4,13 @@ import pytest
 from botocore.model import OperationModel
 from django.db import connection
 
-from annotation.crowd.mturk import MTurkCrowd
+from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.pipeline.advance import advance
-from annotation.pipeline.deliver import deliver
-from annotation.pipeline.publish import publish
-from annotation.pipeline.votes import first_pairs
-from annotation.progress import progress
-from annotation.protocol.agreement import estimate, kappa
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.labelling.votes import first_pairs
+from annotation.analytics.campaign.progress import progress
+from annotation.protocol.labels.agreement import estimate, kappa
 from tests.small_campaign import QUERIES, Stage
 
 pytestmark = pytest.mark.django_db

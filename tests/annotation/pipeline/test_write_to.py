@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 
 from annotation.crowd.inhouse.models import Notice
-from annotation.pipeline.standing import stuck
-from annotation.pipeline.write_to import Message, foresee_message, write_to
-from retrieval.errors import UserError
+from annotation.analytics.campaign.status import stuck
+from annotation.pipeline.moderation.message import Message, foresee_message, write_to
+from core.errors import UserError
 from tests.annotation.pipeline.own_crowd import own_team
 from tests.small_campaign import Stage
 

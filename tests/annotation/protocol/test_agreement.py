@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.agreement import Estimate, Figure, estimate, kappa, observed
+from annotation.protocol.labels.agreement import Estimate, Figure, estimate, kappa, observed
 from tests.annotation.protocol.steady import steady
 
 ROUNDING = 0.00006  # figures are told with four decimals

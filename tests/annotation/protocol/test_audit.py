@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.audit import Labels, hidden
+from annotation.protocol.studies.pool_depth import Labels, hidden
 
 judged_queries = st.lists(
     st.lists(st.sampled_from([0, 1, None]), min_size=6, max_size=6), min_size=1, max_size=8

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.blacklist import ExclusionDecision, Review, exclusions
-from annotation.protocol.policy import Policy
+from annotation.protocol.screening.exclusion import ExclusionDecision, Review, exclusions
+from annotation.protocol.policy.policy import Policy
 from tests.annotation.protocol.steady import steady
 
 PAPER = Policy()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.control import ControlCheck, check_controls
+from annotation.protocol.screening.control import ControlCheck, check_controls
 from tests.annotation.protocol.steady import steady
 
 ITEMS = ("a", "b", "c", "d", "e", "neg", "pos")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.cost import (
+from annotation.protocol.estimates.cost import (
     ModeCost,
     Quote,
     bonus_price_cents,
@@ -12,7 +12,7 @@ from annotation.protocol.cost import (
     is_free,
     quote,
 )
-from annotation.protocol.policy import INHOUSE, Policy
+from annotation.protocol.policy.policy import INHOUSE, Policy
 from tests.annotation.protocol.steady import steady
 
 

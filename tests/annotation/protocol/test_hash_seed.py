@@ -10,11 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 PROGRAM = """
-from annotation.protocol.blacklist import Review, exclusions
-from annotation.protocol.control import check_controls
-from annotation.protocol.packing import TripletRef, draw_negatives, pack
-from annotation.protocol.policy import Policy, PolicyError
-from annotation.protocol.repack import OpenTriplet, regroup
+from annotation.protocol.screening.exclusion import Review, exclusions
+from annotation.protocol.screening.control import check_controls
+from annotation.protocol.packing.pack import TripletRef, draw_negatives, pack
+from annotation.protocol.policy.policy import Policy, PolicyError
+from annotation.protocol.packing.repack import OpenTriplet, regroup
 
 triplets = {TripletRef(f"t{q}.{r}", f"q{q}", r) for q in range(9) for r in range(7)}
 positives = {f"p{n}" for n in range(60)}

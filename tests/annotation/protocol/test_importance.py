@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.control_rate import ControlRate, worst_first
-from annotation.protocol.importance import importance
-from annotation.protocol.label_error import wilson_interval
-from annotation.protocol.suggestion import is_beyond_dispute, is_clear, is_steady
+from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
+from annotation.protocol.labels.disagreement_weight import importance
+from annotation.protocol.labels.label_error import wilson_interval
+from annotation.protocol.labels.control_suggestion import is_beyond_dispute, is_clear, is_steady
 
 # Worked by hand: 2 (minority + 1) / (votes + 2) / log2(rank + 1), twice where it is decisive.
 TABLE = [

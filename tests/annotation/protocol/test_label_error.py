@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.protocol.label_error import Verdict, label_error, pair_agreement, wilson_interval
+from annotation.protocol.labels.label_error import Verdict, label_error, pair_agreement, wilson_interval
 
 WRONG, RIGHT = Verdict(label=1, yes=0, no=1), Verdict(label=1, yes=1, no=0)
 

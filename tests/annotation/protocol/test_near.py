@@ -4,8 +4,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from annotation.protocol.blacklist import Review, exclusions, is_near
-from annotation.protocol.policy import Policy
+from annotation.protocol.screening.exclusion import Review, exclusions, is_near
+from annotation.protocol.policy.policy import Policy
 
 POLICY = Policy()  # more than 10 % of at least 10
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.protocol.packing import PackingError, draw_negatives
+from annotation.protocol.packing.pack import PackingError, draw_negatives
 
 
 def keys(prefix: str, count: int) -> list[str]:

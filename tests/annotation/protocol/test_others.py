@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.others import (
+from annotation.protocol.screening.peer_agreement import (
     Agreement,
     Compared,
     agreement_with_others,

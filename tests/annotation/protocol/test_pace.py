@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.pace import Forecast, Pace, Reading, forecast, pace_of
+from annotation.protocol.estimates.eta import Forecast, Pace, Reading, forecast, pace_of
 from tests.annotation.protocol.steady import steady
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from annotation.protocol.packing import (
+from annotation.protocol.packing.pack import (
     HitSpec,
     PackingError,
     TripletRef,
@@ -15,7 +15,7 @@ from annotation.protocol.packing import (
     positives_needed,
     presentation,
 )
-from annotation.protocol.policy import Policy
+from annotation.protocol.policy.policy import Policy
 
 PAPER = Policy()
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from annotation.protocol.packing import (
+from annotation.protocol.packing.pack import (
     HitSpec,
     TripletRef,
     draw_negatives,
@@ -16,7 +16,7 @@ from annotation.protocol.packing import (
     pack,
     positives_needed,
 )
-from annotation.protocol.policy import Policy
+from annotation.protocol.policy.policy import Policy
 from tests.annotation.protocol.steady import steady
 
 seeds = st.integers(0, 2**63 - 1)

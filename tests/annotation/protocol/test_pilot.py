@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.pilot import Comparison, Pair, compare, difference_interval
+from annotation.protocol.studies.pilot import Comparison, Pair, compare, difference_interval
 
 COUNTS = st.integers(0, 60)
 

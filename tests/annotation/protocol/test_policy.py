@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation.protocol.policy import CROWDS, INHOUSE, Policy, PolicyError
+from annotation.protocol.policy.policy import CROWDS, INHOUSE, Policy, PolicyError
 
 
 def faults(**values: Any) -> tuple[str, ...]:

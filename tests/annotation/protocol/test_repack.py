@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from annotation.protocol.packing import HitSpec, PackingError, negatives_needed
-from annotation.protocol.policy import Policy
-from annotation.protocol.repack import Group, OpenTriplet, Regrouped, pack_group, regroup
+from annotation.protocol.packing.pack import HitSpec, PackingError, negatives_needed
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.packing.repack import Group, OpenTriplet, Regrouped, pack_group, regroup
 
 PAPER = Policy()
 

@@ -10,8 +10,8 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.policy import Policy
-from annotation.protocol.repack import MOST_BARRED, Group, OpenTriplet, Regrouped, regroup
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.packing.repack import MOST_BARRED, Group, OpenTriplet, Regrouped, regroup
 from tests.annotation.protocol.steady import steady
 
 policies = st.integers(1, 5).map(lambda real: Policy(hit_size=real + 2))

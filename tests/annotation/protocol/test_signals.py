@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from annotation.protocol.signals import (
+from annotation.protocol.screening.behaviour import (
     MOST_CHANGES,
     MOST_MS,
     SIGNALS_LENGTH,

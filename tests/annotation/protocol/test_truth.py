@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.protocol.truth import ANSWERABLE, chance_of_a_positive, draw_truth
+from annotation.protocol.studies.simulated_truth import ANSWERABLE, chance_of_a_positive, draw_truth
 
 RANKS = range(1, 31)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.policy import Policy
-from annotation.protocol.vote import Label, decide, places_to_open
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.labels.majority import Label, decide, places_to_open
 from tests.annotation.protocol.steady import steady
 from tests.chaos.verdict import valid_votes
 

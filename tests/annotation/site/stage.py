@@ -8,11 +8,11 @@ from django.test import Client
 from django.utils import timezone
 from lxml import html
 
-from annotation.crowd.base import HitTypeSpec
-from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.port import HitTypeSpec
+from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Member, Work
 from annotation.models import Campaign, Hit
-from annotation.protocol.policy import INHOUSE
+from annotation.protocol.policy.policy import INHOUSE
 from tests.annotation.hits import make_campaign, make_hit
 
 PASSWORD = "a long sentence of hers"

@@ -6,7 +6,7 @@ from django.test import Client
 
 from annotation.crowd.inhouse.models import Member, Work
 from annotation.models import Campaign, Role
-from annotation.views.suits import NOT_CHOSEN
+from annotation.web.annotator.eligibility import NOT_CHOSEN
 from tests.annotation.parts import with_role
 from tests.annotation.site.stage import make_member, offer_hits, sheet, signed_in, start, text
 

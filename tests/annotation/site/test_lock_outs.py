@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotation.models import Action, Attempt
-from annotation.views.sign_in import BOTH
+from annotation.web.account.sign_in import BOTH
 from tests.annotation.parts import at
 from tests.annotation.site.stage import staff
 from tests.threads import together

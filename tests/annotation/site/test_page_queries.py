@@ -9,8 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from annotation import snapshots, worker_figures
-from annotation.acts.table import ACTS
+from annotation.analytics.campaign import snapshots
+from annotation.analytics.workers import summary as worker_figures
+from annotation.operations.campaign.registry import ACTS
 from annotation.models import ExpertLabel, Role
 from tests.annotation.api.world import World, make_world
 from tests.annotation.site.addresses import ROWS

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.models import Action, Campaign, ExpertLabel
-from exports.links import LinkError, follow, link
+from exports.delivery.signed_links import LinkError, follow, link
 from exports.models import Build, Release
 from tests.annotation.experts import ADDRESS, decide, unresolved
 from tests.annotation.parts import at, client_with, with_role

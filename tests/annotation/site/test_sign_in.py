@@ -10,9 +10,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from annotation.models import Attempt
-from annotation.views import sign_in
-from annotation.views.attempts import Limit
-from annotation.views.sign_in import BOTH
+from annotation.web.account import sign_in
+from annotation.access.throttle import Limit
+from annotation.web.account.sign_in import BOTH
 from tests.threads import together
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Member, Offer
 from annotation.models import Assignment, Exclusion, Hit, HitItem, Worker
 from tests.annotation.site.stage import hit_at, offer_hits, start, text

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from annotation.crowd.inhouse.models import Invitation, Member, Work
 from annotation.models import Hit
-from annotation.views import team
+from annotation.web.account import team
 from tests.annotation.site.stage import make_member, offer_hits, sheet, signed_in, staff
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from lxml import html
 from pytest_django import Settings
 
-from annotation.crowd.inhouse.crowd import InhouseCrowd
+from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Bonus, Member, Work
 from annotation.models import (
     Exclusion,

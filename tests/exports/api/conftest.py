@@ -1,7 +1,7 @@
 import pytest
 from pytest_django import Settings
 
-from annotation.api.calls import counts_in
+from annotation.api.base.throttling import counts_in
 from annotation.models import Campaign
 from exports.models import Release
 from tests.annotation.api.people import Program, person

@@ -6,10 +6,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from exports.changes import write_changes
+from exports.building.changelog import write_changes
 from exports.formats.write import write_formats
-from exports.layout import CAMPAIGN, OF_THE_ANNOTATORS, RELEASE, STATS
-from retrieval.dataset import document
+from exports.layout.files import CAMPAIGN, OF_THE_ANNOTATORS, RELEASE, STATS
+from retrieval.ranking.records import document
 from tests.exports.card.figures import COMPLETE
 from tests.exports.extracts import Extract, random_extract, spread
 

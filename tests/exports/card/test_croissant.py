@@ -15,10 +15,10 @@ import pytest
 from exports.card.croissant import COLUMNS, croissant
 from exports.card.write import write_card
 from exports.formats.batch import columns
-from exports.layout import CROISSANT, MANIFEST
-from exports.splits import SPLITS
-from exports.tables import TABLES
-from retrieval.pooling import RETRIEVERS
+from exports.layout.files import CROISSANT, MANIFEST
+from exports.splits.splits import SPLITS
+from exports.layout.schemas import TABLES
+from retrieval.ranking.fusion import RETRIEVERS
 from tests.exports.card.releases import ready
 
 WARNINGS = ["datePublished"]  # a release holds no clock time

@@ -12,8 +12,8 @@ import yaml
 
 from exports.card.header import header
 from exports.card.write import write_card
-from exports.layout import CARD
-from exports.splits import SPLITS
+from exports.layout.files import CARD
+from exports.splits.splits import SPLITS
 from tests.exports.card.releases import ready
 
 TABLES = ["judgments", "assignments", "controls"]

@@ -12,7 +12,7 @@ from jinja2 import UndefinedError
 from markdown_it import MarkdownIt
 
 from exports.card.markdown import environment
-from retrieval.markdown import Markdown, escape, one_line, table
+from core.text.markdown import Markdown, escape, one_line, table
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 HOSTILE = [

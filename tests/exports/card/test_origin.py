@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from exports.card.origin import labelled_by_votes
-from retrieval.dataset import QueryRecord, read
+from retrieval.ranking.records import QueryRecord, read
 from tests.exports.card.figures import AGREEMENT, CAMPAIGN, COMPLETE, CONTROLS, WORKERS, row
 from tests.exports.card.releases import RELEASED, ready
 from tests.exports.card.test_readme import read as words_of

@@ -11,8 +11,8 @@ from lxml import etree
 
 from exports.card.canvas import DARK, LIGHT, THEMES, Theme, render
 from exports.card.plots import plots, write_plots
-from exports.layout import STATS
-from retrieval.dataset import document
+from exports.layout.files import STATS
+from retrieval.ranking.records import document
 from tests.exports.card.figures import COMPLETE, RETRIEVER, SIMILARITY, WORKERS
 
 NAMES = ["positives-by-rank", "hit-at-k", "agreement-by-worker", "split-similarity"]

@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 
 from exports.card.plots import write_plots
 from exports.card.readme import card
-from exports.layout import CHANGES, STATS
-from exports.loading import snippets
-from retrieval.dataset import document
+from exports.layout.files import CHANGES, STATS
+from exports.formats.loading_code import snippets
+from retrieval.ranking.records import document
 from tests.exports.card.figures import AGREEMENT, CAMPAIGN, COMPLETE, WORKERS, row
 from tests.exports.card.releases import RELEASED, ready
 from tests.exports.extracts import random_extract

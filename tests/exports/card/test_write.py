@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from exports.build import build
+from exports.building.assemble import build
 from exports.card.write import write_card
-from exports.layout import CARD, CROISSANT, MANIFEST
-from exports.options import Options
+from exports.layout.files import CARD, CROISSANT, MANIFEST
+from exports.building.options import Options
 from tests.exports.card.releases import ready
 from tests.exports.extracts import random_extract
 

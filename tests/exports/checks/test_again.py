@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from exports.layout import (
+from exports.layout.files import (
     CARD,
     MANIFEST,
     RELEASE,
     STATS,
 )
-from exports.verify import verify
-from retrieval.dataset import document
+from exports.verify.__main__ import verify
+from retrieval.ranking.records import document
 from tests.exports.finished import sealed
 from tests.exports.tampering import (
     change_lines,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from annotation.models import ExpertLabel, Triplet
-from exports.export import export
-from exports.options import Options
-from exports.verify import verify
+from exports.building.export import export
+from exports.building.options import Options
+from exports.verify.__main__ import verify
 from tests.exports.campaigns import VERDICTS, make_campaign
 
 pytestmark = pytest.mark.django_db

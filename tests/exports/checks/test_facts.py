@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exports.layout import (
+from exports.layout.files import (
     CAMPAIGN,
     MANIFEST,
     RELEASE,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from exports.checks.findings import NAMED, SHOWN, Findings, shown
+from exports.verify.findings import NAMED, SHOWN, Findings, shown
 
 
 def test_the_first_of_a_kind_are_named_and_the_rest_counted() -> None:

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from exports.checks import shapes
-from exports.layout import (
+from exports.verify import schemas as shapes
+from exports.layout.files import (
     CAMPAIGN,
     JUDGMENTS,
     MANIFEST,
@@ -23,8 +23,8 @@ from exports.layout import (
     RELEASE,
     STATS,
 )
-from exports.tables import TABLES
-from exports.verify import verify
+from exports.layout.schemas import TABLES
+from exports.verify.__main__ import verify
 from tests.exports.finished import sealed
 from tests.exports.tampering import (
     change_object,

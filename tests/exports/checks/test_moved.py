@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from exports.build import Previous
-from exports.layout import CHANGED_LABELS, CHANGES, MANIFEST
-from exports.manifest import checksum
+from exports.building.assemble import Previous
+from exports.layout.files import CHANGED_LABELS, CHANGES, MANIFEST
+from exports.layout.manifest import checksum
 from tests.exports.extracts import random_extract
 from tests.exports.finished import finished, sealed
 from tests.exports.tampering import change_object, found

@@ -8,15 +8,15 @@ from typing import Any
 import orjson
 import pytest
 
-from exports.baselines import write_runs
-from exports.build import Options
+from exports.evaluation.baselines import write_runs
+from exports.building.assemble import Options
 from exports.card.write import write_card
-from exports.changes import write_changes
-from exports.figures.compute import figures
+from exports.building.changelog import write_changes
+from exports.statistics.compute import figures
 from exports.formats.write import write_formats
-from exports.layout import CAMPAIGN, PLACEMENTS, STATS
-from exports.verify import verify
-from retrieval.dataset import document
+from exports.layout.files import CAMPAIGN, PLACEMENTS, STATS
+from exports.verify.__main__ import verify
+from retrieval.ranking.records import document
 from tests.exports.extracts import random_extract
 from tests.exports.finished import finished, sealed
 from tests.exports.tampering import change_lines, change_object, found

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from exports.checks.recomputed import first_difference, other_quorum, other_versions
-from exports.manifest import versions
+from exports.verify.rebuild.compare_files import first_difference, other_quorum, other_versions
+from exports.layout.manifest import versions
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,15 @@ from typing import Any
 import orjson
 import pytest
 
-from exports.layout import (
+from exports.layout.files import (
     CONTROLS,
     JUDGMENTS,
     PLACEMENTS,
     STATS,
 )
-from exports.splits import SPLITS
-from exports.tables import control_digest
-from retrieval.dataset import read
+from exports.splits.splits import SPLITS
+from exports.layout.schemas import control_digest
+from retrieval.ranking.records import read
 from tests.exports.extracts import random_extract
 from tests.exports.finished import finished, sealed
 from tests.exports.tampering import (

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from exports.card.croissant import croissant
-from exports.layout import CARD, CROISSANT, RELEASE
-from exports.manifest import versions
-from exports.verify import verify
+from exports.layout.files import CARD, CROISSANT, RELEASE
+from exports.layout.manifest import versions
+from exports.verify.__main__ import verify
 from tests.exports.finished import sealed
 from tests.exports.tampering import change_object, found
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from exports.checks.findings import Findings
-from exports.checks.stats import check_stats, leaves, overlaid
-from exports.figures.compute import figures
-from exports.layout import STATS
+from exports.verify.findings import Findings
+from exports.verify.rebuild.statistics import check_stats, leaves, overlaid
+from exports.statistics.compute import figures
+from exports.layout.files import STATS
 from tests.exports.finished import finished
 
 

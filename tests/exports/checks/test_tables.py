@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from exports.layout import (
+from exports.layout.files import (
     ASSIGNMENTS,
     CAMPAIGN,
     CONTROLS,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exports.layout import JUDGMENTS
-from exports.tables import TABLES
+from exports.layout.files import JUDGMENTS
+from exports.layout.schemas import TABLES
 
 # query -> for each of its candidates, by rank, (worker, vote) in order of submission
 Campaign = Mapping[str, Sequence[Sequence[tuple[str, int]]]]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from annotation.protocol.agreement import (
+from annotation.protocol.labels.agreement import (
     REPLICATES,
     SEED,
     bootstrap,
@@ -19,7 +19,7 @@ from annotation.protocol.agreement import (
     kappa,
     observed,
 )
-from exports.figures.agreement import VoteCounts, agreement_figures, alpha
+from exports.statistics.agreement import VoteCounts, agreement_figures, alpha
 
 Votes = list[list[int]]  # of each triplet
 triplets = st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=5), min_size=1, max_size=40)

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from annotation.pipeline.expert_figures import CHOSEN_WITHOUT_LOOKING
-from annotation.protocol.expert import BASIS
-from annotation.protocol.label_error import Verdict, label_error
-from exports.figures import gold
-from exports.figures.compute import figures
-from exports.layout import CONTROLS, GOLD, STATS
-from exports.options import Options
-from exports.splits import SPLITS
-from exports.tables import control_digest
-from retrieval.dataset import QueryRecord, read
+from annotation.analytics.quality.expert_agreement import CHOSEN_WITHOUT_LOOKING
+from annotation.protocol.labels.expert_agreement import BASIS
+from annotation.protocol.labels.label_error import Verdict, label_error
+from exports.statistics import gold
+from exports.statistics.compute import figures
+from exports.layout.files import CONTROLS, GOLD, STATS
+from exports.building.options import Options
+from exports.splits.splits import SPLITS
+from exports.layout.schemas import control_digest
+from retrieval.ranking.records import QueryRecord, read
 from tests.exports.extracts import Extract, random_extract
 from tests.exports.finished import finished
 
@@ -263,7 +263,7 @@ def test_a_release_of_nothing_has_figures_all_the_same(tmp_path: Path) -> None:
 
 def test_figures_need_no_django(made: Any) -> None:
     code = (
-        "import sys; from pathlib import Path; from exports.figures.compute import figures; "
+        "import sys; from pathlib import Path; from exports.statistics.compute import figures; "
         f"folder = Path({str(made[1])!r}); figures(folder, annotators=folder); "
         "print('django' in sys.modules)"
     )

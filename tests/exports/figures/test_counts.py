@@ -7,7 +7,7 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.figures.counts import SplitCounts, Sums, split_rows
+from exports.statistics.counts import SplitCounts, Sums, split_rows
 
 
 def counts(*queries: tuple[int, int, int]) -> SplitCounts:

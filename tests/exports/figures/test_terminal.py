@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from exports.figures.counts import SplitCounts, split_rows
-from exports.figures.terminal import render_table
+from exports.statistics.counts import SplitCounts, split_rows
+from exports.statistics.terminal import render_table
 from tests.exports.figures.test_counts import counts
 
 CAMPAIGN: dict[str, Any] = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from exports.figures import votes as reading
-from exports.figures.votes import read_votes
+from exports.statistics import votes as reading
+from exports.statistics.votes import read_votes
 from tests.exports.figures.tables import write_judgments
 
 CAMPAIGN = {

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.figures.votes import read_votes
-from exports.figures.workers import BINS, WorkerTally, gini
+from exports.statistics.votes import read_votes
+from exports.statistics.workers import BINS, WorkerTally, gini
 from tests.exports.figures.tables import Campaign, write_judgments
 
 

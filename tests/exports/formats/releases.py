@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from exports.formats.write import write_formats
-from exports.splits import SPLITS
-from retrieval.dataset import CandidateRecord, QueryRecord, line, read
+from exports.splits.splits import SPLITS
+from retrieval.ranking.records import CandidateRecord, QueryRecord, line, read
 from tests.hostile import ADDRESSES, MARKUP
 
 AWKWARD = [

@@ -52,7 +52,7 @@ def test_jsonl_splits_are_queries_with_their_candidates(
 def test_a_split_without_queries_is_refused_so_that_it_must_be_left_out(
     tmp_path: Path, load: Load
 ) -> None:
-    """What the loading code of a release asks before it loads: see exports.loading."""
+    """What the loading code of a release asks before it loads: see exports.formats.loading_code."""
     folder = write_release(tmp_path / "release", hostile_split())
     with pytest.raises(ValueError, match="corresponds to no data"):
         load("parquet", {"dev": folder / "parquet" / "dev.parquet"})

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 
-from retrieval.dataset import QueryRecord
+from retrieval.ranking.records import QueryRecord
 from tests.exports.formats.releases import hostile_split, queries, rows, write_release
 
 TEXTS = ["query_id", "query", "candidate_id", "question", "answer"]

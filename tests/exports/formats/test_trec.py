@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from ir_measures import AP, RR, P, Success
 
-from retrieval.dataset import CandidateRecord, QueryRecord
+from retrieval.ranking.records import CandidateRecord, QueryRecord
 from tests.exports.formats.releases import hostile_split, queries, rows, write_release
 
 # P@1 of 1/2, MRR of (1 + 1/2) / 2, MAP of ((1/1 + 2/3) / 2 + 1/2) / 2.

@@ -15,7 +15,7 @@ import pytest
 from exports.formats import batch as batches_of
 from exports.formats import write
 from exports.formats.write import same, write_formats
-from retrieval.dataset import CandidateRecord, DatasetError, QueryRecord, line
+from retrieval.ranking.records import CandidateRecord, DatasetError, QueryRecord, line
 from tests.exports.extracts import random_extract, spread
 from tests.exports.formats.releases import hostile_split, rows, write_release
 

@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from annotation.models import Assignment, Campaign, ExpertLabel, Hit, HitItem, Judgment, Triplet
-from annotation.pipeline.label import write_labels
-from annotation.pipeline.ledger_moves import restore
-from exports.encoding import query_encoder
+from annotation.pipeline.labelling.label import write_labels
+from annotation.pipeline.ledger.postings import restore
+from exports.building.split_encoder import query_encoder
 from exports.models import WorkerSalt
-from exports.record import queries as queries_module
-from exports.record import table_file, votes, work
-from exports.record.extract import extract
+from exports.extract import queries as queries_module
+from exports.extract import parquet_table as table_file
+from exports.extract import votes
+from exports.extract import work
+from exports.extract.extract import extract
 from retrieval.models import Candidate, IndexVersion, QaPair
-from retrieval.registry import register
+from retrieval.registry.registry import register
 from tests.exports.campaigns import START, VERDICTS, make_campaign
 from tests.exports.record.oracle import (
     contents,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Campaign, Triplet, Worker
-from exports.record.extract import extract
-from retrieval.errors import UserError
+from exports.extract.extract import extract
+from core.errors import UserError
 from retrieval.models import QaPair
 from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.record.oracle import lines

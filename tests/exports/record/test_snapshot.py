@@ -8,9 +8,11 @@ import pytest
 from django.db import connection, transaction
 
 from annotation.models import Campaign, Judgment, Triplet
-from exports.record import queries, votes, work
-from exports.record.extract import extract
-from exports.record.snapshot import snapshot
+from exports.extract import queries
+from exports.extract import votes
+from exports.extract import work
+from exports.extract.extract import extract
+from exports.extract.transaction import snapshot
 from tests.exports.campaigns import make_campaign
 from tests.exports.record.oracle import contents, salted
 

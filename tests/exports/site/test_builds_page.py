@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from annotation.models import Campaign
-from exports.builds import build_queued
+from exports.building.queue import build_queued
 from exports.models import Build, Release
 from tests.annotation.hits import make_campaign
 from tests.annotation.site.stage import signed_in

@@ -12,7 +12,7 @@ from django.test import Client
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from exports.links import LinkError, follow, link
+from exports.delivery.signed_links import LinkError, follow, link
 from exports.models import Download, Release, ReleaseFile
 from tests.annotation.site.stage import signed_in
 from tests.exports.site.people import reader
@@ -64,14 +64,14 @@ def test_a_link_holds_as_long_as_it_says(
 ) -> None:
     settings.LINK_SECONDS = 60
     now = 1_800_000_000.0
-    monkeypatch.setattr("exports.links.time.time", lambda: now)
+    monkeypatch.setattr("exports.delivery.signed_links.time.time", lambda: now)
     token, name = link(file, dan).split("/")[2:]
     for later in (0, 30.5, 59.9):
-        monkeypatch.setattr("exports.links.time.time", lambda later=later: now + later)
+        monkeypatch.setattr("exports.delivery.signed_links.time.time", lambda later=later: now + later)
         followed = follow(token, name)
         assert followed.file == file
         assert 1 <= followed.seconds_left <= 60
-    monkeypatch.setattr("exports.links.time.time", lambda: now + 60)
+    monkeypatch.setattr("exports.delivery.signed_links.time.time", lambda: now + 60)
     with pytest.raises(LinkError, match="expired"):
         follow(token, name)
 

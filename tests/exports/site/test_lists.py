@@ -18,7 +18,7 @@ from tests.exports.stored import stored_release
 def test_the_newest_comes_first_and_long_lists_have_pages(
     release: Release, dans: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exports.views.releases.PAGE_SIZE", 2)
+    monkeypatch.setattr("exports.web.releases.PAGE_SIZE", 2)
     for name in ("birds", "fish"):
         copy_of(release, make_campaign(name), 1)
     page = text(dans.get("/releases"))

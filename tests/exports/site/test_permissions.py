@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 
-from exports.links import link
+from exports.delivery.signed_links import link
 from exports.models import Build, Release, ReleaseFile
 from tests.exports.site.people import PEOPLE, client_of, reader
 

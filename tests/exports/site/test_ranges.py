@@ -12,7 +12,7 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.ranges import CHUNK_BYTES, CONTENT_TYPES, Content, answer, begins
+from exports.delivery.byte_ranges import CHUNK_BYTES, CONTENT_TYPES, Content, answer, begins
 
 BYTES = bytes(range(256)) * 5
 FIRST = re.compile(r"(\d+)-(\d*)")

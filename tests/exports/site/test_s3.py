@@ -11,7 +11,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from annotation.models import Campaign
-from exports.links import link
+from exports.delivery.signed_links import link
 from exports.models import Download, Release
 from tests.annotation.site.stage import signed_in
 from tests.exports.releases import IN_THE_BUCKET, lie_at, s3_server

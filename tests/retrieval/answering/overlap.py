@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from retrieval.text import clean_text
+from core.text.clean import clean_text
 
 
 class OverlapSelector:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from retrieval.training.selecting import new_selector, save_selector
+from retrieval.encoders.cross_encoder.load import new_selector, save_selector
 from tests.retrieval.training import tiny
 from tests.retrieval.trainings import PRECISION, SELECTOR, values, write, write_model
 

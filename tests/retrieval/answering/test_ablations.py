@@ -21,11 +21,11 @@ from retrieval.answering.ablations import (
     without_answer,
     without_selector,
 )
-from retrieval.build import build_index
-from retrieval.errors import UserError
+from retrieval.indexing.build import build_index
+from core.errors import UserError
 from retrieval.lazy import load_encoder
 from retrieval.models import IndexVersion
-from retrieval.registry import register
+from retrieval.registry.registry import register
 from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.training import tiny

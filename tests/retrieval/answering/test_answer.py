@@ -3,10 +3,10 @@
 import pytest
 
 from retrieval.answering.answer import KEPT, Answerer
-from retrieval.errors import UserError
+from core.errors import UserError
 from retrieval.models import QaPair
-from retrieval.online import Searcher
-from retrieval.withdraw import withdraw_pairs
+from retrieval.search.search_session import Searcher
+from retrieval.corpus.withdraw import withdraw_pairs
 from tests.retrieval.answering.overlap import OverlapSelector
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.weather import KEYWORDS, PAIRS, build

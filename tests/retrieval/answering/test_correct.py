@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.answering.correct import is_right, normalised
+from retrieval.answering.answer_match import is_right, normalised
 
 
 def squad(text: str) -> str:

@@ -5,10 +5,10 @@ from scipy import stats
 
 from retrieval.answering.ablations import FULL, NEURAL, PAPER, SELECTOR, System
 from retrieval.answering.answer import Answerer
-from retrieval.answering.known import KnownQuestion
+from retrieval.answering.known_answers import KnownQuestion
 from retrieval.answering.scoring import Outcome, outcomes, rows
 from retrieval.models import IndexVersion
-from retrieval.online import Searcher
+from retrieval.search.search_session import Searcher
 from tests.retrieval.answering.overlap import OverlapSelector
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.weather import KEYWORDS, build

@@ -5,8 +5,8 @@ from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from retrieval.build import build_index
-from retrieval.registry import register
+from retrieval.indexing.build import build_index
+from retrieval.registry.registry import register
 from tests.annotation.api.people import Program, is_problem
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder

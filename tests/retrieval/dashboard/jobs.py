@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from django.contrib.auth.models import User
 
-from retrieval.imports import Wanted, request_import
+from retrieval.corpus.import_job import Wanted, request_import
 from retrieval.jobs import run
 from retrieval.models import Job
-from retrieval.uploads import Sent, ending_of, new_folder
-from retrieval.works import WORKS
+from retrieval.corpus.uploads import Sent, ending_of, new_folder
+from retrieval.job_handlers import WORKS
 
 
 def sent(files: Mapping[str, bytes], *, by: User | None = None, **wanted: object) -> Job:

@@ -7,15 +7,15 @@ import pytest
 from django.urls import reverse
 
 from retrieval.answering.answer import Answerer
-from retrieval.build import build_index
-from retrieval.dashboard import answers
+from retrieval.indexing.build import build_index
+from retrieval.web import answers
 from retrieval.lazy import load_encoder, load_selector
 from retrieval.models import QaPair
-from retrieval.online import Searcher
-from retrieval.withdraw import withdraw_pairs
+from retrieval.search.search_session import Searcher
+from retrieval.corpus.withdraw import withdraw_pairs
 from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.dashboard.conftest import As
+from tests.retrieval.web.conftest import As
 from tests.retrieval.training import tiny
 
 pytestmark = pytest.mark.django_db

@@ -4,12 +4,12 @@ from dataclasses import asdict
 
 import pytest
 
-from retrieval.figures import Lacking, ask_to_count, newest_figures
+from retrieval.corpus.statistics import Lacking, ask_to_count, newest_figures
 from retrieval.models import Job, QaPair
-from retrieval.sources.counts import source_counts
-from retrieval.withdraw import withdraw_pairs
+from retrieval.corpus.sources.counts import source_counts
+from retrieval.corpus.withdraw import withdraw_pairs
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.dashboard.jobs import worked
+from tests.retrieval.web.jobs import worked
 from tests.retrieval.weather import build
 
 pytestmark = pytest.mark.django_db

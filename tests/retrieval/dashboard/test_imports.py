@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from retrieval import imports, uploads
-from retrieval.errors import UserError
+from retrieval.corpus import import_job as imports
+from retrieval.corpus import uploads
+from core.errors import UserError
 from retrieval.jobs import Watch, run
 from retrieval.models import Job, QaPair
-from retrieval.progress import Progress
-from retrieval.uploads import folder_of
-from retrieval.withdraw import withdraw_source
-from retrieval.works import WORKS
-from tests.retrieval.dashboard.jobs import facts, sent, worked
+from core.progress import Progress
+from retrieval.corpus.uploads import folder_of
+from retrieval.corpus.withdraw import withdraw_source
+from retrieval.job_handlers import WORKS
+from tests.retrieval.web.jobs import facts, sent, worked
 from tests.retrieval.sources.shapes import SHAPES, jsonl
 
 pytestmark = pytest.mark.django_db

@@ -8,11 +8,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from retrieval.build import build_index
-from retrieval.registry import register
+from retrieval.indexing.build import build_index
+from retrieval.registry.registry import register
 from retrieval.trained import TrainedModel
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.dashboard.conftest import As
+from tests.retrieval.web.conftest import As
 from tests.retrieval.keywords import KeywordEncoder
 from tests.retrieval.trainings import BASE, SELECTOR, trained
 

@@ -9,12 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from retrieval.figures import ask_to_count
+from retrieval.corpus.statistics import ask_to_count
 from retrieval.models import Job, QaPair
-from retrieval.withdraw import withdraw_pairs
+from retrieval.corpus.withdraw import withdraw_pairs
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.dashboard.conftest import As
-from tests.retrieval.dashboard.jobs import sent, worked
+from tests.retrieval.web.conftest import As
+from tests.retrieval.web.jobs import sent, worked
 from tests.retrieval.weather import build
 
 pytestmark = pytest.mark.django_db

@@ -9,10 +9,10 @@ import pytest
 from django.core.files.uploadhandler import SkipFile
 from django.http import HttpRequest
 
-from retrieval import uploads
-from retrieval.dashboard.receiving import Received
-from retrieval.errors import UserError
-from retrieval.uploads import Sent, check_sent, ending_of, new_folder, require_room, sweep
+from retrieval.corpus import uploads
+from retrieval.web.upload_stream import Received
+from core.errors import UserError
+from retrieval.corpus.uploads import Sent, check_sent, ending_of, new_folder, require_room, sweep
 
 GIB = 2**30
 
@@ -109,7 +109,7 @@ def test_a_disk_that_fills_up_meanwhile_is_told_and_nothing_stays(tmp_path: Path
 def test_what_says_it_is_small_and_is_not_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retrieval.dashboard.receiving.MOST_BYTES", 100)
+    monkeypatch.setattr("retrieval.web.upload_stream.MOST_BYTES", 100)
     folder = tmp_path / "upload"
     folder.mkdir()
     one = received(folder)
@@ -122,7 +122,7 @@ def test_what_says_it_is_small_and_is_not_is_stopped(
 
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrieval.dashboard.receiving.MOST_FILES", 1)
+    monkeypatch.setattr("retrieval.web.upload_stream.MOST_FILES", 1)
     one = received(tmp_path)
     one.new_file("files", "a.csv", "text/csv", None)
     one.file_complete(0)

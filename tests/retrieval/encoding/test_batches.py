@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.encoding.batches import ahead, packed
+from retrieval.encoders.batches import ahead, packed
 
 LENGTHS = st.lists(st.integers(0, 300), max_size=60)
 BUDGETS = st.integers(1, 1_000)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retrieval.build import build_index
-from retrieval.errors import UserError
+from retrieval.indexing.build import build_index
+from core.errors import UserError
 from retrieval.lazy import load_encoder
 from retrieval.models import Candidate
-from retrieval.querysets import load_queries
-from retrieval.search import retrieve
+from retrieval.query_sets.held_out import load_queries
+from retrieval.search.retrieve import retrieve
 from tests.retrieval.conftest import AddPairs
 
 pytestmark = pytest.mark.slow
@@ -142,8 +142,8 @@ def test_a_real_model_retrieves_the_paraphrase_first(
 
 def test_torch_and_faiss_stay_out_until_they_are_needed() -> None:
     code = (
-        "import sys, django; django.setup(); import retrieval.search, retrieval.admin, "
-        "retrieval.ingest, retrieval.querysets, retrieval.management.commands.index; "
+        "import sys, django; django.setup(); import retrieval.search.retrieve, retrieval.admin, "
+        "retrieval.corpus.ingest, retrieval.query_sets.held_out, retrieval.management.commands.index; "
         "sys.exit(any(name in sys.modules for name in "
         "('torch', 'faiss', 'sentence_transformers')))"
     )

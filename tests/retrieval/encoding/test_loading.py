@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from retrieval.encoding import loading
-from retrieval.encoding.loading import load_model
-from retrieval.errors import UserError
-from retrieval.training import selecting
-from retrieval.training.selecting import new_selector
+from retrieval.encoders import loading
+from retrieval.encoders.loading import load_model
+from core.errors import UserError
+from retrieval.encoders.cross_encoder import load as selecting
+from retrieval.encoders.cross_encoder.load import new_selector
 from tests.retrieval.training import tiny
 
 OF_ANY = [

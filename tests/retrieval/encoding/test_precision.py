@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from retrieval.encoding.precision import agreement, choose, shared_nearest
-from retrieval.errors import UserError
+from retrieval.encoders.precision import agreement, choose, shared_nearest
+from core.errors import UserError
 from retrieval.lazy import load_encoder
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ def test_bf16_is_chosen_where_the_cpu_has_units_for_it_and_the_nearest_agree(
     monkeypatch: pytest.MonkeyPatch, units: bool, name: str
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": units})
-    monkeypatch.setattr("retrieval.encoding.precision.WANTED", 0.5)
+    monkeypatch.setattr("retrieval.encoders.precision.WANTED", 0.5)
     chosen = choose(MINILM, "cpu", "auto", PAIRS, "QQ")
     assert chosen.name == name
     expected = "top 30 of fp32 among 64 pairs" if units else "no AMX"
@@ -59,7 +59,7 @@ def test_bf16_is_chosen_where_the_cpu_has_units_for_it_and_the_nearest_agree(
 
 def test_bf16_is_not_chosen_where_it_changes_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
-    monkeypatch.setattr("retrieval.encoding.precision.WANTED", 1.01)
+    monkeypatch.setattr("retrieval.encoders.precision.WANTED", 1.01)
     chosen = choose(MINILM, "cpu", "auto", PAIRS, "QQA")
     assert chosen.name == "fp32"
     assert chosen.reason.startswith("bf16 gives ")
@@ -70,7 +70,7 @@ def test_a_precision_agrees_with_itself() -> None:
 
 
 def test_shared_neighbours_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrieval.encoding.precision.NEAREST", 2)
+    monkeypatch.setattr("retrieval.encoders.precision.NEAREST", 2)
     asked = np.array([[1, 0], [0, 1]], np.float32)
     exact = np.array([[1, 0], [0, 1], [0.9, 0.3], [0.8, 0.5], [-1, 0]], np.float32)
     rounded = exact.copy()

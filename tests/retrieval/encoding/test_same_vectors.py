@@ -13,11 +13,11 @@ from sentence_transformers.sentence_transformer.modules import Pooling, StaticEm
 from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel
 
-from retrieval.bundled import bundled_folder
-from retrieval.encoding import encoder as encoder_module
-from retrieval.encoding.tokens import tokenised
+from retrieval.encoders.bundled import bundled_folder
+from retrieval.encoders import encoder as encoder_module
+from retrieval.encoders.tokens import tokenised
 from retrieval.lazy import load_encoder
-from retrieval.vectors import Vectors
+from retrieval.vectors.types import Vectors
 
 pytestmark = pytest.mark.slow
 
@@ -87,7 +87,7 @@ def test_a_text_has_the_same_vector_in_any_company(
     np.testing.assert_allclose(together, plain(small, PAIRS), atol=1e-5)
     np.testing.assert_allclose(small.encode_pairs(PAIRS[::-1]), together[::-1], atol=1e-5)
     # In other slices and batches.
-    monkeypatch.setattr("retrieval.encoding.tokens.SLICE", 7)
+    monkeypatch.setattr("retrieval.encoders.tokens.SLICE", 7)
     monkeypatch.setitem(encoder_module.BUDGETS, "cpu", 100)
     np.testing.assert_allclose(small.encode_pairs(PAIRS), together, atol=1e-5)
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from retrieval.index.faiss_index import FaissIndex
+from retrieval.index.approximate.faiss_index import FaissIndex
 from retrieval.index.recall import Recall, measure
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Vectors
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Vectors
 from tests.retrieval.index.stores import make_store, no_mask, unit_vectors
 
 ROWS, DIMENSION = 1600, 24

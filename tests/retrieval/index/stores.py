@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from retrieval.store.shards import Identity, write_shard
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Mask, Positions, Vectors, packed
+from retrieval.vectors.shards import Identity, write_shard
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, Positions, Vectors, packed
 
 
 def keys_of(count: int) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.errors import UserError
+from core.errors import UserError
 from retrieval.index.choice import BYTES, GIB, KINDS, SHARE, choose, free_memory
 from retrieval.models import IndexKind
 

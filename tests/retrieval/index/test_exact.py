@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from retrieval.index import best, scan
-from retrieval.index.exact import ExactIndex
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Mask, Vectors
+from retrieval.index.exact import top_k as best
+from retrieval.index.exact import scan
+from retrieval.index.exact.exact import ExactIndex
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, Vectors
 from tests.retrieval.index.stores import (
     keys_of,
     make_store,

@@ -6,12 +6,12 @@ import faiss
 import numpy as np
 import pytest
 
-from retrieval.errors import UserError
-from retrieval.index.faiss_index import FaissIndex
-from retrieval.index.hnsw import HnswIndex
-from retrieval.index.ivf import IvfIndex
-from retrieval.index.settle import nearest
-from retrieval.store.store import VectorStore
+from core.errors import UserError
+from retrieval.index.approximate.faiss_index import FaissIndex
+from retrieval.index.approximate.hnsw import HnswIndex
+from retrieval.index.approximate.ivf import IvfIndex
+from retrieval.index.rescore import nearest
+from retrieval.vectors.store import VectorStore
 from tests.retrieval.index.clusters import (
     DIMENSION,
     FIRST,

@@ -6,10 +6,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.errors import UserError
-from retrieval.index import gpu
-from retrieval.index.gpu import GpuIndex, require_room
-from retrieval.store.store import VectorStore
+from core.errors import UserError
+from retrieval.index.exact import gpu
+from retrieval.index.exact.gpu import GpuIndex, require_room
+from retrieval.vectors.store import VectorStore
 from tests.retrieval.index.stores import make_store, no_mask, repeated, true_scores, unit_vectors
 
 

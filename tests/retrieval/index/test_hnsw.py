@@ -4,9 +4,9 @@ import faiss
 import numpy as np
 import pytest
 
-from retrieval.index.hnsw import HnswIndex
+from retrieval.index.approximate.hnsw import HnswIndex
 from retrieval.index.recall import measure
-from retrieval.store.store import VectorStore
+from retrieval.vectors.store import VectorStore
 from tests.retrieval.index.clusters import (
     DIMENSION,
     clustered,

@@ -4,8 +4,8 @@ import faiss
 import numpy as np
 import pytest
 
-from retrieval.index.ivf import MOST_LISTS, IvfIndex, lists_for
-from retrieval.store.store import VectorStore
+from retrieval.index.approximate.ivf import MOST_LISTS, IvfIndex, lists_for
+from retrieval.vectors.store import VectorStore
 from tests.retrieval.index.clusters import DIMENSION, clustered_store, recall_of
 from tests.retrieval.index.stores import make_store, no_mask, unit_vectors
 

@@ -13,26 +13,26 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from retrieval.build import build_index
-from retrieval.errors import UserError
-from retrieval.index import pgvector_tables
-from retrieval.index.exact import ExactIndex
-from retrieval.index.pgvector import PgVectorIndex
-from retrieval.index.pgvector_server import SCHEMA
-from retrieval.index.pgvector_tables import (
+from retrieval.indexing.build import build_index
+from core.errors import UserError
+from retrieval.index.approximate import pgvector_tables
+from retrieval.index.exact.exact import ExactIndex
+from retrieval.index.approximate.pgvector import PgVectorIndex
+from retrieval.index.approximate.pgvector_server import SCHEMA
+from retrieval.index.approximate.pgvector_tables import (
     COPY_END,
     COPY_HEADER,
     copied,
     drop_tables,
 )
 from retrieval.index.port import VectorIndex
-from retrieval.index.settle import nearest
-from retrieval.opened import OpenIndex, open_index
-from retrieval.order import BuildOptions
-from retrieval.pruning import prune
-from retrieval.store.shards import Identity, Shard, write_shard
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Mask, Vectors
+from retrieval.index.rescore import nearest
+from retrieval.index.open_index import OpenIndex, open_index
+from retrieval.indexing.plan import BuildOptions
+from retrieval.indexing.prune import prune
+from retrieval.vectors.shards import Identity, Shard, write_shard
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, Vectors
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.keywords import KeywordEncoder
 

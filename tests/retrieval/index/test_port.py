@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrieval.index.exact import ExactIndex
-from retrieval.index.gpu import GpuIndex
+from retrieval.index.exact.exact import ExactIndex
+from retrieval.index.exact.gpu import GpuIndex
 from retrieval.index.port import VectorIndex, rounding_error
-from retrieval.store.store import VectorStore
+from retrieval.vectors.store import VectorStore
 from tests.retrieval.index.stores import make_store, no_mask, true_scores, unit_vectors
 
 KINDS: list[type[VectorIndex]] = [ExactIndex, GpuIndex]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.index.exact import ExactIndex
+from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.port import Found
 from retrieval.index.recall import measure, wilson_low
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Mask, Vectors
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, Vectors
 from tests.retrieval.index.stores import brute_force, make_store, no_mask, repeated, unit_vectors
 
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.errors import UserError
-from retrieval.index import settle
-from retrieval.index.exact import ExactIndex
-from retrieval.index.gpu import GpuIndex
+from core.errors import UserError
+from retrieval.index import rescore as settle
+from retrieval.index.exact.exact import ExactIndex
+from retrieval.index.exact.gpu import GpuIndex
 from retrieval.index.port import Found, VectorIndex
-from retrieval.index.settle import nearest
-from retrieval.store.store import VectorStore
-from retrieval.vectors import Mask, Vectors
+from retrieval.index.rescore import nearest
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, Vectors
 from tests.retrieval.index.stores import (
     brute_force,
     keys_of,

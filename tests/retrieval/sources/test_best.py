@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from retrieval.errors import UserError
-from retrieval.ingest import IngestResult, ingest
+from core.errors import UserError
+from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.models import QaPair
-from retrieval.reading import BATCH
-from retrieval.sources import best
-from retrieval.sources.best import Best, Kept, selection, share_of
-from retrieval.text import pair_key
+from retrieval.corpus.pair_reader import BATCH
+from retrieval.corpus.sources import top_share as best
+from retrieval.corpus.sources.top_share import Best, Kept, selection, share_of
+from core.text.clean import pair_key
 from tests.retrieval.sources.shapes import jsonl, write
 
 HALF = Best(Fraction(1, 2), field="score")

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from retrieval.models import QaPair
-from retrieval.registry import register
+from retrieval.registry.registry import register
 from retrieval.trained import TrainedModel
 from tests.retrieval.answering.saved import selector_folder
 from tests.retrieval.sources.shapes import SHAPES, jsonl, write

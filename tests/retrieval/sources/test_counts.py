@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from retrieval.errors import UserError
-from retrieval.ingest import insert_pairs
+from core.errors import UserError
+from retrieval.corpus.ingest import insert_pairs
 from retrieval.models import QaPair
-from retrieval.reading import Pair
-from retrieval.sources.counts import SourceCounts, Words, source_counts
-from retrieval.text import clean_text, normalise_question, pair_key, question_key
+from retrieval.corpus.pair_reader import Pair
+from retrieval.corpus.sources.counts import SourceCounts, Words, source_counts
+from core.text.clean import clean_text, normalise_question, pair_key, question_key
 
 Made = tuple[str, str, str, str]
 

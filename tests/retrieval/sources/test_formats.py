@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrieval.errors import UserError
-from retrieval.ingest import IngestResult, ingest
+from core.errors import UserError
+from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.models import QaPair
-from retrieval.sources.formats import FORMATS
-from retrieval.sources.question_answering import gooaq
-from retrieval.text import clean_text, normalise_question, pair_key
+from retrieval.corpus.sources.formats import FORMATS
+from retrieval.corpus.sources.question_answering import gooaq
+from core.text.clean import clean_text, normalise_question, pair_key
 from tests.retrieval.sources.shapes import (
     ELI5_FINISHED,
     ELI5_POSTS,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrieval.errors import UserError
-from retrieval.progress import no_progress
-from retrieval.sources import json_window
-from retrieval.sources.json_window import elements, member_elements
+from core.errors import UserError
+from core.progress import no_progress
+from retrieval.corpus.sources import json_stream as json_window
+from retrieval.corpus.sources.json_stream import elements, member_elements
 from tests.retrieval.sources.shapes import write
 
 JSON = st.recursive(

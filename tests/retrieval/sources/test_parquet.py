@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from retrieval.errors import UserError
-from retrieval.ingest import ingest
+from core.errors import UserError
+from retrieval.corpus.ingest import ingest
 from retrieval.models import QaPair
 
 pytestmark = pytest.mark.django_db

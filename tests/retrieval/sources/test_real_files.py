@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.ingest import ingest
+from retrieval.corpus.ingest import ingest
 from retrieval.models import QaPair
-from retrieval.text import clean_text
+from core.text.clean import clean_text
 from tests.retrieval.sources.shapes import jsonl, write
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

@@ -10,9 +10,9 @@ import torch
 from sentence_transformers import CrossEncoder
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-from retrieval.errors import UserError
+from core.errors import UserError
 from retrieval.lazy import load_scorer
-from retrieval.selectors import FORM_FILE
+from retrieval.encoders.cross_encoder.port import FORM_FILE
 
 PAIRS = [
     ("What is rain?", "Water that falls from clouds."),

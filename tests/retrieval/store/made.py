@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from retrieval.store.shards import Identity, Shard, write_shard
-from retrieval.vectors import PairKeys, Vectors, packed
+from retrieval.vectors.shards import Identity, Shard, write_shard
+from retrieval.vectors.types import PairKeys, Vectors, packed
 
 IDENTITY = Identity("keywords", "f" * 64, "mean", "QQ", 5, "fp32", "float32")
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.store import compact
-from retrieval.store.compact import compacted
-from retrieval.store.shards import Shard, sound_shards
-from retrieval.store.store import VectorStore
+from retrieval.vectors import compact
+from retrieval.vectors.compact import compacted
+from retrieval.vectors.shards import Shard, sound_shards
+from retrieval.vectors.store import VectorStore
 from tests.retrieval.store.made import IDENTITY, keys_of, shard_of_pairs, vectors_of
 
 

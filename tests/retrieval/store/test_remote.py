@@ -12,10 +12,10 @@ from django.core.files.storage import storages
 from pytest_django import Settings
 
 from config.settings import _storage_at
-from retrieval.errors import UserError
-from retrieval.store.remote import fetch_holding, fetch_missing, publish
-from retrieval.store.shards import Shard, complete_shards, files_of, record_of, sound_shards
-from retrieval.store.unfinished import UNFINISHED
+from core.errors import UserError
+from retrieval.vectors.remote import fetch_holding, fetch_missing, publish
+from retrieval.vectors.shards import Shard, complete_shards, files_of, record_of, sound_shards
+from retrieval.vectors.unfinished import UNFINISHED
 from tests.exports.releases import BUCKET, IN_THE_BUCKET, s3_server
 from tests.retrieval.store.made import IDENTITY, keys_of, shard_of_pairs
 

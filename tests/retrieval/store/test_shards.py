@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retrieval.errors import UserError
-from retrieval.store import shards as shards_module
-from retrieval.store.shards import (
+from core.errors import UserError
+from retrieval.vectors import shards as shards_module
+from retrieval.vectors.shards import (
     Identity,
     complete_shards,
     files_of,
@@ -25,8 +25,8 @@ from retrieval.store.shards import (
     sound_shards,
     write_shard,
 )
-from retrieval.store.store import VectorStore
-from retrieval.store.unfinished import UNFINISHED, unfinished
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.unfinished import UNFINISHED, unfinished
 from tests.retrieval.store.made import IDENTITY, keys_of, shard_of_pairs, vectors_of
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval.store import store as store_module
-from retrieval.store.shards import Identity, write_shard
-from retrieval.store.store import VectorStore
-from retrieval.vectors import PairKeys
+from retrieval.vectors import store as store_module
+from retrieval.vectors.shards import Identity, write_shard
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import PairKeys
 from tests.retrieval.store.made import IDENTITY, keys_of, shard_of_pairs, vectors_of
 
 # 32 bytes of which the first eight and the rest are each one of few: prefixes collide.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.errors import UserError
-from retrieval.store import verified
-from retrieval.store.verified import MEMORY, facts_of, verify_files
+from core.errors import UserError
+from retrieval.vectors import checksums as verified
+from retrieval.vectors.checksums import MEMORY, facts_of, verify_files
 
 CONTENT = {"a.npy": b"rain" * 99, "b.npy": b"snow" * 99}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from retrieval.dataset import CandidateRecord, QueryRecord, line
+from retrieval.ranking.records import CandidateRecord, QueryRecord, line
 
 LETTERS = "abcdefgh"
 CANDIDATES = 8

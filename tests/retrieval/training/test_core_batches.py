@@ -9,10 +9,10 @@ import pytest
 from datasets import Dataset
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
-from retrieval.training.batches import EveryRow, dealt, halved
-from retrieval.training.examples import of_release
-from retrieval.training.fit import fit
-from retrieval.training.kinds import task_of
+from retrieval.training.data.batches import EveryRow, dealt, halved
+from retrieval.training.data.examples import of_release
+from retrieval.training.loop.fit import fit
+from retrieval.training.loop.tasks import task_of
 from retrieval.training.recipe import made
 from tests.retrieval.training.releases import records
 from tests.retrieval.training.test_fit import plan

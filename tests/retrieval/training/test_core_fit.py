@@ -11,13 +11,13 @@ import torch
 from datasets import Dataset
 from sentence_transformers import CrossEncoderTrainingArguments, SentenceTransformer
 
-from retrieval.encoding.tokens import tokenised
-from retrieval.errors import UserError
-from retrieval.training import checkpoints
-from retrieval.training import fit as module
-from retrieval.training.fit import fit
-from retrieval.training.kinds import task_of
-from retrieval.training.memory import enough_memory
+from retrieval.encoders.tokens import tokenised
+from core.errors import UserError
+from retrieval.training.loop import checkpoints
+from retrieval.training.loop import fit as module
+from retrieval.training.loop.fit import fit
+from retrieval.training.loop.tasks import task_of
+from retrieval.training.loop.out_of_memory import enough_memory
 from retrieval.training.recipe import Settings, made
 from tests.retrieval.training.test_fit import SELECTOR, letters, plan, trained
 

@@ -9,11 +9,12 @@ import pytest
 import yaml
 from huggingface_hub import constants
 
-from retrieval.cli import Error
-from retrieval.errors import UserError
-from retrieval.registry import digest_of_folder
-from retrieval.training import run, stages
-from retrieval.training.asked import Asked, Order, looked_through
+from core.command import Error
+from core.errors import UserError
+from retrieval.registry.registry import digest_of_folder
+from retrieval.training.loop import stages
+from retrieval.training import run
+from retrieval.training.preflight import Asked, Order, looked_through
 from retrieval.training.base import found_base
 from retrieval.training.recipe import read_recipe
 from tests.retrieval.training import tiny

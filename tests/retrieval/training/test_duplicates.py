@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.errors import UserError
-from retrieval.text import question_key
-from retrieval.training.duplicates import Duplicate, read_duplicates
+from core.errors import UserError
+from core.text.clean import question_key
+from retrieval.training.data.duplicates import Duplicate, read_duplicates
 
 QUORA = Path(__file__).parents[4] / "shared/data/pairs/qqp/qqp_first10k_with_qids.tsv.gz"
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from retrieval.dataset import CandidateRecord, QueryRecord
-from retrieval.errors import UserError
-from retrieval.training.duplicates import Duplicate
-from retrieval.training.examples import of_duplicates, of_release
+from retrieval.ranking.records import CandidateRecord, QueryRecord
+from core.errors import UserError
+from retrieval.training.data.duplicates import Duplicate
+from retrieval.training.data.examples import of_duplicates, of_release
 from retrieval.training.recipe import Recipe, made
 
 

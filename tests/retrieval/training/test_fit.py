@@ -12,11 +12,11 @@ import pytest
 import torch
 from datasets import Dataset
 
-from retrieval.errors import UserError
-from retrieval.training.fit import Plan, fit
-from retrieval.training.kinds import save, task_of
+from core.errors import UserError
+from retrieval.training.loop.fit import Plan, fit
+from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.recipe import Settings, made
-from retrieval.training.selecting import load_selector
+from retrieval.encoders.cross_encoder.load import load_selector
 from tests.retrieval.training import killing
 
 LETTERS = "abcdefgh"
@@ -108,7 +108,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 from pathlib import Path
 from tests.retrieval.training.test_fit import letters, plan, trained
-from retrieval.errors import UserError
+from core.errors import UserError
 import torch
 from datasets import Dataset
 rows = letters(16_000, seed=1).map(lambda row: {{"candidate": ["a " * 22, "b"]}})

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from sentence_transformers import CrossEncoder
 
-from retrieval.bundled import bundled_folder
-from retrieval.training.forms import SELECTOR_FORMS, parts
-from retrieval.training.selecting import new_selector
-from retrieval.training.selector import SelectorModel, shortened
+from retrieval.encoders.bundled import bundled_folder
+from retrieval.ranking.input_forms import SELECTOR_FORMS, parts
+from retrieval.encoders.cross_encoder.load import new_selector
+from retrieval.encoders.cross_encoder.model import SelectorModel, shortened
 
 QUERY, QUESTION, ANSWER = "how do i bake bread", "make a loaf", "flour of water"
 

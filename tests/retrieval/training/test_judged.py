@@ -7,12 +7,12 @@ import torch
 from safetensors.torch import load_file
 from sentence_transformers import CrossEncoder
 
-from retrieval.training import judged
-from retrieval.training.judged import Judged
+from retrieval.training import evaluate as judged
+from retrieval.training.evaluate import Judged
 from retrieval.training.recipe import Recipe, Settings, made
-from retrieval.training.release import read_release
-from retrieval.training.selecting import new_selector, save_selector
-from retrieval.training.stages import Trained
+from retrieval.training.data.release_splits import read_release
+from retrieval.encoders.cross_encoder.load import new_selector, save_selector
+from retrieval.training.loop.stages import Trained
 from tests.retrieval.training.releases import release
 
 

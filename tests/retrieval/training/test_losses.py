@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from retrieval.encoding.loading import load_model
-from retrieval.training.kinds import LOSSES
-from retrieval.training.selecting import new_selector
+from retrieval.encoders.loading import load_model
+from retrieval.training.loop.tasks import LOSSES
+from retrieval.encoders.cross_encoder.load import new_selector
 
 ALONG, ACROSS, BETWEEN = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8]
 

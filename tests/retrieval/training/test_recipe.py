@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.errors import UserError
+from core.errors import UserError
 from retrieval.training.recipe import Fault, Settings, made, read_recipe
 
 RECIPES = Path(__file__).parents[3] / "recipes"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from retrieval.errors import UserError
-from retrieval.training.release import read_release
+from core.errors import UserError
+from retrieval.training.data.release_splits import read_release
 from tests.retrieval.training.releases import release, write_manifest
 
 Query = dict[str, Any]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from transformers import CanineConfig, CanineModel, CanineTokenizer
 
-from retrieval.errors import UserError
-from retrieval.training.selecting import new_selector
+from core.errors import UserError
+from retrieval.encoders.cross_encoder.load import new_selector
 
 
 @pytest.mark.parametrize(

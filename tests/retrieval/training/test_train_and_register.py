@@ -11,8 +11,8 @@ import pytest
 from django.core.management import call_command
 
 from annotation.models import Action
-from retrieval.cli import Error
-from retrieval.registry import register
+from core.command import Error
+from retrieval.registry.registry import register
 from retrieval.trained import TrainedModel
 from tests.retrieval.training.releases import release
 from tests.retrieval.trainings import trained

@@ -15,10 +15,10 @@ import yaml
 from django.core.management import call_command
 from sentence_transformers import CrossEncoder
 
-from retrieval.cli import Error
+from core.command import Error
 from retrieval.lazy import load_encoder, load_selector
-from retrieval.registry import digest_of_folder
-from retrieval.training_record import made, read_training
+from retrieval.registry.registry import digest_of_folder
+from retrieval.registry.training_record import made, read_training
 from tests.retrieval.training.releases import LETTERS, release, write_manifest
 
 pytestmark = pytest.mark.django_db
@@ -428,7 +428,7 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from pathlib import Path
 from retrieval.training.recipe import read_recipe
-from retrieval.training.asked import Order
+from retrieval.training.preflight import Order
 from retrieval.training.run import Watch, train
 steps = 0
 def step(count):

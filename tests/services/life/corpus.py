@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.crowd.gold import Gold, read_gold
-from annotation.pipeline.import_controls import SHIPPED
+from annotation.crowd.simulated.knowledge import Gold, read_gold
+from annotation.pipeline.controls.import_controls import SHIPPED
 from demo.processes import ROOT
 
 PAIRS, MEANINGS = ROOT / "demo" / "qa_pairs.jsonl", ROOT / "demo" / "gold.jsonl"

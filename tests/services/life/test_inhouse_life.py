@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from annotation.crowd.gold import Gold
+from annotation.crowd.simulated.knowledge import Gold
 from tests.services.life.conftest import NewPage
 from tests.services.life.corpus import Corpus
 from tests.services.life.owner import SOON_MS, Owner

@@ -1,0 +1,155 @@
+"""Where a campaign stands: read-only counts."""
+
+from django.db.models import Count, Q, Sum
+
+from annotation.models import Assignment, Campaign, Intent
+from annotation.analytics.workers.effort import effort_of, people_of
+from annotation.pipeline.setup.pool_depth import audited_by
+from annotation.pipeline.outbox.claims import waiting
+from annotation.analytics.quality.expert_agreement import expert_figures
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.analytics.campaign.status import standing, stuck
+from annotation.pipeline.labelling.votes import first_pairs, valid_judgments
+from annotation.crowd.practice_url import practice_url
+from annotation.protocol.labels.agreement import Pairs, agreement
+from retrieval.models import Candidate
+
+
+def progress(campaign: Campaign) -> dict[str, object]:
+    """The campaign stage by stage; every count is derived from the stored record."""
+    return {
+        "campaign": campaign.name,
+        "standing": standing(campaign),  # reads the state anew
+        "state": campaign.state,
+        "crowd": campaign.endpoint or "not published yet",
+        **_audit(campaign),
+        **question_counts(campaign),
+        **hit_counts(campaign),
+        **assignment_counts(campaign),
+        **_triplets(campaign),
+        **_votes(campaign),
+        **_experts(campaign),
+        **trouble_counts(campaign),
+        "stuck": stuck(campaign),
+        **_practice(campaign),
+        **money(campaign),
+        **_effort(campaign),
+    }
+
+
+def _audit(campaign: Campaign) -> dict[str, object]:
+    audited = audited_by(campaign)
+    return {"audits": audited.name} if audited else {}
+
+
+def question_counts(campaign: Campaign) -> dict[str, object]:
+    candidates = Candidate.objects.filter(query__query_set=campaign.query_set_id)
+    return {
+        "queries": campaign.query_set.queries.count(),
+        "candidates": candidates.count(),
+    }
+
+
+def trouble_counts(campaign: Campaign) -> dict[str, object]:
+    return {
+        "excluded_workers": campaign.exclusions.filter(restored_at=None).count(),
+        "calls_waiting": waiting(campaign),
+        "calls_failed": campaign.intents.filter(state=Intent.State.FAILED).count(),
+    }
+
+
+def _triplets(campaign: Campaign) -> dict[str, object]:
+    return campaign.triplets.aggregate(
+        triplets=Count("pk"),
+        labelled=Count("pk", filter=Q(status="labelled")),
+        open=Count("pk", filter=Q(status="open")),
+        unresolved=Count("pk", filter=Q(status="unresolved")),
+        positive=Count("pk", filter=Q(label=1)),
+    )
+
+
+def hit_counts(campaign: Campaign) -> dict[str, object]:
+    return campaign.hits.aggregate(
+        hits=Count("pk"), published=Count("crowd_id"), places=Sum("places", default=0)
+    )
+
+
+def assignment_counts(campaign: Campaign) -> dict[str, object]:
+    return Assignment.objects.filter(hit__campaign=campaign).aggregate(
+        submitted=Count("pk"),
+        to_review=Count("pk", filter=Q(passed=None)),
+        approved=Count("pk", filter=Q(status="approved")),
+        rejected=Count("pk", filter=Q(status="rejected")),
+        failed_controls=Count("pk", filter=Q(passed=False)),
+        workers=Count("worker", distinct=True),
+    )
+
+
+def _practice(campaign: Campaign) -> dict[str, object]:
+    """Nothing where the campaign has no practice round, or none yet."""
+    if not campaign.practice_id:
+        return {}
+    tries = campaign.practice_results
+    return {
+        "practice_round": practice_url(campaign),
+        "practised": tries.aggregate(workers=Count("worker", distinct=True))["workers"],
+        "passed_practice": tries.filter(passed=True).count(),
+    }
+
+
+def _votes(campaign: Campaign) -> dict[str, object]:
+    pairs = first_pairs(campaign)
+    return {**vote_counts(campaign, pairs), "agreement": agreement(pairs)}
+
+
+def vote_counts(campaign: Campaign, pairs: Pairs) -> dict[str, object]:
+    return {
+        "votes": valid_judgments(campaign).count(),
+        "votes_discarded": discarded_votes(campaign),
+        "ties": int(pairs[:, 1:3].sum()),
+    }
+
+
+def discarded_votes(campaign: Campaign) -> int:
+    """Votes of excluded workers on real items, from work that had passed its controls."""
+    passed = Assignment.objects.filter(
+        hit__campaign=campaign,
+        passed=True,
+        worker__in=campaign.exclusions.filter(restored_at=None).values("worker"),
+    )
+    votes = passed.filter(judgments__item__control=None).aggregate(votes=Count("judgments"))
+    return int(votes["votes"])
+
+
+def _experts(campaign: Campaign) -> dict[str, object]:
+    figures = expert_figures(campaign)
+    return {"expert": {**figures.to_dict(), **figures.label_error_to_dict()}}
+
+
+def money(campaign: Campaign) -> dict[str, object]:
+    account = account_of(campaign)
+    return {
+        "budget_cents": account.budget_cents,
+        "reserved_cents": account.reserved_cents,
+        "paid_cents": account.paid_cents,
+        "discarded_cents": account.discarded_cents,
+        "available_cents": account.available_cents,
+        "spent_cents": account.spent_cents,
+    }
+
+
+def _effort(campaign: Campaign) -> dict[str, object]:
+    """Nothing as long as no browser has told a time."""
+    effort = effort_of(people_of(campaign))
+    if effort.median_ms is None:
+        return {}
+    return {
+        "median_active_seconds": round(effort.median_ms / 1000, 1),
+        "hourly_cents_median": effort.hourly_cents_median,
+        "hourly_cents_pooled": effort.hourly_cents_pooled,
+    }
+
+
+def spent_cents(campaign: Campaign) -> int:
+    """What has been paid: rewards, bonuses and fees, work whose votes do not count included."""
+    return account_of(campaign).spent_cents

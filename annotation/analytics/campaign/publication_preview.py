@@ -1,0 +1,138 @@
+"""Publishing: what it costs, where the work goes, and whether the money is real."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.urls import reverse
+
+from annotation.crowd.mturk.endpoints import is_sandbox
+from annotation.crowd.factory import Place, place_of
+from annotation.models import Campaign
+from annotation.pipeline.ledger.accounts import first_round_cents, within
+from annotation.pipeline.publishing.lifecycle import check_prolongable
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.publishing.publish import check_place
+from annotation.analytics.campaign.milestones import Plan, plan_of
+from annotation.protocol.estimates.cost import assignment_cents, is_free
+from core.errors import UserError
+
+
+@dataclass(frozen=True)
+class Publication:
+    """So many HITs in all, and what they come to; read-only."""
+
+    plan: Plan
+    crowd: Place
+    first: int | None  # None: all of them
+
+    @property
+    def new(self) -> int:
+        return (self.plan.hits if self.first is None else self.first) - self.plan.asked
+
+    @property
+    def new_told(self) -> str:
+        return f"{self.new:,}"
+
+    @property
+    def reached(self) -> int:
+        """Of the new ones, those that the budget reaches."""
+        return within(
+            self.plan.account, self.new, cents=first_round_cents(self.plan.campaign.policy)
+        )
+
+    @property
+    def cents(self) -> int:
+        policy = self.plan.campaign.policy
+        return self.new * policy.annotators * assignment_cents(policy)
+
+    @property
+    def reserved_cents(self) -> int:
+        return self.new * first_round_cents(self.plan.campaign.policy)
+
+    def arguments(self) -> dict[str, object]:
+        """Of the work; it goes to the endpoint that was confirmed, or nowhere."""
+        first = {} if self.first is None else {"first": self.first}
+        return {**first, "endpoint": self.crowd.endpoint}
+
+    def told(self) -> dict[str, object]:
+        return {"hits": self.new, "first_round_cents": self.cents}
+
+    def sentences(self) -> list[str]:
+        of = f" of the {self.plan.hits:,}" if self.new < self.plan.hits else ""
+        plural = "s" if of or self.new > 1 else ""
+        verb = "goes" if self.new == 1 else "go"
+        return [
+            f"{self.new:,}{of} HIT{plural} of {self.plan.campaign} {verb} to {self._where()}.",
+            *self._price(),
+            self._afterwards(),
+        ]
+
+    def _where(self) -> str:
+        if self.crowd.is_local:
+            return f"the members of your team, at {settings.PUBLIC_URL}{reverse('work')}"
+        return f"the workers at {self.crowd.endpoint}"
+
+    def _price(self) -> list[str]:
+        plan, policy = self.plan, self.plan.campaign.policy
+        if is_free(policy):
+            return ["No money moves: nobody is paid by the piece."]
+        if self.reached < self.new:
+            left = f"reaches {self.reached:,} of them: the others follow when it is raised"
+        else:
+            left = "reaches all of them"
+        spare = self.reserved_cents > self.cents
+        tie = ", a place for the tie of each HIT included" if spare else ""
+        return [
+            f"Their first round costs {dollars(self.cents)}; {dollars(self.reserved_cents)} is "
+            f"reserved{tie}.",
+            f"The budget has {plan.left} left, which {left}.",
+        ]
+
+    def _afterwards(self) -> str:
+        rest = self.plan.hits - self.plan.asked - self.new
+        if not rest:
+            return "With them every HIT of the first round is asked for."
+        return f"The rest, {rest:,}, waits until somebody publishes it: no pass does so by itself."
+
+    @property
+    def money(self) -> str:
+        """Whose money it is."""
+        if self.crowd.is_local or is_free(self.plan.campaign.policy):
+            return ""
+        if self.crowd.is_production:
+            return (
+                "This is Mechanical Turk's production: it is real money, and work that was handed "
+                "in cannot be taken back."
+            )
+        if is_sandbox(self.crowd.endpoint):
+            return "This is Amazon's sandbox: no real money moves."
+        return "This is an emulator, not Amazon: no real money moves."
+
+
+def publication_of(campaign: Campaign, first: int | None) -> Publication:
+    """So many HITs in all; None for all of them. UserError where it cannot be published now."""
+    plan = plan_of(campaign)
+    if not plan.hits:
+        raise UserError(f"Campaign {campaign} has no HITs yet: pack them first.")
+    check_prolongable(campaign)
+    if not plan.rest:
+        raise UserError(
+            f"All {plan.hits:,} HITs of {campaign} are asked for, as far as its budget reaches."
+        )
+    if first is not None:
+        _check_batch(plan, first)
+    if first_round_cents(campaign.policy) and not plan.account.budget_cents:
+        raise UserError(f"Campaign {campaign} has no budget yet: set what it may cost at most.")
+    crowd = place_of(campaign.policy.crowd)
+    check_place(campaign, crowd.endpoint)
+    return Publication(plan, crowd, None if first == plan.hits else first)
+
+
+def _check_batch(plan: Plan, first: int) -> None:
+    if not 1 <= first <= plan.hits:
+        raise UserError(f"A batch has 1 to {plan.hits:,} HITs: give a number of these.")
+    if first <= plan.asked:
+        raise UserError(
+            f"{plan.asked:,} HITs of {plan.campaign} are asked for already: a further batch counts "
+            "those too, and takes more."
+        )

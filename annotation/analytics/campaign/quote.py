@@ -1,0 +1,91 @@
+"""A quote in words: both ways of breaking ties side by side, and what is left out."""
+
+from dataclasses import dataclass
+
+from annotation.pipeline.ledger.accounts import first_round_cents
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.estimates.cost import assignment_cents, is_free, quote
+from annotation.protocol.policy.policy import Policy
+
+NOT_COUNTED = (
+    "Not counted: the replacements of work that is rejected or discarded, bonuses, and controls "
+    "that fill up a last HIT."
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    words: str
+    per_hit: str
+    assignments: str
+    price: str
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Quoted:
+    hits: int
+    triplets: int
+    lines: tuple[Line, ...]
+    unit: str  # what one assignment costs, in words
+    is_free: bool
+    reserve_cents: int  # by publishing all: the first round, and a place for each HIT's tie
+    not_counted: str = NOT_COUNTED
+
+    @property
+    def hits_told(self) -> str:
+        return f"{self.hits:,}"
+
+    @property
+    def triplets_told(self) -> str:
+        return f"{self.triplets:,}"
+
+    @property
+    def reserve(self) -> str:
+        return dollars(self.reserve_cents)
+
+
+def quoted(triplets: int, policy: Policy) -> Quoted:
+    found = quote(triplets, policy)
+    modes = [
+        Line(
+            words,
+            f"{cost.assignments_per_hit:.2f}",
+            f"{cost.assignments:,}",
+            dollars(cost.cents),
+            policy.tie_mode == mode,
+        )
+        for mode, words, cost in (
+            ("extend", "Ties by extend: the whole HIT once more", found.extend),
+            ("repack", "Ties by repack: tied triplets in new HITs", found.repack),
+        )
+    ]
+    return Quoted(
+        hits=found.hits,
+        triplets=triplets,
+        lines=(
+            _plain("The first round alone", policy.annotators, found.hits, found.cents_min),
+            *modes,
+            _plain("Every HIT needs all votes", policy.max_votes, found.hits, found.cents_max),
+        ),
+        unit=_unit(policy),
+        is_free=is_free(policy),
+        reserve_cents=found.hits * first_round_cents(policy),
+    )
+
+
+def _plain(words: str, per_hit: int, hits: int, cents: int) -> Line:
+    return Line(words, f"{per_hit:.2f}", f"{hits * per_hit:,}", dollars(cents))
+
+
+def _unit(policy: Policy) -> str:
+    if is_free(policy):
+        return "No money moves: nobody is paid by the piece."
+    whole = assignment_cents(policy)
+    fee = whole - policy.reward_cents
+    if not fee:
+        return f"An assignment costs {dollars(whole)}, all of it the reward."
+    return (
+        f"An assignment costs {dollars(whole)}: {dollars(policy.reward_cents)} for the worker and "
+        f"{dollars(fee)} for the crowd."
+    )

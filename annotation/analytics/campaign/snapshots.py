@@ -1,0 +1,254 @@
+"""A campaign's figures at a time, which pages read in place of counting long tables.
+
+They are taken at the end of each pass, and by a page where the campaign is small. Keys of
+`figures`, beside the counts that `annotation.analytics.campaign.progress` gives under the same names:
+
+    hits_by_state           {state: HITs in it}, of `annotation.analytics.quality.hit_states`: each HIT in one alone
+    stages                  sampled, retrieved, packed, published, submitted, reviewed, labelled:
+                            each with `done`, `of`, and what comes in an hour, `rate`
+    forecast                hours until no triplet is open, with `least` and `most`; or null
+    reviewed                assignments of which is known whether they passed their controls
+    pairs, ties             triplets with two valid votes; those of which the first two differ
+    agreement, kappa        over the first two votes: `value`, `low`, `high`
+    control_failures        share of the reviewed assignments: `value`, `low`, `high`
+    positives_by_rank       [rank, triplets with a label, of them positive], from rank 1 on
+    votes_per_triplet       how many triplets have 0, 1, 2 ... valid votes
+    label_cents             what a label has cost so far; or null
+    standing, stuck         `sentence`, `reason`, `act`, `options` of what holds the campaign up
+    outlook, prolonging     of `pipeline.forecast`: what acts would cost and strand at most
+    shortage                what waits for a higher budget; or null
+    hits_of_versions        {version of the instructions: HITs that show it}, of those that have any
+    seconds                 that counting took
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from functools import partial
+from time import monotonic
+from typing import Any, NamedTuple
+
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+
+from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.quality.hit_states import hits_by_state
+from annotation.models import Campaign, Snapshot
+from annotation.pipeline.outbox.claims import Clock
+from annotation.pipeline.publishing.forecast import most_prolonging, outlook
+from annotation.pipeline.setup.instructions import hits_of_versions
+from annotation.analytics.campaign.status import shortage, standing, stuck
+from annotation.pipeline.labelling.votes import first_pairs
+from annotation.analytics.campaign.progress import (
+    assignment_counts,
+    hit_counts,
+    money,
+    question_counts,
+    trouble_counts,
+    vote_counts,
+)
+from annotation.protocol.labels.agreement import estimate, kappa, observed, rounded
+from annotation.protocol.labels.label_error import wilson_interval
+from annotation.protocol.estimates.eta import Reading, forecast, pace_of
+from annotation.protocol.estimates.history_thinning import superfluous
+from retrieval.models import Candidate
+from core.sqlite_busy import if_free
+
+Figures = dict[str, Any]
+
+FRESH = timedelta(minutes=1)
+SMALL = 5000  # candidates: so many are counted while a reader waits
+RECENT = timedelta(hours=6)  # rates are of this time
+READINGS = 24
+REST = 20  # between two counts, as many times as long as counting took
+
+
+def newest(campaign: Campaign) -> Snapshot | None:
+    return campaign.snapshots.order_by("-at", "-pk").first()
+
+
+def take(campaign: Campaign, *, clock: Clock = timezone.now) -> Snapshot:
+    began = monotonic()
+    figures = _figures(campaign, clock)
+    now = clock()
+    figures |= _pace(campaign, figures, now)
+    worker_figures.take(campaign, clock=clock)
+    review_figures.take(campaign, clock=clock)
+    figures["seconds"] = round(monotonic() - began, 3)
+    made = Snapshot.objects.create(campaign=campaign, at=now, figures=figures)
+    _thin(campaign, now)
+    return made
+
+
+def take_after_a_pass(campaign: Campaign) -> None:
+    """Not after each one where counting takes long: passes are there to pass."""
+    last = newest(campaign)
+    if last is None:
+        take(campaign)
+        return
+    rest = timedelta(seconds=REST * last.figures["seconds"])
+    if timezone.now() - last.at >= rest:
+        take(campaign)
+
+
+def take_if_old(campaign: Campaign) -> Snapshot | None:
+    """The newest one; made anew before, where it is old, counting is quick and nobody writes."""
+    last = newest(campaign)
+    if is_old(campaign, last) and is_small(campaign):
+        return if_free(partial(take, campaign), otherwise=last)
+    return last
+
+
+def is_old(campaign: Campaign, last: Snapshot | None) -> bool:
+    """A minute, or somebody has done something since."""
+    if last is None or timezone.now() - last.at > FRESH:
+        return True
+    return campaign.actions.filter(at__gt=last.at).exists()
+
+
+def is_small(campaign: Campaign) -> bool:
+    candidates = Candidate.objects.filter(query__query_set=campaign.query_set_id).order_by()
+    return not candidates[SMALL : SMALL + 1].exists()
+
+
+def series(campaign: Campaign, *, points: int, since: datetime | None = None) -> list[Snapshot]:
+    """At most so many, evenly spread in time, the newest among them."""
+    rows = campaign.snapshots.filter(at__gte=since) if since else campaign.snapshots.all()
+    times = list(rows.order_by("at", "pk").values_list("at", "pk"))
+    chosen = {pk for _, pk in spread(times, points)}
+    return list(campaign.snapshots.filter(pk__in=chosen).order_by("at", "pk"))
+
+
+def spread(times: Sequence[tuple[datetime, int]], points: int) -> list[tuple[datetime, int]]:
+    """The last one in each of `points` equal steps of the time that they span."""
+    if len(times) <= points:
+        return list(times)
+    first, span = times[0][0], times[-1][0] - times[0][0]
+    if not span:
+        return [times[-1]]
+    steps = {min(int((at - first) / span * points), points - 1): (at, pk) for at, pk in times}
+    return list(steps.values())
+
+
+def _figures(campaign: Campaign, clock: Clock) -> Figures:
+    pairs = first_pairs(campaign)
+    labels = _labels(campaign)
+    works: Figures = assignment_counts(campaign)
+    works["reviewed"] = works["submitted"] - works["to_review"]
+    sums: Figures = money(campaign)
+    short = shortage(campaign) if campaign.state == Campaign.State.CAPPED else None
+    return {
+        "standing": standing(campaign, short).to_dict(),
+        "state": campaign.state,
+        **question_counts(campaign),
+        **hit_counts(campaign),
+        "hits_by_state": hits_by_state(campaign, clock()),
+        **works,
+        **labels,
+        **vote_counts(campaign, pairs),
+        "pairs": int(pairs.sum()),
+        "agreement": asdict(estimate(pairs, observed)),
+        "kappa": asdict(estimate(pairs, kappa)),
+        "control_failures": share(works["failed_controls"], works["reviewed"]),
+        **trouble_counts(campaign),
+        "stuck": [one.to_dict() for one in stuck(campaign, clock=clock)],
+        "outlook": asdict(outlook(campaign)),
+        "prolonging": asdict(most_prolonging(campaign)),
+        "shortage": short and asdict(short),
+        "hits_of_versions": hits_of_versions(campaign),
+        **sums,
+        "label_cents": rounded(sums["spent_cents"] / labels["labelled"])
+        if labels["labelled"]
+        else None,
+    }
+
+
+class _Kind(NamedTuple):
+    rank: int
+    status: str
+    label: int | None
+    votes: int
+
+
+def _labels(campaign: Campaign) -> Figures:
+    """All that is asked of the triplets, from one walk over them."""
+    rows = campaign.triplets.order_by().values_list("candidate__rank", "status", "label", "votes")
+    kinds = {_Kind(*kind): count for *kind, count in rows.annotate(Count("pk"))}
+    statuses, ranks, positives, votes = (Counter[Any]() for _ in range(4))
+    for kind, count in kinds.items():
+        statuses[kind.status] += count
+        votes[kind.votes] += count
+        ranks[kind.rank] += count * (kind.label is not None)
+        positives[kind.rank] += count * (kind.label == 1)
+    return {
+        "triplets": statuses.total(),
+        "labelled": statuses["labelled"],
+        "open": statuses["open"],
+        "unresolved": statuses["unresolved"],
+        "positive": positives.total(),
+        "positives_by_rank": [[rank, ranks[rank], positives[rank]] for rank in sorted(ranks)],
+        "votes_per_triplet": [votes[each] for each in range(max(votes, default=-1) + 1)],
+    }
+
+
+def share(part: int, whole: int) -> Figures:
+    """With Wilson's interval."""
+    if not whole:
+        return {"value": None, "low": None, "high": None}
+    low, high = wilson_interval(part, whole)
+    return {"value": rounded(part / whole), "low": rounded(low), "high": rounded(high)}
+
+
+def _pace(campaign: Campaign, figures: Figures, now: datetime) -> Figures:
+    """What came of late, from the snapshots of that time and what is counted now."""
+    before = series(campaign, points=READINGS, since=now - RECENT)
+    past = [(one.at, one.figures) for one in before if one.at < now]
+    counted = [*past, (now, figures)]
+
+    def readings(name: str) -> list[Reading]:
+        return [Reading(at.timestamp() / 3600, _done(then, name)) for at, then in counted]
+
+    stages = {}
+    for name, of in _whole(campaign, figures).items():
+        pace = pace_of(readings(name))
+        rate = None if pace is None else rounded(pace.per_hour)
+        stages[name] = {"done": _done(figures, name), "of": of, "rate": rate}
+    ahead = forecast(figures["open"], pace_of(readings("decided"))) if figures["open"] else None
+    return {"stages": stages, "forecast": asdict(ahead) if ahead else None}
+
+
+_COUNTED = {
+    "sampled": "queries",
+    "retrieved": "candidates",
+    "packed": "triplets",
+}
+
+
+def _done(figures: Figures, name: str) -> int:
+    if name == "decided":
+        return int(figures["triplets"] - figures["open"])
+    return int(figures[_COUNTED.get(name, name)])
+
+
+def _whole(campaign: Campaign, figures: Figures) -> dict[str, int]:
+    """How many there will be of each stage, as far as is known now."""
+    wanted = figures["queries"] * campaign.policy.candidates_per_query
+    return {
+        "sampled": figures["queries"],
+        "retrieved": figures["candidates"] if campaign.query_set.made_elsewhere else wanted,
+        "packed": figures["candidates"],
+        "published": figures["hits"],
+        "submitted": figures["places"],
+        "reviewed": figures["submitted"],
+        "labelled": figures["triplets"],
+    }
+
+
+def _thin(campaign: Campaign, now: datetime) -> None:
+    rows: QuerySet[Snapshot] = campaign.snapshots.filter(at__lte=now).order_by("at", "pk")
+    known = list(rows.values_list("at", "pk"))
+    drop = superfluous([at for at, _ in known], now)
+    if drop:
+        campaign.snapshots.filter(pk__in=[known[place][1] for place in drop]).delete()

@@ -1,0 +1,202 @@
+"""How a campaign stands, and what in it stands still: sentences that name what to do."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from django.db.models import Count, Max, Min, Sum
+from django.utils import timezone
+
+from annotation.models import Assignment, Campaign, Intent
+from annotation.pipeline.outbox.claims import Clock
+from annotation.pipeline.publishing.forecast import expired_hits
+from annotation.pipeline.ledger.accounts import account_of, first_round_cents
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.publishing.top_up import missing_places
+from annotation.pipeline.publishing.publish import held_back, left_out
+from annotation.protocol.estimates.cost import assignment_cents, is_free
+
+MOST = 10  # reasons that are told
+
+State = Campaign.State
+
+
+class Stuck(str):
+    """What stands still, and why: a sentence, and the act that mends it where one does.
+
+    `reason` is the sentence without its command, for whoever shows the act as a button.
+    """
+
+    reason: str
+    act: str | None
+    options: Mapping[str, object]  # of the act, as far as they are known
+
+    def __new__(
+        cls,
+        reason: str,
+        sentence: str = "",
+        *,
+        act: str | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> Self:
+        made = super().__new__(cls, sentence or reason)
+        made.reason, made.act, made.options = reason, act, options or {}
+        return made
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "sentence": str(self),
+            "reason": self.reason,
+            "act": self.act,
+            "options": dict(self.options),
+        }
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """What waits for a higher budget, and what it costs."""
+
+    hits: int  # of the first round
+    places: int  # for votes that are missing
+    cents: int
+
+
+def standing(campaign: Campaign, short: Shortage | None = None) -> Stuck:
+    """The state, and what follows from it; `short` is counted where it is not given."""
+    campaign.refresh_from_db(fields=["state", "first_batch"])
+    if campaign.state == State.CAPPED:
+        return _at_its_budget(campaign, short or shortage(campaign))
+    if campaign.state == State.PAUSED:
+        reason = "paused by hand: nothing more is bought"
+        command = f" until `manage.py campaign resume {campaign}`"
+        return Stuck(reason, reason + command, act="resume")
+    if campaign.state == State.CANCELLED:
+        paid = "" if is_free(campaign.policy) else " and paid"
+        return Stuck(f"cancelled for good: what was handed in is still reviewed{paid}")
+    if campaign.first_batch is not None:
+        first = campaign.first_batch
+        those = "HIT alone is" if first == 1 else f"{first:,} HITs alone are"
+        reason = f"active: its first {those} asked for"
+        command = f"; the rest follows by `manage.py campaign publish {campaign}`"
+        return Stuck(reason, reason + command)
+    return Stuck("active")
+
+
+def _at_its_budget(campaign: Campaign, short: Shortage) -> Stuck:
+    account = account_of(campaign)
+    more = max(0, short.cents - account.available_cents)
+    if not more:
+        return Stuck("at its budget, and there is room again: the next pass buys on")
+    reason = (
+        f"at its budget: {short.hits:,} HITs and {short.places:,} further votes wait; raise it by "
+        f"{dollars(more)}"
+    )
+    wanted = f"{(account.budget_cents + more) / 100:.2f}"
+    return Stuck(
+        reason,
+        f"{reason}: `manage.py campaign budget {campaign} {wanted}`",
+        act="budget",
+        options={"dollars": wanted},
+    )
+
+
+def shortage(campaign: Campaign) -> Shortage:
+    hits, plan, policy = left_out(campaign), missing_places(campaign), campaign.policy
+    groups = -(-len(plan.repacked) // policy.real_items)
+    unpaid = [(hit, extra - min(extra, hit.spare)) for hit, extra in plan.extensions]
+    return Shortage(
+        hits=hits,
+        places=groups + sum(extra for _, extra in plan.extensions),
+        cents=hits * first_round_cents(policy)
+        + groups * assignment_cents(policy, 1)
+        + sum(new * hit.price_cents for hit, new in unpaid),
+    )
+
+
+def stuck(campaign: Campaign, *, clock: Clock = timezone.now) -> list[Stuck]:
+    """What stands still, with its reason and count and what to do about it."""
+    return [
+        *_refused(campaign),
+        *_waiting(campaign),
+        *_unreadable(campaign),
+        *_expired(campaign, clock()),
+        *_uncovered(campaign),
+        *_held_back(campaign),
+    ]
+
+
+def _refused(campaign: Campaign) -> Iterator[Stuck]:
+    failed = campaign.intents.filter(state=Intent.State.FAILED).values("kind", "error")
+    rows = failed.annotate(calls=Count("pk"), tries=Max("attempts"))
+    for row in rows.order_by("-calls", "kind", "error")[:MOST]:
+        tried = f"tried {_times(row['tries'])}"
+        reason = f"{row['kind']}, {_times(row['calls'])}: {row['error']} (refused, {tried}"
+        command = f"; when that is mended: `manage.py campaign retry {campaign}`)"
+        yield Stuck(f"{reason})", reason + command, act="retry")
+
+
+def _waiting(campaign: Campaign) -> Iterator[Stuck]:
+    unsent = campaign.intents.filter(state__in=[Intent.State.PENDING, Intent.State.CLAIMED])
+    faults = unsent.exclude(error="").values("kind", "error")
+    rows = faults.annotate(calls=Count("pk"), tries=Max("attempts"), next_at=Min("retry_at"))
+    for row in rows.order_by("-calls", "kind", "error")[:MOST]:
+        told = f"{row['kind']}, {_times(row['calls'])}: {row['error']}" + _turn(**row)
+        yield Stuck(told, act="retry")
+
+
+def _turn(*, tries: int, next_at: datetime | None, **_: object) -> str:
+    """How often it was tried, and when it is its turn again."""
+    if not tries:
+        return ""
+    when = "with the next pass" if next_at is None else f"from {next_at:%Y-%m-%d %H:%M:%S} UTC on"
+    return f" (tried {_times(tries)}, again {when})"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _unreadable(campaign: Campaign) -> Iterator[Stuck]:
+    faults = campaign.hits.exclude(fault="").order_by().values_list("fault")
+    for reason, hits in faults.annotate(hits=Count("pk")).order_by("-hits", "fault")[:MOST]:
+        shown = reason.removesuffix(".")  # as they end it that show it
+        told = f"{hits:,} HIT{'s' if hits > 1 else ''} cannot be read: {shown}"
+        command = f"; `manage.py reconcile {campaign}` compares them with the crowd's record"
+        yield Stuck(told, told + command, act="reconcile")
+
+
+def _expired(campaign: Campaign, now: datetime) -> Iterator[Stuck]:
+    expired = expired_hits(campaign, now).count()
+    if expired and campaign.state != State.CANCELLED:
+        hits = "1 HIT has" if expired == 1 else f"{expired:,} HITs have"
+        reason = f"{hits} expired with votes missing"
+        command = f": `manage.py campaign extend {campaign} --days 7` gives them more time"
+        yield Stuck(reason, reason + command, act="extend", options={"days": 7})
+
+
+def _uncovered(campaign: Campaign) -> Iterator[Stuck]:
+    """The ledger could not book these: somebody has bought them past this campaign's budget."""
+    works = Assignment.objects.filter(
+        hit__campaign=campaign,
+        status=Assignment.Status.APPROVED,
+        passed__isnull=False,
+        account=Assignment.Booked.RESERVED,
+    )
+    found = works.aggregate(works=Count("pk"), cents=Sum("hit__price_cents", default=0))
+    if found["works"]:
+        reason = (
+            f"{found['works']} approved assignments, {dollars(found['cents'])}, are not covered by "
+            "the budget"
+        )
+        command = f": raise it by `manage.py campaign budget {campaign} DOLLARS`"
+        yield Stuck(reason, reason + command, act="budget")
+
+
+def _held_back(campaign: Campaign) -> Iterator[Stuck]:
+    campaign.refresh_from_db(fields=["first_batch"])
+    if (hits := held_back(campaign)) and campaign.state != State.CANCELLED:
+        those = "1 HIT waits" if hits == 1 else f"{hits:,} HITs wait"
+        reason = f"{those} behind the first batch of {campaign.first_batch:,}"
+        command = f": `manage.py campaign publish {campaign}` lets them follow"
+        yield Stuck(reason, reason + command, act="publish")

@@ -1,0 +1,63 @@
+"""One triplet: what was voted on it, and how its label follows from that."""
+
+from dataclasses import dataclass
+
+from annotation.models import Assignment, Campaign, Judgment, Triplet
+from annotation.protocol.labels.majority import decide_tally
+
+
+@dataclass(frozen=True)
+class Vote:
+    judgment: Judgment
+    void: str  # why it does not count; empty: it does
+
+
+def votes_on(campaign: Campaign, triplet: Triplet) -> list[Vote]:
+    rows = Judgment.objects.filter(triplet=triplet).select_related("assignment__hit", "worker")
+    given = list(rows.order_by("assignment__submitted_at", "pk"))
+    excluded = set(
+        campaign.exclusions.filter(
+            restored_at=None, worker__in=[judgment.worker_id for judgment in given]
+        ).values_list("worker_id", flat=True)
+    )
+    return [Vote(judgment, _void(judgment, excluded)) for judgment in given]
+
+
+def _void(judgment: Judgment, excluded: set[int]) -> str:
+    """As `pipeline.votes` has it."""
+    if judgment.worker_id in excluded:
+        return "the worker is excluded"
+    if judgment.assignment.passed is None:
+        return "its controls are not reviewed yet"
+    if not judgment.assignment.passed:
+        return "a control was missed"
+    if judgment.assignment.status == Assignment.Status.REJECTED:
+        return "the work was rejected at the crowd"
+    return ""
+
+
+def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[str]:
+    """How the label follows from the votes, in sentences."""
+    valid = [vote.judgment.value for vote in votes if not vote.void]
+    yes, no = sum(valid), len(valid) - sum(valid)
+    policy = campaign.policy
+    told = [f"{len(valid)} of {len(votes)} votes count: {yes} Yes, {no} No."]
+    decision = decide_tally(len(valid), yes, policy)
+    if decision.status == "labelled":
+        told.append(f"The strict majority makes the label {'Yes' if decision.value else 'No'}.")
+    elif triplet.imported_label is not None:
+        label = "Yes" if triplet.imported_label else "No"
+        told.append(f"Without a majority the label stands that it came with: {label}.")
+    elif decision.status == "unresolved" or triplet.status == Triplet.Status.UNRESOLVED:
+        told.append(
+            f"There is no majority, and no more votes are bought: {policy.max_votes} are the most. "
+            "It is in no release."
+        )
+    else:
+        told.append(
+            f"There is no majority yet: {decision.wanted} more "
+            f"{'vote is' if decision.wanted == 1 else 'votes are'} wanted."
+        )
+    if (triplet.votes, triplet.positive_votes) != (len(valid), yes):
+        told.append("The stored label is of before: the next pass writes it anew.")
+    return told

@@ -1,0 +1,135 @@
+"""What a pilot says: how often each arm errs, by experts' labels of either arm or of the source."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models.functions import Coalesce
+
+from annotation.models import Assignment, Campaign, ExpertLabel, Judgment, Pilot, Triplet
+from annotation.analytics.quality.expert_agreement import CHOSEN_WITHOUT_LOOKING
+from annotation.pipeline.setup.create_pilot import source_of
+from annotation.pipeline.labelling.votes import first_pairs
+from annotation.protocol.labels.agreement import agreement
+from annotation.protocol.studies.pilot import Comparison, Pair, compare
+
+Arms = tuple[Campaign, Campaign]
+Key = tuple[str, int]  # the query's key and the rank: the same in both arms and in the source
+
+
+@dataclass(frozen=True)
+class Arm:
+    campaign: Campaign
+    triplets: int
+    labelled: int
+    unresolved: int
+    positive: int
+    votes: int
+    agreement: float | None
+    workers: int
+    spent_cents: int
+
+    @property
+    def open(self) -> int:
+        return self.triplets - self.labelled - self.unresolved
+
+
+@dataclass(frozen=True)
+class PilotReport:
+    """`gold`: triplets that experts decided; those without a label in an arm are not compared."""
+
+    pilot: Pilot
+    source: Campaign
+    shown: Arm
+    hidden: Arm
+    gold: int
+    without_a_label: int
+    in_both_arms: int  # workers
+    met_again: int  # triplets that one and the same worker judged in both
+    comparison: Comparison | None
+
+
+def pilot_report(pilot: Pilot) -> PilotReport:
+    source = source_of(pilot)
+    arms = pilot.shown, pilot.hidden
+    shown, hidden = _labels(arms)
+    truth = _truth([pilot.shown, pilot.hidden, source], shown)
+    pairs = [
+        Pair(label, one, other)
+        for key, label in truth.items()
+        if (one := shown[key].label) is not None and (other := hidden[key].label) is not None
+    ]
+    workers, judged = _workers(arms), _judged(arms)
+    return PilotReport(
+        pilot=pilot,
+        source=source,
+        shown=_arm(pilot.shown, shown, workers[0]),
+        hidden=_arm(pilot.hidden, hidden, workers[1]),
+        gold=len(truth),
+        without_a_label=len(truth) - len(pairs),
+        in_both_arms=len(workers[0] & workers[1]),
+        met_again=len({key for _, key in judged[0] & judged[1]}),
+        comparison=compare(pairs),
+    )
+
+
+def _labels(arms: Arms) -> list[dict[Key, Triplet]]:
+    """Of each arm."""
+    found: dict[int, dict[Key, Triplet]] = {arm.pk: {} for arm in arms}
+    rows = Triplet.objects.filter(campaign__in=arms).select_related("candidate__query")
+    for row in rows.order_by("pk"):
+        found[row.campaign_id][row.candidate.query.key, row.candidate.rank] = row
+    return list(found.values())
+
+
+def _truth(campaigns: list[Campaign], wanted: Mapping[Key, Triplet]) -> dict[Key, int]:
+    """What most experts say of each, before they saw the votes, wherever they say it.
+
+    Whoever says the same in two places says it once; whoever says both takes no side.
+    """
+    queries = {query for query, _ in wanted}
+    labels = ExpertLabel.objects.filter(
+        triplet__campaign__in=campaigns,
+        triplet__candidate__query__key__in=queries,
+        source__in=CHOSEN_WITHOUT_LOOKING,
+    ).annotate(said=Coalesce("blind_label", "label"))
+    said: dict[Key, set[tuple[str, int]]] = {}
+    for query, rank, expert, label in labels.values_list(
+        "triplet__candidate__query__key", "triplet__candidate__rank", "expert", "said"
+    ):
+        if (query, rank) in wanted:
+            said.setdefault((query, rank), set()).add((expert, label))
+    sums = {key: sum(2 * label - 1 for _, label in votes) for key, votes in said.items()}
+    return {key: int(balance > 0) for key, balance in sorted(sums.items()) if balance}
+
+
+def _arm(campaign: Campaign, labels: Mapping[Key, Triplet], workers: set[int]) -> Arm:
+    states = [row.status for row in labels.values()]
+    return Arm(
+        campaign=campaign,
+        triplets=len(labels),
+        labelled=states.count(Triplet.Status.LABELLED),
+        unresolved=states.count(Triplet.Status.UNRESOLVED),
+        positive=sum(row.label == 1 for row in labels.values()),
+        votes=sum(row.votes for row in labels.values()),
+        agreement=agreement(first_pairs(campaign)),
+        workers=len(workers),
+        spent_cents=campaign.account.spent_cents,
+    )
+
+
+def _workers(arms: Arms) -> list[set[int]]:
+    found: dict[int, set[int]] = {arm.pk: set() for arm in arms}
+    works = Assignment.objects.filter(hit__campaign__in=arms).order_by()
+    for arm, worker in works.values_list("hit__campaign", "worker__pk").distinct():
+        found[arm].add(worker)
+    return list(found.values())
+
+
+def _judged(arms: Arms) -> list[set[tuple[int, Key]]]:
+    """Who judged what."""
+    found: dict[int, set[tuple[int, Key]]] = {arm.pk: set() for arm in arms}
+    columns = "triplet__candidate__query__key", "triplet__candidate__rank"
+    rows = Judgment.objects.filter(triplet__campaign__in=arms)
+    for arm, worker, query, rank in rows.values_list("triplet__campaign", "worker", *columns):
+        found[arm].add((worker, (query, rank)))
+    return list(found.values())

@@ -1,0 +1,37 @@
+"""Figures for the pages of review and of controls, made after a pass with a campaign's snapshot.
+
+Keys of `figures`: controls (see `pipeline.control_rates`), and disagreements, the weighed list of
+`pipeline.disagreements`.
+"""
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotation.models import Campaign, Control, ReviewFigures
+from annotation.pipeline.outbox.claims import Clock
+from annotation.analytics.quality.control_accuracy import Figures, added_up, control_figures, rates_of
+from annotation.pipeline.labelling.disagreements import STORED, weigh_all
+from annotation.protocol.screening.control_accuracy import ControlRate
+
+
+def take(campaign: Campaign, *, clock: Clock = timezone.now) -> ReviewFigures:
+    """Made anew, in the place of what there was."""
+    figures = {"controls": control_figures(campaign), STORED: weigh_all(campaign)}
+    made, _ = ReviewFigures.objects.update_or_create(
+        campaign=campaign, defaults={"at": clock(), "figures": figures}
+    )
+    return made
+
+
+def of_campaign(campaign: Campaign) -> Figures | None:
+    """Of its controls, by kind; None before they were first counted."""
+    found = ReviewFigures.objects.filter(campaign=campaign)
+    return found.values_list("figures__controls", flat=True).first()
+
+
+def of_pool(campaigns: QuerySet[Campaign]) -> dict[int, ControlRate]:
+    """Positive control -> its rate in all these campaigns."""
+    found = ReviewFigures.objects.filter(campaign__in=campaigns)
+    counted = found.values_list("figures__controls", flat=True)
+    positive = Control.Kind.POSITIVE
+    return added_up(rate for figures in counted for rate in rates_of(figures, positive))

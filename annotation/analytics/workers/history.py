@@ -1,0 +1,139 @@
+"""One worker of a campaign: what they handed in, and what the rule of exclusion makes of it."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q, QuerySet
+
+from annotation.models import Assignment, Campaign, Control, HitItem, Judgment, Worker
+from annotation.protocol.screening.exclusion import Review, exclusions
+from annotation.protocol.screening.peer_agreement import Agreement, Compared, agreement_with_others, beside_others
+
+PAGE_SIZE = 50
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """A reviewed submission, in the order in which the rule reads them."""
+
+    assignment: str
+    submitted_at: datetime
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the rule says of a worker's reviews."""
+
+    failures: int
+    reviewed: int
+    crossed_by: Reviewed | None  # the review at which the rate was crossed
+    crossed_failures: int = 0
+    crossed_reviewed: int = 0
+
+    @property
+    def rate(self) -> float | None:
+        return self.failures / self.reviewed if self.reviewed else None
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A line of the worker's history: one assignment."""
+
+    work: Assignment
+    controls: int
+    missed: int  # of these, left without an answer included
+    votes: int
+    positive: int
+    agreement: Agreement
+
+    @property
+    def active_ms(self) -> int | None:
+        observation = getattr(self.work, "observation", None)
+        return observation.active_ms if observation else None
+
+
+def works_of(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(hit__campaign=campaign, worker=worker)
+
+
+def reviews_of(campaign: Campaign, worker: Worker) -> list[Reviewed]:
+    done = works_of(campaign, worker).filter(passed__isnull=False)
+    rows = done.order_by("submitted_at", "crowd_id")
+    return [
+        Reviewed(crowd_id, submitted_at, bool(passed))
+        for crowd_id, submitted_at, passed in rows.values_list("crowd_id", "submitted_at", "passed")
+    ]
+
+
+def evidence_of(campaign: Campaign, reviews: Sequence[Reviewed]) -> Evidence:
+    told = [Review("", one.passed) for one in reviews]
+    failures = sum(not one.passed for one in reviews)
+    found = next(iter(exclusions(told, campaign.policy)), None)
+    if found is None:
+        return Evidence(failures, len(reviews), None)
+    by = reviews[found.position]
+    return Evidence(failures, len(reviews), by, found.failures, found.reviewed)
+
+
+def page_of(
+    campaign: Campaign, worker: Worker, *, before: int | None, excluded: bool
+) -> tuple[list[Turn], bool]:
+    """The newest first, from the one before an assignment's key on; whether there are more."""
+    works = works_of(campaign, worker)
+    if before is not None and (last := works.filter(pk=before).first()) is not None:
+        works = works.filter(
+            Q(submitted_at__lt=last.submitted_at)
+            | Q(submitted_at=last.submitted_at, pk__lt=last.pk)
+        )
+    ordered = works.order_by("-submitted_at", "-pk").select_related("hit", "observation")
+    found = list(ordered[: PAGE_SIZE + 1])
+    return _entries(worker, found[:PAGE_SIZE], excluded=excluded), len(found) > PAGE_SIZE
+
+
+def _entries(worker: Worker, works: Sequence[Assignment], *, excluded: bool) -> list[Turn]:
+    controls = _controls(worker, works)
+    votes = _votes(works, excluded=excluded)
+    return [_entry(work, *controls.get(work.hit_id, (0, 0)), votes[work.pk]) for work in works]
+
+
+def _entry(work: Assignment, controls: int, right: int, votes: Sequence[Compared]) -> Turn:
+    return Turn(
+        work=work,
+        controls=controls,
+        missed=controls - right if work.passed is not None else 0,
+        votes=len(votes),
+        positive=sum(vote.value for vote in votes),
+        agreement=agreement_with_others(votes),
+    )
+
+
+def _controls(worker: Worker, works: Sequence[Assignment]) -> dict[int, tuple[int, int]]:
+    """HIT -> its controls, and how many of them the worker has answered as they must be."""
+    positive = Q(control__kind=Control.Kind.POSITIVE, judgments__value=1)
+    negative = Q(control__kind=Control.Kind.NEGATIVE, judgments__value=0)
+    right = Q(judgments__worker=worker) & (positive | negative)
+    items = HitItem.objects.filter(hit__in=[work.hit_id for work in works], triplet=None)
+    # The join repeats an item for each worker who has judged it.
+    counted = (
+        items.order_by()
+        .values_list("hit")
+        .annotate(controls=Count("pk", distinct=True), right=Count("judgments", filter=right))
+    )
+    return {hit: (controls, found) for hit, controls, found in counted}
+
+
+def _votes(works: Sequence[Assignment], *, excluded: bool) -> Mapping[int, list[Compared]]:
+    """Assignment -> its votes beside those of others."""
+    found: defaultdict[int, list[Compared]] = defaultdict(list)
+    counting = {
+        work.pk: bool(work.passed) and work.status != "rejected" and not excluded for work in works
+    }
+    given = Judgment.objects.filter(assignment__in=works, triplet__isnull=False)
+    rows = given.values_list("assignment_id", "value", "triplet__votes", "triplet__positive_votes")
+    for assignment, value, votes, positive in rows:
+        vote = beside_others(value, votes, positive, counts=counting[assignment])
+        found[assignment].append(vote)
+    return found

@@ -1,0 +1,124 @@
+"""A campaign's workers in figures: made after a pass, so that pages walk no judgments.
+
+Keys of a workforce's `figures`: workers, handed_in, timed, median_ms, hourly_cents_median and
+hourly_cents_pooled (see `annotation.analytics.workers.effort`), step_s and counts of the times, and `reported`, the
+items that most workers have reported, the first MOST_REPORTED of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+
+from annotation.analytics.workers.item_reports import reported_items
+from annotation.models import Assignment, Campaign, Judgment, WorkerFigures, Workforce
+from annotation.analytics.workers.effort import Person, effort_of, histogram, people_of
+from annotation.pipeline.outbox.claims import Clock
+from annotation.pipeline.labelling.votes import ROWS
+from annotation.protocol.screening.exclusion import is_near
+from annotation.protocol.screening.peer_agreement import Agreement, Compared, agreement_with_others, beside_others
+from annotation.protocol.policy.policy import Policy
+
+FRESH = timedelta(minutes=1)
+MOST_REPORTED = 500
+BATCH = 500
+MOST_CENTS = 2**31 - 1  # that PostgreSQL's column holds; a browser may say that a HIT took 1 ms
+
+COLUMNS = tuple(
+    field.name
+    for field in WorkerFigures._meta.fields
+    if field.name not in ("id", "campaign", "worker")
+)
+
+
+def take(campaign: Campaign, *, clock: Clock = timezone.now) -> Workforce:
+    """Made anew, in the place of what there was."""
+    now = clock()
+    people, agreements = people_of(campaign), agreements_of(campaign)
+    rows = [_row(campaign, one, agreements.get(one.pk, Agreement(0, 0))) for one in people]
+    figures = _together(people) | {"reported": list(reported_items(campaign)[:MOST_REPORTED])}
+    with transaction.atomic():
+        WorkerFigures.objects.bulk_create(
+            rows,
+            batch_size=BATCH,
+            update_conflicts=True,
+            unique_fields=["campaign", "worker"],
+            update_fields=COLUMNS,
+        )
+        made, _ = Workforce.objects.update_or_create(
+            campaign=campaign, defaults={"at": now, "figures": figures}
+        )
+    return made
+
+
+def newest(campaign: Campaign) -> Workforce | None:
+    return Workforce.objects.filter(campaign=campaign).first()
+
+
+def is_old(campaign: Campaign, last: Workforce | None) -> bool:
+    """A minute, or somebody has done something since."""
+    if last is None or timezone.now() - last.at > FRESH:
+        return True
+    return campaign.actions.filter(at__gt=last.at).exists()
+
+
+def agreements_of(campaign: Campaign) -> dict[int, Agreement]:
+    """Worker -> agreement with the others; counted in the database, by the tallies that occur."""
+    excluded = set(campaign.exclusions.filter(restored_at=None).values_list("worker_id", flat=True))
+    votes: defaultdict[int, list[Compared]] = defaultdict(list)
+    rows = (
+        compared_votes(campaign)
+        .order_by()
+        .values_list("worker_id", "value", "triplet__votes", "triplet__positive_votes")
+    )
+    for worker, *tally, count in rows.annotate(count=Count("pk")).iterator(chunk_size=ROWS):
+        votes[worker].append(beside_others(*tally, times=count, counts=worker not in excluded))
+    return {worker: agreement_with_others(mine) for worker, mine in votes.items()}
+
+
+def compared_votes(campaign: Campaign) -> QuerySet[Judgment]:
+    """From work that passed its controls: also of the excluded, whose votes do not count."""
+    votes = Judgment.objects.filter(
+        triplet__isnull=False, assignment__hit__campaign=campaign, assignment__passed=True
+    )
+    return votes.exclude(assignment__status=Assignment.Status.REJECTED)
+
+
+def _row(campaign: Campaign, person: Person, agreement: Agreement) -> WorkerFigures:
+    policy: Policy = campaign.policy
+    return WorkerFigures(
+        campaign=campaign,
+        worker_id=person.pk,
+        handed_in=person.handed_in,
+        reviewed=person.reviewed,
+        failed=person.failed,
+        failure_rate=person.failed / person.reviewed if person.reviewed else None,
+        near=is_near(person.failed, person.reviewed, policy),
+        compared=agreement.compared,
+        agreeing=agreement.agreeing,
+        agreement=agreement.share,
+        timed=len(person.times_ms),
+        median_ms=person.median_ms,
+        hourly_cents=None if person.hourly_cents is None else min(person.hourly_cents, MOST_CENTS),
+        observed=person.observed,
+        straight=person.straight,
+        straight_share=person.straight_share,
+        changes_per_hit=person.changes_per_hit,
+        reports=person.reports,
+        fast=person.is_fast,
+        one_answer=person.is_straight,
+    )
+
+
+def _together(people: Sequence[Person]) -> dict[str, object]:
+    times = histogram(ms for person in people for ms in person.times_ms)
+    return {
+        "workers": len(people),
+        "handed_in": sum(person.handed_in for person in people),
+        **asdict(effort_of(people)),
+        **asdict(times),
+    }

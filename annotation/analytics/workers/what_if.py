@@ -1,0 +1,160 @@
+"""What shutting a worker out, or taking them back, would change: read from their own votes alone.
+
+The same figures as `restore` brings about, without the campaign's other millions of votes.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import Max, QuerySet, Sum
+
+from annotation.models import Assignment, Campaign, HitItem, Judgment, Triplet, Worker
+from annotation.pipeline.labelling.label import Outcome, outcome_of
+from annotation.pipeline.ledger.accounts import Booked
+from annotation.pipeline.moderation.exclusion import exclusions_of, worker_in
+from annotation.protocol.estimates.cost import assignment_cents
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.labels.majority import decide_tally
+from core.errors import UserError
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What would follow; of the purchase, the most that it may come to."""
+
+    worker: str
+    votes: int  # that no longer count, or count again
+    cents: int  # paid in vain, or no longer
+    labels_changed: int  # other label, or none any more, or one now
+    triplets_reopened: int  # of these: their votes have to be bought again
+    votes_to_buy: int
+    assignments_to_buy: int
+    buy_cents: int
+
+
+class Effect(NamedTuple):
+    """On one triplet."""
+
+    triplet: int
+    before: Outcome
+    after: Outcome
+
+
+def if_excluded(campaign: Campaign, worker_id: str) -> WhatIf:
+    """Raises UserError where it cannot be done."""
+    if exclusions_of(campaign, worker_id).exists():
+        raise UserError(f"Worker {worker_id!r} is excluded from campaign {campaign} already.")
+    return excluding(campaign, worker_in(campaign, worker_id))
+
+
+def excluding(campaign: Campaign, worker: Worker) -> WhatIf:
+    """Of a worker who is known not to be excluded."""
+    paid = _works(campaign, worker).filter(account=Booked.PAID)
+    return _what_if(campaign, worker, paid, sign=-1)
+
+
+def if_restored(campaign: Campaign, worker_id: str) -> WhatIf:
+    """Raises UserError where it cannot be done."""
+    exclusion = exclusions_of(campaign, worker_id).select_related("worker").first()
+    if exclusion is None:
+        raise UserError(f"Worker {worker_id!r} is not excluded from campaign {campaign}.")
+    return restoring(campaign, exclusion.worker)
+
+
+def restoring(campaign: Campaign, worker: Worker) -> WhatIf:
+    """Of a worker who is known to be excluded."""
+    discarded = _works(campaign, worker).filter(account=Booked.DISCARDED, passed=True)
+    paid = discarded.exclude(status=Assignment.Status.REJECTED)
+    return _what_if(campaign, worker, paid, sign=1)
+
+
+def _what_if(
+    campaign: Campaign, worker: Worker, paid: QuerySet[Assignment], *, sign: int
+) -> WhatIf:
+    policy = campaign.policy
+    effects = list(_effects(campaign, worker, policy, sign))
+    changed = [one for one in effects if one.before[:2] != one.after[:2]]
+    more = {one.triplet: _more_wanted(one, policy) for one in effects}
+    votes = sum(more.values())
+    assignments, cents = _purchase(campaign, more, effects) if votes else (0, 0)
+    return WhatIf(
+        worker=worker.worker_id,
+        votes=len(effects),
+        cents=paid.aggregate(cents=Sum("hit__price_cents", default=0))["cents"],
+        labels_changed=len(changed),
+        triplets_reopened=sum(one.after.status == Triplet.Status.OPEN for one in changed),
+        votes_to_buy=votes,
+        assignments_to_buy=assignments,
+        buy_cents=cents,
+    )
+
+
+def _works(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(hit__campaign=campaign, worker=worker)
+
+
+def _effects(campaign: Campaign, worker: Worker, policy: Policy, sign: int) -> Iterator[Effect]:
+    """On each triplet that the worker has a vote on which counts, or would."""
+    rows = counted(campaign, worker).values_list(
+        "triplet",
+        "value",
+        "triplet__status",
+        "triplet__label",
+        "triplet__votes",
+        "triplet__positive_votes",
+        "triplet__imported_label",
+    )
+    for triplet, value, status, label, votes, positive, imported in rows:
+        before = Outcome(status, label, votes, positive)
+        after = outcome_of(votes + sign, positive + sign * value, imported, policy)
+        yield Effect(triplet, before, after)
+
+
+def counted(campaign: Campaign, worker: Worker) -> QuerySet[Judgment]:
+    """A worker's votes that count unless the worker is excluded."""
+    works = _works(campaign, worker).filter(passed=True)
+    works = works.exclude(status=Assignment.Status.REJECTED)
+    return Judgment.objects.filter(worker=worker, triplet__isnull=False, assignment__in=works)
+
+
+def _more_wanted(effect: Effect, policy: Policy) -> int:
+    return max(0, _wanted(effect.after, policy) - _wanted(effect.before, policy))
+
+
+def _wanted(outcome: Outcome, policy: Policy) -> int:
+    if outcome.status != Triplet.Status.OPEN:
+        return 0
+    return decide_tally(outcome.votes, outcome.positive_votes, policy).wanted
+
+
+def _purchase(campaign: Campaign, more: dict[int, int], effects: list[Effect]) -> tuple[int, int]:
+    """(assignments, cents): a HIT grows by what its neediest triplet wants, ties may be repacked.
+
+    Places that are open already may serve, so that less has to be bought.
+    """
+    policy = campaign.policy
+    wanting = {triplet: votes for triplet, votes in more.items() if votes}
+    repacked = {
+        one.triplet
+        for one in effects
+        if one.triplet in wanting
+        and policy.tie_mode == "repack"
+        and one.after.votes >= policy.annotators
+    }
+    by_hit: defaultdict[int, int] = defaultdict(int)
+    for triplet, hit in _newest_hits(campaign, wanting.keys() - repacked):
+        by_hit[hit] = max(by_hit[hit], wanting[triplet])
+    places, groups = sum(by_hit.values()), -(-len(repacked) // policy.real_items)
+    cents = places * assignment_cents(policy) + groups * assignment_cents(policy, 1)
+    return places + groups, cents
+
+
+def _newest_hits(campaign: Campaign, triplets: set[int]) -> Iterator[tuple[int, int]]:
+    """(triplet, HIT): the next vote comes from the newest one that holds it."""
+    ordered = sorted(triplets)
+    for start in range(0, len(ordered), 5000):
+        items = HitItem.objects.filter(triplet__in=ordered[start : start + 5000]).order_by()
+        rows = items.values_list("triplet").annotate(newest=Max("hit"))
+        yield from ((triplet, hit) for triplet, hit in rows if triplet is not None)

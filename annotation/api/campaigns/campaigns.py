@@ -1,0 +1,155 @@
+"""Campaigns: the list, a new one, how one stands, its policy and what it will cost."""
+
+from dataclasses import asdict
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.api.base.access import campaign_of, require, user_of
+from annotation.api.campaigns.creation import NewCampaign, ask_for_sample, create_at_once
+from annotation.api.base.idempotency import Done, once
+from annotation.api.base.jobs import ROW as JOB
+from annotation.api.base.jobs import JobRow, accepted
+from annotation.api.campaigns.policy import PolicyField
+from annotation.api.campaigns.serializers import READ, ROW, CampaignRead, CampaignRow
+from annotation.pipeline.publishing.pack import triplets_to_judge
+from annotation.protocol.estimates.cost import PAPER_AGREEMENT, quote
+from annotation.access.roles import CREATE, visible_campaigns
+from annotation.jobs.tasks import run_job, soon
+from core.rest.openapi import key_header, operation
+from core.rest.pagination import KeyPages, page
+from core.rest.parsing import body, query
+
+TAG = "campaigns"
+
+
+class Campaigns(APIView):
+    pagination_class = KeyPages
+
+    @operation(
+        "campaign_list",
+        "The campaigns that you have a part in",
+        tag=TAG,
+        answers={200: CampaignRow(many=True)},
+        example=ROW,
+    )
+    def get(self, request: Request) -> Response:
+        seen = visible_campaigns(request.user).select_related("account")
+        return page(self, seen, CampaignRow)
+
+    @operation(
+        "campaign_create",
+        "A new campaign, whose owner you are",
+        tag=TAG,
+        description="Of your own `queries` it is made at once (201). For a `sample` the whole "
+        "database is read: that is a job (202), whose address is in `Location` and which makes "
+        "the campaign in its end, or nothing. Nothing is spent. Candidates, HITs and publication "
+        "follow, each by a job. Takes the permission `annotation.add_campaign`.",
+        request=NewCampaign,
+        sent={"name": "faq", "sample": 100, "policy": {"hit_size": 7}, "dollars": "120.00"},
+        answers={201: CampaignRead, 202: JobRow},
+        examples={201: READ, 202: {**JOB, "kind": "create"}},
+        refusals=[409, 422],
+        parameters=[key_header(required=True)],
+    )
+    def post(self, request: Request) -> Response:
+        require(request, CREATE)
+        wanted = body(request, NewCampaign)
+
+        def deed() -> Done:
+            if "sample" in wanted:
+                job = ask_for_sample(wanted, user_of(request))
+                soon(run_job, job.pk)
+                return accepted(job)
+            made = create_at_once(wanted, user_of(request))
+            return Done(201, CampaignRead(made).data, f"/api/v1/campaigns/{made}")
+
+        return once(request, deed)
+
+
+class OneCampaign(APIView):
+    @operation(
+        "campaign_read",
+        "How a campaign stands",
+        tag=TAG,
+        description="With the newest figures: they are counted after each pass, not when asked.",
+        answers={200: CampaignRead},
+        example=READ,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        return Response(CampaignRead(campaign_of(request, name)).data)
+
+
+class PolicyAnswer(serializers.Serializer[dict[str, Any]]):
+    digest = serializers.CharField(help_text="sha256 of its canonical JSON")
+    policy = PolicyField()
+
+
+class CampaignPolicy(APIView):
+    @operation(
+        "campaign_policy",
+        "A campaign's policy: every number of its protocol",
+        tag=TAG,
+        answers={200: PolicyAnswer},
+        example={"digest": "0" * 64, "policy": {"candidates_per_query": 30, "hit_size": 7}},
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        policy = campaign_of(request, name).policy
+        return Response(PolicyAnswer({"digest": policy.digest(), "policy": policy}).data)
+
+
+class Expected(serializers.Serializer[dict[str, Any]]):
+    agreement = serializers.FloatField(
+        min_value=0,
+        max_value=1,
+        default=PAPER_AGREEMENT,
+        help_text="share of triplets on which two annotators agree; the paper's by default",
+    )
+
+
+class Mode(serializers.Serializer[dict[str, Any]]):
+    assignments_per_hit = serializers.FloatField()
+    assignments = serializers.IntegerField()
+    cents = serializers.IntegerField()
+
+
+class QuoteAnswer(serializers.Serializer[dict[str, Any]]):
+    triplets = serializers.IntegerField()
+    hits = serializers.IntegerField()
+    assignments_min = serializers.IntegerField(help_text="the first round alone")
+    extend = Mode(help_text="if ties are broken by one more assignment of the same HIT")
+    repack = Mode(help_text="if only tied triplets are judged once more")
+    cents_min = serializers.IntegerField()
+    cents_max = serializers.IntegerField(help_text="if every HIT needs all votes")
+
+
+class CampaignQuote(APIView):
+    @operation(
+        "campaign_quote",
+        "What a campaign will cost, before anything is spent",
+        tag=TAG,
+        description="Replacements of rejected and discarded work are not counted.",
+        parameters=[Expected],
+        answers={200: QuoteAnswer},
+        example={
+            "triplets": 3000,
+            "hits": 600,
+            "assignments_min": 1200,
+            "extend": {"assignments_per_hit": 2.71, "assignments": 1627, "cents": 30913},
+            "repack": {"assignments_per_hit": 2.22, "assignments": 1332, "cents": 25308},
+            "cents_min": 22800,
+            "cents_max": 57000,
+        },
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        campaign = campaign_of(request, name)
+        agreement = query(request, Expected)["agreement"]
+        triplets = triplets_to_judge(campaign)
+        told = asdict(quote(triplets, campaign.policy, agreement))
+        return Response(QuoteAnswer({"triplets": triplets, **told}).data)

@@ -1,0 +1,69 @@
+"""The log of what people did to money, votes and people."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.api.base.access import user_of
+from annotation.models import Action
+from annotation.access.roles import visible_campaigns
+from core.rest.openapi import operation
+from core.rest.pagination import NewestPages, page
+from core.rest.parsing import query
+
+
+class ActionRow(serializers.Serializer[Action]):
+    id = serializers.IntegerField(source="pk")
+    at = serializers.DateTimeField()
+    actor = serializers.CharField(help_text="their name at that time")
+    via = serializers.ChoiceField(choices=Action.Via.choices)
+    verb = serializers.CharField()
+    campaign = serializers.SerializerMethodField(help_text="null: of none")
+    subject = serializers.CharField(help_text="whom or what it was done to")
+    details = serializers.DictField()
+
+    def get_campaign(self, action: Action) -> str | None:
+        return action.campaign.name if action.campaign else None
+
+
+class ActionFilter(serializers.Serializer[dict[str, Any]]):
+    campaign = serializers.SlugField(required=False, max_length=60)
+    verb = serializers.CharField(required=False, max_length=40)
+    actor = serializers.CharField(required=False, max_length=150)
+    via = serializers.ChoiceField(required=False, choices=Action.Via.choices)
+
+
+COLUMNS = {"campaign": "campaign__name", "verb": "verb", "actor": "actor", "via": "via"}
+
+
+class Log(APIView):
+    pagination_class = NewestPages
+
+    @operation(
+        "log_list",
+        "What people did, the newest first",
+        tag="log",
+        description="Of the campaigns that you see; what belongs to none is for the staff.",
+        parameters=[ActionFilter],
+        answers={200: ActionRow(many=True)},
+        example={
+            "id": 12,
+            "at": "2026-11-22T10:00:00Z",
+            "actor": "ada",
+            "via": "api",
+            "verb": "budget",
+            "campaign": "faq",
+            "subject": "",
+            "details": {"dollars": "120.00", "budget_cents": 12_000},
+        },
+    )
+    def get(self, request: Request) -> Response:
+        user = user_of(request)
+        actions = Action.objects.select_related("campaign")
+        if not user.is_staff and not user.is_superuser:
+            actions = actions.filter(campaign__in=visible_campaigns(user))
+        wanted = {COLUMNS[key]: value for key, value in query(request, ActionFilter).items()}
+        return page(self, actions.filter(**wanted), ActionRow, pages=NewestPages)

@@ -1,0 +1,236 @@
+"""A campaign's own controls, its rates, and those that its votes suggest for the pool."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.operations import logged_changes as deeds
+from annotation.analytics.quality import summary as review_figures
+from annotation.access.audit_log import by_api
+from annotation.api.base.access import campaign_of, require, user_of
+from annotation.api.controls.controls import (
+    OF_A_CAMPAIGN,
+    OF_THE_POOL,
+    ROW,
+    SENT,
+    TAG,
+    ControlFilter,
+    ControlRow,
+    TextsSent,
+    listed,
+    made,
+    rates_in,
+    replaced,
+    retired,
+    shown,
+)
+from annotation.api.base.idempotency import Done, once
+from annotation.models import Campaign, Control, Suggestion
+from annotation.analytics.quality.control_accuracy import Figures
+from annotation.pipeline.controls.controls import Texts
+from annotation.pipeline.controls.suggest import suggestions
+from annotation.protocol.screening.control_accuracy import ControlRate
+from annotation.access.roles import CHANGE_CONTROLS
+from core.rest.openapi import key_header, operation
+from core.rest.pagination import KeyPages, page
+from core.rest.parsing import Nothing, body, query
+
+TEXTS = ("triplet__candidate__query", "triplet__candidate__pair")
+
+
+class KindRates(serializers.Serializer[dict[str, Any]]):
+    controls = serializers.IntegerField(help_text="that were shown")
+    answered = serializers.IntegerField()
+    right = serializers.IntegerField()
+    share = serializers.FloatField(allow_null=True)
+
+
+class RatesAnswer(serializers.Serializer[dict[str, Any]]):
+    positive = KindRates(allow_null=True, help_text="null: nobody has counted yet")
+    negative = KindRates(allow_null=True)
+
+
+class SuggestionRow(serializers.Serializer[Suggestion]):
+    id = serializers.IntegerField(source="pk")
+    state = serializers.ChoiceField(choices=Suggestion.State.choices)
+    triplet = serializers.IntegerField(source="triplet_id")
+    query = serializers.CharField(source="triplet.candidate.query.text")
+    question = serializers.CharField(source="triplet.candidate.pair.question")
+    answer = serializers.CharField(source="triplet.candidate.pair.answer")
+    decided_by = serializers.CharField()
+    decided_at = serializers.DateTimeField(allow_null=True)
+
+
+class SuggestionFilter(serializers.Serializer[dict[str, Any]]):
+    state = serializers.ChoiceField(required=False, choices=Suggestion.State.choices)
+
+
+SUGGESTED = {
+    "id": 3,
+    "state": "open",
+    "triplet": 77,
+    **SENT,
+    "decided_by": "",
+    "decided_at": None,
+}
+RATES = {"controls": 20, "answered": 800, "right": 790, "share": 0.9875}
+
+
+class CampaignControls(APIView):
+    pagination_class = KeyPages
+
+    @operation(
+        "campaign_control_list",
+        "A campaign's own controls, which are negative",
+        tag=TAG,
+        parameters=[ControlFilter],
+        answers={200: ControlRow(many=True)},
+        example={**ROW, "kind": "negative"},
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        campaign = campaign_of(request, name)
+        return listed(self, request, campaign.controls.all(), rates_in(campaign))
+
+
+class CampaignControl(APIView):
+    @operation(
+        "campaign_control_read",
+        "One of a campaign's own controls",
+        tag=TAG,
+        answers={200: ControlRow},
+        example={**ROW, "kind": "negative"},
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str, pk: int) -> Response:
+        campaign = campaign_of(request, name)
+        return shown(_own(campaign, pk), rates_in(campaign))
+
+
+class ReplaceCampaignControl(APIView):
+    @operation(
+        "campaign_control_replace",
+        "Other words in place of a control's of the campaign",
+        tag=TAG,
+        description=OF_A_CAMPAIGN,
+        request=TextsSent,
+        sent=SENT,
+        answers={201: ControlRow},
+        example={**ROW, "kind": "negative", "rate": None},
+        refusals=[404, 409, 422],
+        parameters=[key_header(required=True)],
+    )
+    def post(self, request: Request, name: str, pk: int) -> Response:
+        return replaced(request, _own(campaign_of(request, name, CHANGE_CONTROLS), pk))
+
+
+class RetireCampaignControl(APIView):
+    @operation(
+        "campaign_control_retire",
+        "Retire a control of the campaign: no HIT to come holds it",
+        tag=TAG,
+        description=f"It cannot be taken back. {OF_A_CAMPAIGN}",
+        request=Nothing,
+        sent={},
+        answers={200: ControlRow},
+        example={**ROW, "kind": "negative", "retired_at": "2026-11-22T10:00:00Z"},
+        refusals=[404, 422],
+    )
+    def post(self, request: Request, name: str, pk: int) -> Response:
+        return retired(request, _own(campaign_of(request, name, CHANGE_CONTROLS), pk))
+
+
+class ControlRates(APIView):
+    @operation(
+        "campaign_control_rates",
+        "How a campaign's controls were answered, in all",
+        tag=TAG,
+        description="As they were counted after the last pass, without workers who are excluded.",
+        answers={200: RatesAnswer},
+        example={"positive": RATES, "negative": RATES},
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        figures = review_figures.of_campaign(campaign_of(request, name)) or {}
+        told = {kind: _total(figures, kind) for kind in Control.Kind.values}
+        return Response(RatesAnswer(told).data)
+
+
+class Suggestions(APIView):
+    pagination_class = KeyPages
+
+    @operation(
+        "suggestion_list",
+        "Controls that votes suggest: each is none until a person confirms it",
+        tag=TAG,
+        parameters=[SuggestionFilter],
+        answers={200: SuggestionRow(many=True)},
+        example=SUGGESTED,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        found = suggestions(campaign_of(request, name)).filter(**query(request, SuggestionFilter))
+        return page(self, found.select_related(*TEXTS), SuggestionRow)
+
+
+class ConfirmSuggestion(APIView):
+    @operation(
+        "suggestion_confirm",
+        "Make a suggested control one of the pool, in these words",
+        tag=TAG,
+        description=OF_THE_POOL,
+        request=TextsSent,
+        sent=SENT,
+        answers={201: ControlRow},
+        example={**ROW, "rate": None},
+        refusals=[404, 409, 422],
+        parameters=[key_header(required=True)],
+    )
+    def post(self, request: Request, name: str, pk: int) -> Response:
+        campaign = campaign_of(request, name, CHANGE_CONTROLS)
+        require(request, CHANGE_CONTROLS)
+        found = get_object_or_404(suggestions(campaign).select_related(*TEXTS), pk=pk)
+        texts = Texts(**body(request, TextsSent))
+
+        def deed() -> Done:
+            by = by_api(user_of(request))
+            return made(deeds.confirm_suggestion(by, campaign, found, texts))
+
+        return once(request, deed)
+
+
+class DismissSuggestion(APIView):
+    @operation(
+        "suggestion_dismiss",
+        "Dismiss a suggested control: it does not come again",
+        tag=TAG,
+        description=OF_A_CAMPAIGN,
+        request=Nothing,
+        sent={},
+        answers={200: SuggestionRow},
+        example={**SUGGESTED, "state": "dismissed"},
+        refusals=[404, 422],
+    )
+    def post(self, request: Request, name: str, pk: int) -> Response:
+        campaign = campaign_of(request, name, CHANGE_CONTROLS)
+        found = get_object_or_404(suggestions(campaign).select_related(*TEXTS), pk=pk)
+        body(request, Nothing)
+        deeds.dismiss_suggestion(by_api(user_of(request)), campaign, found)
+        found.refresh_from_db(fields=["state", "decided_by", "decided_at"])
+        return Response(SuggestionRow(found).data)
+
+
+def _own(campaign: Campaign, pk: int) -> Control:
+    return get_object_or_404(campaign.controls.select_related("campaign"), pk=pk)
+
+
+def _total(figures: Figures, kind: str) -> dict[str, Any] | None:
+    if kind not in figures:
+        return None
+    told = figures[kind]
+    rate = ControlRate(0, told["answered"], told["right"], 0)
+    return {**told, "share": rate.share}

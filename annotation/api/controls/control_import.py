@@ -1,0 +1,77 @@
+"""Many controls at once into the pool: all of them, or none."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.access.audit_log import Actor, by_api
+from annotation.api.base.access import require, user_of
+from annotation.api.controls.controls import OF_THE_POOL, SENT, TAG, TextsSent
+from annotation.api.base.idempotency import Done, once
+from annotation.api.base.inline_rows import as_file
+from annotation.operations.logged_changes import add_controls_of
+from annotation.pipeline.controls.import_controls import SHIPPED, Imported
+from annotation.access.roles import CHANGE_CONTROLS
+from core.rest.openapi import key_header, operation
+from core.rest.fields import Flag
+from core.rest.parsing import body
+
+MOST = 2000
+EITHER = "Say which controls: either `controls` or `shipped`."
+
+
+class ControlsSent(serializers.Serializer[dict[str, Any]]):
+    controls = serializers.ListField(
+        child=TextsSent(), min_length=1, max_length=MOST, required=False
+    )
+    shipped = Flag(default=False, help_text="those that come with Quorum")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("controls" in attrs) == attrs["shipped"]:
+            raise ValidationError(EITHER)
+        return attrs
+
+
+class ImportedAnswer(serializers.Serializer[dict[str, Any]]):
+    read = serializers.IntegerField()
+    added = serializers.IntegerField(help_text="the others were known already")
+    pool = serializers.IntegerField(help_text="controls in use now")
+
+
+class ImportControls(APIView):
+    @operation(
+        "control_import",
+        "Add many controls to the pool",
+        tag=TAG,
+        description="One that is none refuses them all, and `errors` names each; those that the "
+        f"pool has, or that somebody has retired, are left out. {OF_THE_POOL}",
+        request=ControlsSent,
+        sent={"controls": [SENT]},
+        answers={200: ImportedAnswer},
+        example={"read": 1, "added": 1, "pool": 81},
+        refusals=[409, 422],
+        parameters=[key_header(required=True)],
+    )
+    def post(self, request: Request) -> Response:
+        require(request, CHANGE_CONTROLS)
+        wanted = body(request, ControlsSent)
+        by = by_api(user_of(request))
+
+        def deed() -> Done:
+            return Done(200, asdict(_imported(by, wanted.get("controls", ()))))
+
+        return once(request, deed)
+
+
+def _imported(by: Actor, controls: Sequence[Mapping[str, str]]) -> Imported:
+    """Without any: those that come with Quorum."""
+    if not controls:
+        return add_controls_of(by, SHIPPED, SHIPPED.name)
+    with as_file(controls, "controls") as path:
+        return add_controls_of(by, path, path.name)

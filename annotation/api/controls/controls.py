@@ -1,0 +1,211 @@
+"""Controls: the pool that campaigns share, a campaign's own, and how both are answered."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.operations import logged_changes as deeds
+from annotation.analytics.quality import summary as review_figures
+from annotation.access.audit_log import by_api
+from annotation.api.base.access import require, user_of
+from annotation.api.base.idempotency import Done, once
+from annotation.models import Campaign, Control
+from annotation.analytics.quality.control_accuracy import rates_of
+from annotation.pipeline.controls.controls import MOST_CHARACTERS, Texts
+from annotation.protocol.screening.control_accuracy import ControlRate
+from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
+from core.rest.openapi import key_header, operation
+from core.rest.fields import Text
+from core.rest.pagination import KeyPages, page
+from core.rest.parsing import Nothing, body, query
+
+TAG = "controls"
+TAKES = f"Takes the permission `{CHANGE_CONTROLS}`"
+OF_THE_POOL = f"{TAKES} in all campaigns, for they share the pool."
+OF_A_CAMPAIGN = f"{TAKES}."
+
+Rates = dict[int, ControlRate]
+
+
+class TextsSent(serializers.Serializer[dict[str, Any]]):
+    query = Text(max_length=MOST_CHARACTERS)
+    question = Text(max_length=MOST_CHARACTERS)
+    answer = Text(max_length=MOST_CHARACTERS)
+
+
+class RateRow(serializers.Serializer[ControlRate]):
+    answered = serializers.IntegerField()
+    right = serializers.IntegerField()
+    workers = serializers.IntegerField()
+    share = serializers.FloatField(allow_null=True, help_text="of the answers, those as expected")
+
+
+class ControlRow(serializers.Serializer[Control]):
+    id = serializers.IntegerField(source="pk")
+    kind = serializers.ChoiceField(choices=Control.Kind.choices)
+    query = serializers.CharField()
+    question = serializers.CharField()
+    answer = serializers.CharField()
+    retired_at = serializers.DateTimeField(allow_null=True)
+    rate = serializers.SerializerMethodField(
+        help_text="as it was counted last; null: of none that was counted"
+    )
+
+    def get_rate(self, control: Control) -> dict[str, Any] | None:
+        rates: Rates = self.context["rates"]
+        rate = rates.get(control.pk)
+        return dict(RateRow(rate).data) if rate else None
+
+
+class ControlFilter(serializers.Serializer[dict[str, Any]]):
+    retired = serializers.BooleanField(required=False)
+
+
+SENT = {"query": "how many days has a week", "question": "days of a week", "answer": "Seven."}
+ROW = {
+    "id": 31,
+    "kind": "positive",
+    **SENT,
+    "retired_at": None,
+    "rate": {"answered": 80, "right": 79, "workers": 12, "share": 0.9875},
+}
+
+
+class Controls(APIView):
+    pagination_class = KeyPages
+
+    @operation(
+        "control_list",
+        "The pool of controls, with how they were answered",
+        tag=TAG,
+        description="Rates are of the campaigns that you see. All of the pool are positive.",
+        parameters=[ControlFilter],
+        answers={200: ControlRow(many=True)},
+        example=ROW,
+    )
+    def get(self, request: Request) -> Response:
+        rates = review_figures.of_pool(visible_campaigns(request.user))
+        return listed(self, request, Control.objects.filter(campaign=None), rates)
+
+    @operation(
+        "control_create",
+        "Add a control to the pool",
+        tag=TAG,
+        description=f"HITs to come may hold it. {OF_THE_POOL}",
+        request=TextsSent,
+        sent=SENT,
+        answers={201: ControlRow},
+        example={**ROW, "rate": None},
+        refusals=[409, 422],
+        parameters=[key_header(required=True)],
+    )
+    def post(self, request: Request) -> Response:
+        require(request, CHANGE_CONTROLS)
+        texts = Texts(**body(request, TextsSent))
+
+        def deed() -> Done:
+            return made(deeds.add_control(by_api(user_of(request)), texts))
+
+        return once(request, deed)
+
+
+class OneControl(APIView):
+    @operation(
+        "control_read",
+        "A control of the pool",
+        tag=TAG,
+        answers={200: ControlRow},
+        example=ROW,
+        refusals=[404],
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        rates = review_figures.of_pool(visible_campaigns(request.user))
+        return shown(_of_pool(pk), rates)
+
+
+class ReplaceControl(APIView):
+    @operation(
+        "control_replace",
+        "Other words in place of a control's of the pool",
+        tag=TAG,
+        description="A new control takes its place in HITs to come; HITs that hold the old one "
+        f"keep it. {OF_THE_POOL}",
+        request=TextsSent,
+        sent=SENT,
+        answers={201: ControlRow},
+        example={**ROW, "rate": None},
+        refusals=[404, 409, 422],
+        parameters=[key_header(required=True)],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        require(request, CHANGE_CONTROLS)
+        return replaced(request, _of_pool(pk))
+
+
+class RetireControl(APIView):
+    @operation(
+        "control_retire",
+        "Retire a control of the pool: no HIT to come holds it",
+        tag=TAG,
+        description=f"It cannot be taken back. {OF_THE_POOL}",
+        request=Nothing,
+        sent={},
+        answers={200: ControlRow},
+        example={**ROW, "retired_at": "2026-11-22T10:00:00Z"},
+        refusals=[404, 422],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        require(request, CHANGE_CONTROLS)
+        return retired(request, _of_pool(pk))
+
+
+def _of_pool(pk: int) -> Control:
+    return get_object_or_404(Control.objects.filter(campaign=None), pk=pk)
+
+
+def rates_in(campaign: Campaign) -> Rates:
+    """Of the controls that were answered worst, both kinds."""
+    figures = review_figures.of_campaign(campaign) or {}
+    found = [rate for kind in Control.Kind.values for rate in rates_of(figures, kind)]
+    return {rate.control: rate for rate in found}
+
+
+def listed(view: APIView, request: Request, controls: QuerySet[Control], rates: Rates) -> Response:
+    wanted = query(request, ControlFilter)
+    if "retired" in wanted:
+        controls = controls.filter(retired_at__isnull=not wanted["retired"])
+    return page(view, controls, ControlRow, rates=rates)
+
+
+def row(control: Control, rates: Rates) -> dict[str, Any]:
+    return dict(ControlRow(control, context={"rates": rates}).data)
+
+
+def shown(control: Control, rates: Rates) -> Response:
+    return Response(row(control, rates))
+
+
+def made(control: Control) -> Done:
+    owner = f"/campaigns/{control.campaign}" if control.campaign else ""
+    return Done(201, row(control, {}), f"/api/v1{owner}/controls/{control.pk}")
+
+
+def replaced(request: Request, control: Control) -> Response:
+    texts = Texts(**body(request, TextsSent))
+
+    def deed() -> Done:
+        return made(deeds.replace_control(by_api(user_of(request)), control, texts))
+
+    return once(request, deed)
+
+
+def retired(request: Request, control: Control) -> Response:
+    body(request, Nothing)
+    deeds.retire_control(by_api(user_of(request)), control)
+    control.refresh_from_db()
+    return shown(control, {})

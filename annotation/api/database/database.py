@@ -1,0 +1,140 @@
+"""What is done to the q/a database: indexes are built, sources counted, pairs withdrawn."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.access.audit_log import by_api
+from annotation.api.base.access import require, user_of
+from annotation.api.base.idempotency import once
+from annotation.api.base.jobs import ROW as JOB
+from annotation.api.base.jobs import JobRow, accepted
+from annotation.jobs.requests import ask_for_count, ask_for_index
+from annotation.operations.logged_changes import withdraw_pair
+from retrieval.api.access import MayLook
+from core.rest.openapi import key_header, operation
+from core.rest.fields import Flag, Share, Text
+from retrieval.api.pairs import ROW, PairRow
+from core.rest.parsing import Nothing, body
+from retrieval.web.access import BUILD, WITHDRAW
+from retrieval.index.choice import KINDS
+from retrieval.models import IndexForm, QaPair
+from retrieval.indexing.plan import AUTO, BuildOptions
+from retrieval.job_handlers import IndexWanted
+
+TAG = "database"
+MOST_REASON = 500
+LEAST_RECALL = 0.01
+
+
+class IndexSent(serializers.Serializer[dict[str, Any]]):
+    form = serializers.ChoiceField(choices=IndexForm.choices, default=IndexForm.QQA)
+    kind = serializers.ChoiceField(
+        choices=[AUTO, *KINDS], default=AUTO, help_text="auto: what fits pairs and memory"
+    )
+    recall = Share(
+        min_value=LEAST_RECALL,
+        default=BuildOptions.recall,
+        help_text="of the exact nearest 30, what an approximate kind must find at least",
+    )
+    words = Flag(default=True, help_text="for searches by words (BM25), too")
+    model = Text(
+        max_length=100,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="a registered retriever's name; empty: the encoder of the settings",
+    )
+
+
+class Reason(serializers.Serializer[dict[str, Any]]):
+    reason = Text(max_length=MOST_REASON, required=False, default="", allow_blank=True)
+
+
+class BuildIndex(APIView):
+    permission_classes = [MayLook]
+
+    @operation(
+        "index_build",
+        "Build the index anew, over all pairs that are not withdrawn",
+        tag=TAG,
+        description="A job, whose address is in `Location`; what is encoded already stays. Takes "
+        f"the permission `{BUILD}`.",
+        request=IndexSent,
+        sent={"form": "QQA", "kind": "auto", "recall": 0.95, "words": True},
+        answers={202: JobRow},
+        example={**JOB, "kind": "index", "subject": "the database", "stage": "encoding the pairs"},
+        refusals=[409, 422],
+        parameters=[key_header(required=True)],
+    )
+    def post(self, request: Request) -> Response:
+        require(request, BUILD)
+        wanted = IndexWanted(**body(request, IndexSent))
+        by = by_api(user_of(request))
+        return once(request, lambda: accepted(ask_for_index(by, wanted)))
+
+
+class CountSources(APIView):
+    permission_classes = [MayLook]
+
+    @operation(
+        "source_count",
+        "Count the pairs of each source anew",
+        tag=TAG,
+        description="A job, whose address is in `Location`; `source_list` shows what it counts.",
+        request=Nothing,
+        sent={},
+        answers={202: JobRow},
+        example={**JOB, "kind": "count", "subject": "the database", "stage": ""},
+        refusals=[409, 422],
+        parameters=[key_header(required=True)],
+    )
+    def post(self, request: Request) -> Response:
+        body(request, Nothing)
+        by = by_api(user_of(request))
+        return once(request, lambda: accepted(ask_for_count(by)))
+
+
+def _withdrawal(name: str, summary: str) -> Callable[[Any], Any]:
+    return operation(
+        name,
+        summary,
+        tag=TAG,
+        description="Where it is so already, nothing changes: no key is needed. Takes the "
+        f"permission `{WITHDRAW}`.",
+        request=Reason,
+        sent={"reason": "Its author has asked for it."},
+        answers={200: PairRow},
+        example=ROW,
+        refusals=[404, 422],
+    )
+
+
+class Withdraw(APIView):
+    permission_classes = [MayLook]
+
+    @_withdrawal("pair_withdraw", "Withdraw a pair: no search finds it any more")
+    def post(self, request: Request, pk: int) -> Response:
+        return _changed(request, pk, restore=False)
+
+
+class Restore(APIView):
+    permission_classes = [MayLook]
+
+    @_withdrawal("pair_restore", "Restore a pair that was withdrawn")
+    def post(self, request: Request, pk: int) -> Response:
+        return _changed(request, pk, restore=True)
+
+
+def _changed(request: Request, pk: int, *, restore: bool) -> Response:
+    require(request, WITHDRAW)
+    pair = get_object_or_404(QaPair.objects.all(), pk=pk)
+    reason = body(request, Reason)["reason"]
+    withdraw_pair(by_api(user_of(request)), pair, restore=restore, reason=reason)
+    pair.refresh_from_db()
+    return Response(PairRow(pair).data)

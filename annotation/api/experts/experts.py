@@ -1,0 +1,218 @@
+"""What experts say of triplets: asked blind, as on their page."""
+
+from typing import Any
+
+from django.core import signing
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.access.audit_log import by_api, record
+from annotation.api.base.access import campaign_of, user_of
+from annotation.crowd.inhouse.members import member_of
+from annotation.models import Campaign, ExpertLabel, Triplet
+from annotation.pipeline.gold.adjudicate import Desk, What
+from annotation.pipeline.gold.gold_file import MAX_NOTE
+from annotation.access.roles import ADJUDICATE
+from core.rest.openapi import operation
+from core.rest.fields import Text, Whole
+from core.rest.pagination import KeyPages, page
+from core.rest.parsing import body, query
+from core.text.clean import clean_text
+
+TAG = "labels"
+PILE = "unresolved, reported, or a random sample of the labelled ones"
+LARGEST = 2**63 - 1
+DRAWN = "annotation.expert_label_next"
+
+
+class ExpertRow(serializers.Serializer[ExpertLabel]):
+    id = serializers.IntegerField(source="pk")
+    triplet = serializers.IntegerField(source="triplet_id")
+    expert = serializers.CharField()
+    label = serializers.IntegerField()  # type: ignore[assignment]
+    blind_label = serializers.IntegerField(
+        allow_null=True, help_text="what it was before the votes were seen, where it has changed"
+    )
+    source = serializers.ChoiceField(choices=ExpertLabel.Source.choices)  # type: ignore[assignment]
+    note = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+
+class NewLabel(serializers.Serializer[dict[str, Any]]):
+    draw = Text(
+        max_length=500,
+        required=False,
+        default="",
+        allow_blank=True,
+        allow_null=True,
+        help_text="of the sample, as it was given with it",
+    )
+    triplet = Whole(min_value=1, max_value=LARGEST)
+    label = Whole(min_value=0, max_value=1)  # type: ignore[assignment]
+    pile = serializers.ChoiceField(choices=What.values, default=What.UNRESOLVED, help_text=PILE)
+    note = Text(max_length=MAX_NOTE, required=False, default="", allow_blank=True)
+
+
+class Pile(serializers.Serializer[dict[str, Any]]):
+    pile = serializers.ChoiceField(choices=What.values, default=What.UNRESOLVED, help_text=PILE)
+
+
+class LabelsFilter(serializers.Serializer[dict[str, Any]]):
+    expert = serializers.CharField(required=False, max_length=150)
+    triplet = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST)
+
+
+class Blind(serializers.Serializer[Triplet]):
+    """A triplet without a word of what the crowd said of it."""
+
+    triplet = serializers.IntegerField(source="pk")
+    query = serializers.CharField(source="candidate.query.text")
+    question = serializers.CharField(source="candidate.pair.question")
+    answer = serializers.CharField(source="candidate.pair.answer")
+
+
+class NextAnswer(serializers.Serializer[dict[str, Any]]):
+    next = Blind(allow_null=True, help_text="null: the pile is done")
+    draw = serializers.CharField(
+        allow_null=True, help_text="of the sample: sent back, it shows that the triplet was drawn"
+    )
+
+
+ROW = {
+    "id": 9,
+    "triplet": 77,
+    "expert": "cleo",
+    "label": 1,
+    "blind_label": None,
+    "source": "adjudication",
+    "note": "",
+    "created_at": "2026-11-22T12:00:00Z",
+}
+SHOWN = {
+    "triplet": 77,
+    "query": "How is bread made?",
+    "question": "how do I bake bread",
+    "answer": "Of flour, water, yeast and salt.",
+}
+
+
+def desk_of(request: Request, name: str, pile: str) -> Desk:
+    user = user_of(request)
+    member = member_of(user)
+    worker = member.worker_id if member else None
+    campaign = campaign_of(request, name, ADJUDICATE)
+    return Desk(campaign, What(pile), expert=user.get_username(), worker_id=worker)
+
+
+def _draw(desk: Desk, triplet: Triplet) -> str:
+    """That it was drawn for this expert, though others' labels change the draw meanwhile."""
+    return signing.dumps([desk.campaign.pk, desk.expert, triplet.pk], salt=DRAWN)
+
+
+def _drawn(desk: Desk, draw: str) -> list[int]:
+    """The triplet of a draw of this expert's own."""
+    try:
+        campaign, expert, triplet = signing.loads(draw, salt=DRAWN)
+    except signing.BadSignature:
+        return []
+    return [triplet] if (campaign, expert) == (desk.campaign.pk, desk.expert) else []
+
+
+def _told(request: Request, campaign: Campaign) -> QuerySet[ExpertLabel]:
+    """Of triplets that the reader has labelled: the others they are to decide blind."""
+    me = user_of(request).get_username()
+    mine = ExpertLabel.objects.filter(triplet=OuterRef("triplet"), expert=me)
+    return ExpertLabel.objects.filter(Exists(mine), triplet__campaign=campaign)
+
+
+class ExpertLabels(APIView):
+    pagination_class = KeyPages
+
+    @operation(
+        "expert_label_list",
+        "What experts have said",
+        tag=TAG,
+        description="What others say of a triplet is shown once you have labelled it yourself.",
+        parameters=[LabelsFilter],
+        answers={200: ExpertRow(many=True)},
+        example=ROW,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        given = _told(request, campaign_of(request, name, ADJUDICATE))
+        return page(self, given.filter(**query(request, LabelsFilter)), ExpertRow)
+
+    @operation(
+        "expert_label_create",
+        "Say what you, an expert, find of a triplet",
+        tag=TAG,
+        description="It stands beside the votes and never counts as one. Said again, it takes the "
+        "place of what you said before: no key is needed. A triplet that is not of the pile, or "
+        "that you have judged as an annotator, is not found; of the sample, any but one that "
+        "`expert_label_next` gave you, with its `draw`. Takes the permission "
+        "`annotation.add_expertlabel`.",
+        request=NewLabel,
+        sent={"triplet": 77, "label": 1, "pile": "unresolved", "note": ""},
+        answers={201: ExpertRow},
+        example=ROW,
+        refusals=[404],
+    )
+    def post(self, request: Request, name: str) -> Response:
+        campaign_of(request, name, ADJUDICATE)
+        given = body(request, NewLabel)
+        desk = desk_of(request, name, given["pile"])
+        triplet = desk.find(given["triplet"])
+        if triplet is None or not desk.takes(triplet, _drawn(desk, given["draw"] or "")):
+            raise Http404
+        label = _decided(request, desk, triplet, given["label"], clean_text(given["note"]))
+        return Response(ExpertRow(label).data, status=201)
+
+
+@transaction.atomic
+def _decided(request: Request, desk: Desk, triplet: Triplet, label: int, note: str) -> ExpertLabel:
+    mine = triplet.expert_labels.filter(expert=desk.expert)
+    # Not what was said: other experts read the log, and are to decide blind.
+    details = {"pile": desk.what.value, "again": mine.exists()}
+    desk.decide(triplet, label, note)
+    by = by_api(user_of(request))
+    record(by, "label", campaign=desk.campaign, subject=f"triplet {triplet.pk}", details=details)
+    return mine.get()
+
+
+class NextTriplet(APIView):
+    @operation(
+        "expert_label_next",
+        "The next triplet of a pile, without the votes",
+        tag=TAG,
+        parameters=[Pile],
+        answers={200: NextAnswer},
+        example={"next": SHOWN, "draw": None},
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        campaign_of(request, name, ADJUDICATE)
+        desk = desk_of(request, name, query(request, Pile)["pile"])
+        triplet = desk.next([])
+        draw = _draw(desk, triplet) if triplet and desk.what == What.SAMPLE else None
+        return Response(NextAnswer({"next": triplet, "draw": draw}).data)
+
+
+class OneExpertLabel(APIView):
+    @operation(
+        "expert_label_read",
+        "An expert's label",
+        tag=TAG,
+        description="Another's is not found before you have labelled the triplet yourself.",
+        answers={200: ExpertRow},
+        example=ROW,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str, pk: int) -> Response:
+        given = _told(request, campaign_of(request, name, ADJUDICATE))
+        return Response(ExpertRow(get_object_or_404(given, pk=pk)).data)

@@ -1,0 +1,121 @@
+"""What needs a person's eye: disagreements by how much they matter, and what workers reported."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.analytics.workers import summary as worker_figures
+from annotation.api.base.access import campaign_of
+from annotation.analytics.workers.item_reports import ReportedItem, read_items
+from annotation.models import Campaign
+from annotation.pipeline.labelling.disagreements import (
+    MOST,
+    Disagreement,
+    most_important,
+    split_of,
+)
+from core.rest.openapi import operation
+from core.rest.pagination import PlacePages, places
+
+TAG = "labels"
+TEXTS = ("candidate__query", "candidate__pair")
+
+
+class DisagreementRow(serializers.Serializer[dict[str, Any]]):
+    triplet = serializers.IntegerField()
+    importance = serializers.FloatField()
+    decisive = serializers.BooleanField(
+        help_text="no other candidate of its query is labelled positive"
+    )
+    split = serializers.CharField(help_text="of the votes; not which way they went")
+    query = serializers.CharField()
+    question = serializers.CharField()
+    answer = serializers.CharField()
+
+
+class ComplaintRow(serializers.Serializer[Any]):
+    reason = serializers.CharField()
+    workers = serializers.IntegerField()
+    texts = serializers.ListField(child=serializers.CharField())
+
+
+class ReportedRow(serializers.Serializer[ReportedItem]):
+    hit = serializers.IntegerField(help_text="its number")
+    position = serializers.IntegerField(help_text="on the page, from 1")
+    control = serializers.CharField(help_text="its kind; empty: a triplet")
+    query = serializers.CharField()
+    question = serializers.CharField()
+    answer = serializers.CharField()
+    workers = serializers.IntegerField(help_text="who reported it")
+    complaints = ComplaintRow(many=True)
+
+
+SHOWN = {
+    "query": "How is bread made?",
+    "question": "how do I bake bread",
+    "answer": "Of flour, water, yeast and salt.",
+}
+
+
+class Disagreements(APIView):
+    pagination_class = PlacePages
+
+    @operation(
+        "disagreement_list",
+        "Triplets whose judges disagree, those that matter most first",
+        tag=TAG,
+        description=f"The first {MOST}, without a word of which way the votes went: an expert may "
+        "be asked for a label. Unresolved triplets are listed by `triplet_list`.",
+        answers={200: DisagreementRow(many=True)},
+        example={"triplet": 77, "importance": 2.5, "decisive": True, "split": "2 : 1", **SHOWN},
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        campaign = campaign_of(request, name)
+        found = most_important(campaign)
+        return places(self, found, DisagreementRow, prepare=lambda rows: _disputed(campaign, rows))
+
+
+def _disputed(campaign: Campaign, found: Sequence[Disagreement]) -> list[dict[str, Any]]:
+    pks = [one.triplet for one in found]
+    triplets = campaign.triplets.select_related(*TEXTS).in_bulk(pks)
+    return [
+        {
+            **one._asdict(),
+            "split": split_of(triplet),
+            "query": triplet.candidate.query.text,
+            "question": triplet.candidate.pair.question,
+            "answer": triplet.candidate.pair.answer,
+        }
+        for one in found
+        if (triplet := triplets.get(one.triplet))
+    ]
+
+
+class Reports(APIView):
+    pagination_class = PlacePages
+
+    @operation(
+        "report_list",
+        "What workers have reported as wrong, the items that most of them reported first",
+        tag=TAG,
+        description="As it was counted after the last pass.",
+        answers={200: ReportedRow(many=True)},
+        example={
+            "hit": 12,
+            "position": 3,
+            "control": "",
+            **SHOWN,
+            "workers": 2,
+            "complaints": [{"reason": "Something else", "workers": 2, "texts": ["cut off"]}],
+        },
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        together = worker_figures.newest(campaign_of(request, name))
+        items: list[int] = together.figures["reported"] if together else []
+        return places(self, items, ReportedRow, prepare=read_items)

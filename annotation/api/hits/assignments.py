@@ -1,0 +1,106 @@
+"""Assignments: what workers have handed in, and what the review found."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.api.base.access import campaign_of
+from annotation.models import Assignment, Judgment
+from core.rest.openapi import operation
+from core.rest.pagination import KeyPages, page
+from core.rest.parsing import query
+
+TAG = "workers"
+LARGEST = 2**63 - 1
+
+
+class AssignmentRow(serializers.Serializer[Assignment]):
+    id = serializers.IntegerField(source="pk")
+    crowd_id = serializers.CharField(help_text="as the crowd names it; bonuses go by it")
+    hit = serializers.IntegerField(source="hit.number")
+    worker = serializers.CharField(source="worker.worker_id")
+    status = serializers.ChoiceField(choices=Assignment.Status.choices)
+    passed = serializers.BooleanField(allow_null=True, help_text="its controls; null: not reviewed")
+    paid = serializers.CharField(
+        source="account", help_text="paid, discarded or released; empty: reserved"
+    )
+    accepted_at = serializers.DateTimeField()
+    submitted_at = serializers.DateTimeField()
+
+
+class JudgmentRow(serializers.Serializer[Judgment]):
+    position = serializers.IntegerField(source="item.position")
+    triplet = serializers.IntegerField(source="triplet_id", allow_null=True)
+    value = serializers.IntegerField(help_text="0 or 1")
+
+
+class AssignmentRead(AssignmentRow):
+    judgments = serializers.SerializerMethodField()
+
+    def get_judgments(self, work: Assignment) -> list[dict[str, Any]]:
+        rows = work.judgments.select_related("item").order_by("item__position")
+        return [dict(JudgmentRow(row).data) for row in rows]
+
+
+class WorkFilter(serializers.Serializer[dict[str, Any]]):
+    worker = serializers.CharField(required=False, max_length=64, help_text="as the crowd names it")
+    hit = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST)
+    status = serializers.ChoiceField(required=False, choices=Assignment.Status.choices)
+    passed = serializers.BooleanField(required=False)
+
+
+ROW = {
+    "id": 501,
+    "crowd_id": "3XYZ",
+    "hit": 12,
+    "worker": "A1B2C3",
+    "status": "approved",
+    "passed": True,
+    "paid": "paid",
+    "accepted_at": "2026-11-22T10:04:00Z",
+    "submitted_at": "2026-11-22T10:06:30Z",
+}
+COLUMNS = {
+    "worker": "worker__worker_id",
+    "hit": "hit__number",
+    "status": "status",
+    "passed": "passed",
+}
+
+
+class Assignments(APIView):
+    pagination_class = KeyPages
+
+    @operation(
+        "assignment_list",
+        "What was handed in for a campaign",
+        tag=TAG,
+        parameters=[WorkFilter],
+        answers={200: AssignmentRow(many=True)},
+        example=ROW,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        campaign = campaign_of(request, name)
+        wanted = {COLUMNS[key]: value for key, value in query(request, WorkFilter).items()}
+        works = Assignment.objects.filter(hit__campaign=campaign, **wanted)
+        return page(self, works.select_related("hit", "worker"), AssignmentRow)
+
+
+class OneAssignment(APIView):
+    @operation(
+        "assignment_read",
+        "An assignment with its judgments",
+        tag=TAG,
+        answers={200: AssignmentRead},
+        example={**ROW, "judgments": [{"position": 0, "triplet": 77, "value": 1}]},
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str, pk: int) -> Response:
+        campaign = campaign_of(request, name)
+        works = Assignment.objects.select_related("hit", "worker").filter(hit__campaign=campaign)
+        return Response(AssignmentRead(get_object_or_404(works, pk=pk)).data)

@@ -1,0 +1,165 @@
+"""HITs: what workers are given, and how far each is."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.api.base.access import campaign_of
+from annotation.models import Hit, HitItem
+from core.rest.openapi import operation
+from core.rest.pagination import KeyPages, page
+from core.rest.parsing import query
+
+TAG = "HITs"
+STATES = ("planned", "open", "expired", "closed", "gone")
+KINDS = ("triplet", "positive", "negative")
+
+
+class HitRow(serializers.Serializer[Hit]):
+    number = serializers.IntegerField(help_text="within the campaign")
+    crowd_id = serializers.CharField(allow_null=True)
+    state = serializers.SerializerMethodField(help_text=", ".join(STATES))
+    repack = serializers.BooleanField(help_text="triplets of other HITs, judged once more")
+    places = serializers.IntegerField(help_text="assignments asked for so far")
+    spare = serializers.IntegerField(help_text="places kept for the breaking of ties")
+    price_cents = serializers.IntegerField(help_text="of one approved assignment, with the fee")
+    published_at = serializers.DateTimeField(allow_null=True)
+    expires_at = serializers.DateTimeField(allow_null=True)
+    closed_at = serializers.DateTimeField(allow_null=True)
+    fault = serializers.CharField(help_text="why its record could not be read; empty: it could")
+
+    def get_state(self, hit: Hit) -> str:
+        if hit.gone:
+            return "gone"
+        if hit.crowd_id is None:
+            return "planned"
+        if hit.closed_at is not None:
+            return "closed"
+        over = hit.expires_at is not None and hit.expires_at <= timezone.now()
+        return "expired" if over else "open"
+
+
+class Item(serializers.Serializer[HitItem]):
+    position = serializers.IntegerField()
+    kind = serializers.SerializerMethodField(help_text="triplet, or a positive or negative control")
+    triplet = serializers.IntegerField(source="triplet_id", allow_null=True)
+    query = serializers.SerializerMethodField()
+    question = serializers.SerializerMethodField()
+    answer = serializers.SerializerMethodField()
+    expected = serializers.SerializerMethodField(help_text="of a control; null: nobody knows")
+    status = serializers.SerializerMethodField(help_text="of a triplet")
+    label = serializers.SerializerMethodField(help_text="of a triplet that has one")  # type: ignore[assignment]
+
+    def get_kind(self, item: HitItem) -> str:
+        return item.control.kind if item.control else "triplet"
+
+    def get_query(self, item: HitItem) -> str:
+        return item.control.query if item.control else _triplet(item).candidate.query.text
+
+    def get_question(self, item: HitItem) -> str:
+        return item.control.question if item.control else _triplet(item).candidate.pair.question
+
+    def get_answer(self, item: HitItem) -> str:
+        return item.control.answer if item.control else _triplet(item).candidate.pair.answer
+
+    def get_expected(self, item: HitItem) -> int | None:
+        return item.control.expected if item.control else None
+
+    def get_status(self, item: HitItem) -> str | None:
+        return item.triplet.status if item.triplet else None
+
+    def get_label(self, item: HitItem) -> int | None:
+        return item.triplet.label if item.triplet else None
+
+
+class HitRead(HitRow):
+    instructions = serializers.IntegerField(source="instructions.version")
+    items = serializers.SerializerMethodField()
+
+    def get_items(self, hit: Hit) -> list[dict[str, Any]]:
+        texts = "control", "triplet__candidate__query", "triplet__candidate__pair"
+        items = hit.items.select_related(*texts).order_by("position")
+        return [dict(Item(item).data) for item in items]
+
+
+class HitFilter(serializers.Serializer[dict[str, Any]]):
+    published = serializers.BooleanField(required=False)
+    repack = serializers.BooleanField(required=False)
+
+
+ROW = {
+    "number": 12,
+    "crowd_id": "3ABC",
+    "state": "open",
+    "repack": False,
+    "places": 2,
+    "spare": 1,
+    "price_cents": 19,
+    "published_at": "2026-11-22T10:00:00Z",
+    "expires_at": "2026-11-29T10:00:00Z",
+    "closed_at": None,
+    "fault": "",
+}
+ITEM = {
+    "position": 0,
+    "kind": "triplet",
+    "triplet": 77,
+    "query": "How is bread made?",
+    "question": "how do I bake bread",
+    "answer": "Of flour, water, yeast and salt.",
+    "expected": None,
+    "status": "labelled",
+    "label": 1,
+}
+
+
+class NumberPages(KeyPages):
+    """In the order of their numbers, which the indexes of HITs know."""
+
+    ordering = "number"
+
+
+class Hits(APIView):
+    pagination_class = NumberPages
+
+    @operation(
+        "hit_list",
+        "A campaign's HITs",
+        tag=TAG,
+        parameters=[HitFilter],
+        answers={200: HitRow(many=True)},
+        example=ROW,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        hits = campaign_of(request, name).hits.all()
+        wanted = query(request, HitFilter)
+        if "published" in wanted:
+            hits = hits.filter(crowd_id__isnull=not wanted["published"])
+        if "repack" in wanted:
+            hits = hits.filter(repack=wanted["repack"])
+        return page(self, hits, HitRow, pages=NumberPages)
+
+
+class OneHit(APIView):
+    @operation(
+        "hit_read",
+        "A HIT with its items",
+        tag=TAG,
+        answers={200: HitRead},
+        example={**ROW, "instructions": 1, "items": [ITEM]},
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str, number: int) -> Response:
+        hits = campaign_of(request, name).hits.select_related("instructions")
+        return Response(HitRead(get_object_or_404(hits, number=number)).data)
+
+
+def _triplet(item: HitItem) -> Any:
+    """Of an item that is no control."""
+    return item.triplet

@@ -1,0 +1,122 @@
+"""Triplets with their votes, and the labels that follow from them."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.api.base.access import campaign_of
+from annotation.models import Triplet
+from core.rest.openapi import operation
+from core.rest.pagination import KeyPages, page
+from core.rest.parsing import query
+
+TAG = "labels"
+TEXTS = ("candidate__query", "candidate__pair")
+BITS = [0, 1]
+
+
+class LabelRow(serializers.Serializer[Triplet]):
+    triplet = serializers.IntegerField(source="pk")
+    query = serializers.CharField(source="candidate.query.key", help_text="the query's id")
+    pair = serializers.IntegerField(source="candidate.pair_id")
+    rank = serializers.IntegerField(source="candidate.rank", help_text="the retriever's, from 1")
+    label = serializers.IntegerField(help_text="1: both ask the same and have the same answer")  # type: ignore[assignment]
+    votes = serializers.IntegerField()
+    positive_votes = serializers.IntegerField()
+
+
+class TripletRow(LabelRow):
+    label = serializers.IntegerField(allow_null=True)
+    status = serializers.ChoiceField(choices=Triplet.Status.choices)
+    imported_label = serializers.IntegerField(allow_null=True)
+    score = serializers.FloatField(source="candidate.score", allow_null=True)
+    query_text = serializers.CharField(source="candidate.query.text")
+    question = serializers.CharField(source="candidate.pair.question")
+    answer = serializers.CharField(source="candidate.pair.answer")
+
+
+class LabelFilter(serializers.Serializer[dict[str, Any]]):
+    label = serializers.ChoiceField(required=False, choices=BITS)  # type: ignore[assignment]
+    query = serializers.CharField(required=False, max_length=64, help_text="the query's id")
+
+
+class TripletFilter(LabelFilter):
+    status = serializers.ChoiceField(required=False, choices=Triplet.Status.choices)
+
+
+LABEL = {
+    "triplet": 77,
+    "query": "q0f3a",
+    "pair": 4012,
+    "rank": 3,
+    "label": 1,
+    "votes": 3,
+    "positive_votes": 2,
+}
+ROW = {
+    **LABEL,
+    "status": "labelled",
+    "imported_label": None,
+    "score": 0.812345,
+    "query_text": "How is bread made?",
+    "question": "how do I bake bread",
+    "answer": "Of flour, water, yeast and salt.",
+}
+COLUMNS = {"label": "label", "status": "status", "query": "candidate__query__key"}
+
+
+class Triplets(APIView):
+    pagination_class = KeyPages
+
+    @operation(
+        "triplet_list",
+        "A campaign's triplets, with texts and votes",
+        tag=TAG,
+        parameters=[TripletFilter],
+        answers={200: TripletRow(many=True)},
+        example=ROW,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        campaign = campaign_of(request, name)
+        wanted = {COLUMNS[key]: value for key, value in query(request, TripletFilter).items()}
+        triplets = campaign.triplets.filter(**wanted).select_related(*TEXTS)
+        return page(self, triplets, TripletRow)
+
+
+class OneTriplet(APIView):
+    @operation(
+        "triplet_read",
+        "A triplet",
+        tag=TAG,
+        answers={200: TripletRow},
+        example=ROW,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str, pk: int) -> Response:
+        triplets = campaign_of(request, name).triplets.select_related(*TEXTS)
+        return Response(TripletRow(get_object_or_404(triplets, pk=pk)).data)
+
+
+class Labels(APIView):
+    pagination_class = KeyPages
+
+    @operation(
+        "label_list",
+        "The labels that a campaign has so far",
+        tag=TAG,
+        description="Derived from the valid votes: one may change as long as votes come in.",
+        parameters=[LabelFilter],
+        answers={200: LabelRow(many=True)},
+        example=LABEL,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        campaign = campaign_of(request, name)
+        wanted = {COLUMNS[key]: value for key, value in query(request, LabelFilter).items()}
+        labelled = campaign.triplets.filter(status=Triplet.Status.LABELLED, **wanted)
+        return page(self, labelled.select_related("candidate__query"), LabelRow)

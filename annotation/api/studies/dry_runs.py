@@ -1,0 +1,114 @@
+"""What came of a campaign's rehearsals: asked for by a job, read here in figures."""
+
+from dataclasses import asdict
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.api.base.access import campaign_of
+from annotation.simulation.report import figures
+from annotation.access.roles import RUN
+from core.rest.openapi import operation
+from core.rest.pagination import NewestPages, page
+from retrieval.models import Job
+
+TAG = "campaigns"
+
+
+class RehearsalFigures(serializers.Serializer[Any]):
+    queries = serializers.IntegerField()
+    triplets = serializers.IntegerField()
+    hits = serializers.IntegerField()
+    assignments = serializers.IntegerField()
+    rejected = serializers.IntegerField()
+    cents = serializers.IntegerField(help_text="0: no money moves")
+    cents_per_label = serializers.FloatField(allow_null=True)
+    whole_assignments = serializers.IntegerField(help_text="scaled up to the whole campaign")
+    whole_cents = serializers.IntegerField()
+    quoted_assignments = serializers.IntegerField()
+    quoted_cents = serializers.IntegerField()
+    quoted_cents_max = serializers.IntegerField()
+    labelled = serializers.IntegerField()
+    unresolved = serializers.IntegerField()
+    open = serializers.IntegerField()
+    ties = serializers.IntegerField()
+    agreement = serializers.FloatField(allow_null=True, help_text="of the first two votes")
+    accuracy = serializers.FloatField(allow_null=True, help_text="share of labels that are true")
+    low = serializers.FloatField(allow_null=True, help_text="of the accuracy's 95% interval")
+    high = serializers.FloatField(allow_null=True)
+    precision = serializers.FloatField(allow_null=True)
+    recall = serializers.FloatField(allow_null=True)
+    truth_by_experts = serializers.IntegerField()
+    lost = serializers.IntegerField(help_text="careful people who were excluded")
+    caught = serializers.IntegerField(help_text="careless people and spammers who were")
+    bad = serializers.IntegerField(help_text="careless people and spammers in all")
+    end = serializers.CharField(help_text="why it ended")
+
+
+class RehearsalRow(serializers.Serializer[Job]):
+    job = serializers.IntegerField(source="pk")
+    requested_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField()
+    options = serializers.DictField(source="result.options")
+    figures = serializers.SerializerMethodField()
+
+    def get_figures(self, job: Job) -> dict[str, Any]:
+        return dict(RehearsalFigures(asdict(figures(job.result or {}))).data)
+
+
+FIGURES = {
+    "queries": 20,
+    "triplets": 600,
+    "hits": 120,
+    "assignments": 341,
+    "rejected": 12,
+    "cents": 6479,
+    "cents_per_label": 10.9,
+    "whole_assignments": 1705,
+    "whole_cents": 32_395,
+    "quoted_assignments": 1627,
+    "quoted_cents": 30_913,
+    "quoted_cents_max": 57_000,
+    "labelled": 594,
+    "unresolved": 6,
+    "open": 0,
+    "ties": 130,
+    "agreement": 0.78,
+    "accuracy": 0.95,
+    "low": 0.93,
+    "high": 0.965,
+    "precision": 0.91,
+    "recall": 0.89,
+    "truth_by_experts": 0,
+    "lost": 0,
+    "caught": 3,
+    "bad": 3,
+    "end": "every triplet was decided",
+}
+
+
+class Rehearsals(APIView):
+    pagination_class = NewestPages
+
+    @operation(
+        "rehearsal_list",
+        "The rehearsals of a campaign that are done, the newest first",
+        tag=TAG,
+        description=f"Takes the permission `{RUN}`.",
+        answers={200: RehearsalRow(many=True)},
+        example={
+            "job": 31,
+            "requested_at": "2026-11-22T10:00:00Z",
+            "ended_at": "2026-11-22T10:01:12Z",
+            "options": {"workers": 16, "careless": 0.1, "spammers": 0.1, "seed": 0},
+            "figures": FIGURES,
+        },
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        campaign = campaign_of(request, name, RUN)
+        done = Job.objects.filter(kind="rehearse", subject=campaign.name, state=Job.State.DONE)
+        return page(self, done, RehearsalRow, pages=NewestPages)

@@ -1,0 +1,214 @@
+"""The paper's pilot: drawn and made, and what it says of the answer."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.access.audit_log import by_api
+from annotation.api.base.access import campaign_of, require, user_of
+from annotation.api.base.idempotency import Done, check_key, once
+from annotation.operations.logged_changes import foresee_pilot, make_pilot
+from annotation.models import Pilot
+from annotation.pipeline.setup.create_pilot import MOST_TRIPLETS, NAME, TRIPLETS, pilots
+from annotation.analytics.quality.pilot_report import Arm, PilotReport, pilot_report
+from annotation.access.roles import CREATE, visible_campaigns
+from core.rest.openapi import key_header, operation
+from core.rest.fields import Flag, Text, Whole
+from core.rest.pagination import NewestPages, page
+from core.rest.parsing import body
+
+TAG = "pilots"
+LARGEST_SEED = 2**31
+
+
+class PilotRow(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    shown = serializers.CharField(source="shown.name", help_text="the arm with the answer")
+    hidden = serializers.CharField(source="hidden.name", help_text="the arm without it")
+    created_at = serializers.DateTimeField()
+
+
+class NewPilot(serializers.Serializer[dict[str, Any]]):
+    source = Text(max_length=60, help_text="the campaign whose triplets are drawn")  # type: ignore[assignment]
+    name = serializers.RegexField(rf"^{NAME.pattern}\Z", max_length=50)
+    triplets = Whole(min_value=1, max_value=MOST_TRIPLETS, default=TRIPLETS)
+    seed = Whole(min_value=0, max_value=LARGEST_SEED, default=0)
+    agreed = Flag(help_text="false: only what follows is told; true: it is made")
+
+
+class PilotForeseen(serializers.Serializer[dict[str, Any]]):
+    agreed = serializers.BooleanField()
+    sentences = serializers.ListField(child=serializers.CharField())
+
+
+class ArmRow(serializers.Serializer[Arm]):
+    campaign = serializers.CharField(source="campaign.name")
+    triplets = serializers.IntegerField()
+    labelled = serializers.IntegerField()
+    unresolved = serializers.IntegerField()
+    open = serializers.IntegerField()
+    positive = serializers.IntegerField()
+    votes = serializers.IntegerField()
+    agreement = serializers.FloatField(allow_null=True, help_text="of the first two votes")
+    workers = serializers.IntegerField()
+    spent_cents = serializers.IntegerField()
+
+
+class ErrorRow(serializers.Serializer[Any]):
+    wrong = serializers.IntegerField()
+    share = serializers.FloatField()
+    low = serializers.FloatField(help_text="Wilson's interval, 95%")
+    high = serializers.FloatField()
+
+
+class ComparisonRow(serializers.Serializer[Any]):
+    triplets = serializers.IntegerField(help_text="that both arms labelled and experts decided")
+    shown = ErrorRow()
+    hidden = ErrorRow()
+    both_wrong = serializers.IntegerField()
+    shown_alone_wrong = serializers.IntegerField()
+    hidden_alone_wrong = serializers.IntegerField()
+    difference = serializers.FloatField(
+        help_text="the error without the answer less that with it: above 0 where answers help"
+    )
+    low = serializers.FloatField(help_text="Newcombe's interval of the difference, 95%")
+    high = serializers.FloatField()
+    relative = serializers.FloatField(
+        allow_null=True, help_text="share of the error that the answer takes away"
+    )
+
+
+class PilotRead(PilotRow):
+    source = serializers.CharField(help_text="the campaign whose triplets it copies")  # type: ignore[assignment]
+    arms = ArmRow(many=True, help_text="with the answer, and without it")
+    gold = serializers.IntegerField(help_text="triplets that experts decided")
+    without_a_label = serializers.IntegerField(help_text="of these, in an arm")
+    in_both_arms = serializers.IntegerField(help_text="workers")
+    met_again = serializers.IntegerField(help_text="triplets that one worker judged in both arms")
+    comparison = ComparisonRow(allow_null=True, help_text="null: there is nothing to compare yet")
+
+
+ROW = {
+    "name": "answers",
+    "shown": "answers-with",
+    "hidden": "answers-without",
+    "created_at": "2026-11-22T10:00:00Z",
+}
+FORESEEN = {
+    "agreed": False,
+    "sentences": ["Each arm takes 40 HITs, about 89 assignments."],
+}
+ARM = {
+    "campaign": "answers-with",
+    "triplets": 200,
+    "labelled": 198,
+    "unresolved": 2,
+    "open": 0,
+    "positive": 41,
+    "votes": 452,
+    "agreement": 0.79,
+    "workers": 23,
+    "spent_cents": 1520,
+}
+ERROR = {"wrong": 10, "share": 0.05, "low": 0.0274, "high": 0.0896}
+COMPARED = {
+    "triplets": 198,
+    "shown": ERROR,
+    "hidden": {"wrong": 24, "share": 0.12, "low": 0.0821, "high": 0.1724},
+    "both_wrong": 6,
+    "shown_alone_wrong": 4,
+    "hidden_alone_wrong": 18,
+    "difference": 0.07,
+    "low": 0.0254,
+    "high": 0.1185,
+    "relative": 0.58,
+}
+READ = {
+    **ROW,
+    "source": "faq",
+    "arms": [ARM, {**ARM, "campaign": "answers-without"}],
+    "gold": 200,
+    "without_a_label": 2,
+    "in_both_arms": 0,
+    "met_again": 0,
+    "comparison": COMPARED,
+}
+
+
+class Pilots(APIView):
+    pagination_class = NewestPages
+
+    @operation(
+        "pilot_list",
+        "The pilots of which you see both arms, the newest first",
+        tag=TAG,
+        answers={200: PilotRow(many=True)},
+        example=ROW,
+    )
+    def get(self, request: Request) -> Response:
+        return page(self, visible_pilots(request), PilotRow, pages=NewestPages)
+
+    @operation(
+        "pilot_create",
+        "The same triplets in two campaigns: with the answer, and without it",
+        tag=TAG,
+        description="First with `agreed: false`, which tells what follows and what it will cost. "
+        f"You own both arms; each has a budget of its own. Takes the permission `{CREATE}`.",
+        request=NewPilot,
+        sent={"source": "faq", "name": "answers", "triplets": 200, "seed": 0, "agreed": False},
+        answers={200: PilotForeseen, 201: PilotRow},
+        examples={200: FORESEEN, 201: ROW},
+        refusals=[404, 409, 422],
+        parameters=[key_header(required=False)],
+    )
+    def post(self, request: Request) -> Response:
+        require(request, CREATE)
+        wanted = body(request, NewPilot)
+        source, name = campaign_of(request, wanted["source"]), wanted["name"]
+        triplets, seed = wanted["triplets"], wanted["seed"]
+        if not wanted["agreed"]:
+            check_key(request)
+            sentences = foresee_pilot(source, name, triplets=triplets)
+            return Response({"agreed": False, "sentences": sentences})
+
+        def deed() -> Done:
+            by = by_api(user_of(request))
+            pilot = make_pilot(by, source, name, triplets=triplets, seed=seed)
+            return Done(201, PilotRow(pilot).data, f"/api/v1/pilots/{pilot}")
+
+        return once(request, deed)
+
+
+class OnePilot(APIView):
+    @operation(
+        "pilot_read",
+        "A pilot: both arms, and how often each errs by the experts' labels",
+        tag=TAG,
+        answers={200: PilotRead},
+        example=READ,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        found = get_object_or_404(visible_pilots(request), name=name)
+        return Response(PilotRead(_told(pilot_report(found))).data)
+
+
+def visible_pilots(request: Request) -> QuerySet[Pilot]:
+    seen = visible_campaigns(request.user).values("pk")
+    return pilots().filter(shown__in=seen, hidden__in=seen)
+
+
+def _told(report: PilotReport) -> dict[str, Any]:
+    """With the pilot's own facts beside the report's."""
+    counts = ("gold", "without_a_label", "in_both_arms", "met_again", "comparison")
+    return {
+        **{name: getattr(report, name) for name in counts},
+        **{name: getattr(report.pilot, name) for name in ("name", "shown", "hidden", "created_at")},
+        "source": report.source.name,
+        "arms": [report.shown, report.hidden],
+    }

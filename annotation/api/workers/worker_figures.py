@@ -1,0 +1,170 @@
+"""Workers more closely: figures, letters, and what it would change to shut one out."""
+
+from typing import Any
+
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.analytics.workers import summary as worker_figures
+from annotation.api.base.access import campaign_of
+from annotation.api.workers.workers import TAG, at_work
+from annotation.models import Campaign, Intent, Worker, WorkerFigures
+from annotation.analytics.workers.what_if import excluding, restoring
+from annotation.pipeline.moderation.message import letters_of
+from core.rest.openapi import operation
+from core.rest.pagination import NewestPages, page
+
+
+class FiguresRow(serializers.ModelSerializer[WorkerFigures]):
+    worker = serializers.CharField(source="worker.worker_id")
+
+    class Meta:
+        model = WorkerFigures
+        fields = (
+            "worker", "handed_in", "reviewed", "failed", "failure_rate", "near", "compared",
+            "agreeing", "agreement", "timed", "median_ms", "hourly_cents", "reports", "fast",
+            "one_answer",
+        )  # fmt: skip
+        read_only_fields = fields
+
+
+class WhatIfRow(serializers.Serializer[dict[str, Any]]):
+    worker = serializers.CharField()
+    excluded = serializers.BooleanField(help_text="now: then it is of taking them back")
+    votes = serializers.IntegerField(help_text="that no longer count, or count again")
+    cents = serializers.IntegerField(help_text="paid in vain, or no longer")
+    labels_changed = serializers.IntegerField()
+    triplets_reopened = serializers.IntegerField(help_text="of these")
+    votes_to_buy = serializers.IntegerField()
+    assignments_to_buy = serializers.IntegerField(help_text="at most")
+    buy_cents = serializers.IntegerField(help_text="at most")
+
+
+class LetterRow(serializers.Serializer[Intent]):
+    kind = serializers.ChoiceField(choices=Intent.Kind.choices)
+    state = serializers.ChoiceField(choices=Intent.State.choices)
+    text = serializers.CharField(source="reason")
+    cents = serializers.IntegerField(help_text="of a bonus")
+    assignment = serializers.CharField(
+        source="assignment.crowd_id", default=None, allow_null=True, help_text="null: of none"
+    )
+    created_at = serializers.DateTimeField()
+
+
+class Workforce(serializers.Serializer[Any]):
+    at = serializers.DateTimeField(allow_null=True, help_text="null: nobody has counted yet")
+    figures = serializers.DictField(allow_null=True)
+
+
+FIGURES = {
+    "worker": "A1B2C3",
+    "handed_in": 40,
+    "reviewed": 38,
+    "failed": 2,
+    "failure_rate": 0.0526,
+    "near": False,
+    "compared": 180,
+    "agreeing": 150,
+    "agreement": 0.8333,
+    "timed": 39,
+    "median_ms": 48_000.0,
+    "hourly_cents": 1125,
+    "reports": 1,
+    "fast": False,
+    "one_answer": False,
+}
+
+
+class WorkerFiguresList(APIView):
+    pagination_class = NewestPages
+
+    @operation(
+        "worker_figures_list",
+        "Agreement, speed and wage of each worker",
+        tag=TAG,
+        description="As they were counted after the last pass. Rates are from 0 to 1.",
+        answers={200: FiguresRow(many=True)},
+        example=FIGURES,
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        rows = campaign_of(request, name).worker_figures.select_related("worker")
+        return page(self, rows, FiguresRow, pages=NewestPages)
+
+
+class WorkforceFigures(APIView):
+    @operation(
+        "workforce_read",
+        "All workers of a campaign together: times and wages",
+        tag=TAG,
+        answers={200: Workforce},
+        example={"at": "2026-11-22T10:00:00Z", "figures": {"workers": 23, "handed_in": 1332}},
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        together = worker_figures.newest(campaign_of(request, name))
+        nothing = {"at": None, "figures": None}
+        return Response(Workforce(together or nothing).data)
+
+
+class WorkerWhatIf(APIView):
+    @operation(
+        "worker_what_if",
+        "What shutting a worker out would change, or taking them back",
+        tag=TAG,
+        description="Nothing is done: that is an act, `exclude` or `restore`.",
+        answers={200: WhatIfRow},
+        example={
+            "worker": "A1B2C3",
+            "excluded": False,
+            "votes": 190,
+            "cents": 684,
+            "labels_changed": 61,
+            "triplets_reopened": 58,
+            "votes_to_buy": 75,
+            "assignments_to_buy": 40,
+            "buy_cents": 760,
+        },
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str, worker: str) -> Response:
+        campaign = campaign_of(request, name)
+        found = worker_of(campaign, worker)
+        excluded = campaign.exclusions.filter(worker=found, restored_at=None).exists()
+        seen = restoring(campaign, found) if excluded else excluding(campaign, found)
+        return Response(WhatIfRow({**vars(seen), "excluded": excluded}).data)
+
+
+class Letters(APIView):
+    pagination_class = NewestPages
+
+    @operation(
+        "letter_list",
+        "What a worker was written and paid by hand, the newest first",
+        tag=TAG,
+        description="Messages, bonuses and overturned rejections; to write is the act `message`.",
+        answers={200: LetterRow(many=True)},
+        example={
+            "kind": "notify",
+            "state": "done",
+            "text": "Thank you.",
+            "cents": 0,
+            "assignment": None,
+            "created_at": "2026-11-22T10:00:00Z",
+        },
+        refusals=[404],
+    )
+    def get(self, request: Request, name: str, worker: str) -> Response:
+        campaign = campaign_of(request, name)
+        letters = letters_of(campaign, worker_of(campaign, worker))
+        return page(self, letters, LetterRow, pages=NewestPages)
+
+
+def worker_of(campaign: Campaign, worker_id: str) -> Worker:
+    if "\0" in worker_id:  # PostgreSQL cannot even be asked for it
+        raise Http404
+    return get_object_or_404(at_work(campaign), worker_id=worker_id)

@@ -1,0 +1,110 @@
+"""The requester's face: MTurk's JSON protocol, one operation a POST."""
+
+import json
+import logging
+import uuid
+from typing import NoReturn
+
+from werkzeug import Request, Response
+
+from annotation.crowd.emulator.operations import account as operations_account
+from annotation.crowd.emulator.operations import assignments as operations_assignments
+from annotation.crowd.emulator.operations import bonuses as operations_bonuses
+from annotation.crowd.emulator.operations import hits as operations_hits
+from annotation.crowd.emulator.operations import lifecycle as operations_lifecycle
+from annotation.crowd.emulator.operations import qualifications as operations_qualifications
+from annotation.crowd.emulator.operations import workers as operations_workers
+from annotation.crowd.emulator.dispatch import Answer, Call, Operation
+from annotation.crowd.emulator.errors import RequestError, unsupported
+from annotation.crowd.emulator.pagination import Pager
+from annotation.crowd.emulator.store import Store
+from annotation.crowd.emulator.validation import TARGET_PREFIX, Model
+
+CONTENT_TYPE = "application/x-amz-json-1.1"
+OPERATIONS: dict[str, Operation] = {
+    **operations_account.OPERATIONS,
+    **operations_hits.OPERATIONS,
+    **operations_assignments.OPERATIONS,
+    **operations_bonuses.OPERATIONS,
+    **operations_lifecycle.OPERATIONS,
+    **operations_qualifications.OPERATIONS,
+    **operations_workers.OPERATIONS,
+}
+
+log = logging.getLogger(__name__)
+
+
+class ProtocolError(Exception):
+    """Not a call at all: one of the errors that AWS's JSON protocol has for every service."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Wire:
+    def __init__(self, store: Store, model: Model) -> None:
+        self._store = store
+        self._model = model
+        self._pager = Pager(store.secret)
+
+    def answer(self, request: Request) -> Response:
+        """No signature is checked: whoever can reach a loopback port may call."""
+        request_id = str(uuid.uuid4())
+        try:
+            return json_response(200, self._run(request, request_id), request_id)
+        except ProtocolError as error:
+            body: Answer = {"__type": error.kind, "message": str(error)}
+        except RequestError as error:
+            body = {
+                "__type": "RequestError",
+                "Message": str(error),
+                "TurkErrorCode": error.code,
+            }
+        log.info("%s refused: %s", request.headers.get("X-Amz-Target"), body)
+        return json_response(400, body, request_id)
+
+    def _run(self, request: Request, request_id: str) -> Answer:
+        name = self._operation_name(request)
+        operation = OPERATIONS.get(name)
+        if operation is None:
+            raise unsupported(f"The operation {name}")
+        try:
+            parameters = self._model.check_request(name, _parsed(request.get_data()))
+        except RecursionError as error:
+            raise ProtocolError("SerializationException", "The body is nested too deep.") from error
+        transaction = self._store.writing if operation.writes else self._store.reading
+        with transaction() as session:
+            return operation.run(Call(session, parameters, request_id, self._pager))
+
+    def _operation_name(self, request: Request) -> str:
+        prefix, _, _ = request.headers.get("X-Amz-Target", "").partition(".")
+        name = operation_name(request)
+        if prefix != TARGET_PREFIX or name not in self._model.operations:
+            message = f"X-Amz-Target must name an operation of {TARGET_PREFIX}."
+            raise ProtocolError("UnknownOperationException", message)
+        return name
+
+
+def operation_name(request: Request) -> str:
+    return request.headers.get("X-Amz-Target", "").partition(".")[2]
+
+
+def _parsed(body: bytes) -> object:
+    try:
+        return json.loads(body or b"{}", parse_constant=_refuse_constant)
+    except ValueError as error:
+        raise ProtocolError("SerializationException", f"The body is not JSON: {error}") from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def json_response(status: int, body: Answer, request_id: str | None = None) -> Response:
+    return Response(
+        json.dumps(body, ensure_ascii=False, separators=(",", ":")),
+        status,
+        {"x-amzn-RequestId": request_id or str(uuid.uuid4())},
+        content_type=CONTENT_TYPE,
+    )

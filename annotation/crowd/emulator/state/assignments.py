@@ -1,0 +1,218 @@
+"""The worker's side of MTurk's rules: sign in, find work, accept, submit, return."""
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+from annotation.crowd.emulator.state import lifecycle
+from annotation.crowd.emulator.state import qualifications
+from annotation.crowd.emulator.errors import Refused
+from annotation.crowd.emulator.state.questions import answers_xml
+from annotation.crowd.emulator.session import Row, Session, new_id
+
+WORKER_ID = re.compile(r"A[A-Z0-9]{0,63}")
+MAX_ANSWER_BYTES = 262_144
+Fields = Sequence[tuple[str, str]]
+
+
+def register(session: Session, worker_id: str, standing: tuple[bool, int, int] | None) -> None:
+    """Sign in. `standing` (Masters, approval percent, approved HITs) sets what the worker has.
+
+    Without it a worker who is known stays as they are.
+    """
+    if not re.fullmatch(WORKER_ID, worker_id) or worker_id == "A":
+        sentence = "A worker id is an A followed by up to 63 capital letters and digits."
+        raise Refused(400, sentence)
+    if standing is None:
+        session.db.execute(
+            "INSERT OR IGNORE INTO workers VALUES (?, 0, 100, 0, ?)", (worker_id, session.now)
+        )
+        return
+    session.db.execute(
+        "INSERT INTO workers VALUES (?, ?, ?, ?, ?) ON CONFLICT (worker_id) DO UPDATE SET"
+        " masters = excluded.masters, approval_percent = excluded.approval_percent,"
+        " approved_hits = excluded.approved_hits",
+        (worker_id, *standing, session.now),
+    )
+
+
+def worker(session: Session, worker_id: str) -> Row:
+    row: Row | None = session.db.execute(
+        "SELECT * FROM workers WHERE worker_id = ?", (worker_id,)
+    ).fetchone()
+    if row is None:
+        raise Refused(404, "Nobody has signed in with this worker id.")
+    return row
+
+
+def offers(session: Session, worker_id: str, *, skip: int, count: int) -> list[Row]:
+    """HITs that the worker may accept now, the oldest first."""
+    held = qualifications.standing(session, worker(session, worker_id))
+    rows = session.db.execute(
+        "SELECT h.hit_id, h.reward_cents, h.expires_at, t.title, t.description,"
+        " t.assignment_seconds, t.requirements"
+        " FROM hits h JOIN hit_types t USING (hit_type_id)"
+        " WHERE h.open_places > 0 AND h.expired = 0"
+        " AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.worker_id = ?) AND NOT EXISTS ("
+        "  SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = ?"
+        "  AND a.status NOT IN ('Returned', 'Abandoned'))"
+        " ORDER BY h.seq",
+        (worker_id, worker_id),
+    )
+    # Rows are fetched one by one: the walk ends where the page does.
+    eligible = (row for row in rows if qualifications.may_accept(row["requirements"], held))
+    return list(islice(eligible, skip, skip + count))
+
+
+def to_look_at(session: Session, worker_id: str) -> list[Row]:
+    """The oldest open HIT of each type that the worker may preview and not accept yet."""
+    held = qualifications.standing(session, worker(session, worker_id))
+    types = session.db.execute("SELECT hit_type_id, requirements FROM hit_types")
+    guarded = [
+        row["hit_type_id"]
+        for row in types
+        if not qualifications.may_accept(row["requirements"], held)
+        and qualifications.may_preview(row["requirements"], held)
+    ]
+    found = (
+        session.db.execute(
+            "SELECT h.hit_id, h.reward_cents, t.title, t.description"
+            " FROM hits h JOIN hit_types t USING (hit_type_id)"
+            " WHERE h.open_places > 0 AND h.expired = 0 AND h.hit_type_id = ?"
+            " ORDER BY h.seq LIMIT 1",
+            (hit_type_id,),
+        ).fetchone()
+        for hit_type_id in guarded
+    )
+    return [row for row in found if row is not None]
+
+
+def at_work(session: Session, worker_id: str) -> list[Row]:
+    """Assignments accepted and not yet handed in."""
+    return session.db.execute(
+        "SELECT a.assignment_id, a.deadline, h.title, h.reward_cents"
+        " FROM assignments a JOIN hit_records h USING (hit_id)"
+        " WHERE a.worker_id = ? AND a.status = 'Accepted' ORDER BY a.seq",
+        (worker_id,),
+    ).fetchall()
+
+
+def hit(session: Session, hit_id: str) -> Row:
+    row: Row | None = session.db.execute(
+        "SELECT * FROM hit_records WHERE hit_id = ?", (hit_id,)
+    ).fetchone()
+    if row is None:
+        raise Refused(404, "There is no such HIT.")
+    return row
+
+
+def previewed_hit(session: Session, worker_id: str, hit_id: str) -> Row:
+    offered = hit(session, hit_id)
+    held = qualifications.standing(session, worker(session, worker_id))
+    if offered["expired"]:
+        raise Refused(409, "This HIT has expired.")
+    if not qualifications.may_preview(offered["requirements"], held):
+        raise Refused(403, "Your qualifications do not allow you to preview this HIT.")
+    return offered
+
+
+def accept(session: Session, worker_id: str, hit_id: str) -> str:
+    """Take a place; the new assignment's id."""
+    held = qualifications.standing(session, worker(session, worker_id))
+    offered = hit(session, hit_id)
+    _check_offer(session, worker_id, offered)
+    if not qualifications.may_accept(offered["requirements"], held):
+        raise Refused(409, "Your qualifications do not meet this HIT's requirements.")
+    assignment_id = new_id()
+    session.db.execute("UPDATE hits SET open_places = open_places - 1 WHERE hit_id = ?", (hit_id,))
+    session.db.execute(
+        "INSERT INTO assignments"
+        " (assignment_id, hit_id, worker_id, status, accepted_at, deadline)"
+        " VALUES (?, ?, ?, 'Accepted', ?, ?)",
+        (
+            assignment_id,
+            hit_id,
+            worker_id,
+            session.now,
+            session.now + offered["assignment_seconds"],
+        ),
+    )
+    return assignment_id
+
+
+def _check_offer(session: Session, worker_id: str, offered: Row) -> None:
+    if offered["expired"]:
+        raise Refused(409, "This HIT has expired.")
+    blocked = session.db.execute(
+        "SELECT 1 FROM blocks WHERE worker_id = ?", (worker_id,)
+    ).fetchone()
+    if blocked is not None:
+        raise Refused(409, "The requester of this HIT has blocked you.")
+    taken = session.db.execute(
+        "SELECT 1 FROM assignments WHERE hit_id = ? AND worker_id = ?"
+        " AND status NOT IN ('Returned', 'Abandoned')",
+        (offered["hit_id"], worker_id),
+    ).fetchone()
+    if taken is not None:
+        raise Refused(409, "You have taken an assignment of this HIT already.")
+    if offered["open_places"] == 0:
+        raise Refused(409, "Other workers have taken all assignments of this HIT.")
+
+
+def accepted_assignment(session: Session, worker_id: str, assignment_id: str) -> Row:
+    """The worker's own assignment, still to be handed in, with what its page shows."""
+    row: Row | None = session.db.execute(
+        "SELECT a.assignment_id, a.hit_id, a.worker_id, a.status, a.deadline,"
+        " h.title, h.description, h.reward_cents, h.external_url, h.frame_height"
+        " FROM assignments a JOIN hit_records h USING (hit_id)"
+        " WHERE a.assignment_id = ? AND a.worker_id = ?",
+        (assignment_id, worker_id),
+    ).fetchone()
+    return _open(row)
+
+
+def _open(assignment: Row | None) -> Row:
+    if assignment is None:
+        raise Refused(404, "There is no such assignment.")
+    if assignment["status"] == "Abandoned":
+        raise Refused(409, "The time allotted for this assignment has run out.")
+    if assignment["status"] == "Returned":
+        raise Refused(409, "This assignment was returned.")
+    if assignment["status"] != "Accepted":
+        raise Refused(409, "This assignment was submitted already.")
+    return assignment
+
+
+def give_back(session: Session, worker_id: str, assignment_id: str) -> None:
+    assignment = accepted_assignment(session, worker_id, assignment_id)
+    lifecycle.give_back(session, assignment, status="Returned", at=session.now)
+
+
+def submit(
+    session: Session, assignment_id: str, fields: Fields, *, approved_after: float | None
+) -> Row:
+    """Hand in the answers; the assignment as it was.
+
+    MTurk approves them after so many seconds; None: after those of the HIT type.
+    """
+    assignment = _open(
+        session.db.execute(
+            "SELECT a.assignment_id, a.worker_id, a.status, h.auto_approval_seconds"
+            " FROM assignments a JOIN hit_records h USING (hit_id) WHERE a.assignment_id = ?",
+            (assignment_id,),
+        ).fetchone()
+    )
+    if not fields:
+        raise Refused(400, "The form holds no answer besides the assignmentId.")
+    answer = answers_xml(fields)
+    if len(answer.encode()) > MAX_ANSWER_BYTES:
+        raise Refused(413, f"The answers are larger than {MAX_ANSWER_BYTES} bytes.")
+    delay = assignment["auto_approval_seconds"] if approved_after is None else approved_after
+    session.db.execute(
+        "UPDATE assignments SET status = 'Submitted', submitted_at = ?, answer = ?,"
+        " auto_approval_at = ?,"
+        " submit_number = (SELECT COALESCE(MAX(submit_number), 0) + 1 FROM assignments)"
+        " WHERE assignment_id = ?",
+        (session.now, answer, session.now + delay, assignment_id),
+    )
+    return assignment

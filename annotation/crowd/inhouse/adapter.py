@@ -1,0 +1,247 @@
+"""The in-house crowd as the pipeline sees it: the adapter of the port onto our own record."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from annotation.crowd.port import CrowdHit, HitTypeSpec, Submission
+from annotation.crowd.inhouse.errors import missing, refused, translated
+from annotation.crowd.inhouse.hit_types import hit_type_of
+from annotation.crowd.inhouse.leases import lapse, sweep
+from annotation.crowd.inhouse.models import Extension, HitType, Offer, Work
+from annotation.crowd.inhouse.workers import InhouseWorkers
+from annotation.protocol.policy.policy import CROWDED_HIT
+
+ENDPOINT = "inhouse"
+# Nobody is paid through us: no campaign ever waits for money. Every BIGINT column holds it.
+BALANCE_CENTS = 10**15
+PAGE = 2000
+
+_STATUSES: dict[str, Literal["submitted", "approved", "rejected"]] = {
+    Work.Status.SUBMITTED: "submitted",
+    Work.Status.APPROVED: "approved",
+    Work.Status.REJECTED: "rejected",
+}
+_DECIDED = (Work.Status.APPROVED, Work.Status.REJECTED)
+# Ours are in ASCII, but who reads them may store them where these cannot be: in a jsonb.
+_NO_TEXT = re.compile("[\x00\ud800-\udfff]")
+
+
+class InhouseCrowd(InhouseWorkers):
+    @property
+    def endpoint(self) -> str:
+        return ENDPOINT
+
+    @property
+    def is_production(self) -> bool:
+        return False
+
+    @property
+    def is_local(self) -> bool:
+        return True
+
+    @property
+    def submit_url(self) -> str:
+        return f"{settings.PUBLIC_URL}/work"
+
+    def balance_cents(self) -> int:
+        return BALANCE_CENTS
+
+    def create_hit_type(self, spec: HitTypeSpec) -> str:
+        with translated():
+            return hit_type_of(spec).type_id
+
+    def create_hit(
+        self,
+        *,
+        hit_type_id: str,
+        url: str,
+        places: int,
+        lifetime_seconds: int,
+        token: str,
+        annotation: str,
+    ) -> str:
+        """`url` is MTurk's: members judge at a page of their own assignment."""
+        now = self._clock()
+        with translated():
+            kind = HitType.objects.filter(type_id=hit_type_id).first()
+            if kind is None:
+                raise missing("HIT type", hit_type_id)
+            offer = Offer(
+                hit_type=kind,
+                queue_id=kind.queue_id,
+                annotation=annotation,
+                token=token,
+                places=places,
+                open_places=places,
+                created_at=now,
+                expires_at=now + timedelta(seconds=lifetime_seconds),
+            )
+            try:
+                with transaction.atomic():
+                    offer.save(force_insert=True)
+            except IntegrityError:
+                offer = _published_before(token, annotation)
+            return offer.hit_id
+
+    def extend_hit(self, hit_id: str, *, extra: int, token: str) -> None:
+        with translated():
+            try:
+                with transaction.atomic():
+                    self._extend(hit_id, extra, token)
+            except IntegrityError:
+                if not Extension.objects.filter(token=token, offer__hit_id=hit_id).exists():
+                    raise refused(f"HIT {hit_id}: its token has extended another HIT.") from None
+
+    def _extend(self, hit_id: str, extra: int, token: str) -> None:
+        offer = _offer(hit_id)
+        Extension.objects.create(offer=offer, token=token, places=extra, created_at=self._clock())
+        # Under the row's lock: of two extensions at once the second sees the first.
+        growable = Q(places__gte=CROWDED_HIT) | Q(places__lt=CROWDED_HIT - extra)
+        grown = Offer.objects.filter(growable, pk=offer.pk).update(
+            places=F("places") + extra, open_places=F("open_places") + extra
+        )
+        if not grown:
+            raise refused(
+                f"HIT {hit_id} was made for fewer than {CROWDED_HIT} places, so {extra} more cannot"
+                f" bring it to {CROWDED_HIT}."
+            )
+
+    def set_expiration(self, hit_id: str, at: datetime) -> None:
+        with translated():
+            kept = Offer.objects.filter(hit_id=hit_id, deleted_at=None)
+            if not kept.update(expires_at=at, on_offer=at > self._clock()):
+                raise missing("HIT", hit_id)
+
+    def delete_hit(self, hit_id: str) -> None:
+        now = self._clock()
+        with translated():
+            lapse(Q(offer__hit_id=hit_id), now)
+            with transaction.atomic():
+                # Locked first: a place taken meanwhile shows in the works that are read then.
+                kept = Offer.objects.select_for_update().filter(hit_id=hit_id, deleted_at=None)
+                if (offer := kept.first()) is None:
+                    return
+                busy = offer.on_offer and offer.expires_at > now and offer.open_places > 0
+                undecided = Work.Status.ACCEPTED, Work.Status.SUBMITTED
+                if busy or offer.works.filter(status__in=undecided).exists():
+                    raise refused(f"HIT {hit_id} cannot be deleted: its work is not all decided.")
+                kept.update(deleted_at=now, on_offer=False)
+
+    def hit(self, hit_id: str) -> CrowdHit | None:
+        now = self._clock()
+        with translated():
+            lapse(Q(offer__hit_id=hit_id), now)
+            found = _counted().filter(hit_id=hit_id).first()
+            return None if found is None else _crowd_hit(found, now)
+
+    def hits(self) -> Iterator[CrowdHit]:
+        """A page at a time: the caller writes while it reads, and a cursor left open would make
+        SQLite refuse that."""
+        now, last = self._clock(), 0
+        with translated():
+            sweep(now)
+            while page := list(_counted().filter(pk__gt=last).order_by("pk")[:PAGE]):
+                for found in page:
+                    yield _crowd_hit(found, now)
+                last = page[-1]["pk"]
+
+    def submissions(self, hit_id: str) -> Iterator[Submission]:
+        with translated():
+            works = _offer(hit_id).works.filter(status__in=_STATUSES)
+            found = list(works.select_related("member").order_by("submitted_at", "pk"))
+        return map(_submission, found)
+
+    def approve(self, assignment_id: str) -> None:
+        self._decide(assignment_id, Work.Status.APPROVED)
+
+    def reject(self, assignment_id: str, *, reason: str) -> None:
+        self._decide(assignment_id, Work.Status.REJECTED, feedback=reason)
+
+    def overturn(self, assignment_id: str) -> None:
+        with translated():
+            refused_work = Work.objects.filter(
+                assignment_id=assignment_id, status=Work.Status.REJECTED
+            )
+            if not refused_work.update(status=Work.Status.APPROVED, feedback=""):
+                self._decide(assignment_id, Work.Status.APPROVED)
+
+    def _decide(self, assignment_id: str, status: Work.Status, *, feedback: str = "") -> None:
+        """A decision is final, save a rejection that is overturned."""
+        with translated():
+            work = Work.objects.filter(assignment_id=assignment_id)
+            if work.filter(status=Work.Status.SUBMITTED).update(status=status, feedback=feedback):
+                return
+            now_it_is = work.values_list("status", flat=True).first()
+            if now_it_is is None:
+                raise missing("assignment", assignment_id)
+            if now_it_is != status:
+                raise refused(f"Assignment {assignment_id} is {now_it_is}, so not to be {status}.")
+
+
+def _published_before(token: str, annotation: str) -> Offer:
+    """The HIT that an earlier call with the same token made."""
+    offer = Offer.objects.get(token=token)
+    if offer.annotation != annotation:
+        raise refused(
+            f"HIT {annotation} was not published: its token has made the HIT {offer.hit_id} of"
+            " another key."
+        )
+    return offer
+
+
+def _offer(hit_id: str) -> Offer:
+    offer = Offer.objects.filter(hit_id=hit_id, deleted_at=None).first()
+    if offer is None:
+        raise missing("HIT", hit_id)
+    return offer
+
+
+def _counted() -> "QuerySet[Offer, dict[str, Any]]":
+    """What a CrowdHit tells, the counts as of the moment of the rest."""
+    kept = Offer.objects.filter(deleted_at=None).annotate(
+        pending=_count(Work.Status.ACCEPTED), completed=_count(*_DECIDED)
+    )
+    names = "pk", "hit_id", "annotation", "places", "open_places", "on_offer", "expires_at"
+    counted: QuerySet[Offer, dict[str, Any]] = kept.values(*names, "pending", "completed")
+    return counted
+
+
+def _count(*statuses: Work.Status) -> Coalesce:
+    works = Work.objects.filter(offer=OuterRef("pk"), status__in=statuses).order_by()
+    return Coalesce(Subquery(works.values("offer").annotate(n=Count("pk")).values("n")), 0)
+
+
+def _crowd_hit(found: Mapping[str, Any], now: datetime) -> CrowdHit:
+    ended = not found["on_offer"] or found["expires_at"] <= now
+    return CrowdHit(
+        hit_id=found["hit_id"],
+        annotation=found["annotation"],
+        max_assignments=found["places"],
+        available=0 if ended else found["open_places"],
+        pending=found["pending"],
+        completed=found["completed"],
+        expires_at=found["expires_at"],
+    )
+
+
+def _submission(work: Work) -> Submission:
+    assert work.submitted_at is not None
+    return Submission(
+        assignment_id=work.assignment_id,
+        worker_id=work.member.worker_id,
+        accepted_at=work.accepted_at,
+        submitted_at=work.submitted_at,
+        status=_STATUSES[work.status],
+        answers={_text(name): _text(value) for name, value in work.answers.items()},
+    )
+
+
+def _text(sent: str) -> str:
+    return _NO_TEXT.sub("\ufffd", sent)

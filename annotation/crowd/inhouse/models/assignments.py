@@ -1,0 +1,151 @@
+"""HITs and the work on them."""
+
+from __future__ import annotations
+
+import json
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.crowd.inhouse.ids import new_id
+from annotation.crowd.inhouse.models.members import Member
+from annotation.crowd.inhouse.models.qualifications import HitType, Queue
+
+
+class Offer(models.Model):
+    """A HIT and its places."""
+
+    hit_id = models.CharField(max_length=32, unique=True, default=new_id)
+    hit_type = models.ForeignKey(
+        HitType, on_delete=models.PROTECT, related_name="offers", db_index=False
+    )
+    queue = models.ForeignKey(Queue, on_delete=models.PROTECT, related_name="+", db_index=False)
+    annotation = models.CharField(max_length=255)  # the requester's own key of the HIT
+    token = models.CharField(max_length=64, unique=True)
+    places = models.PositiveIntegerField()
+    open_places = models.PositiveIntegerField()  # neither in somebody's hands nor handed in
+    on_offer = models.BooleanField(default=True)  # false: expired or deleted
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(open_places__gte=0, open_places__lte=F("places")),
+                name="no_place_given_out_twice",
+            ),
+        ]
+        indexes = [
+            # queue.py walks these two: a HIT drops out when it fills up or ends
+            models.Index(
+                fields=["queue", "id"],
+                condition=Q(on_offer=True, open_places__gt=0, open_places__lt=F("places")),
+                name="offers_begun",
+            ),
+            models.Index(
+                fields=["queue", "id"],
+                condition=Q(on_offer=True, open_places__gt=0, open_places=F("places")),
+                name="offers_fresh",
+            ),
+            # leases.py asks which ones have expired
+            models.Index(
+                fields=["expires_at"], condition=Q(on_offer=True), name="offers_to_expire"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.hit_id
+
+
+class Extension(models.Model):
+    """Places added later: kept for its token."""
+
+    offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="extensions")
+    token = models.CharField(max_length=64, unique=True)
+    places = models.PositiveIntegerField()
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.places} more places of {self.offer}"
+
+
+class Work(models.Model):
+    """A member's assignment: a place that is taken for a while, then given back or handed in."""
+
+    class Status(models.TextChoices):
+        ACCEPTED = "accepted"
+        RETURNED = "returned"
+        LAPSED = "lapsed"  # its time ran out
+        SUBMITTED = "submitted"
+        APPROVED = "approved"
+        REJECTED = "rejected"
+
+    assignment_id = models.CharField(max_length=32, unique=True, default=new_id)
+    offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="works", db_index=False)
+    member = models.ForeignKey(
+        Member, on_delete=models.PROTECT, related_name="works", db_index=False
+    )
+    status = models.CharField(max_length=9, choices=Status.choices, default=Status.ACCEPTED)
+    accepted_at = models.DateTimeField()
+    deadline = models.DateTimeField()
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    # As sent, in ASCII: neither a jsonb nor a text of PostgreSQL holds U+0000.
+    answers_json = models.TextField(blank=True)
+    feedback = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["offer", "member"],
+                condition=~Q(status__in=["returned", "lapsed"]),
+                name="one_place_of_a_hit_per_member",
+            ),
+            # Two clicks on "next" are one: who has a HIT in hand gets no other.
+            models.UniqueConstraint(
+                fields=["member"], condition=Q(status="accepted"), name="one_hit_in_hand"
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=["accepted", "returned", "lapsed"], submitted_at=None)
+                | Q(status__in=["submitted", "approved", "rejected"], submitted_at__isnull=False),
+                name="handed_in_work_has_its_time",
+            ),
+        ]
+        indexes = [
+            # queue.py: has this member had this HIT before?
+            models.Index(fields=["member", "offer"], name="works_of_a_member"),
+            # queue.py: which HITs has this member given back?
+            models.Index(
+                fields=["member"],
+                condition=Q(status__in=["returned", "lapsed"]),
+                name="works_given_back",
+            ),
+            # crowd.py counts a HIT's works
+            models.Index(fields=["offer", "status"], name="works_of_an_offer"),
+            # leases.py asks whose time has run out
+            models.Index(fields=["deadline"], condition=Q(status="accepted"), name="works_in_hand"),
+        ]
+
+    def __str__(self) -> str:
+        return self.assignment_id
+
+    @property
+    def answers(self) -> dict[str, str]:
+        return dict(json.loads(self.answers_json)) if self.answers_json else {}
+
+
+HANDED_IN = (Work.Status.SUBMITTED, Work.Status.APPROVED, Work.Status.REJECTED)
+
+
+class Bonus(models.Model):
+    work = models.ForeignKey(Work, on_delete=models.PROTECT, related_name="bonuses")
+    token = models.CharField(max_length=64, unique=True)
+    cents = models.PositiveIntegerField()
+    reason = models.TextField()
+    given_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "bonuses"
+
+    def __str__(self) -> str:
+        return f"{self.cents} cents for {self.work}"

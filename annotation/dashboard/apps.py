@@ -1,5 +1,0 @@
-from django.contrib.admin.apps import AdminConfig
-
-
-class DashboardConfig(AdminConfig):
-    default_site = "annotation.dashboard.site.DashboardSite"

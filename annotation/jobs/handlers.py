@@ -1,0 +1,149 @@
+"""The works that a worker does for pages and programs, by their kinds."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from annotation.operations import create_campaign as creation
+from annotation.crowd.port import Crowd, CrowdError
+from annotation.crowd.factory import open_crowd
+from annotation.models import Campaign
+from annotation.pipeline.advance import advance
+from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
+from annotation.pipeline.outbox.claims import waiting
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.reconcile.run import reconcile
+from annotation.pipeline.controls.suggest import suggest
+from annotation.protocol.packing.pack import hits_needed
+from annotation.simulation.options import read_options
+from annotation.simulation.run import rehearse
+from annotation.analytics.campaign.snapshots import take
+from core.errors import UserError
+from retrieval.jobs import Result, Watch, Work, keep
+from retrieval.models import Job
+from retrieval.search.retrieve import retrieve
+from retrieval.job_handlers import WORKS as DATABASE_WORKS
+
+
+def _retrieve(job: Job, watch: Watch) -> Result:
+    campaign = _campaign(job)
+    queries = campaign.query_set.queries.count()
+    found = retrieve(
+        campaign.query_set,
+        k=campaign.policy.candidates_per_query,
+        retrievers=job.arguments.get("retrievers") or campaign.query_set.retrievers,
+        encoding=watch.stage("encoding the queries", queries),
+        reading=watch.stage("reading the pairs' words"),
+        progress=watch.stage("looking for candidates", queries),
+    )
+    return {"queries": queries, "candidates": found}
+
+
+def _pack(job: Job, watch: Watch) -> Result:
+    campaign = _campaign(job)
+    hits = hits_needed(triplets_to_judge(campaign), campaign.policy)
+    packed = pack_campaign(campaign, progress=watch.stage("packing HITs", hits))
+    return asdict(packed)
+
+
+def _suggest(job: Job, watch: Watch) -> Result:
+    return asdict(suggest(_campaign(job), progress=watch.stage("reading labelled triplets")))
+
+
+def _publish(job: Job, watch: Watch) -> Result:
+    """Whoever asked has confirmed the price and, on production, that it is real money."""
+    campaign = _campaign(job)
+    with _refusals():
+        crowd = open_crowd(campaign.policy.crowd, live=True)
+        _check_confirmed(job, crowd)
+        written = publish(campaign, crowd, most=job.arguments.get("first"))
+        count = watch.stage("publishing HITs", waiting(campaign))
+        sent = deliver(campaign, crowd, progress=count)
+    return {**asdict(written), **asdict(sent), "waiting": waiting(campaign)}
+
+
+def _check_confirmed(job: Job, crowd: Crowd) -> None:
+    """The worker's settings may name another crowd than those of the site that asked."""
+    confirmed = job.arguments.get("endpoint", crowd.endpoint)
+    if confirmed != crowd.endpoint:
+        raise UserError(
+            f"It was confirmed for {confirmed}, but this worker's crowd is {crowd.endpoint}: give "
+            "the site and the worker the same AWS_ENDPOINT_URL_MTURK, then publish again."
+        )
+
+
+def _collect(job: Job, watch: Watch) -> Result:
+    campaign = _campaign(job)
+    with _refusals():
+        crowd = open_crowd(campaign.policy.crowd, live=True)  # confirmed when it was published
+        found = advance(
+            campaign,
+            crowd,
+            progress=watch.stage("collecting HITs"),
+            sending=watch.stage("telling the crowd"),
+        )
+    return asdict(found)
+
+
+def _reconcile(job: Job, watch: Watch) -> Result:
+    """What was mended before the crowd failed is kept with the failure."""
+    campaign = _campaign(job)
+    with _refusals():
+        found = reconcile(
+            campaign,
+            open_crowd(campaign.policy.crowd, live=True),  # confirmed when it was published
+            full=job.arguments.get("full", False),
+            all_gone=job.arguments.get("all_gone", False),
+            progress=watch.stage("comparing assignments of HITs"),
+        )
+    told = {
+        "hits_compared": found.hits,
+        "repairs": found.repairs,
+        "mended": found.done,
+        "left_to_you": found.by_hand,
+    }
+    if found.stopped_by:
+        keep(job, told)
+        raise UserError(
+            f"The comparison of {campaign} ended early, run it again: {found.stopped_by}"
+        )
+    return told
+
+
+def _snapshot(job: Job, watch: Watch) -> Result:
+    return {"seconds": take(_campaign(job)).figures["seconds"]}
+
+
+def _rehearse(job: Job, watch: Watch) -> Result:
+    """Cut off, it is played again from the start: it leaves nothing behind."""
+    return rehearse(_campaign(job), read_options(job.arguments), stage=watch.stage)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except CrowdError as error:
+        raise UserError(str(error)) from error
+
+
+def _campaign(job: Job) -> Campaign:
+    return Campaign.objects.get(name=job.subject)
+
+
+WORKS: Mapping[str, Work] = {
+    **DATABASE_WORKS,
+    creation.KIND: creation.create_by_job,
+    "retrieve": _retrieve,
+    "pack": _pack,
+    "publish": _publish,
+    "collect": _collect,
+    "reconcile": _reconcile,
+    "rehearse": _rehearse,
+    "suggest": _suggest,
+    "snapshot": _snapshot,
+}
+
+# A campaign's figures are others after these.
+MOVING = frozenset({"retrieve", "pack", "publish", "collect", "reconcile"})

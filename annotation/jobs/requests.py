@@ -1,0 +1,83 @@
+"""Long work that people ask for by a page or a program: its job, written to the log with it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from django.db import transaction
+
+from annotation.access.audit_log import Actor, record
+from annotation.models import Campaign
+from annotation.pipeline.reconcile.run import check_published
+from annotation.jobs.tasks import run_job, soon
+from retrieval import jobs
+from core.errors import UserError
+from retrieval.corpus.statistics import ask_to_count
+from retrieval.corpus.import_job import Wanted, request_import
+from retrieval.models import Job
+from retrieval.corpus.uploads import Sent, check_sent
+from retrieval.job_handlers import IndexWanted, request_index
+
+
+@transaction.atomic
+def ask_for(
+    by: Actor,
+    kind: str,
+    campaign: Campaign,
+    arguments: Mapping[str, object],
+    *,
+    told: Mapping[str, object] | None = None,
+) -> Job:
+    """UserError where the same is under way; `told`: more for the log than the work needs."""
+    job = jobs.request(kind, campaign.name, arguments, by=by.user)
+    details = {**arguments, **(told or {}), "job": job.pk}
+    record(by, kind, campaign=campaign, details=details)
+    soon(run_job, job.pk)
+    return job
+
+
+def ask_to_reconcile(by: Actor, campaign: Campaign, *, full: bool, all_gone: bool) -> Job:
+    """UserError where there is nothing to compare the campaign with."""
+    check_published(campaign)
+    return ask_for(by, "reconcile", campaign, {"full": full, "all_gone": all_gone})
+
+
+def ask_to_look(
+    by: Actor, kind: str, campaign: Campaign, arguments: Mapping[str, object] | None = None
+) -> Job:
+    """For work that reads and counts alone: nobody's money, votes or work change by it."""
+    job = jobs.request(kind, campaign.name, arguments or {}, by=by.user)
+    soon(run_job, job.pk)
+    return job
+
+
+def ask_to_import(by: Actor, wanted: Wanted, files: Sequence[Sent], folder: Path) -> Job:
+    """UserError where the files are none that can be read so."""
+    if not files:
+        raise UserError("No file was sent: choose one, or drop it on the page.")
+    check_sent(folder, files, plain=not wanted.format)
+    with transaction.atomic():
+        job = request_import(wanted, files, folder, by=by.user)
+        details = asdict(wanted) | {"files": [one.name for one in files], "job": job.pk}
+        record(by, "import pairs", subject=wanted.source, details=details)
+        soon(run_job, job.pk)
+    return job
+
+
+@transaction.atomic
+def ask_for_index(by: Actor, wanted: IndexWanted) -> Job:
+    job = request_index(wanted, by=by.user)
+    details = asdict(wanted) | {"job": job.pk}
+    record(by, "build index", subject=job.subject, details=details)
+    soon(run_job, job.pk)
+    return job
+
+
+@transaction.atomic
+def ask_for_count(by: Actor) -> Job:
+    """It reads the database and changes nothing in it."""
+    job = ask_to_count(by.user)
+    if job is None:
+        raise UserError("The database is being counted already: wait until that ends.")
+    soon(run_job, job.pk)
+    return job

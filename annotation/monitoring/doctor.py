@@ -1,0 +1,188 @@
+"""What is still missing before a campaign can run on the crowd that the settings choose."""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models import F
+from django.utils import timezone
+from redis import Redis, RedisError
+
+from annotation.crowd.port import Crowd, CrowdError
+from annotation.crowd.inhouse.models import Invitation, Member
+from annotation.pipeline.publishing.pack import positive_names
+from annotation.protocol.policy.policy import Policy
+from core.errors import UserError
+from retrieval.models import IndexVersion
+from retrieval.index.versions import current_index
+
+# Names that nobody outside can reach, or that only stand for a name (RFC 2606, 6761, 6762).
+_NO_REAL_NAMES = (
+    "example", "example.com", "example.net", "example.org",
+    "internal", "invalid", "local", "localhost", "test",
+)  # fmt: skip
+_BROKER_TIMEOUT = 2.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """`hint` says what to do where `ok` is false."""
+
+    name: str
+    ok: bool
+    message: str
+    hint: str = ""
+
+
+def examine(crowd: Crowd, *, public_url: str, broker: str = "") -> Iterator[Check]:
+    """All checks, in the order in which one would set things up."""
+    database = check_database()
+    yield database
+    if broker.startswith(("redis://", "rediss://")):
+        yield check_broker(broker)
+    if not crowd.is_local:
+        yield from check_account(crowd)
+    yield check_public_url(public_url, crowd)
+    if database.ok:  # these read its tables
+        if crowd.is_local:
+            yield check_people()
+        yield check_controls()
+        yield check_index()
+
+
+def check_database() -> Check:
+    hint = "Run `manage.py migrate`."
+    try:
+        executor = MigrationExecutor(connection)
+    except DatabaseError as error:
+        return Check("database", False, f"it cannot be read: {error}", "Check QUORUM_DATABASE_URL.")
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if missing:
+        return Check("database", False, f"{len(missing)} migrations are not applied", hint)
+    return Check("database", True, f"{connection.vendor}, all tables are there")
+
+
+def check_broker(url: str) -> Check:
+    """The address is shown without its password."""
+    hint = "Start it, for instance by `make services`, or check QUORUM_BROKER_URL."
+    try:
+        parts = urlsplit(url)
+        place = f"{parts.hostname or 'localhost'}:{parts.port or 6379}"
+    except ValueError:
+        return Check("broker", False, "its address is no URL", "Check QUORUM_BROKER_URL.")
+    try:
+        with Redis.from_url(
+            url, socket_timeout=_BROKER_TIMEOUT, socket_connect_timeout=_BROKER_TIMEOUT
+        ) as redis:
+            redis.ping()
+    except (RedisError, ValueError):
+        return Check("broker", False, f"Redis does not answer at {place}", hint)
+    return Check("broker", True, f"Redis answers at {place}")
+
+
+def check_account(crowd: Crowd) -> Iterator[Check]:
+    """Whether the crowd answers, and with which balance."""
+    kind = _kind(crowd)
+    try:
+        balance = crowd.balance_cents()
+    except CrowdError as error:
+        yield Check("crowd", False, str(error), "Repair that before anything is published.")
+        yield Check("balance", False, "not known", "Make the crowd answer first.")
+        return
+    yield Check("crowd", True, f"{kind} answers at {crowd.endpoint}")
+    hint = "Add funds to the account; a new emulator gets them by `--balance CENTS`."
+    amount = f"${balance // 100:,}.{balance % 100:02} available"
+    yield Check("balance", balance > 0, amount, "" if balance > 0 else hint)
+
+
+def check_people() -> Check:
+    """Whether anybody of the in-house crowd is there to judge, or can join it."""
+    members = Member.objects.filter(active=True).count()
+    invitations = Invitation.objects.filter(expires_at__gt=timezone.now(), uses__lt=F("max_uses"))
+    message = f"members: {members:,}, open invitations: {invitations.count():,}"
+    if members or invitations.exists():
+        return Check("people", True, message)
+    hint = "Invite them at /team, or by `manage.py crowd invite`."
+    return Check("people", False, message, hint)
+
+
+def check_public_url(public_url: str, crowd: Crowd) -> Check:
+    """Workers' browsers open the HIT page there, in a frame of the crowd's https page, or ours."""
+    host = _host(public_url)
+    at_home = _is_loopback(host if crowd.is_local else _host(crowd.endpoint))
+    hint = "Set QUORUM_PUBLIC_URL to the https address under which workers reach this site."
+    if not host:
+        return Check("public address", False, f"{public_url!r} is no URL", hint)
+    if not at_home and not public_url.startswith("https://"):
+        why = "people sign in" if crowd.is_local else f"{_kind(crowd)} frames https pages only"
+        message = f"{public_url} is not https, and {why}"
+        return Check("public address", False, message, hint)
+    if _is_mturk(crowd) and not _is_public(host):
+        message = f"no worker can reach {public_url}"
+        return Check("public address", False, message, hint)
+    return Check("public address", True, public_url)
+
+
+def check_controls() -> Check:
+    wanted = Policy().control_pool_size
+    found = len(positive_names())
+    hint = "Run `manage.py controls import`, or import a file of your own."
+    message = f"{found} positive controls, {wanted} wanted"
+    return Check("control pool", found >= wanted, message, "" if found >= wanted else hint)
+
+
+def check_index() -> Check:
+    try:
+        index = current_index()
+    except UserError as error:
+        return Check("index", False, str(error), _index_hint(str(error)))
+    recall = "" if index.recall is None else f", recall@30 {index.recall:.3f}"
+    message = (
+        f"{index.pairs:,} pairs by {index.model} ({index.form}, "
+        f"{index.manifest['store']['precision']}), {index.get_kind_display()}{recall}"
+    )
+    return Check("index", True, message)
+
+
+def _index_hint(message: str) -> str:
+    """The command that the message names; before the first index, what comes before it as well."""
+    if not IndexVersion.objects.exists():
+        return "Run `manage.py ingest`, then `manage.py index`."
+    named = re.search(r"run (`manage\.py [^`]+`)", message)
+    return f"Run {named[1]}." if named else "Do as it says, then run this again."
+
+
+def _kind(crowd: Crowd) -> str:
+    if crowd.is_production:
+        return "MTurk's production (real money)"
+    return "MTurk's sandbox" if _is_mturk(crowd) else "a local crowd"
+
+
+def _is_mturk(crowd: Crowd) -> bool:
+    return _host(crowd.submit_url).endswith(".mturk.com")
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_public(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        named = "." in host.strip(".")
+        return named and not f".{host.rstrip('.')}".endswith(tuple(f".{n}" for n in _NO_REAL_NAMES))

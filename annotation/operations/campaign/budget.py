@@ -1,0 +1,71 @@
+"""What a campaign may cost."""
+
+from annotation.operations.campaign.operation import Act, Field, Options, Result
+from annotation.operations.campaign.cached_forecast import standing_of
+from annotation.models import Account, Campaign
+from annotation.pipeline.publishing import lifecycle
+from annotation.pipeline.publishing.forecast import undecided
+from annotation.pipeline.ledger.accounts import OverBudget, account_of, set_budget
+from annotation.pipeline.ledger.dollars import cents_of, dollars
+from annotation.access.roles import FUND
+from core.errors import UserError
+
+
+def _foresee_budget(campaign: Campaign, options: Options) -> list[str]:
+    cents, account = _fundable(campaign, options)
+    left = cents - account.spent_cents - account.reserved_cents
+    return [
+        f"{campaign} may cost {dollars(cents)} at most, until now {dollars(account.budget_cents)}.",
+        f"{dollars(account.spent_cents)} is spent and {dollars(account.reserved_cents)} reserved: "
+        f"{dollars(left)} is left for what is not asked for yet.",
+    ]
+
+
+def _budget(campaign: Campaign, options: Options) -> Result:
+    cents, account = _fundable(campaign, options)
+    try:
+        set_budget(campaign, cents)
+    except OverBudget as error:  # bought since
+        raise _too_low(campaign, account_of(campaign)) from error
+    account = account_of(campaign)
+    return {
+        "budget_cents": account.budget_cents,
+        "reserved_cents": account.reserved_cents,
+        "spent_cents": account.spent_cents,
+        "available_cents": account.available_cents,
+        "standing": standing_of(campaign),
+    }
+
+
+def _fundable(campaign: Campaign, options: Options) -> tuple[int, Account]:
+    """The cents wanted, and the account, to which they can be given."""
+    # What was handed in may still have to be paid.
+    if campaign.state == Campaign.State.CANCELLED and not undecided(campaign).exists():
+        lifecycle.check_living(campaign)
+    cents, account = cents_of(options["dollars"]), account_of(campaign)
+    if cents < account.spent_cents + account.reserved_cents:
+        raise _too_low(campaign, account)
+    return cents, account
+
+
+def _too_low(campaign: Campaign, account: Account) -> UserError:
+    needed = account.spent_cents + account.reserved_cents
+    return UserError(
+        f"Campaign {campaign} has spent {dollars(account.spent_cents)} and reserved "
+        f"{dollars(account.reserved_cents)}: its budget cannot be less than {dollars(needed)}."
+    )
+
+
+ACTS = (
+    Act(
+        "budget",
+        "set what the campaign may cost at most; raised, one at its budget buys on by itself "
+        "with the next pass",
+        FUND,
+        _foresee_budget,
+        _budget,
+        (Field("dollars", "dollars", "Budget", "what it may cost at most, in all"),),
+        spends=True,
+        calls=False,
+    ),
+)

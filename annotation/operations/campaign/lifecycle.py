@@ -1,0 +1,159 @@
+"""How long HITs can be taken: their end, more time, and a campaign's end for good."""
+
+from dataclasses import asdict
+from datetime import datetime
+
+from django.utils import timezone
+
+from annotation.operations.campaign.operation import Act, Field, Options, Result
+from annotation.operations.campaign.retry import calls_wait
+from annotation.operations.campaign.cached_forecast import (
+    KnownProlonging,
+    known_outlook,
+    known_prolonging,
+    standing_of,
+)
+from annotation.models import Campaign
+from annotation.pipeline.publishing import lifecycle
+from annotation.pipeline.outbox.claims import waiting
+from annotation.pipeline.publishing.forecast import prolongations, prolonging
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.dollars import clause, dollars
+from annotation.protocol.estimates.cost import is_free
+from annotation.access.roles import FUND, RUN
+from core.errors import UserError
+
+
+def _foresee_expire(campaign: Campaign, options: Options) -> list[str]:
+    known = known_outlook(campaign)
+    now = known.outlook
+    # What was counted a while ago may have ended since.
+    counted = known.at is not None and now.open_hits
+    if not counted and not lifecycle.to_end(campaign, timezone.now()).exists():
+        raise UserError(f"No HIT of {campaign} is open to expire{_still_waiting(campaign)}.")
+    words = [
+        f"Nobody can take the {now.open_hits:,} HITs of {campaign} that have "
+        f"{now.open_places:,} open places any more; who is at work on one may still hand in"
+        f"{_and_is_paid(campaign)}.",
+        f"{now.open_triplets:,} triplets have no label yet; those of these HITs wait until the "
+        "campaign is extended.",
+    ]
+    if free := now.open_cents + now.spare_cents:
+        words.append(
+            f"Up to {dollars(free)} of what is reserved is free again when nobody is at work."
+        )
+    if now.waiting_hits:
+        words.append(
+            f"{now.waiting_hits:,} HITs are not published yet and stay planned: to hold them, "
+            "pause the campaign first."
+        )
+    return [*words, *known.note]
+
+
+def _expire(campaign: Campaign, options: Options) -> Result:
+    _foresee_expire(campaign, options)
+    seen = known_outlook(campaign)
+    hits = lifecycle.expire(campaign, timezone.now())
+    return {**seen.facts, "expired_hits": hits, "standing": standing_of(campaign)}
+
+
+def _still_waiting(campaign: Campaign) -> str:
+    left = waiting(campaign)
+    return f"; {calls_wait(left)} for the next pass" if left else ""
+
+
+def _and_is_paid(campaign: Campaign) -> str:
+    return "" if is_free(campaign.policy) else " and is paid"
+
+
+def _foresee_extend(campaign: Campaign, options: Options) -> list[str]:
+    lifecycle.check_prolongable(campaign)
+    until = lifecycle.end_of(options["days"], timezone.now())
+    counted = known_prolonging(campaign)
+    if counted is not None:
+        return _at_most_extended(campaign, counted, until)
+    seen = prolonging(*prolongations(campaign, until))
+    words = [
+        f"{seen.hits:,} HITs of {campaign} that lack votes and end earlier can be taken until "
+        f"{until:%Y-%m-%d %H:%M} UTC.",
+    ]
+    if seen.places:
+        words.append(
+            f"For {seen.places:,} places of HITs that were over, {dollars(seen.cents)} is "
+            "reserved again."
+        )
+    if seen.left_out:
+        words.append(
+            f"The budget leaves out {seen.left_out:,} HITs, which cost "
+            f"{dollars(seen.left_out_cents)}: raise it, then extend again."
+        )
+    return words
+
+
+def _at_most_extended(campaign: Campaign, counted: KnownProlonging, until: datetime) -> list[str]:
+    seen = counted.prolonging
+    words = [
+        f"Up to {seen.hits:,} HITs of {campaign} lack votes: those that end earlier can be taken "
+        f"until {until:%Y-%m-%d %H:%M} UTC.",
+    ]
+    if seen.places:
+        left = dollars(account_of(campaign).available_cents)
+        words.append(
+            f"For up to {seen.places:,} places of HITs that were over, {dollars(seen.cents)} is "
+            f"reserved again; the budget has {left} left, and leaves out what that does not reach."
+        )
+    return [*words, counted.note]
+
+
+def _extend(campaign: Campaign, options: Options) -> Result:
+    return asdict(lifecycle.prolong(campaign, days=options["days"], now=timezone.now()))
+
+
+def _foresee_cancel(campaign: Campaign, options: Options) -> list[str]:
+    if campaign.state == Campaign.State.CANCELLED:
+        raise UserError(f"Campaign {campaign} is cancelled already{_still_waiting(campaign)}.")
+    known = known_outlook(campaign)
+    now = known.outlook
+    free = now.open_cents + now.spare_cents
+    return [
+        f"Cancelling {campaign} is for good.",
+        f"{now.waiting_hits:,} HITs and {now.waiting_places:,} further places that are planned "
+        f"are given up{clause(', and {} is free again', now.waiting_cents)}.",
+        f"{now.open_hits:,} HITs with {now.open_places:,} open places expire: who is at work may "
+        f"still hand in{_and_is_paid(campaign)}"
+        f"{clause('; the rest of {} is free again', free)}.",
+        f"{now.undecided:,} submissions without a decision are still reviewed"
+        f"{clause(' and may cost {}', now.undecided_cents)}.",
+        f"{now.open_triplets:,} triplets have no label, and those that need more votes never get "
+        "one.",
+        *known.note,
+    ]
+
+
+def _cancel(campaign: Campaign, options: Options) -> Result:
+    _foresee_cancel(campaign, options)
+    seen = known_outlook(campaign)
+    lifecycle.cancel(campaign, timezone.now())
+    return {**seen.facts, "standing": standing_of(campaign)}
+
+
+ACTS = (
+    Act("expire", "let nobody take a HIT any more", RUN, _foresee_expire, _expire),
+    Act(
+        "extend",
+        "give HITs that lack votes more time",
+        RUN,
+        _foresee_extend,
+        _extend,
+        (Field("days", "count", "Days", "from now on", most=lifecycle.LONGEST_DAYS),),
+        spends=True,
+    ),
+    Act(
+        "cancel",
+        "end the campaign for good",
+        FUND,
+        _foresee_cancel,
+        _cancel,
+        for_good=True,
+    ),
+)

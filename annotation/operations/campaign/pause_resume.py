@@ -1,0 +1,98 @@
+"""Buying off and on."""
+
+from collections.abc import Callable
+
+from annotation.operations.campaign.operation import Act, Options, Result
+from annotation.operations.campaign.cached_forecast import known_outlook, standing_of
+from annotation.models import Campaign
+from annotation.pipeline.publishing import lifecycle
+from annotation.pipeline.publishing.forecast import Outlook
+from annotation.pipeline.ledger.dollars import clause, dollars
+from annotation.protocol.estimates.cost import is_free
+from annotation.access.roles import RUN
+from core.errors import UserError
+
+State = Campaign.State
+
+
+def _foresee_pause(campaign: Campaign, options: Options) -> list[str]:
+    lifecycle.check_living(campaign)
+    if campaign.state == State.PAUSED:
+        raise UserError(f"Campaign {campaign} is paused already.")
+    known = known_outlook(campaign)
+    now = known.outlook
+    may_cost = now.open_cents + now.undecided_cents
+    return [
+        f"Nothing more is bought for {campaign}: {now.waiting_hits:,} HITs and "
+        f"{now.waiting_places:,} further places that are planned wait"
+        f"{clause(', with {} reserved for them', now.waiting_cents)}"
+        f"{_left_out(campaign, now)}.",
+        f"What is at the crowd goes on: {now.open_places:,} open places and "
+        f"{now.undecided:,} submissions without a decision"
+        f"{clause(' may still cost {}', may_cost)}.",
+        f"{now.open_triplets:,} triplets have no label yet; those that need more votes wait until "
+        "the campaign is resumed.",
+        *known.note,
+    ]
+
+
+def _foresee_resume(campaign: Campaign, options: Options) -> list[str]:
+    lifecycle.check_living(campaign)
+    if campaign.state != State.PAUSED:
+        raise UserError(f"Campaign {campaign} is not paused.")
+    known = known_outlook(campaign)
+    now = known.outlook
+    words = [
+        f"Buying goes on for {campaign} with the next pass: {now.waiting_hits:,} HITs and "
+        f"{now.waiting_places:,} further places that are planned"
+        f"{clause(', at {} reserved already', now.waiting_cents)}{_left_out(campaign, now)}.",
+    ]
+    if not is_free(campaign.policy):
+        words.append(
+            f"What is not asked for yet may cost up to {dollars(now.available_cents)} more, "
+            "which the budget has left."
+        )
+    return [*words, *known.note]
+
+
+def _left_out(campaign: Campaign, now: Outlook) -> str:
+    if not now.left_out_hits:
+        return ""
+    if not campaign.endpoint:
+        return f"; {now.left_out_hits:,} more HITs are not published yet"
+    return f"; the budget leaves out {now.left_out_hits:,} more HITs so far"
+
+
+def _turning(
+    foresee: Callable[[Campaign, Options], list[str]], turn: Callable[[Campaign], None]
+) -> Callable[[Campaign, Options], Result]:
+    """Buying on or off: no call to the crowd is needed for it."""
+
+    def carry_out(campaign: Campaign, options: Options) -> Result:
+        foresee(campaign, options)
+        seen = known_outlook(campaign)
+        turn(campaign)
+        return {**seen.facts, "standing": standing_of(campaign)}
+
+    return carry_out
+
+
+ACTS = (
+    Act(
+        "pause",
+        "buy nothing more; what is at the crowd goes on",
+        RUN,
+        _foresee_pause,
+        _turning(_foresee_pause, lifecycle.pause),
+        calls=False,
+    ),
+    Act(
+        "resume",
+        "buy on",
+        RUN,
+        _foresee_resume,
+        _turning(_foresee_resume, lifecycle.resume),
+        spends=True,
+        calls=False,
+    ),
+)

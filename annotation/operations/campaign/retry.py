@@ -1,0 +1,36 @@
+"""Calls to the crowd, made again."""
+
+from annotation.operations.campaign.operation import Act, Options, Result
+from annotation.operations.campaign.cached_forecast import known_failures
+from annotation.models import Campaign
+from annotation.pipeline.publishing.publish import retry_failed
+from annotation.access.roles import RUN
+
+
+def calls_wait(count: int) -> str:
+    return "1 call waits" if count == 1 else f"{count:,} calls wait"
+
+
+def _foresee_retry(campaign: Campaign, options: Options) -> list[str]:
+    failed, note = known_failures(campaign)
+    return [
+        f"{failed:,} calls that the crowd has refused are made again, and those that wait for "
+        "their turn are made now: each is made once, however often it is asked for.",
+        *note,
+    ]
+
+
+def _retry(campaign: Campaign, options: Options) -> Result:
+    return {"refused_before": retry_failed(campaign)}
+
+
+ACTS = (
+    Act(
+        "retry",
+        "make the calls again that were refused or wait for their turn",
+        RUN,
+        _foresee_retry,
+        _retry,
+        spends=True,
+    ),
+)

@@ -1,0 +1,121 @@
+"""A new campaign with its budget, its owner and its line in the log: all of it, or nothing.
+
+Where its queries are drawn from a whole database it is a job, which makes it in the end.
+"""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from annotation.access.audit_log import Actor, record
+from annotation.models import Action, Campaign, Role
+from annotation.pipeline.setup.create import check_name_and_seed, create_campaign
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.protocol.policy.policy import Policy
+from core.errors import UserError
+from retrieval.jobs import Result, Watch, keep, request
+from retrieval.models import Job
+
+KIND = "create"
+KEPT_SECONDS = 7 * 86_400  # that a file of queries waits for its campaign
+NOBODY = (
+    "Whoever asked for it has no account any more, or a closed one: nobody would own the campaign."
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A campaign as somebody has asked for it."""
+
+    name: str
+    policy: Mapping[str, Any]
+    seed: int
+    sample: int | None = None  # None: the queries of a file
+    stored: str = ""  # the file's name in the folder of own queries
+    file: str = ""  # as its owner calls it
+    budget_cents: int | None = None
+
+
+def own_queries_folder() -> Path:
+    """Where files of queries wait for their campaigns; site and worker share it."""
+    return Path(settings.DATA_DIR) / "uploads" / "queries"
+
+
+def forget_old_queries() -> None:
+    """Files of campaigns that nobody came back to; a job that is not over needs its own."""
+    folder, limit = own_queries_folder(), time.time() - KEPT_SECONDS
+    under_way = Job.objects.filter(kind=KIND, state__in=[Job.State.QUEUED, Job.State.RUNNING])
+    wanted = set(under_way.values_list("arguments__stored", flat=True))
+    for path in folder.iterdir() if folder.is_dir() else ():
+        with suppress(FileNotFoundError):  # somebody else forgets it
+            if path.name not in wanted and path.stat().st_mtime < limit:
+                path.unlink()
+
+
+def endow(campaign: Campaign, *, budget_cents: int | None, by: Actor) -> dict[str, object]:
+    """In the transaction that creates it. Whoever does that owns it, if they have an account."""
+    if budget_cents is not None:
+        set_budget(campaign, budget_cents)
+    if by.user is not None:
+        Role.objects.create(user=by.user, campaign=campaign, name=Role.Name.OWNER)
+    queries = campaign.query_set
+    details: dict[str, object] = {
+        "crowd": campaign.policy.crowd,
+        "queries": queries.queries.count(),
+        "duplicate_queries": queries.duplicates,
+        "seed": campaign.seed,
+        "budget_cents": account_of(campaign).budget_cents,
+    }
+    owner = {"owner": by.name} if by.user else {}
+    record(by, KIND, campaign=campaign, details={**details, **owner})
+    return details
+
+
+def request_creation(wanted: Wanted, *, by: Actor) -> Job:
+    """UserError where the name is taken, or a campaign of that name is being created."""
+    check_name_and_seed(wanted.name, wanted.seed)
+    return request(KIND, wanted.name, {**asdict(wanted), "via": by.via}, by=by.user)
+
+
+def create_by_job(job: Job, watch: Watch) -> Result:
+    """The campaign and what the job says of it are one transaction: cut off, it may run again."""
+    told = dict(job.arguments)
+    via = Action.Via(told.pop("via"))
+    wanted = Wanted(**told)
+    if job.result is None:
+        if job.requested_by is None or not job.requested_by.is_active:
+            raise UserError(NOBODY)
+        by = Actor(job.requested_by, job.requested_by.get_username(), via)
+        _create(wanted, by, job, watch)
+    if wanted.stored:
+        (own_queries_folder() / wanted.stored).unlink(missing_ok=True)
+    return dict(job.result or {})
+
+
+def _create(wanted: Wanted, by: Actor, job: Job, watch: Watch) -> None:
+    path = own_queries_folder() / wanted.stored
+
+    def conclude(campaign: Campaign) -> None:
+        details = endow(campaign, budget_cents=wanted.budget_cents, by=by)
+        told = {name: details[name] for name in ("queries", "duplicate_queries")}
+        keep(job, {"campaign": campaign.name, **told})
+
+    try:
+        create_campaign(
+            wanted.name,
+            policy=Policy.from_dict(wanted.policy),
+            seed=wanted.seed,
+            sample=wanted.sample,
+            queries=path if wanted.sample is None else None,
+            conclude=conclude,
+            progress=watch.stage("reading the database's questions"),
+        )
+    except UserError as error:
+        # Its owner knows the file by the name that they gave it.
+        sentence = str(error).replace(str(path), wanted.file) if wanted.stored else str(error)
+        raise UserError(sentence) from error

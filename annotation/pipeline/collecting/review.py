@@ -1,0 +1,228 @@
+"""Check the controls of what was handed in, decide on it, and shut out who fails too often."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import transaction
+
+from annotation.crowd.worker_notices import reason_of, whom_to_write_to
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Control,
+    Exclusion,
+    HitItem,
+    Intent,
+    Judgment,
+)
+from core.files.bulk_insert import insert, insert_objects
+from annotation.pipeline.ledger.accounts import locked
+from annotation.pipeline.ledger.postings import discard, settle
+from annotation.pipeline.collecting.behaviour import Work, observe
+from annotation.pipeline.publishing.publish import token
+from annotation.protocol.screening.exclusion import Review, exclusions
+from annotation.protocol.screening.control import ControlCheck, check_controls
+
+BATCH = 2000
+FIELD = "item-"  # the form field of an item is this and the item's key
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    passed: int
+    failed: int
+    excluded: int
+
+
+class Item(NamedTuple):
+    """What the review needs of a HIT's item."""
+
+    pk: int
+    key: str
+    triplet: int | None
+    expected: int | None  # a control's right answer
+
+
+class Vote(NamedTuple):
+    """A judgment's columns."""
+
+    assignment_id: int
+    item_id: int
+    triplet_id: int | None
+    worker_id: int
+    value: int
+
+
+def review(campaign: Campaign, *, until: datetime | None = None) -> Reviewed:
+    """Review every new assignment in order of submission, in one transaction.
+
+    Those handed in after `until` wait: an earlier one may not be known yet, and the order decides
+    who is excluded.
+    """
+    with transaction.atomic():
+        campaign = locked(campaign)
+        passed = failed = 0
+        for batch in _to_review(campaign, until):
+            fresh = _review_batch(campaign, batch)
+            passed += fresh
+            failed += len(batch) - fresh
+        excluded = _exclude(campaign) if passed or failed else 0
+        settle(campaign)  # what the crowd had decided before
+        if passed or failed:
+            Campaign.objects.filter(pk=campaign.pk).update(labels_stale=True)
+    return Reviewed(passed, failed, excluded)
+
+
+def _to_review(campaign: Campaign, until: datetime | None) -> Iterator[list[Assignment]]:
+    new = Assignment.objects.filter(hit__campaign=campaign, passed=None)
+    if until is not None:
+        new = new.filter(submitted_at__lte=until)
+    in_order = "submitted_at", "crowd_id"
+    # Found once: what is reviewed in this transaction stays in the index's way until its end.
+    found = list(new.order_by(*in_order).values_list("pk", flat=True))
+    for start in range(0, len(found), BATCH):
+        yield list(
+            Assignment.objects.filter(pk__in=found[start : start + BATCH]).order_by(*in_order)
+        )
+
+
+def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
+    items = _items({assignment.hit_id for assignment in batch})
+    intents: list[Intent] = []
+    votes: list[Vote] = []
+    works: list[Work] = []
+    for assignment in batch:
+        mine = items[assignment.hit_id]
+        answers = given_answers(assignment.answers, [item.key for item in mine])
+        check = _check(mine, answers)
+        assignment.passed = check.passed
+        votes += _votes(assignment, mine, answers)
+        intents += _decision(campaign, assignment, check)
+        works.append(Work(assignment, {item.key: item.pk for item in mine}, answers))
+    for passed in (True, False):
+        such = [assignment.pk for assignment in batch if assignment.passed is passed]
+        Assignment.objects.filter(pk__in=such).update(passed=passed)
+    if campaign.hits.filter(repack=True).exists():
+        votes = _first_only(votes)
+    insert(Judgment, Vote._fields, votes)
+    observe(works)
+    insert_objects(intents)
+    return sum(assignment.passed is True for assignment in batch)
+
+
+def _first_only(votes: list[Vote]) -> list[Vote]:
+    """Without a worker's second judgment on a triplet, which stands in several HITs.
+
+    The crowd and our page let nobody take such a HIT; who got round both has had their vote.
+    """
+    triplets = {vote.triplet_id for vote in votes} - {None}
+    before = Judgment.objects.filter(triplet__in=triplets)
+    seen: set[tuple[int | None, int]] = set(before.values_list("triplet_id", "worker_id"))
+    first = []
+    for vote in votes:
+        key = vote.triplet_id, vote.worker_id
+        if vote.triplet_id is None or key not in seen:
+            first.append(vote)
+            seen.add(key)
+    return first
+
+
+def _items(hits: Iterable[int]) -> dict[int, list[Item]]:
+    found: dict[int, list[Item]] = {hit: [] for hit in hits}
+    rows = HitItem.objects.filter(hit__in=found)
+    for hit, pk, key, triplet, kind in rows.values_list(
+        "hit_id", "pk", "key", "triplet_id", "control__kind"
+    ):
+        expected = None if kind is None else int(kind == Control.Kind.POSITIVE)
+        found[hit].append(Item(pk, key, triplet, expected))
+    return found
+
+
+def given_answers(fields: dict[str, str], keys: Iterable[str]) -> dict[str, int]:
+    """Item key -> 0 or 1; anything else that a browser may have sent is no answer."""
+    values = {key: fields.get(FIELD + key) for key in keys}
+    return {key: int(value) for key, value in values.items() if value in ("0", "1")}
+
+
+def _check(items: list[Item], answers: dict[str, int]) -> ControlCheck:
+    expected = {item.key: item.expected for item in items if item.expected is not None}
+    return check_controls(expected, answers, [item.key for item in items])
+
+
+def _votes(assignment: Assignment, items: list[Item], answers: dict[str, int]) -> list[Vote]:
+    return [
+        Vote(assignment.pk, item.pk, item.triplet, assignment.worker_id, answers[item.key])
+        for item in items
+        if item.key in answers
+    ]
+
+
+def _decision(campaign: Campaign, assignment: Assignment, check: ControlCheck) -> list[Intent]:
+    """What the crowd is to be told; nothing where it decided by itself."""
+    if assignment.status != Assignment.Status.SUBMITTED:
+        return []
+    rejected = not check.passed and campaign.policy.on_failed_control == "reject"
+    kind = Intent.Kind.REJECT if rejected else Intent.Kind.APPROVE
+    return [
+        Intent(
+            campaign=campaign,
+            kind=kind,
+            token=token(kind, assignment.crowd_id),
+            assignment=assignment,
+            reason=_rejection(campaign, check) if rejected else "",
+        )
+    ]
+
+
+def _rejection(campaign: Campaign, check: ControlCheck) -> str:
+    why = (
+        f"Questions left without an answer: {len(check.unanswered)}."
+        if check.unanswered
+        else "Each HIT holds check questions whose answer is plain from the instructions. "
+        f"Wrong answers to them in this one: {len(check.missed)}."
+    )
+    # Without an address of ours, the crowd's own site says whom to write to.
+    return f"{why} {whom_to_write_to(campaign.policy.crowd)}" if settings.CONTACT else why
+
+
+def _exclude(campaign: Campaign) -> int:
+    """Recompute the exclusions from all reviews; how many are new.
+
+    They are never undone here, and whoever was taken back by hand is not shut out again.
+    """
+    names = _reviewed_workers(campaign)
+    known = set(campaign.exclusions.values_list("worker_id", flat=True))
+    reviews = [Review(str(worker), passed) for worker, passed in names]
+    new = [
+        Exclusion(
+            campaign=campaign,
+            worker_id=int(decision.worker),
+            failures=decision.failures,
+            reviewed=decision.reviewed,
+        )
+        for decision in exclusions(reviews, campaign.policy)
+        if int(decision.worker) not in known
+    ]
+    Exclusion.objects.bulk_create(new)
+    Intent.objects.bulk_create([_shut_out(campaign, exclusion) for exclusion in new])
+    discard(campaign)
+    return len(new)
+
+
+def _reviewed_workers(campaign: Campaign) -> list[tuple[int, bool]]:
+    done = Assignment.objects.filter(hit__campaign=campaign, passed__isnull=False)
+    rows = done.order_by("submitted_at", "crowd_id").values_list("worker_id", "passed")
+    return [(worker, bool(passed)) for worker, passed in rows]
+
+
+def _shut_out(campaign: Campaign, exclusion: Exclusion) -> Intent:
+    return Intent(
+        campaign=campaign,
+        kind=Intent.Kind.EXCLUDE,
+        token=token("exclude", campaign.uid.hex, exclusion.worker_id, exclusion.pk),
+        worker_id=exclusion.worker_id,
+        reason=reason_of(exclusion),
+    )

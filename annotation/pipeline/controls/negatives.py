@@ -1,0 +1,104 @@
+"""Draw a campaign's negative controls: random pairs whose questions have nothing in common."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from annotation.models import Campaign, Control
+from core.files.bulk_insert import insert
+from annotation.protocol.packing.pack import draw_negatives
+from annotation.protocol.policy.policy import Policy
+from core.errors import UserError
+from retrieval.models import IndexVersion, QaPair
+from retrieval.search.retrieve import current_index, pair_vectors
+
+# So many pairs at most make up the controls: each then serves in some HITs, where a positive
+# control serves in far more.
+MOST_PAIRS = 20_000
+
+
+class Negative(NamedTuple):
+    name: str
+    query: str
+    question: str
+    answer: str
+
+
+def create_negatives(campaign: Campaign, names: list[str]) -> None:
+    """One control for each name, which will serve in one HIT. A copy may have come with its own."""
+    there = campaign.controls.filter(key__in=names[:1]).exists()
+    drawn = [] if there else draw_for(campaign, names)
+    kind = Control.Kind.NEGATIVE.value
+    insert(
+        Control,
+        ("kind", "campaign_id", "key", "query", "question", "answer"),
+        ((kind, campaign.pk, *negative) for negative in drawn),
+    )
+
+
+def draw_for(campaign: Campaign, names: list[str]) -> list[Negative]:
+    """Read-only: as many controls as names, from pairs whose questions are far from each other."""
+    index = _checked_index(campaign)
+    pairs = _random_pairs(campaign, wanted=min(4 * len(names) + 50, MOST_PAIRS))
+    near = _Nearness(pairs, campaign.policy, index)
+    drawn = draw_negatives(sorted(pairs), count=len(names), seed=campaign.seed, too_near=near)
+    return [
+        Negative(name, pairs[first].question, pairs[second].question, pairs[second].answer)
+        for name, (first, second) in zip(names, drawn, strict=True)
+    ]
+
+
+def _checked_index(campaign: Campaign) -> IndexVersion:
+    """Near and far are told by the model that found the candidates, or by none."""
+    then, now = campaign.query_set.retrieved_with, current_index()
+    if then is None:  # labelled elsewhere
+        return now
+    if (then.model, then.form) != (now.model, now.form):
+        raise UserError(
+            f"The candidates of {campaign} were found with {then.model} ({then.form}), but the "
+            f"index is of {now.model} ({now.form}) now: run `manage.py index --model {then.model} "
+            f"--form {then.form}` first."
+        )
+    return now
+
+
+class Pair(NamedTuple):
+    pk: int
+    question: str
+    answer: str
+
+
+def _random_pairs(campaign: Campaign, *, wanted: int) -> dict[str, Pair]:
+    """A seeded sample of the database, by pair key.
+
+    Pair keys are hashes, so a run of them from a random start is a random sample: one index scan,
+    the same rows whatever order they were stored in.
+    """
+    start = hashlib.sha256(f"negatives:{campaign.seed}".encode()).hexdigest()
+    held_out = campaign.query_set.queries.values("question_key")
+    there = QaPair.objects.filter(withdrawn_at=None)
+    pairs = there.exclude(question_key__in=held_out).order_by("pair_key")
+    rows = pairs.values_list("pair_key", *Pair._fields)
+    chosen = list(rows.filter(pair_key__gte=start)[:wanted])
+    chosen += rows.filter(pair_key__lt=start)[: wanted - len(chosen)]
+    return {key: Pair(*pair) for key, *pair in chosen}
+
+
+class _Nearness:
+    """Whether two questions are too near for a negative control: by vector, or by a shared word."""
+
+    def __init__(self, pairs: Mapping[str, Pair], policy: Policy, index: IndexVersion) -> None:
+        self._pairs = pairs
+        self._row = {key: row for row, key in enumerate(pairs)}
+        self._vectors = pair_vectors([pair.pk for pair in pairs.values()], index)
+        self._limit = policy.negative_max_cosine
+
+    def __call__(self, first: str, second: str) -> bool:
+        if not self._words(first).isdisjoint(self._words(second)):
+            return True
+        vectors = self._vectors
+        return float(vectors[self._row[first]] @ vectors[self._row[second]]) > self._limit
+
+    def _words(self, key: str) -> set[str]:
+        return set(re.findall(r"\w{5,}", self._pairs[key].question.casefold()))

@@ -1,0 +1,108 @@
+"""Positive controls that the record of votes suggests; a person confirms each, or dismisses it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from heapq import nlargest
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+
+from annotation.models import Campaign, Control, ItemReport, Suggestion, Triplet
+from annotation.pipeline.controls.controls import Texts, add_positive
+from annotation.pipeline.labelling.votes import ROWS, valid_judgments
+from annotation.protocol.labels.control_suggestion import (
+    STEADY_VOTES,
+    is_beyond_dispute,
+    is_clear,
+    is_steady,
+)
+from core.errors import UserError
+from core.progress import Progress, no_progress
+
+MOST_OPEN = 60  # that wait for a person, of one campaign
+TEXTS = ("candidate__query__text", "candidate__pair__question", "candidate__pair__answer")
+State = Suggestion.State
+
+
+@dataclass(frozen=True)
+class Suggested:
+    looked_at: int
+    new: int
+    open: int  # that wait for a person now
+
+
+class _Fit(NamedTuple):
+    """A triplet that may be a control: those that more people agreed on come first."""
+
+    votes: int
+    minus_length: int  # of its texts: the simpler ones first
+    pk: int
+
+
+def suggest(campaign: Campaign, *, progress: Progress = no_progress) -> Suggested:
+    """Run again it finds others: what was confirmed or dismissed is not suggested twice."""
+    waiting = suggestions(campaign).filter(state=State.OPEN).count()
+    looked_at, fits = 0, []
+    for row in _unanimous(campaign).iterator(chunk_size=ROWS):
+        looked_at += 1
+        progress(1)
+        pk, votes, positive, by_steady, *texts = row
+        agreed = is_beyond_dispute(votes=votes, positive=positive, all_steady=by_steady)
+        if agreed and is_clear(*texts):
+            fits.append(_Fit(votes, -sum(map(len, texts)), pk))
+    chosen = nlargest(max(0, MOST_OPEN - waiting), fits)
+    # Two at once may choose the same: one row a triplet.
+    Suggestion.objects.bulk_create(
+        [Suggestion(triplet_id=fit.pk) for fit in chosen], ignore_conflicts=True
+    )
+    return Suggested(looked_at, len(chosen), waiting + len(chosen))
+
+
+def suggestions(campaign: Campaign) -> QuerySet[Suggestion]:
+    return Suggestion.objects.filter(triplet__campaign=campaign)
+
+
+@transaction.atomic
+def confirm(suggestion: Suggestion, texts: Texts, *, by: str, now: datetime) -> Control:
+    """The words may differ from the triplet's; the suggestion keeps where they came from."""
+    triplet = suggestion.triplet
+    if triplet.label != 1 or triplet.votes != triplet.positive_votes:
+        raise UserError(
+            f"Not everybody says Yes to triplet {triplet.pk} any more: dismiss the suggestion."
+        )
+    _decide(suggestion, State.CONFIRMED, by=by, now=now)
+    control = add_positive(texts)
+    Suggestion.objects.filter(pk=suggestion.pk).update(control=control)
+    return control
+
+
+@transaction.atomic
+def dismiss(suggestion: Suggestion, *, by: str, now: datetime) -> None:
+    _decide(suggestion, State.DISMISSED, by=by, now=now)
+
+
+def _decide(suggestion: Suggestion, state: Suggestion.State, *, by: str, now: datetime) -> None:
+    still_open = Suggestion.objects.filter(pk=suggestion.pk, state=State.OPEN)
+    if not still_open.update(state=state, decided_by=by, decided_at=now):
+        raise UserError("Somebody has decided on this suggestion already.")
+
+
+def _unanimous(campaign: Campaign) -> QuerySet[Triplet, Any]:
+    """Nobody has said No to these, nor reported them: key, votes, whose they are, and texts."""
+    told = ItemReport.objects.filter(item__triplet=OuterRef("pk"))
+    votes = valid_judgments(campaign).filter(triplet=OuterRef("pk"))
+    by_steady = ~Exists(votes.exclude(worker__in=_steady_workers(campaign)))
+    labelled = campaign.triplets.filter(
+        label=1, positive_votes=F("votes"), votes__gte=STEADY_VOTES, suggestion=None
+    )
+    rows = labelled.exclude(Exists(told)).annotate(by_steady=by_steady).order_by("pk")
+    return rows.values_list("pk", "votes", "positive_votes", "by_steady", *TEXTS)
+
+
+def _steady_workers(campaign: Campaign) -> list[int]:
+    """By their valid votes on labelled triplets."""
+    votes = valid_judgments(campaign).filter(triplet__label__isnull=False).order_by()
+    agreed = Count("pk", filter=Q(value=F("triplet__label")))
+    rows = votes.values_list("worker").annotate(judged=Count("pk"), agreed=agreed)
+    return [worker for worker, judged, agreed in rows if is_steady(judged, agreed)]

@@ -1,0 +1,90 @@
+"""Triplets whose judges disagree, those that matter most first (`protocol.importance`)."""
+
+from collections.abc import Iterable, Iterator
+from heapq import nsmallest
+from typing import Any, NamedTuple
+
+from django.db.models import Count, F, QuerySet
+
+from annotation.models import Campaign, ReviewFigures, Triplet
+from annotation.pipeline.labelling.votes import ROWS
+from annotation.protocol.labels.disagreement_weight import importance
+
+MOST = 200  # are listed
+WEIGHED_AT_ONCE = 500  # while somebody waits; of more, the list is made beforehand
+STORED = "disagreements"  # in the stored figures
+
+
+class Disagreement(NamedTuple):
+    triplet: int
+    importance: float
+    decisive: bool  # no other candidate of its query is labelled positive
+
+
+class _Row(NamedTuple):
+    triplet: int
+    votes: int
+    positive: int
+    label: int | None
+    rank: int
+    query: int
+
+
+COLUMNS = ("pk", "votes", "positive_votes", "label", "candidate__rank", "candidate__query")
+
+
+def disagreements(campaign: Campaign) -> QuerySet[Triplet]:
+    """At least one vote against another, and none to come: found by an index of just these."""
+    settled = campaign.triplets.exclude(status=Triplet.Status.OPEN)
+    return settled.filter(positive_votes__gt=0, positive_votes__lt=F("votes"))
+
+
+def split_of(triplet: Triplet) -> str:
+    """Not which way the votes went: whoever reads it may be asked for a label."""
+    yes, no = triplet.positive_votes, triplet.votes - triplet.positive_votes
+    return f"{max(yes, no)} : {min(yes, no)}"
+
+
+def weigh_all(campaign: Campaign) -> list[list[Any]]:
+    """The first MOST of all there are, to be stored."""
+    rows = disagreements(campaign).order_by("pk").values_list(*COLUMNS)
+    found = map(_Row._make, rows.iterator(chunk_size=ROWS))
+    return [list(one) for one in _first(_weigh(found, _positives(campaign.triplets.all())))]
+
+
+def most_important(campaign: Campaign) -> list[Disagreement]:
+    """Few are weighed now; of many, the stored list, without what was settled since."""
+    rows = disagreements(campaign).order_by("pk").values_list(*COLUMNS)
+    found = [_Row._make(row) for row in rows[: WEIGHED_AT_ONCE + 1]]
+    if len(found) > WEIGHED_AT_ONCE and (stored := _stored(campaign)):
+        listed = [one.triplet for one in stored]
+        still = set(disagreements(campaign).filter(pk__in=listed).values_list("pk", flat=True))
+        return [one for one in stored if one.triplet in still]
+    found = found[:WEIGHED_AT_ONCE]
+    of_queries = campaign.triplets.filter(candidate__query__in={row.query for row in found})
+    return _first(_weigh(found, _positives(of_queries)))
+
+
+def _stored(campaign: Campaign) -> list[Disagreement]:
+    figures = ReviewFigures.objects.filter(campaign=campaign)
+    listed = figures.values_list(f"figures__{STORED}", flat=True).first()
+    return [Disagreement(*one) for one in listed or []]
+
+
+def _positives(triplets: QuerySet[Triplet]) -> dict[int, int]:
+    """Query -> how many of its triplets are labelled positive; without those that have none."""
+    rows = triplets.filter(label=1).order_by().values_list("candidate__query")
+    return dict(rows.annotate(count=Count("pk")))
+
+
+def _weigh(rows: Iterable[_Row], positives: dict[int, int]) -> Iterator[Disagreement]:
+    for row in rows:
+        others = positives.get(row.query, 0) - (row.label == 1)
+        weight = importance(
+            votes=row.votes, positive=row.positive, rank=row.rank, decisive=not others
+        )
+        yield Disagreement(row.triplet, round(weight, 4), not others)
+
+
+def _first(found: Iterable[Disagreement]) -> list[Disagreement]:
+    return nsmallest(MOST, found, key=lambda one: (-one.importance, one.triplet))

@@ -1,0 +1,164 @@
+"""The one place where money moves: double entries, each booked once, never past the budget.
+
+    funds -> available       the budget, set by a person
+    available -> reserved    what an intent to buy may cost, in the intent's own transaction
+    reserved -> paid         an approved assignment; -> discarded where its votes do not count
+    reserved -> available    rejected work, places that nobody took, tie-breaks not needed
+    paid <-> discarded       a worker excluded, or restored
+
+Here are the budget and the reservations, in `ledger_moves` what becomes of them. The database
+keeps the balance by a trigger and refuses whatever would pass the budget.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from django.db import IntegrityError, transaction
+from django.db.models import Case, Count, F, Sum, When
+
+from annotation.models import Account, Assignment, Campaign, Entry, Hit, Intent
+from core.files.bulk_insert import insert_objects
+from annotation.protocol.estimates.cost import assignment_cents, tie_places
+from annotation.protocol.policy.policy import Policy
+
+BATCH = 1000
+CAP = "never_over_budget"
+
+Booked = Assignment.Booked
+Place = Entry.Place
+
+
+class OverBudget(Exception):
+    """The entry would pass the campaign's budget; nothing was booked."""
+
+
+def locked(campaign: Campaign) -> Campaign:
+    """The campaign as it is now, held until the transaction ends: one writer of money at a time."""
+    # Rows that only point to it may still be written: they do not change it.
+    return Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+
+
+def account_of(campaign: Campaign) -> Account:
+    return Account.objects.get(campaign=campaign)
+
+
+def first_round_cents(policy: Policy) -> int:
+    """What publishing a HIT reserves: its places, and one more where a tie can need it."""
+    return assignment_cents(policy) * (policy.annotators + tie_places(policy))
+
+
+def within(account: Account, wanted: int, *, cents: int) -> int:
+    """How many of what is wanted, at so many cents each, the budget still reaches."""
+    return min(wanted, max(0, account.available_cents) // cents) if cents else wanted
+
+
+def set_budget(campaign: Campaign, cents: int) -> None:
+    """Raises OverBudget where more than that is spent or reserved already."""
+    with transaction.atomic():
+        account = account_of(locked(campaign))
+        change = cents - account.budget_cents
+        if not change:
+            return
+        book(
+            [
+                Entry(
+                    account=account,
+                    key=f"budget:{campaign.uid.hex}:{account.entries.count()}",
+                    source=Place.FUNDS if change > 0 else Place.AVAILABLE,
+                    target=Place.AVAILABLE if change > 0 else Place.FUNDS,
+                    cents=abs(change),
+                )
+            ]
+        )
+
+
+def book(entries: Iterable[Entry]) -> None:
+    """All or none, in the caller's transaction. What costs nothing moves nothing: no entry."""
+    try:
+        with transaction.atomic():
+            insert_objects([entry for entry in entries if entry.cents])
+    except IntegrityError as error:
+        if CAP not in str(error):
+            raise
+        raise OverBudget from error
+
+
+def reserve(account: Account, intent: Intent, *, places: int) -> Entry:
+    """The money of `places` assignments that the intent asks for; to be booked with it."""
+    assert intent.hit is not None
+    return Entry(
+        account=account,
+        key=f"reserve:{intent.token}",
+        source=Place.AVAILABLE,
+        target=Place.RESERVED,
+        cents=places * intent.hit.price_cents,
+        hit=intent.hit,
+        intent=intent,
+    )
+
+
+def reserve_exactly(campaign: Campaign, hit: Hit, cents: int) -> None:
+    """So much for the HIT, no more and no less, whatever it was. Raises OverBudget."""
+    missing = cents - reserved_cents([hit]).get(hit.pk, 0)
+    more = missing > 0
+    book(
+        [
+            Entry(
+                account=account_of(campaign),
+                key=f"drift:{hit.key}:{hit.entries.count()}",
+                source=Place.AVAILABLE if more else Place.RESERVED,
+                target=Place.RESERVED if more else Place.AVAILABLE,
+                cents=abs(missing),
+                hit=hit,
+            )
+        ]
+    )
+
+
+def release_rest(campaign: Campaign, hits: Sequence[Hit]) -> None:
+    """Free what is reserved for these HITs beyond the work that waits for its decision."""
+    account = account_of(campaign)
+    entries = []
+    for chunk in (hits[start : start + BATCH] for start in range(0, len(hits), BATCH)):
+        reserved = reserved_cents(chunk)
+        undecided = _undecided(chunk)
+        for hit in chunk:
+            rest = reserved.get(hit.pk, 0) - undecided.get(hit.pk, 0) * hit.price_cents
+            if rest > 0:
+                key = f"release:{hit.key}:{hit.entries.count()}"
+                entries.append(_release(account, hit, rest, key))
+    book(entries)
+
+
+def release_spare(campaign: Campaign, hits: Sequence[Hit]) -> None:
+    """These HITs need no tie broken any more."""
+    account = account_of(campaign)
+    book(_release(account, hit, hit.spare * hit.price_cents, f"spare:{hit.key}") for hit in hits)
+    Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(spare=0)
+
+
+def _release(account: Account, hit: Hit, cents: int, key: str) -> Entry:
+    return Entry(
+        account=account,
+        key=key,
+        source=Place.RESERVED,
+        target=Place.AVAILABLE,
+        cents=cents,
+        hit=hit,
+    )
+
+
+def reserved_cents(hits: Iterable[Hit]) -> dict[int, int]:
+    """HIT -> what is reserved for it now; HITs without a reservation are absent."""
+    sign = Case(
+        When(target=Place.RESERVED, then=F("cents")),
+        When(source=Place.RESERVED, then=-F("cents")),
+        default=0,
+    )
+    rows = Entry.objects.filter(hit__in=hits).order_by().values_list("hit")
+    found = rows.annotate(left=Sum(sign))
+    return {hit: left for hit, left in found if hit is not None and left}
+
+
+def _undecided(hits: Iterable[Hit]) -> dict[int, int]:
+    works = Assignment.objects.filter(hit__in=hits, account=Booked.RESERVED)
+    return dict(works.order_by().values_list("hit").annotate(count=Count("pk")))

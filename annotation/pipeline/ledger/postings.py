@@ -1,0 +1,246 @@
+"""What becomes of the money reserved: decisions of the crowd, exclusions, bonuses."""
+
+from collections.abc import Iterable, Sequence
+
+from django.db.models import QuerySet
+
+from annotation.models import Account, Assignment, Campaign, Entry, Intent
+from annotation.pipeline.ledger.accounts import (
+    BATCH,
+    Booked,
+    OverBudget,
+    Place,
+    account_of,
+    book,
+    reserved_cents,
+)
+from annotation.protocol.estimates.cost import bonus_price_cents
+
+WORKED = "assignment__hit"
+
+
+def settle(campaign: Campaign) -> int:
+    """Book every decision of the crowd that is not booked yet; how many.
+
+    Work that is approved before our review (by time-out, by hand) waits for the review: only then
+    is it known whether its votes count.
+    """
+    decided = _assignments(campaign).filter(account=Booked.RESERVED, passed__isnull=False)
+    decided = decided.exclude(status=Assignment.Status.SUBMITTED)
+    booked = 0
+    out = excluded_workers(campaign)
+    for works in _chunks(decided.select_related("hit").order_by("pk")):
+        covered = _covered(campaign, works)
+        for work in covered:
+            work.account = _destination(work, out)
+        _book_moves(campaign, covered, "settle", source=Place.RESERVED)
+        booked += len(covered)
+    return booked
+
+
+def _covered(campaign: Campaign, works: Sequence[Assignment]) -> list[Assignment]:
+    """Those that there is money for: a HIT that others have grown at the crowd may lack some.
+
+    What the budget cannot cover stays unbooked; `status` tells, and a higher budget mends it.
+    """
+    account = account_of(campaign)
+    left = reserved_cents({work.hit for work in works})
+    covered = []
+    for work in works:
+        left[work.hit_id] = left.get(work.hit_id, 0) - work.hit.price_cents
+        if left[work.hit_id] >= 0 or _cover(account, work):
+            covered.append(work)
+    return covered
+
+
+def _cover(account: Account, work: Assignment) -> bool:
+    key = f"cover:{work.crowd_id}"
+    try:
+        book([_move(account, work, key, source=Place.AVAILABLE, target=Place.RESERVED)])
+    except OverBudget:
+        return False
+    return True
+
+
+def _destination(work: Assignment, excluded: set[int]) -> Booked:
+    if work.status == Assignment.Status.REJECTED:
+        return Booked.RELEASED
+    return _spent(work, excluded)
+
+
+def _spent(work: Assignment, excluded: set[int]) -> Booked:
+    counts = work.passed and work.worker_id not in excluded
+    return Booked.PAID if counts else Booked.DISCARDED
+
+
+def pay_overturned(campaign: Campaign, work: Assignment) -> None:
+    """Reserve again what a rejection had released, and settle it. Raises OverBudget."""
+    work.account = _spent(work, excluded_workers(campaign))
+    account = account_of(campaign)
+    steps = ((Place.AVAILABLE, Place.RESERVED), (Place.RESERVED, Place(work.account)))
+    book(
+        _move(account, work, f"overturned:{target}:{work.crowd_id}", source=source, target=target)
+        for source, target in steps
+    )
+    work.save(update_fields=["account"])
+
+
+def reserve_overturn(campaign: Campaign, intent: Intent) -> None:
+    """What the overturning of a rejection costs, in the intent's own transaction.
+
+    Raises OverBudget.
+    """
+    sides = {"source": Place.AVAILABLE, "target": Place.RESERVED}
+    book([_overturn(account_of(campaign), intent, f"reserve:{intent.token}", **sides)])
+
+
+def settle_overturned(campaign: Campaign) -> None:
+    """Book the rejections that the crowd has overturned at our word."""
+    done = campaign.intents.filter(kind=Intent.Kind.OVERTURN, state=Intent.State.DONE)
+    account, out = account_of(campaign), excluded_workers(campaign)
+    for intent in done.filter(assignment__account=Booked.RELEASED).select_related(WORKED):
+        work = intent.assignment
+        assert work is not None
+        work.account = _spent(work, out)
+        key, target = f"settle:{intent.token}", Place(work.account)
+        book([_overturn(account, intent, key, source=Place.RESERVED, target=target)])
+        work.save(update_fields=["account"])
+
+
+def release_overturned(campaign: Campaign) -> None:
+    """Rejections that the crowd does not let us overturn: their money is free again."""
+    refused = campaign.intents.filter(kind=Intent.Kind.OVERTURN, state=Intent.State.WITHDRAWN)
+    held = refused.exclude(entries=None).exclude(entries__target=Place.AVAILABLE)
+    account = account_of(campaign)
+    sides = {"source": Place.RESERVED, "target": Place.AVAILABLE}
+    book(
+        _overturn(account, intent, f"release:{intent.token}", **sides)
+        for intent in held.select_related(WORKED)
+    )
+
+
+def _overturn(account: Account, intent: Intent, key: str, *, source: Place, target: Place) -> Entry:
+    """By the intent, not by the HIT: its places have nothing to do with it."""
+    assert intent.assignment is not None
+    return Entry(
+        account=account,
+        key=key,
+        source=source,
+        target=target,
+        cents=intent.assignment.hit.price_cents,
+        assignment=intent.assignment,
+        intent=intent,
+    )
+
+
+def discard(campaign: Campaign) -> int:
+    """Paid work whose votes no longer count goes to the account of its own; how many."""
+    out = campaign.exclusions.filter(restored_at=None).values("worker")
+    works = _assignments(campaign).filter(account=Booked.PAID, worker__in=out)
+    return _shift(campaign, works, Booked.DISCARDED, source=Place.PAID)
+
+
+def restore(campaign: Campaign) -> int:
+    """Discarded work whose votes count again goes back; how many."""
+    out = campaign.exclusions.filter(restored_at=None).values("worker")
+    works = _assignments(campaign).filter(account=Booked.DISCARDED, passed=True)
+    works = works.exclude(status=Assignment.Status.REJECTED).exclude(worker__in=out)
+    return _shift(campaign, works, Booked.PAID, source=Place.DISCARDED)
+
+
+def _shift(
+    campaign: Campaign, works: QuerySet[Assignment], account: Booked, *, source: Place
+) -> int:
+    moved = list(works.select_related("hit").order_by("pk"))
+    for work in moved:
+        work.account = account
+    # A worker can be excluded, restored and excluded again: each time is an effect of its own.
+    turn = campaign.exclusions.count()
+    _book_moves(campaign, moved, f"{account}:{turn}", source=source)
+    return len(moved)
+
+
+def _book_moves(
+    campaign: Campaign, works: Sequence[Assignment], key: str, *, source: Place
+) -> None:
+    account = account_of(campaign)
+    book(
+        _move(account, work, f"{key}:{work.crowd_id}", source=source, target=_place(work))
+        for work in works
+    )
+    for booked in Booked.values:
+        mine = [work.pk for work in works if work.account == booked]
+        Assignment.objects.filter(pk__in=mine).update(account=booked)
+
+
+def _place(work: Assignment) -> Place:
+    return Place.AVAILABLE if work.account == Booked.RELEASED else Place(work.account)
+
+
+def _move(account: Account, work: Assignment, key: str, *, source: Place, target: Place) -> Entry:
+    return Entry(
+        account=account,
+        key=key,
+        source=source,
+        target=target,
+        cents=work.hit.price_cents,
+        hit=work.hit,
+        assignment=work,
+    )
+
+
+def reserve_bonus(campaign: Campaign, intent: Intent) -> None:
+    """In the intent's own transaction. Raises OverBudget."""
+    sides = {"source": Place.AVAILABLE, "target": Place.RESERVED}
+    book([_bonus(account_of(campaign), intent, _turn("reserve", intent), **sides)])
+
+
+def release_bonuses(campaign: Campaign, intents: Iterable[Intent]) -> int:
+    """Bonuses that are not paid after all; the cents that are free again."""
+    account = account_of(campaign)
+    sides = {"source": Place.RESERVED, "target": Place.AVAILABLE}
+    moves = [_bonus(account, intent, _turn("release", intent), **sides) for intent in intents]
+    book(moves)
+    return sum(move.cents for move in moves)
+
+
+def settle_bonuses(campaign: Campaign) -> None:
+    """Book the bonuses that the crowd has paid."""
+    paid = campaign.intents.filter(kind=Intent.Kind.BONUS, state=Intent.State.DONE)
+    account = account_of(campaign)
+    sides = {"source": Place.RESERVED, "target": Place.PAID}
+    open_ones = paid.exclude(entries__target=Place.PAID)
+    book(_bonus(account, intent, f"settle:{intent.token}", **sides) for intent in open_ones)
+
+
+def _turn(what: str, intent: Intent) -> str:
+    """A bonus taken back may be given after all: each time is an effect of its own."""
+    return f"{what}:{intent.token}:{intent.entries.count()}"
+
+
+def _bonus(account: Account, intent: Intent, key: str, *, source: Place, target: Place) -> Entry:
+    return Entry(
+        account=account,
+        key=key,
+        source=source,
+        target=target,
+        cents=bonus_price_cents(intent.cents, account.campaign.policy),
+        assignment=intent.assignment,
+        intent=intent,
+    )
+
+
+def excluded_workers(campaign: Campaign) -> set[int]:
+    exclusions = campaign.exclusions.filter(restored_at=None)
+    return set(exclusions.values_list("worker_id", flat=True))
+
+
+def _assignments(campaign: Campaign) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(hit__campaign=campaign)
+
+
+def _chunks(works: QuerySet[Assignment]) -> Iterable[list[Assignment]]:
+    last = 0
+    while chunk := list(works.filter(pk__gt=last)[:BATCH]):
+        last = chunk[-1].pk
+        yield chunk

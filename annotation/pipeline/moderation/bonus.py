@@ -1,0 +1,117 @@
+"""Pay a worker extra for an assignment: an intent and its money, in one transaction."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from annotation.models import Assignment, Campaign, Intent
+from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
+from annotation.pipeline.ledger.postings import release_bonuses, reserve_bonus
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.outbox.cancel import withdraw
+from annotation.protocol.estimates.cost import bonus_price_cents
+from core.errors import UserError
+
+MOST_CENTS = 1_000_000  # the crowd pays no higher bonus
+
+
+@dataclass(frozen=True)
+class Bonus:
+    """What is to be paid to whom, the crowd's fee included in `cents`; `new` if it is not yet."""
+
+    worker: str
+    assignment: str
+    cents: int
+    new: bool
+
+
+def foresee_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> Bonus:
+    """Raises UserError where it cannot be paid, whatever the budget."""
+    if not 1 <= cents <= MOST_CENTS:
+        raise UserError(f"A bonus is from $0.01 to {dollars(MOST_CENTS)}, not {dollars(cents)}.")
+    if not reason.strip():
+        raise UserError("The worker is told why there is a bonus: give the --reason.")
+    works = Assignment.objects.filter(hit__campaign=campaign).select_related("worker")
+    work = works.filter(crowd_id=assignment).first()
+    if work is None:
+        raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
+    asked = campaign.intents.filter(token=_token(assignment, cents, reason))
+    new = not asked.exclude(state=Intent.State.WITHDRAWN).exists()
+    price = bonus_price_cents(cents, campaign.policy)
+    return Bonus(work.worker.worker_id, assignment, price, new)
+
+
+def give_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> Bonus:
+    """Asked for once, however often this is called: another reason makes another bonus."""
+    try:
+        with transaction.atomic():
+            campaign = locked(campaign)
+            bonus = foresee_bonus(campaign, assignment, cents=cents, reason=reason)
+            if bonus.new:
+                _ask_for(campaign, assignment, cents=cents, reason=reason)
+    except OverBudget as error:
+        raise _over_budget(campaign, bonus) from error
+    return bonus
+
+
+def check_covered(campaign: Campaign, bonus: Bonus) -> None:
+    """Raises UserError where the budget does not reach now."""
+    if bonus.new and bonus.cents > account_of(campaign).available_cents:
+        raise _over_budget(campaign, bonus)
+
+
+def _over_budget(campaign: Campaign, bonus: Bonus) -> UserError:
+    left = account_of(campaign).available_cents
+    return UserError(
+        f"The bonus costs {dollars(bonus.cents)} in all, but the budget of {campaign} "
+        f"has {dollars(left)} left: raise it by `manage.py campaign budget`."
+    )
+
+
+@transaction.atomic
+def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> int:
+    """The cents that are free again; UserError where it has been paid or is on its way."""
+    campaign = locked(campaign)
+    bonuses = campaign.intents.filter(kind=Intent.Kind.BONUS)
+    asked = bonuses.filter(token=_token(assignment, cents, reason))
+    if free := release_bonuses(campaign, withdraw(asked)):
+        return free
+    bonus = asked.first()
+    if bonus is None:
+        raise UserError(
+            f"Campaign {campaign} has no bonus of {dollars(cents)} for assignment {assignment!r} "
+            "with this reason."
+        )
+    why = {
+        Intent.State.DONE: "has been paid and cannot be taken back",
+        Intent.State.WITHDRAWN: "has been taken back already",
+    }.get(Intent.State(bonus.state), "is on its way: whether it was paid is not known yet")
+    raise UserError(f"The bonus of {dollars(cents)} for assignment {assignment!r} {why}.")
+
+
+def withdraw_refused(campaign: Campaign) -> None:
+    """Bonuses that the crowd refuses to pay give their money back; the campaign is locked."""
+    bonuses = campaign.intents.filter(kind=Intent.Kind.BONUS)
+    release_bonuses(campaign, withdraw(bonuses.filter(state=Intent.State.FAILED)))
+
+
+def _ask_for(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> None:
+    work = Assignment.objects.get(crowd_id=assignment)
+    intent, _ = Intent.objects.update_or_create(
+        token=_token(assignment, cents, reason),
+        defaults={"state": Intent.State.PENDING, "error": "", "retry_at": None},
+        create_defaults={
+            "campaign": campaign,
+            "kind": Intent.Kind.BONUS,
+            "assignment": work,
+            "worker_id": work.worker_id,
+            "cents": cents,
+            "reason": reason,
+        },
+    )
+    reserve_bonus(campaign, intent)
+
+
+def _token(assignment: str, cents: int, reason: str) -> str:
+    return token("bonus", assignment, cents, reason)

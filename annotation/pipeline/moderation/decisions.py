@@ -1,0 +1,201 @@
+"""Decide on an assignment by hand: pay it after all, or refuse it.
+
+What the review found of its controls stays, and with it the order in which failures exclude a
+worker. So work that missed a control can be paid, but its votes never count; and work that is
+refused loses its votes without counting as a failure.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotation.models import Assignment, Campaign, Intent
+from annotation.pipeline.outbox.claims import UNSENT
+from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
+from annotation.pipeline.ledger.postings import reserve_overturn
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.reconcile.snapshot import DECISIONS
+from annotation.pipeline.labelling.votes import valid_judgments
+from annotation.pipeline.outbox.cancel import withdraw
+from core.errors import UserError
+
+OVERTURN_FOR = timedelta(days=30)  # so long MTurk lets a rejection be taken back
+LONGEST_REASON = 1024  # that MTurk carries
+
+Kind = Intent.Kind
+Status = Assignment.Status
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is to be told to the crowd."""
+
+    worker: str
+    assignment: str
+    kind: str  # approve, reject or overturn
+    cents: int  # what it costs, or sets free
+    votes: int  # that count now, or will
+    passed: bool
+    until: datetime | None = None  # the crowd lets a rejection be overturned
+
+
+def foresee_approval(campaign: Campaign, assignment: str, *, now: datetime) -> Decision:
+    """Raises UserError where it cannot be paid, whatever the budget."""
+    work = _reviewed(campaign, assignment)
+    if work.status == Status.APPROVED:
+        raise UserError(f"Assignment {work} is approved already: an approval is final.")
+    if work.status == Status.REJECTED:
+        _check_overturnable(work, now)
+        last = work.submitted_at + OVERTURN_FOR
+        until = last if campaign.policy.crowd == "mturk" else None
+        return _decision(campaign, work, Kind.OVERTURN, until=until)
+    _check_free(work, Kind.APPROVE, Kind.REJECT)
+    return _decision(campaign, work, Kind.APPROVE)
+
+
+def approve_by_hand(campaign: Campaign, assignment: str, *, now: datetime) -> Decision:
+    """Pay it in place of its rejection, or overturn a rejection that the crowd was told of."""
+    try:
+        with transaction.atomic():
+            campaign = locked(campaign)
+            seen = foresee_approval(campaign, assignment, now=now)
+            work = _reviewed(campaign, assignment)
+            if seen.kind == Kind.APPROVE:
+                _turn(campaign, work, Kind.APPROVE, Kind.REJECT, reason="")
+            else:
+                reserve_overturn(campaign, _order(campaign, work, Kind.OVERTURN))
+    except OverBudget as error:
+        raise over_budget(campaign, seen) from error
+    return seen
+
+
+def check_covered(campaign: Campaign, seen: Decision) -> None:
+    """Raises UserError where the budget does not reach now."""
+    left = account_of(campaign).available_cents
+    if seen.kind == Kind.OVERTURN and seen.cents > left:
+        raise over_budget(campaign, seen)
+
+
+def over_budget(campaign: Campaign, seen: Decision) -> UserError:
+    left = account_of(campaign).available_cents
+    return UserError(
+        f"Assignment {seen.assignment} costs {dollars(seen.cents)}, but the budget of {campaign} "
+        f"has {dollars(left)} left: raise it by `manage.py campaign budget`."
+    )
+
+
+def foresee_rejection(campaign: Campaign, assignment: str, *, reason: str) -> Decision:
+    """Raises UserError where it cannot be refused."""
+    if not 1 <= len(reason.strip()) <= LONGEST_REASON:
+        raise UserError(
+            "The worker is told why the work is rejected: give a reason of at most "
+            f"{LONGEST_REASON:,} characters."
+        )
+    work = _reviewed(campaign, assignment)
+    if work.status == Status.APPROVED:
+        raise UserError(f"Assignment {work} is approved: that is final at the crowd.")
+    if work.status == Status.REJECTED:
+        raise UserError(f"Assignment {work} is rejected already.")
+    _check_free(work, Kind.REJECT, Kind.APPROVE)
+    return _decision(campaign, work, Kind.REJECT)
+
+
+def reject_by_hand(campaign: Campaign, assignment: str, *, reason: str) -> Decision:
+    """In place of an approval that the crowd was not told of yet."""
+    with transaction.atomic():
+        campaign = locked(campaign)
+        seen = foresee_rejection(campaign, assignment, reason=reason)
+        work = _reviewed(campaign, assignment)
+        _turn(campaign, work, Kind.REJECT, Kind.APPROVE, reason=reason.strip())
+    return seen
+
+
+def _reviewed(campaign: Campaign, assignment: str) -> Assignment:
+    works = Assignment.objects.filter(hit__campaign=campaign, crowd_id=assignment)
+    work = works.select_related("hit", "worker").first()
+    if work is None:
+        raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
+    if work.passed is None:
+        raise UserError(
+            f"Assignment {work} is not reviewed yet: decide when its controls are known, after "
+            f"`manage.py campaign collect {campaign}`."
+        )
+    return work
+
+
+def _check_overturnable(work: Assignment, now: datetime) -> None:
+    if work.worker.crowd == "mturk" and work.submitted_at + OVERTURN_FOR <= now:
+        raise UserError(
+            f"The rejection of assignment {work} cannot be overturned any more: it was handed in "
+            f"on {work.submitted_at:%Y-%m-%d}, and MTurk allows {OVERTURN_FOR.days} days. "
+            "A bonus for it can still be paid."
+        )
+    if work.account != Assignment.Booked.RELEASED:
+        raise UserError(f"The rejection of assignment {work} is not booked yet: try again later.")
+    if work.intents.filter(kind=Kind.OVERTURN, state__in=UNSENT).exists():
+        raise UserError(f"The rejection of assignment {work} is being overturned already.")
+
+
+def _check_free(work: Assignment, wanted: Kind, instead_of: Kind) -> None:
+    """The decision that stands is the other one, and surely without effect so far."""
+    live = _decisions(work).exclude(state=Intent.State.WITHDRAWN)
+    if live.filter(kind=wanted).exists():
+        verb = "approved" if wanted == Kind.APPROVE else "rejected"
+        raise UserError(
+            f"It is decided already that assignment {work} is {verb}; the crowd is told with the "
+            "next pass."
+        )
+    sent = live.filter(kind=instead_of, first_sent_at__isnull=False)
+    if sent.exclude(state=Intent.State.FAILED).exists():
+        verb = "approval" if instead_of == Kind.APPROVE else "rejection"
+        raise UserError(
+            f"The {verb} of assignment {work} is on its way to the crowd: wait for its answer."
+        )
+
+
+def _turn(
+    campaign: Campaign, work: Assignment, wanted: Kind, instead_of: Kind, *, reason: str
+) -> None:
+    standing = _decisions(work).filter(kind=instead_of)
+    withdraw(standing)
+    if standing.exclude(state=Intent.State.WITHDRAWN).exists():  # claimed at this moment
+        raise UserError(
+            f"The decision on assignment {work} is on its way to the crowd: wait for its answer."
+        )
+    _order(campaign, work, wanted, reason=reason)
+
+
+def _order(campaign: Campaign, work: Assignment, kind: Kind, *, reason: str = "") -> Intent:
+    before = _decisions(work) if kind in DECISIONS else work.intents.filter(kind=kind)
+    return Intent.objects.create(
+        campaign=campaign,
+        kind=kind,
+        token=token(kind, work.crowd_id, before.count()),
+        assignment=work,
+        worker=work.worker,
+        reason=reason,
+    )
+
+
+def _decisions(work: Assignment) -> QuerySet[Intent]:
+    return work.intents.filter(kind__in=DECISIONS)
+
+
+def _decision(
+    campaign: Campaign, work: Assignment, kind: Kind, *, until: datetime | None = None
+) -> Decision:
+    votes = work.judgments.filter(triplet__isnull=False).count() if work.passed else 0
+    if kind == Kind.REJECT:
+        votes = valid_judgments(campaign).filter(assignment=work).count()
+    return Decision(
+        worker=work.worker.worker_id,
+        assignment=work.crowd_id,
+        kind=kind,
+        cents=work.hit.price_cents,
+        votes=votes,
+        passed=bool(work.passed),
+        until=until,
+    )

@@ -1,0 +1,75 @@
+"""Write to a worker: an intent, so that the same words are sent once."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotation.models import Assignment, Campaign, Intent, Worker
+from annotation.pipeline.ledger.accounts import locked
+from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.moderation.exclusion import worker_in
+from core.errors import UserError
+
+LONGEST_TEXT = 4096  # that MTurk carries
+WRITTEN = (Intent.Kind.NOTIFY, Intent.Kind.BONUS, Intent.Kind.OVERTURN)
+
+
+@dataclass(frozen=True)
+class Message:
+    worker: str
+    text: str
+    new: bool  # these words have not been sent to this worker before
+
+
+def foresee_message(campaign: Campaign, worker_id: str, *, text: str) -> Message:
+    """Raises UserError where the crowd would carry no message."""
+    text = text.strip()
+    if not 1 <= len(text) <= LONGEST_TEXT:
+        raise UserError(f"A message has 1 to {LONGEST_TEXT:,} characters, not {len(text):,}.")
+    if not campaign.endpoint:
+        raise UserError(f"Campaign {campaign} is not published: nobody works on it yet.")
+    worker = worker_in(campaign, worker_id)
+    decided = Assignment.objects.filter(worker=worker).exclude(status=Assignment.Status.SUBMITTED)
+    if campaign.policy.crowd == "mturk" and not decided.exists():
+        raise UserError(
+            f"MTurk carries messages only to workers whose work was approved or rejected: wait "
+            f"until that of {worker} is."
+        )
+    asked = campaign.intents.filter(token=_token(campaign, worker.pk, text))
+    new = not asked.exclude(state=Intent.State.WITHDRAWN).exists()
+    return Message(worker.worker_id, text, new)
+
+
+@transaction.atomic
+def write_to(campaign: Campaign, worker_id: str, *, text: str) -> Message:
+    """The same words are sent once, however often this is called."""
+    campaign = locked(campaign)
+    message = foresee_message(campaign, worker_id, text=text)
+    if message.new:
+        worker = worker_in(campaign, worker_id)
+        Intent.objects.update_or_create(
+            token=_token(campaign, worker.pk, message.text),
+            defaults={
+                "state": Intent.State.PENDING,
+                "error": "",
+                "retry_at": None,
+                "first_sent_at": None,
+            },
+            create_defaults={
+                "campaign": campaign,
+                "kind": Intent.Kind.NOTIFY,
+                "worker": worker,
+                "reason": message.text,
+            },
+        )
+    return message
+
+
+def letters_of(campaign: Campaign, worker: Worker) -> QuerySet[Intent]:
+    """Messages, bonuses and overturned rejections."""
+    return campaign.intents.filter(worker=worker, kind__in=WRITTEN).select_related("assignment")
+
+
+def _token(campaign: Campaign, worker: int, text: str) -> str:
+    return token("notify", campaign.uid.hex, worker, text)

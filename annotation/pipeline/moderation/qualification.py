@@ -1,0 +1,155 @@
+"""A worker's tries at the practice round, and the qualification of who passes it."""
+
+import re
+from collections.abc import Collection, Mapping
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotation.crowd.port import Crowd
+from annotation.models import Campaign, Exclusion, Intent, PracticeResult, Worker
+from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.outbox.cancel import withdraw
+from annotation.protocol.screening.qualification import TRIES, least_right, percent_right
+from core.errors import UserError
+
+# At Amazon each is a call out of the ten a second that publishing and review share.
+MOST_WAITING = 1_000
+WORKER_ID = re.compile(r"[A-Z0-9]{2,64}")
+
+
+def check_open(campaign: Campaign) -> None:
+    """UserError: one sentence for the worker why nobody can practise now."""
+    if campaign.state == Campaign.State.CANCELLED:
+        raise UserError("This practice round is over: its campaign has ended.")
+    if not campaign.practice_id:
+        raise UserError(
+            "This practice round opens when its campaign is published: please come back then."
+        )
+
+
+def tries_of(campaign: Campaign, worker_id: str) -> QuerySet[PracticeResult]:
+    """The first one first."""
+    return campaign.practice_results.filter(
+        worker__crowd=campaign.policy.crowd, worker__worker_id=worker_id
+    ).order_by("pk")
+
+
+def exclusion_of(campaign: Campaign, worker_id: str) -> Exclusion | None:
+    return campaign.exclusions.filter(
+        worker__crowd=campaign.policy.crowd, worker__worker_id=worker_id, restored_at=None
+    ).first()
+
+
+@transaction.atomic
+def practise(
+    campaign: Campaign, worker_id: str, answers: Mapping[int, int]
+) -> PracticeResult | None:
+    """One more try; None where none is left. `answers`: position -> 0 or 1, for every item.
+
+    UserError while too many who have passed wait to be let in: nothing is counted then.
+
+    The same answers once more are the same try: who clicks twice loses none. Who has passed needs
+    no other try.
+    """
+    worker = _locked(campaign, worker_id)
+    given = {str(position): value for position, value in answers.items()}
+    before = list(tries_of(campaign, worker_id))
+    if before and before[-1].passed:
+        return before[-1]
+    for earlier in before:
+        if earlier.answers == given:
+            return earlier
+    if len(before) >= TRIES:
+        return None
+    items = dict(campaign.practice_items.values_list("position", "expected"))
+    correct = sum(answers[position] == expected for position, expected in items.items())
+    result = PracticeResult.objects.create(
+        campaign=campaign,
+        worker=worker,
+        answers=given,
+        correct=correct,
+        items=len(items),
+        passed=correct >= least_right(len(items), campaign.policy.practice_pass_percent),
+    )
+    if result.passed:
+        _check_waiting(campaign)
+        _train(campaign, worker)
+    return result
+
+
+@transaction.atomic
+def admit(campaign: Campaign, worker_id: str) -> None:
+    """Let a worker in by hand, whatever their tries came to: kept as a try without items."""
+    if not campaign.policy.practice_items:
+        raise UserError(f"Campaign {campaign} has no practice round: nobody needs to be let in.")
+    check_open(campaign)
+    if not WORKER_ID.fullmatch(worker_id):
+        raise UserError(f"{worker_id!r} is no worker id: it has capital letters and digits alone.")
+    if exclusion_of(campaign, worker_id):
+        raise UserError(
+            f"Worker {worker_id} is excluded from {campaign}: "
+            f"`manage.py campaign restore {campaign} {worker_id}` takes them back."
+        )
+    worker = _locked(campaign, worker_id)
+    if tries_of(campaign, worker_id).filter(passed=True).exists():
+        raise UserError(f"Worker {worker_id} has passed already.")
+    PracticeResult.objects.create(
+        campaign=campaign, worker=worker, answers={}, correct=0, items=0, passed=True
+    )
+    _train(campaign, worker)
+
+
+def _locked(campaign: Campaign, worker_id: str) -> Worker:
+    """The worker's tries come one after the other, in whatever number of tabs."""
+    worker, _ = Worker.objects.get_or_create(crowd=campaign.policy.crowd, worker_id=worker_id)
+    return Worker.objects.select_for_update().get(pk=worker.pk)
+
+
+def _check_waiting(campaign: Campaign) -> None:
+    unsent = (Intent.State.PENDING, Intent.State.CLAIMED)
+    waiting = campaign.intents.filter(kind=Intent.Kind.TRAIN, state__in=unsent)
+    if waiting.count() >= MOST_WAITING:
+        raise UserError(
+            "Too many workers are being let in at once: please come back in a few minutes and send"
+            " your answers again. Nothing was counted."
+        )
+
+
+def _train(campaign: Campaign, worker: Worker) -> None:
+    intent, _ = Intent.objects.get_or_create(
+        token=token("train", campaign.uid.hex, worker.pk),
+        defaults={"campaign": campaign, "kind": Intent.Kind.TRAIN, "worker": worker},
+    )
+    # Once refused, for the id was mistyped then, and somebody has it now.
+    again = Intent.objects.filter(pk=intent.pk, state=Intent.State.WITHDRAWN)
+    again.update(state=Intent.State.PENDING, error="", retry_at=None, first_sent_at=None)
+
+
+@transaction.atomic
+def withdraw_refused(campaign: Campaign, worker_id: str) -> str | None:
+    """Undo an admission that the crowd has refused, as of an id that it does not know: why."""
+    refused = campaign.intents.filter(
+        kind=Intent.Kind.TRAIN, worker__worker_id=worker_id, state=Intent.State.FAILED
+    )
+    reasons = list(refused.values_list("error", flat=True))
+    if not withdraw(refused):
+        return None
+    tries_of(campaign, worker_id).filter(items=0).delete()
+    return reasons[0]
+
+
+def grant_at_once(result: PracticeResult, crowd: Crowd) -> None:
+    """Where the crowd's record is ours, nobody waits for the next pass: its intent repeats this."""
+    crowd.grant(
+        result.worker.worker_id,
+        qualification_id=result.campaign.practice_id,
+        value=percent_right(result.correct, result.items),
+    )
+
+
+def scores(campaign: Campaign, workers: Collection[int | None]) -> dict[int, int]:
+    """Worker -> the percent that they had right when they passed."""
+    passed = campaign.practice_results.filter(worker__in=workers, passed=True)
+    rows = passed.values_list("worker_id", "correct", "items")
+    return {worker: percent_right(correct, items) for worker, correct, items in rows}

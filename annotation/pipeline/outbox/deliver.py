@@ -1,0 +1,224 @@
+"""Make the calls that the intents name.
+
+1. Claim some intents with one update; whoever changed the rows has them.
+2. Make the calls, outside any transaction: they may take long, and they cannot be rolled back.
+3. Record what came of them, with the money that moved, in one transaction.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q, QuerySet, Sum
+from django.utils import timezone
+
+from annotation.crowd.port import Crowd, CrowdError
+from annotation.models import Assignment, Campaign, Hit, Intent
+from core.files.bulk_insert import update_each
+from annotation.pipeline.outbox.threads import Caller, calling
+from annotation.pipeline.outbox.claims import (
+    SPENDING,
+    UNSENT,
+    Clock,
+    claim,
+    record_done,
+    record_fault,
+)
+from annotation.pipeline.ledger.accounts import locked, release_rest
+from annotation.pipeline.ledger.postings import (
+    release_overturned,
+    settle,
+    settle_bonuses,
+    settle_overturned,
+)
+from annotation.pipeline.moderation.qualification import scores
+from annotation.pipeline.outbox.send import Known, Outcome, is_forgotten, send
+from core.progress import Progress, no_progress
+
+
+@dataclass(frozen=True)
+class Delivery:
+    sent: int
+    failed: int
+    stopped_by: str | None  # why the pass ended before all was sent
+
+
+def deliver(
+    campaign: Campaign,
+    crowd: Crowd,
+    *,
+    clock: Clock = timezone.now,
+    progress: Progress = no_progress,
+    threads: int | None = None,
+) -> Delivery:
+    """Send what waits. Where the crowd takes no call at all, the rest waits for the next pass.
+
+    What costs money waits while the account cannot pay for it, or the campaign is paused; the
+    rest is sent.
+    """
+    sent = failed = 0
+    with calling(crowd, threads=threads) as caller:
+        while True:
+            short = _shortfall(campaign, crowd)
+            held = _held(campaign, short)
+            batch = claim(campaign, clock(), held=held, size=caller.batch)
+            if not batch:
+                return Delivery(sent, failed, short)
+            # Whoever wrote the intents may have made the HIT type after we looked.
+            campaign.refresh_from_db()
+            outcomes = _send_all(batch, campaign, crowd, clock(), caller)
+            _record(campaign, outcomes, clock())
+            progress(len(outcomes))
+            faults = [outcome.error for outcome in outcomes if outcome.error]
+            sent += len(outcomes) - len(faults)
+            failed += sum(error.permanent for error in faults)
+            passing = [error for error in faults if not error.permanent]
+            if len(passing) == len(outcomes) or any(error.throttled for error in passing):
+                return Delivery(sent, failed, str(passing[0]))
+
+
+def _shortfall(campaign: Campaign, crowd: Crowd) -> str | None:
+    """Why the account does not pay for the places that are to be bought now; None where it does."""
+    buys = _to_buy(campaign).values_list("hit__price_cents").annotate(places=Sum("places"))
+    prices = dict(buys.order_by())
+    needed = sum(price * places for price, places in prices.items())
+    if not needed:
+        return None
+    try:
+        balance = crowd.balance_cents()
+    except CrowdError as error:  # then nothing is bought, and decisions go out all the same
+        _to_buy(campaign).update(error=str(error))
+        return str(error)
+    if needed <= balance:
+        return None
+    short = (
+        f"{sum(prices.values())} more assignments cost ${needed / 100:,.2f}, but the account at "
+        f"{crowd.endpoint} holds ${balance / 100:,.2f}: top it up."
+    )
+    _to_buy(campaign).update(error=short)
+    return short
+
+
+def _to_buy(campaign: Campaign) -> QuerySet[Intent]:
+    """Never sent yet: what was sent may be bought already."""
+    return campaign.intents.filter(kind__in=SPENDING, state__in=UNSENT, first_sent_at=None)
+
+
+def _held(campaign: Campaign, short: str | None) -> Q:
+    """Intents that are not to be sent now."""
+    campaign.refresh_from_db(fields=["state"])
+    if campaign.state == Campaign.State.CANCELLED:
+        # What was sent once may be bought already: the reconciler looks, without buying.
+        return Q(kind__in=SPENDING)
+    stopped = short or campaign.state == Campaign.State.PAUSED
+    # What was sent once goes on until its answer is known.
+    return Q(kind__in=SPENDING if stopped else (), first_sent_at=None)
+
+
+def _send_all(
+    batch: Sequence[Intent],
+    campaign: Campaign,
+    crowd: Crowd,
+    now: datetime,
+    caller: Caller,
+) -> list[Outcome]:
+    known = _known(batch, campaign, crowd, now)
+    if isinstance(known, CrowdError):
+        return [Outcome(intent, error=known) for intent in batch]
+    return caller.each(lambda intent: send(intent, campaign, crowd, known, now), batch)
+
+
+def _known(
+    batch: Sequence[Intent], campaign: Campaign, crowd: Crowd, now: datetime
+) -> Known | CrowdError:
+    """The crowd's record, read once for all the intents whose token it may have forgotten."""
+    old = [intent for intent in batch if is_forgotten(intent, now)]
+    hits: dict[str, str] = {}
+    if any(intent.kind == Intent.Kind.CREATE for intent in old):
+        try:
+            hits = {hit.annotation: hit.hit_id for hit in crowd.hits()}
+        except CrowdError as error:
+            return error
+    # A HIT that the crowd is known to have was published, whatever became of the answer.
+    done = Q(state=Intent.State.DONE) | Q(kind=Intent.Kind.CREATE, hit__crowd_id__isnull=False)
+    bought = Intent.objects.filter(
+        done, kind__in=SPENDING, hit__in=[intent.hit_id for intent in old]
+    )
+    places = bought.order_by().values_list("hit").annotate(total=Sum("places"))
+    passed = [intent.worker_id for intent in batch if intent.kind == Intent.Kind.TRAIN]
+    return Known(
+        hits,
+        {hit: total for hit, total in places if hit is not None},
+        scores(campaign, passed) if passed else {},
+    )
+
+
+@transaction.atomic
+def _record(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> None:
+    campaign = locked(campaign)
+    done = [outcome for outcome in outcomes if outcome.error is None]
+    _record_hits(done, now)
+    for status in (Assignment.Status.APPROVED, Assignment.Status.REJECTED):
+        mine = [outcome.intent.assignment_id for outcome in done if outcome.status == status]
+        record_status([work for work in mine if work is not None], status)
+    record_done([outcome.intent for outcome in done])
+    _free_unopened(campaign, outcomes, now)
+    settle(campaign)
+    kinds = {outcome.intent.kind for outcome in outcomes}
+    if Intent.Kind.BONUS in kinds:
+        settle_bonuses(campaign)
+    if Intent.Kind.OVERTURN in kinds:
+        settle_overturned(campaign)
+    for outcome in outcomes:
+        if outcome.error is not None:
+            record_fault(outcome.intent, outcome.error, now)
+    if Intent.Kind.OVERTURN in kinds:
+        release_overturned(campaign)
+
+
+def _record_hits(done: Sequence[Outcome], now: datetime) -> None:
+    published: dict[int, str] = {}
+    expiring: defaultdict[datetime, list[int]] = defaultdict(list)
+    for outcome in done:
+        hit = outcome.intent.hit_id
+        if hit is None or outcome.expires_at is None:
+            continue
+        expiring[outcome.expires_at].append(hit)
+        if outcome.crowd_id:
+            published[hit] = outcome.crowd_id
+    update_each(Hit, "crowd_id", published)
+    Hit.objects.filter(pk__in=published).update(published_at=now)
+    for at, hits in expiring.items():
+        mine = Hit.objects.filter(pk__in=hits)
+        mine.update(expires_at=at)
+        if at > now:
+            mine.exclude(closed_at=None).update(closed_at=None)
+
+
+def _free_unopened(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> None:
+    """HITs that were to be opened again, and are not: the crowd refused, or it came too late."""
+    over = [
+        outcome.intent.hit_id
+        for outcome in outcomes
+        if outcome.intent.kind == Intent.Kind.LIFETIME
+        and (outcome.error.permanent if outcome.error else _is_past(outcome, now))
+    ]
+    hits = campaign.hits.filter(pk__in=[hit for hit in over if hit]).exclude(closed_at=None)
+    release_rest(campaign, list(hits))
+
+
+def _is_past(outcome: Outcome, now: datetime) -> bool:
+    return outcome.expires_at is not None and outcome.expires_at <= now
+
+
+def record_status(works: Sequence[int], status: Assignment.Status) -> None:
+    """The crowd's decision on these assignments. The ledger books it after."""
+    changed = Assignment.objects.filter(pk__in=works).exclude(status=status)
+    rejected = Assignment.Status.REJECTED
+    # Somebody may have refused by hand what had passed: its votes count no longer, or again.
+    turned = changed if status == rejected else changed.filter(status=rejected)
+    stale = turned.filter(passed=True).values("hit__campaign")
+    Campaign.objects.filter(pk__in=stale).update(labels_stale=True)
+    changed.update(status=status)

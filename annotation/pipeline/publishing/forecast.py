@@ -1,0 +1,192 @@
+"""What a step in a campaign's life will cost and strand: read-only, asked before it is taken."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, TypedDict
+
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum, When
+
+from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Triplet
+from annotation.pipeline.outbox.claims import SPENDING, UNSENT
+from annotation.pipeline.ledger.accounts import account_of, reserved_cents
+from annotation.pipeline.publishing.publish import left_out
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+BATCH = 1000
+
+
+class HandedIn(TypedDict):
+    handed_in: int
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is under way in a campaign, and what each part may still cost at most."""
+
+    waiting_hits: int  # planned and never sent to the crowd
+    waiting_places: int  # as many more are planned on published HITs
+    waiting_cents: int
+    left_out_hits: int  # not asked for yet: the budget did not reach them
+    open_hits: int  # somebody may still take or hand in one of their places
+    open_places: int
+    open_cents: int
+    spare_cents: int  # set aside for the ties of published HITs
+    undecided: int  # handed in, the decision is not known yet
+    undecided_cents: int
+    open_triplets: int  # without a label
+    available_cents: int
+
+
+def outlook(campaign: Campaign) -> Outlook:
+    planned = _waiting(campaign)
+    hits = open_hits(campaign)
+    found = hits.aggregate(
+        hits=Count("pk"),
+        missing=_total(F("places") - F("handed_in")),
+        cents=_total((F("places") - F("handed_in")) * F("price_cents")),
+    )
+    alive = campaign.hits.exclude(crowd_id=None)
+    works = undecided(campaign).aggregate(works=Count("pk"), cents=_total(F("hit__price_cents")))
+    return Outlook(
+        waiting_hits=planned["hits"],
+        waiting_places=planned["more"],
+        waiting_cents=planned["cents"],
+        left_out_hits=left_out(campaign),
+        open_hits=found["hits"],
+        # A place that is planned is counted above.
+        open_places=found["missing"] - planned["more"],
+        open_cents=found["cents"] - planned["more_cents"],
+        spare_cents=alive.aggregate(cents=_total(F("spare") * F("price_cents")))["cents"],
+        undecided=works["works"],
+        undecided_cents=works["cents"],
+        open_triplets=campaign.triplets.filter(status=Triplet.Status.OPEN).count(),
+        available_cents=account_of(campaign).available_cents,
+    )
+
+
+def undecided(campaign: Campaign) -> QuerySet[Assignment]:
+    """Handed in, and the decision is not known yet."""
+    return Assignment.objects.filter(hit__campaign=campaign, account=Assignment.Booked.RESERVED)
+
+
+def _waiting(campaign: Campaign) -> dict[str, int]:
+    """Planned and never sent: HITs, places of published HITs, and the money of both."""
+    unsent = campaign.intents.filter(
+        kind__in=SPENDING, state=Intent.State.PENDING, first_sent_at=None
+    )
+    creates, extends = Q(kind=Intent.Kind.CREATE), Q(kind=Intent.Kind.EXTEND)
+    price = F("hit__price_cents")
+    asked = F("places") + Case(When(creates, then=F("hit__spare")), default=0)
+    return unsent.aggregate(
+        hits=Count("pk", filter=creates),
+        more=_total(F("places"), extends),
+        more_cents=_total(F("places") * price, extends),
+        cents=_total(asked * price),
+    )
+
+
+def _total(expression: object, only: Q | None = None) -> Sum:
+    return Sum(expression, filter=only, default=0)
+
+
+def open_hits(campaign: Campaign) -> "QuerySet[WithAnnotations[Hit, HandedIn]]":
+    """Those at the crowd of which a place may still be handed in, by what is known here."""
+    hits = campaign.hits.exclude(crowd_id=None).filter(closed_at=None, gone=False)
+    return hits.annotate(handed_in=Count("assignments")).filter(places__gt=F("handed_in"))
+
+
+def takeable_hits(campaign: Campaign, now: datetime) -> "QuerySet[WithAnnotations[Hit, HandedIn]]":
+    """Those of the open ones that have not expired."""
+    return open_hits(campaign).filter(expires_at__gt=now)
+
+
+def hits_missing_votes(campaign: Campaign) -> QuerySet[Hit]:
+    """Published HITs with a triplet without a label that stands in no newer HIT."""
+    newer = HitItem.objects.filter(triplet=OuterRef("triplet"), hit_id__gt=OuterRef("hit_id"))
+    wanting = HitItem.objects.filter(
+        ~Exists(newer), hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN
+    )
+    return campaign.hits.exclude(crowd_id=None).filter(Exists(wanting), gone=False)
+
+
+def expired_hits(campaign: Campaign, now: datetime) -> QuerySet[Hit]:
+    """HITs that nobody can take any more although votes are missing, and that stay so."""
+    reopening = Intent.objects.filter(
+        hit=OuterRef("pk"), kind=Intent.Kind.LIFETIME, state__in=UNSENT, expires_at__gt=now
+    )
+    return hits_missing_votes(campaign).filter(~Exists(reopening), expires_at__lte=now)
+
+
+@dataclass(frozen=True)
+class Prolonging:
+    """HITs that can be given more time, and places whose money is to be reserved again."""
+
+    hits: int
+    places: int
+    cents: int
+    left_out: int  # HITs that the budget leaves out
+    left_out_cents: int
+
+
+@dataclass(frozen=True)
+class Prolongation:
+    """A HIT to be given more time, and how many of its places there is no money for."""
+
+    hit: Hit
+    lacking: int
+
+    @property
+    def cents(self) -> int:
+        return self.lacking * self.hit.price_cents
+
+
+def prolongations(
+    campaign: Campaign, until: datetime
+) -> tuple[list[Prolongation], list[Prolongation]]:
+    """Those that the budget reaches, and those that it leaves out."""
+    room = account_of(campaign).available_cents
+    covered, left_out = [], []
+    hits = hits_missing_votes(campaign).filter(Q(expires_at__lt=until) | ~Q(closed_at=None))
+    for one in _with_lacking(list(hits.order_by("number"))):
+        if one.cents <= max(room, 0):
+            room -= one.cents
+            covered.append(one)
+        else:
+            left_out.append(one)
+    return covered, left_out
+
+
+def most_prolonging(campaign: Campaign) -> Prolonging:
+    """As if no HIT ended late enough and the budget reached all of them: no more than this."""
+    hits = hits_missing_votes(campaign)
+    # Of the others, the money is still reserved.
+    over = list(_with_lacking(list(hits.exclude(closed_at=None))))
+    return replace(prolonging(over, []), hits=hits.count())
+
+
+def prolonging(covered: Sequence[Prolongation], left_out: Sequence[Prolongation]) -> Prolonging:
+    return Prolonging(
+        hits=len(covered),
+        places=sum(one.lacking for one in covered),
+        cents=sum(one.cents for one in covered),
+        left_out=len(left_out),
+        left_out_cents=sum(one.cents for one in left_out),
+    )
+
+
+def _with_lacking(hits: Sequence[Hit]) -> Iterable[Prolongation]:
+    """When a HIT closed, the money of what was not handed in became free."""
+    for start in range(0, len(hits), BATCH):
+        chunk = hits[start : start + BATCH]
+        reserved = reserved_cents(chunk)
+        booked = Assignment.objects.filter(hit__in=chunk)
+        booked = booked.exclude(account=Assignment.Booked.RESERVED)
+        settled = dict(booked.order_by().values_list("hit").annotate(count=Count("pk")))
+        for hit in chunk:
+            missing = hit.places - settled.get(hit.pk, 0)
+            # Where no money moves, none is lacking.
+            paid_for = reserved.get(hit.pk, 0) // hit.price_cents if hit.price_cents else missing
+            yield Prolongation(hit, max(0, missing - paid_for))

@@ -1,0 +1,223 @@
+"""Pack a campaign's candidates into HITs with controls."""
+
+import hashlib
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Q, Value
+
+from annotation.models import Campaign, Control, Hit, HitItem, Triplet
+from core.files.bulk_insert import insert, insert_found
+from annotation.pipeline.controls.negatives import create_negatives
+from annotation.protocol.estimates.cost import PAPER_AGREEMENT, assignment_cents
+from annotation.protocol.packing.pack import (
+    HitSpec,
+    ItemSpec,
+    PackingError,
+    TripletRef,
+    negatives_needed,
+    pack,
+    positives_needed,
+)
+from annotation.protocol.policy.policy import Policy
+from core.errors import UserError
+from retrieval.models import Candidate
+from core.progress import Progress, no_progress
+
+ROWS = 10_000
+HIT_COLUMNS = (
+    "campaign_id",
+    "key",
+    "number",
+    "seed",
+    "instructions_id",
+    "places",
+    "price_cents",
+    "spare",
+    "repack",
+    "barred",
+    "gone",
+    "fault",
+)
+
+
+@dataclass(frozen=True)
+class Packed:
+    triplets: int
+    hits: int
+    already: bool  # packed by an earlier run
+
+
+def pack_campaign(campaign: Campaign, *, progress: Progress = no_progress) -> Packed:
+    """Make the campaign's triplets, negative controls and HITs in one transaction, once.
+
+    Of a dataset made elsewhere, HITs hold what has no label there.
+    """
+    with transaction.atomic():
+        campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
+        if hits := campaign.hits.count():
+            return Packed(triplets_to_judge(campaign), hits, already=True)
+        if campaign.query_set.made_elsewhere:
+            _check_unlabelled(campaign)
+        else:
+            _create_triplets(campaign)
+        refs, triplets = _triplet_refs(campaign)
+        try:
+            specs = _specs(campaign, refs)
+        except PackingError as error:
+            raise UserError(str(error)) from error
+        _create_hits(campaign, specs, triplets, progress)
+    return Packed(len(triplets), len(specs), already=False)
+
+
+def triplets_to_judge(campaign: Campaign) -> int:
+    """As many as HITs are made of; before the candidates are known, too."""
+    if campaign.query_set.made_elsewhere:
+        return campaign.triplets.filter(imported_label=None).count()
+    return campaign.query_set.queries.count() * campaign.policy.candidates_per_query
+
+
+def _check_unlabelled(campaign: Campaign) -> None:
+    if not triplets_to_judge(campaign):
+        raise UserError(
+            f"Every triplet of campaign {campaign} came with a label: there is nothing to judge. "
+            "Its labels are audited by `gold import` or on its page of adjudication."
+        )
+
+
+def _create_triplets(campaign: Campaign) -> None:
+    """One for every candidate of the campaign; refuses queries that lack candidates."""
+    candidates = Candidate.objects.filter(query__query_set=campaign.query_set_id)
+    wanted = triplets_to_judge(campaign)
+    found = candidates.count()
+    if not found or found != wanted:
+        raise UserError(
+            f"Campaign {campaign} has {found} candidates where its policy wants {wanted}: "
+            f"run `manage.py campaign retrieve {campaign}` first."
+        )
+    insert_found(
+        Triplet,
+        ("campaign_id", "candidate_id", "status", "votes", "positive_votes"),
+        candidates.order_by("query__key", "rank").values_list(
+            Value(campaign.pk), "pk", Value(Triplet.Status.OPEN), Value(0), Value(0)
+        ),
+    )
+
+
+def _triplet_refs(campaign: Campaign) -> tuple[list[TripletRef], dict[str, int]]:
+    """The triplets by query and rank, and the primary key of each by its own key."""
+    refs: list[TripletRef] = []
+    found: dict[str, int] = {}
+    rows = campaign.triplets.filter(imported_label=None)
+    rows = rows.order_by("candidate__query__key", "candidate__rank")
+    columns = rows.values_list("pk", "candidate__query__key", "candidate__rank")
+    for pk, query, rank in columns.iterator(chunk_size=ROWS):
+        ref = TripletRef(f"{query}:{rank:03d}", sys.intern(query), rank)
+        refs.append(ref)
+        found[ref.key] = pk
+    return refs, found
+
+
+def _specs(campaign: Campaign, refs: list[TripletRef]) -> list[HitSpec]:
+    policy = campaign.policy
+    positives = positive_names()
+    needed = negatives_needed(len(refs), policy)
+    more = negatives_for_ties(len(refs), policy)
+    # pack() refuses a pool that is too small: ask it before the negatives are written.
+    names = [f"n{number:06d}" for number in range(1, needed + more + 1)]
+    specs = pack(
+        refs, positives=positives, negatives=names[:needed], policy=policy, seed=campaign.seed
+    )
+    _check_pool_for_ties(len(positives), policy)
+    create_negatives(campaign, names)
+    return specs
+
+
+def _check_pool_for_ties(positives: int, policy: Policy) -> None:
+    """A triplet may be repacked alone, into a HIT that controls fill up."""
+    if positives < (needed := positives_needed(1, policy)):
+        raise PackingError(
+            f"The pool holds {positives} positive controls, but a HIT of one repacked triplet "
+            f"needs {needed}: add more by `manage.py controls import [FILE]`."
+        )
+
+
+def negatives_for_ties(triplets: int, policy: Policy) -> int:
+    """Controls for HITs of repacked triplets, drawn while the index is at hand."""
+    tied = math.ceil(triplets * (1 - PAPER_AGREEMENT)) if policy.tie_mode == "repack" else 0
+    # Any campaign may have to repack a triplet whose HIT cannot grow.
+    return max(negatives_needed(tied, policy), negatives_needed(1, policy))
+
+
+def _create_hits(
+    campaign: Campaign, specs: list[HitSpec], triplets: Mapping[str, int], progress: Progress
+) -> None:
+    controls = controls_by_name(campaign)
+    instructions = campaign.instructions.latest("version").pk
+    policy = campaign.policy
+    same = (instructions, policy.annotators, assignment_cents(policy), 0, False, "[]", False, "")
+    for start in range(0, len(specs), ROWS):
+        batch = list(enumerate(specs[start : start + ROWS], start=start + 1))
+        rows = (
+            (campaign.pk, hit_key(campaign, number), number, spec.seed, *same)
+            for number, spec in batch
+        )
+        insert(Hit, HIT_COLUMNS, rows)
+        found = campaign.hits.filter(number__gt=start).order_by("number")
+        stored = list(found.values_list("pk", "key"))
+        create_items(
+            ((pk, key, spec) for (pk, key), (_, spec) in zip(stored, batch, strict=True)),
+            triplets,
+            controls,
+        )
+        progress(len(batch))
+
+
+def hit_key(campaign: Campaign, number: int) -> str:
+    return f"{campaign.uid.hex[:16]}-{number:06d}"
+
+
+def positive_names() -> list[str]:
+    """The shared pool in one order; what is retired is in none of the HITs to come."""
+    pool = Control.objects.filter(kind=Control.Kind.POSITIVE, campaign=None, retired_at=None)
+    return list(pool.order_by("key").values_list("key", flat=True))
+
+
+def controls_by_name(campaign: Campaign) -> dict[tuple[str, str], int]:
+    usable = Control.objects.filter(Q(campaign=None) | Q(campaign=campaign), retired_at=None)
+    rows = usable.values_list("kind", "key", "pk")
+    return {(kind, key): pk for kind, key, pk in rows}
+
+
+def create_items(
+    hits: Iterable[tuple[int, str, HitSpec]],
+    triplets: Mapping[str, int],
+    controls: Mapping[tuple[str, str], int],
+) -> None:
+    """The items of HITs given by primary key, key and spec; the mappings lead to theirs."""
+    insert(
+        HitItem,
+        ("hit_id", "position", "key", "triplet_id", "control_id"),
+        (
+            (hit, position, _item_key(key, position), *_content(item, triplets, controls))
+            for hit, key, spec in hits
+            for position, item in enumerate(spec.items)
+        ),
+    )
+
+
+def _item_key(hit: str, position: int) -> str:
+    """A name that says nothing: neither the order of packing nor the kind of item shows in it."""
+    return hashlib.sha256(f"{hit}:{position}".encode()).hexdigest()[:16]
+
+
+def _content(
+    spec: ItemSpec, triplets: Mapping[str, int], controls: Mapping[tuple[str, str], int]
+) -> tuple[int | None, int | None]:
+    """The triplet or the control."""
+    if spec.kind == "real":
+        return triplets[spec.key], None
+    return None, controls[spec.kind, spec.key]

@@ -1,0 +1,56 @@
+"""Whoever works in one arm of a pilot gets no HIT of the other: they would remember the answer."""
+
+from typing import cast
+
+from django.db.models import Exists, OuterRef
+
+from annotation.models import Assignment, Campaign, Intent, Worker
+from annotation.pipeline.publishing.publish import token
+
+# Of a HIT, for whoever asks of each: then `other_arm` asks the database no more.
+WITH_ARMS = ("campaign__pilot_with_the_answer__hidden", "campaign__pilot_without_the_answer__shown")
+
+
+def other_arm(campaign: Campaign) -> Campaign | None:
+    """None where the campaign is no pilot's."""
+    if pilot := getattr(campaign, "pilot_with_the_answer", None):
+        return cast(Campaign, pilot.hidden)
+    if pilot := getattr(campaign, "pilot_without_the_answer", None):
+        return cast(Campaign, pilot.shown)
+    return None
+
+
+def works_in_other_arm(campaign: Campaign, worker_id: str) -> bool:
+    """As far as their work there is known here."""
+    other = other_arm(campaign)
+    if other is None:
+        return False
+    works = Assignment.objects.filter(hit__campaign=other, worker__crowd=other.policy.crowd)
+    return works.filter(worker__worker_id=worker_id).exists()
+
+
+def keep_apart(campaign: Campaign) -> int:
+    """The crowd shuts out of this arm whoever works in the other; how many it has to be told of.
+
+    Nobody who has worked here too: their votes are there, and the report counts them. A policy
+    that excludes by blocking would block them everywhere: there our page alone refuses them.
+    """
+    other = other_arm(campaign)
+    if other is None or campaign.policy.exclude_by == "block":
+        return 0
+    there = Assignment.objects.filter(hit__campaign=other, worker=OuterRef("pk"))
+    here = Assignment.objects.filter(hit__campaign=campaign, worker=OuterRef("pk"))
+    told = campaign.intents.filter(kind=Intent.Kind.EXCLUDE, worker=OuterRef("pk"))
+    workers = Worker.objects.filter(Exists(there), ~Exists(here), ~Exists(told)).order_by("pk")
+    intents = [
+        Intent(
+            campaign=campaign,
+            kind=Intent.Kind.EXCLUDE,
+            token=token("exclude", campaign.uid.hex, worker.pk, "arm"),
+            worker=worker,
+            reason=f"You work in {other}, which asks the same questions.",
+        )
+        for worker in workers
+    ]
+    Intent.objects.bulk_create(intents, ignore_conflicts=True)  # another pass may have been quicker
+    return len(intents)

@@ -1,0 +1,287 @@
+"""Write down that a campaign's packed HITs are to be published; `deliver` sends them."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotation.crowd.port import Crowd, HitTypeSpec
+from annotation.models import Campaign, Hit, Intent
+from annotation.pipeline.ledger.accounts import account_of, book, first_round_cents, locked, reserve, within
+from annotation.crowd.practice_url import practice_url
+from annotation.protocol.estimates.cost import assignment_cents, quote, tie_places
+from annotation.protocol.policy.policy import Policy
+from core.errors import UserError
+
+BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Published:
+    """Intents written now, HITs that the budget leaves out, and those beyond the first batch."""
+
+    new: int
+    left_out: int
+    held_back: int
+
+
+def publish(
+    campaign: Campaign,
+    crowd: Crowd,
+    *,
+    most: int | None = None,
+    written: Callable[[Published], object] = lambda _: None,
+) -> Published:
+    """One intent for each HIT that has none, as far as the budget reaches. Safe to repeat.
+
+    `most`: of the first round so many HITs in all; no pass asks for more of them until this is
+    called again. None: all of them, now or by a later pass. `written` is called in the
+    transaction of the intents.
+    """
+    if most is not None and most < 1:
+        raise UserError(f"A first batch has at least one HIT, not {most}.")
+    if not campaign.hits.exists():
+        raise UserError(
+            f"Campaign {campaign} has no HITs: run `manage.py campaign pack {campaign}` first."
+        )
+    check_endpoint(campaign, crowd)
+    _check_state(campaign)
+    _check_budget(campaign)
+    check_balance(campaign, crowd, hits=affordable_hits(campaign, most))
+    # Only now: an address at which nobody answers, or nobody can pay, must not bind.
+    bind(campaign, crowd)
+    prepare(campaign, crowd)
+    with transaction.atomic():
+        published = _write_down(locked(campaign), most)
+        written(published)
+    return published
+
+
+def _write_down(campaign: Campaign, most: int | None) -> Published:
+    _check_state(campaign)
+    campaign.first_batch = _first_batch(campaign, most)
+    campaign.save(update_fields=["first_batch"])
+    new = ask_for_affordable(campaign)
+    retry_failed(campaign)
+    rest = left_out(campaign)
+    set_capped(campaign, rest > 0)
+    return Published(new, rest, held_back(campaign))
+
+
+def _first_batch(campaign: Campaign, most: int | None) -> int | None:
+    """No fewer than are asked for already; None where nothing is beyond it."""
+    if most is None:
+        return None
+    hits = _first_round(campaign).count()
+    asked = hits - _without_intent(campaign).count()
+    batch = max(most, asked)
+    return batch if batch < hits else None
+
+
+def ask_for_affordable(campaign: Campaign) -> int:
+    """Intents for the HITs of the first round that the budget reaches; with the campaign locked.
+
+    Not beyond its first batch, where it has one.
+    """
+    # Found once: to look for them among all HITs takes long.
+    reached = affordable_hits(campaign, campaign.first_batch)
+    new = list(_without_intent(campaign).values_list("pk", flat=True)[:reached])
+    for start in range(0, len(new), BATCH):
+        hits = campaign.hits.filter(pk__in=new[start : start + BATCH])
+        _ask_for(campaign, list(hits.order_by("number")))
+    return len(new)
+
+
+def left_out(campaign: Campaign) -> int:
+    """HITs that are to be asked for and that the budget does not reach."""
+    return _wanted(campaign, campaign.first_batch)
+
+
+def held_back(campaign: Campaign) -> int:
+    """HITs beyond the first batch, for which nobody asks yet."""
+    if campaign.first_batch is None:
+        return 0
+    return max(0, _first_round(campaign).count() - campaign.first_batch)
+
+
+def _wanted(campaign: Campaign, most: int | None) -> int:
+    """HITs that nobody has asked for and that somebody is to, with `most` in all."""
+    unasked = _without_intent(campaign).count()
+    if most is None or not unasked:
+        return unasked
+    asked = _first_round(campaign).count() - unasked
+    return min(unasked, max(0, most - asked))
+
+
+def _first_round(campaign: Campaign) -> QuerySet[Hit]:
+    return campaign.hits.filter(repack=False)
+
+
+def _check_state(campaign: Campaign) -> None:
+    if campaign.state in (Campaign.State.PAUSED, Campaign.State.CANCELLED):
+        todo = (
+            f"run `manage.py campaign resume {campaign}` first"
+            if campaign.state == Campaign.State.PAUSED
+            else "that is for good, create another one"
+        )
+        raise UserError(f"Campaign {campaign} is {campaign.state}: {todo}.")
+
+
+def _check_budget(campaign: Campaign) -> None:
+    policy = campaign.policy
+    if not first_round_cents(policy) or account_of(campaign).budget_cents:
+        return
+    if not _without_intent(campaign).exists():
+        return
+    likely = quote(campaign.triplets.count(), policy)
+    mode = likely.extend if policy.tie_mode == "extend" else likely.repack
+    raise UserError(
+        f"Campaign {campaign} has no budget yet: set what it may cost at most by `manage.py "
+        f"campaign budget {campaign} DOLLARS` (about ${mode.cents / 100:,.2f} without "
+        f"replacements, ${likely.cents_max / 100:,.2f} if every HIT needs all votes)."
+    )
+
+
+def _without_intent(campaign: Campaign) -> QuerySet[Hit]:
+    """HITs of the first round that nobody has asked the crowd for."""
+    hits = _first_round(campaign).filter(crowd_id=None)
+    return hits.exclude(intents__kind=Intent.Kind.CREATE).order_by("number")
+
+
+def affordable_hits(campaign: Campaign, most: int | None) -> int:
+    """HITs of the first round to be asked for, with `most` in all, that the budget reaches."""
+    wanted = _wanted(campaign, most)
+    return within(account_of(campaign), wanted, cents=first_round_cents(campaign.policy))
+
+
+def _ask_for(campaign: Campaign, hits: list[Hit]) -> None:
+    """The intents, the money that they may cost and the spare places: in one transaction."""
+    account = account_of(campaign)
+    spare = tie_places(campaign.policy)
+    Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(spare=spare)
+    intents = Intent.objects.bulk_create([create_intent(campaign, hit) for hit in hits])
+    book([reserve(account, intent, places=intent.places + spare) for intent in intents])
+
+
+def set_capped(campaign: Campaign, capped: bool) -> None:
+    """At its cap a campaign pauses by itself, and goes on by itself when there is room again."""
+    states = Campaign.State.ACTIVE, Campaign.State.CAPPED
+    if campaign.state in states:
+        campaign.state = states[capped]
+        campaign.save(update_fields=["state"])
+
+
+def bind(campaign: Campaign, crowd: Crowd) -> None:
+    """Tie the campaign to the endpoint it publishes at; refuse any other from then on."""
+    # One update: of two first publications at different endpoints, only one can win.
+    Campaign.objects.filter(pk=campaign.pk, endpoint="").update(endpoint=crowd.endpoint)
+    campaign.refresh_from_db()
+    check_endpoint(campaign, crowd)
+
+
+def check_endpoint(campaign: Campaign, crowd: Crowd) -> None:
+    check_place(campaign, crowd.endpoint)
+
+
+def check_place(campaign: Campaign, endpoint: str) -> None:
+    if campaign.endpoint not in ("", endpoint):
+        raise UserError(
+            f"Campaign {campaign} is published at {campaign.endpoint}, but the crowd set now is "
+            f"{endpoint}: set AWS_ENDPOINT_URL_MTURK back, or create a campaign of its own."
+        )
+
+
+def check_balance(campaign: Campaign, crowd: Crowd, *, hits: int) -> None:
+    """Refuse to start what the account cannot pay: the first round of all unpublished HITs."""
+    policy = campaign.policy
+    needed = hits * policy.annotators * assignment_cents(policy)
+    if needed and needed > (balance := crowd.balance_cents()):
+        raise UserError(
+            f"Publishing {hits} HITs costs ${needed / 100:,.2f} in the first round, but the "
+            f"account at {crowd.endpoint} holds ${balance / 100:,.2f}: top it up first."
+        )
+
+
+def prepare(campaign: Campaign, crowd: Crowd) -> None:
+    """The qualifications and the HIT type: the calls may be repeated."""
+    policy = campaign.policy
+    ours = f"Quorum {campaign.uid.hex[:16]}"
+    if policy.exclude_by == "qualification" and not campaign.exclusion_id:
+        campaign.exclusion_id = crowd.create_qualification(
+            f"{ours}: no further work in this campaign",
+            "Workers who hold this take no further part in the campaign.",
+        )
+        campaign.save(update_fields=["exclusion_id"])
+    if not campaign.known_id:
+        campaign.known_id = crowd.create_qualification(
+            f"{ours}: has worked in this campaign",
+            "Workers who hold this have handed in work of the campaign; the value is their number.",
+        )
+        campaign.save(update_fields=["known_id"])
+    if policy.practice_items and not campaign.practice_id:
+        campaign.practice_id = crowd.create_qualification(
+            f"{ours}: has passed the practice round", _practice_words(campaign)
+        )
+        campaign.save(update_fields=["practice_id"])
+    if not campaign.hit_type_id:
+        spec = hit_type(policy, campaign.exclusion_id, practice_id=campaign.practice_id)
+        campaign.hit_type_id = crowd.create_hit_type(spec)
+        campaign.save(update_fields=["hit_type_id"])
+
+
+def _practice_words(campaign: Campaign) -> str:
+    """MTurk shows them to whoever looks at a HIT without the qualification."""
+    return (
+        "Workers who hold this have passed the practice round, which is open to everybody at "
+        f"{practice_url(campaign)}; the value is the percent that they had right."
+    )
+
+
+def hit_type(
+    policy: Policy,
+    exclusion_id: str,
+    *,
+    practice_id: str = "",
+    known_id: str = "",
+    barred: Sequence[int] = (),
+) -> HitTypeSpec:
+    """With `known_id`: for workers who hold it, save those whose numbers are `barred`."""
+    return HitTypeSpec(
+        title=policy.title,
+        description=policy.description,
+        keywords=policy.keywords,
+        reward_cents=policy.reward_cents,
+        assignment_seconds=policy.assignment_minutes * 60,
+        auto_approval_seconds=policy.auto_approval_days * 86400,
+        masters=policy.masters,
+        min_approval_percent=policy.min_approval_percent,
+        min_approved=policy.min_approved,
+        exclusion_id=exclusion_id or None,
+        known_id=known_id or None,
+        barred=tuple(barred),
+        practice_id=practice_id or None,
+    )
+
+
+def create_intent(campaign: Campaign, hit: Hit) -> Intent:
+    return Intent(
+        campaign=campaign,
+        kind=Intent.Kind.CREATE,
+        token=token("create", hit.key),
+        hit=hit,
+        places=hit.places,
+    )
+
+
+def token(*parts: object) -> str:
+    """At most 64 characters, the same for the same effect, different for any other."""
+    return hashlib.sha256(":".join(map(str, parts)).encode()).hexdigest()
+
+
+def retry_failed(campaign: Campaign) -> int:
+    """Give what failed another try now: publishing again is how a person asks for it."""
+    campaign.intents.filter(state=Intent.State.PENDING).update(retry_at=None)
+    failed = campaign.intents.filter(state=Intent.State.FAILED)
+    return failed.update(state=Intent.State.PENDING, retry_at=None)

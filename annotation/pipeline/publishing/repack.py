@@ -1,0 +1,153 @@
+"""Triplets that lack a vote, into new HITs of one place that none of their workers may take."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from itertools import cycle, islice
+
+from django.db.models import Count, Exists, Max, OuterRef
+
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Control,
+    Hit,
+    HitItem,
+    Intent,
+    Triplet,
+    Worker,
+)
+from annotation.pipeline.publishing.pack import controls_by_name, create_items, hit_key, positive_names
+from annotation.pipeline.ledger.accounts import account_of, book, reserve, within
+from annotation.pipeline.ledger.postings import excluded_workers
+from annotation.pipeline.publishing.publish import create_intent, token
+from annotation.protocol.estimates.cost import assignment_cents
+from annotation.protocol.packing.pack import HitSpec, PackingError, negatives_needed
+from annotation.protocol.packing.repack import Group, OpenTriplet, pack_group, regroup
+from core.errors import UserError
+
+PLACES = 1  # of a HIT of repacked triplets
+BATCH = 1000
+
+
+def repack(
+    campaign: Campaign, triplets: Collection[int], *, nothing_comes: bool
+) -> tuple[int, int]:
+    """(places asked for, groups that wait for the next pass or for a higher budget).
+
+    The campaign is locked. Groups that are not full wait for companions until `nothing_comes`.
+    """
+    if not triplets:
+        return 0, 0
+    wanting = _open_triplets(campaign, triplets)
+    found = regroup(wanting, campaign.policy, flush=nothing_comes)
+    impossible = [int(triplet.key) for triplet in found.impossible]
+    # More people have judged these than a HIT can bar: nobody is left to ask.
+    Triplet.objects.filter(pk__in=impossible).update(status=Triplet.Status.UNRESOLVED)
+    price = assignment_cents(campaign.policy, PLACES)
+    affordable = within(account_of(campaign), len(found.groups), cents=price)
+    groups = found.groups[:affordable]
+    if groups:
+        _make_known(campaign)
+        _ask_for(campaign, groups, price)
+    return len(groups), len(found.groups) - len(groups)
+
+
+def _open_triplets(campaign: Campaign, triplets: Collection[int]) -> list[OpenTriplet]:
+    """With the workers who have had them in hand and may still work."""
+    items = HitItem.objects.filter(triplet__in=triplets)
+    pairs = items.values_list("triplet_id", "hit__assignments__worker_id")
+    earlier: defaultdict[int, set[int]] = defaultdict(set)
+    for triplet, worker in pairs.exclude(hit__assignments=None):
+        if triplet is not None:
+            earlier[triplet].add(worker)
+    out = excluded_workers(campaign)
+    rows = Triplet.objects.filter(pk__in=triplets).values_list("pk", "candidate__query__key")
+    # Keys of one length sort as their numbers do.
+    return [OpenTriplet(f"{pk:020}", query, frozenset(earlier[pk] - out)) for pk, query in rows]
+
+
+def _make_known(campaign: Campaign) -> None:
+    """Repacked HITs are for workers with reviewed work: each of them gets the qualification."""
+    reviewed = Assignment.objects.filter(
+        worker=OuterRef("pk"), hit__campaign=campaign, passed__isnull=False
+    )
+    told = campaign.intents.filter(kind=Intent.Kind.KNOW, worker=OuterRef("pk"))
+    workers = Worker.objects.filter(Exists(reviewed), ~Exists(told)).order_by("pk")
+    out = excluded_workers(campaign)
+    Intent.objects.bulk_create(
+        [
+            Intent(
+                campaign=campaign,
+                kind=Intent.Kind.KNOW,
+                token=token("know", campaign.uid.hex, worker.pk),
+                worker=worker,
+            )
+            for worker in workers
+            if worker.pk not in out
+        ]
+    )
+
+
+def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
+    """The HITs, their intents and their money."""
+    last = campaign.hits.aggregate(last=Max("number"))["last"]
+    instructions = campaign.instructions.latest("version")
+    try:
+        specs = _specs(campaign, groups, first=last + 1)
+    except PackingError as error:
+        raise UserError(f"No HIT of repacked triplets can be made: {error}") from error
+    hits = Hit.objects.bulk_create(
+        [
+            Hit(
+                campaign=campaign,
+                key=hit_key(campaign, number),
+                number=number,
+                seed=spec.seed,
+                instructions=instructions,
+                places=PLACES,
+                price_cents=price,
+                repack=True,
+                barred=list(group.barred),
+            )
+            for number, (group, spec) in enumerate(zip(groups, specs, strict=True), start=last + 1)
+        ],
+        batch_size=BATCH,
+    )
+    triplets = {one.key: int(one.key) for group in groups for one in group.triplets}
+    packed = ((hit.pk, hit.key, spec) for hit, spec in zip(hits, specs, strict=True))
+    create_items(packed, triplets, controls_by_name(campaign))
+    intents = Intent.objects.bulk_create(
+        [create_intent(campaign, hit) for hit in hits], batch_size=BATCH
+    )
+    account = account_of(campaign)
+    book([reserve(account, intent, places=PLACES) for intent in intents])
+
+
+def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[HitSpec]:
+    """Each with controls of its own: negatives that serve in no HIT yet, as long as there are."""
+    policy = campaign.policy
+    positives = positive_names()
+    turns = cycle(_negatives(campaign))
+    return [
+        pack_group(
+            group,
+            positives=positives,
+            negatives=sorted(islice(turns, negatives_needed(len(group.triplets), policy))),
+            policy=policy,
+            seed=_seed(campaign, number),
+        )
+        for number, group in enumerate(groups, start=first)
+    ]
+
+
+def _seed(campaign: Campaign, number: int) -> int:
+    digest = hashlib.sha256(f"repack:{campaign.seed}:{number}".encode()).digest()
+    return int.from_bytes(digest[:6])
+
+
+def _negatives(campaign: Campaign) -> list[str]:
+    """Those least in use first."""
+    own = Control.objects.filter(kind=Control.Kind.NEGATIVE, campaign=campaign, retired_at=None)
+    used = own.annotate(used=Count("items")).order_by("used", "key")
+    return list(used.values_list("key", flat=True))

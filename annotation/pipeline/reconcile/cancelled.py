@@ -1,0 +1,67 @@
+"""Purchases of a cancelled campaign that were sent, and whose answer was lost.
+
+Nothing is bought for it any more, so nobody sends them again: the crowd's record is the answer.
+"""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from annotation.models import Campaign, Intent
+from annotation.pipeline.outbox.claims import SPENDING, UNSENT
+from annotation.pipeline.ledger.accounts import locked
+from annotation.pipeline.reconcile.snapshot import DONE, Sides
+from annotation.pipeline.reconcile.money import set_reserved
+from annotation.pipeline.reconcile.report import Reconciled, Repair
+from annotation.pipeline.reconcile.sizes import bought_places
+
+
+def answer_purchases(sides: Sides, report: Reconciled) -> None:
+    """After the HITs there that were unknown here have been taken over."""
+    sides.campaign.refresh_from_db(fields=["state"])
+    if sides.campaign.state != Campaign.State.CANCELLED or sides.listing.error is not None:
+        return
+    # Whoever sent it has had the answer or is dead.
+    lapsed = sides.now - timedelta(seconds=settings.CLAIM_SECONDS)
+    unanswered = sides.campaign.intents.filter(
+        kind__in=SPENDING, state__in=UNSENT, first_sent_at__isnull=False, claimed_at__lt=lapsed
+    )
+    for intent in unanswered.select_related("hit").order_by("pk"):
+        _answer(intent, sides, report, made=_was_made(intent, sides))
+
+
+def _was_made(intent: Intent, sides: Sides) -> bool:
+    hit = intent.hit
+    assert hit is not None
+    if intent.kind == Intent.Kind.CREATE or hit.crowd_id is None:
+        return any(theirs.annotation == hit.key for theirs in sides.listing.hits)
+    theirs = sides.crowd.hit(hit.crowd_id)
+    least = bought_places(hit, DONE) + intent.places
+    return theirs is not None and theirs.max_assignments >= least
+
+
+def _answer(intent: Intent, sides: Sides, report: Reconciled, *, made: bool) -> None:
+    if made and intent.kind == Intent.Kind.CREATE:
+        return  # to be taken over, which the budget may not allow yet
+    with transaction.atomic():
+        campaign = locked(sides.campaign)
+        same = Intent.objects.filter(
+            pk=intent.pk, state=intent.state, claim=intent.claim, claimed_at=intent.claimed_at
+        )
+        state = Intent.State.DONE if made else Intent.State.WITHDRAWN
+        if campaign.state != Campaign.State.CANCELLED or not same.update(state=state, error=""):
+            return
+        assert intent.hit is not None
+        hit = campaign.hits.get(pk=intent.hit.pk)
+        if intent.kind == Intent.Kind.EXTEND and not made:
+            hit.places -= intent.places
+            hit.save(update_fields=["places"])
+            set_reserved(campaign, hit)
+    told = "was made" if made else "was not made"
+    report.did(
+        Repair.ANSWERED,
+        f"The {intent.kind} of HIT {hit.key} was sent before {campaign} was cancelled, and its "
+        f"answer lost: the crowd's record says that it {told}.",
+        hit=hit.key,
+    )

@@ -1,0 +1,163 @@
+"""HITs that both sides know, with other figures: their places, the time they expire."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Q, QuerySet, Sum
+
+from annotation.crowd.port import CrowdHit
+from annotation.models import Campaign, Hit, Intent
+from annotation.pipeline.outbox.claims import SPENDING, UNSENT
+from annotation.pipeline.ledger.accounts import OverBudget, locked
+from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.reconcile.snapshot import DONE, MADE, Ours, Sides
+from annotation.pipeline.reconcile.money import set_reserved
+from annotation.pipeline.reconcile.report import Reconciled, Repair
+
+# We reckon from the moment of our call, the crowd from that of the HIT; collect tells the rest.
+SLACK = timedelta(minutes=10)
+
+
+def compare_sizes(sides: Sides, after: Mapping[str, Ours], report: Reconciled) -> None:
+    """`after`: what stands here since the list was read."""
+    for listed in sides.listing.hits:
+        ours = after.get(listed.annotation)
+        if ours is None or ours.crowd_id != listed.hit_id or ours.gone:
+            continue
+        earlier = sides.before.get(ours.key)
+        if earlier is None or earlier.crowd_id is None:
+            earlier = ours  # taken over just now
+        if earlier.bought <= listed.max_assignments <= ours.asked:
+            continue
+        # The list may be older than our last call: ask for this one again.
+        theirs = sides.crowd.hit(listed.hit_id)
+        if theirs is not None and theirs.max_assignments > ours.asked:
+            _grow(sides.campaign, ours, theirs, report)
+        elif theirs is not None and theirs.max_assignments < ours.bought:
+            _shrink(sides.campaign, ours, theirs, report)
+
+
+def _grow(campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled) -> None:
+    """Somebody has bought places by hand: they may be taken, so their money is reserved."""
+    try:
+        with transaction.atomic():
+            campaign = locked(campaign)
+            hit = campaign.hits.get(pk=ours.pk)
+            extra = theirs.max_assignments - bought_places(hit, MADE)
+            if hit.crowd_id != theirs.hit_id or extra <= 0:
+                return
+            hit.places += extra
+            hit.save(update_fields=["places"])
+            _grown(campaign, hit, extra).save()
+            set_reserved(campaign, hit)
+    except OverBudget:
+        report.leave(
+            f"HIT {ours.key} ({theirs.hit_id}) has {theirs.max_assignments} places at the crowd, "
+            f"{ours.asked} of them ours, and the budget of {campaign} does not cover the others: "
+            "raise it.",
+            hit=ours.key,
+        )
+    else:
+        report.did(
+            Repair.RESIZED,
+            f"HIT {ours.key} ({theirs.hit_id}) has {extra} places more at the crowd than we "
+            "bought: reserved.",
+            hit=ours.key,
+        )
+
+
+def _grown(campaign: Campaign, hit: Hit, extra: int) -> Intent:
+    """A call that others have made, so that our calls add up to the crowd's places."""
+    count = hit.intents.filter(kind=Intent.Kind.EXTEND).count()
+    return Intent(
+        campaign=campaign,
+        kind=Intent.Kind.EXTEND,
+        token=token("grown", hit.key, hit.places, count),
+        hit=hit,
+        places=extra,
+        state=Intent.State.DONE,
+    )
+
+
+def _shrink(campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled) -> None:
+    """Places that we took for bought are not there: they are wanted again where votes are."""
+    lacking = ours.bought - theirs.max_assignments
+    with transaction.atomic():
+        campaign = locked(campaign)
+        hit = campaign.hits.get(pk=ours.pk)
+        if hit.crowd_id != theirs.hit_id or bought_places(hit, DONE) < ours.bought:
+            return  # mended meanwhile
+        left = lacking
+        for intent in _buys(hit).filter(state=Intent.State.DONE).order_by("-pk"):
+            left -= _undo(intent, left)
+        hit.places -= lacking
+        hit.save(update_fields=["places"])
+        set_reserved(campaign, hit)
+    report.did(
+        Repair.RESIZED,
+        f"HIT {ours.key} ({theirs.hit_id}) has {lacking} places fewer at the crowd than we "
+        "bought: given up.",
+        hit=ours.key,
+    )
+
+
+def _undo(intent: Intent, most: int) -> int:
+    """Take back at most so many places of a call; how many."""
+    taken = min(intent.places, most)
+    intent.places -= taken
+    if not intent.places:
+        intent.state = Intent.State.WITHDRAWN
+    intent.save(update_fields=["places", "state"])
+    return taken
+
+
+def bought_places(hit: Hit, which: Q) -> int:
+    """By the calls that are `which` of DONE and MADE."""
+    return int(_buys(hit).filter(which).aggregate(sum=Sum("places", default=0))["sum"])
+
+
+def _buys(hit: Hit) -> QuerySet[Intent]:
+    return hit.intents.filter(kind__in=SPENDING).exclude(state=Intent.State.WITHDRAWN)
+
+
+def compare_times(sides: Sides, report: Reconciled) -> None:
+    """When the HITs expire; one that we have closed and somebody has prolonged is open again."""
+    for theirs in sides.listing.hits:
+        ours = sides.before.get(theirs.annotation)
+        if ours is None or ours.crowd_id != theirs.hit_id or ours.gone or not ours.expires_at:
+            continue
+        reopened = ours.closed and theirs.expires_at > sides.now
+        if reopened or abs(theirs.expires_at - ours.expires_at) > SLACK:
+            _reschedule(sides.campaign, ours, theirs, report, reopen=reopened)
+
+
+def _reschedule(
+    campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled, *, reopen: bool
+) -> None:
+    try:
+        with transaction.atomic():
+            campaign = locked(campaign)
+            hit = campaign.hits.get(pk=ours.pk)
+            ordered = hit.intents.filter(kind=Intent.Kind.LIFETIME, state__in=UNSENT)
+            if hit.expires_at != ours.expires_at or hit.gone or ordered.exists():
+                return  # we have moved it ourselves, or are about to
+            hit.expires_at = theirs.expires_at
+            if reopen:
+                hit.closed_at = None
+            hit.save(update_fields=["expires_at", "closed_at"])
+            set_reserved(campaign, hit)
+    except OverBudget:
+        report.leave(
+            f"HIT {ours.key} ({theirs.hit_id}) is open again at the crowd, and the budget of "
+            f"{campaign} does not cover its places: raise it, or expire the HIT there.",
+            hit=ours.key,
+        )
+    else:
+        state = "is open again" if reopen else "expires at another time"
+        report.did(
+            Repair.RESCHEDULED,
+            f"HIT {ours.key} ({theirs.hit_id}) {state} at the crowd: "
+            f"{theirs.expires_at:%Y-%m-%d %H:%M} UTC, stored.",
+            hit=ours.key,
+        )

@@ -1,0 +1,137 @@
+"""Create a campaign: held-out queries, the policy and the instructions in force."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from annotation.models import Account, Campaign, Instructions
+from annotation.pipeline.setup.default_instructions import default_instructions
+from annotation.pipeline.setup.instructions import read_instructions
+from annotation.pipeline.setup.practice_items import create_practice
+from annotation.protocol.policy.policy import INHOUSE, CrowdKind, Policy, PolicyError
+from core.errors import UserError
+from retrieval.models import QuerySet
+from core.progress import Progress, no_progress
+from retrieval.query_sets.held_out import draw_queries, own_queries
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")  # fits an address, a file name, a command
+TAKEN = "new"  # the address of the page that makes one
+SEEDS = range(-(2**63), 2**63)  # what a database's integer holds
+
+
+def read_policy(path: Path | None, *, crowd: CrowdKind | None = None) -> Policy:
+    """The paper's policy, or what suits an in-house crowd, with what a JSON file says otherwise."""
+    values = {} if path is None else _read_object(path)
+    named = values.get("crowd", crowd)
+    if crowd is not None and named != crowd:
+        raise UserError(
+            f"The policy file {path} says crowd {named!r}, but --crowd says {crowd}: leave out one "
+            "of the two."
+        )
+    fitting = INHOUSE if named == "inhouse" else {}
+    try:
+        return Policy.from_dict({**fitting, **values})
+    except PolicyError as error:
+        raise UserError(f"The policy file {path} is not valid: {error}") from error
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(data, dict):
+            raise UserError(f"The policy file {path} must hold one JSON object of policy fields.")
+        return data
+    except OSError as error:
+        raise UserError(f"The policy file {path} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"The policy file {path} is not JSON in UTF-8: {error}") from error
+
+
+def _nothing(campaign: Campaign) -> None:
+    pass
+
+
+def create_campaign(
+    name: str,
+    *,
+    policy: Policy,
+    seed: int,
+    sample: int | None = None,
+    queries: Path | None = None,
+    instructions: Path | None = None,
+    practice: Path | None = None,
+    conclude: Callable[[Campaign], object] = _nothing,
+    progress: Progress = no_progress,
+) -> Campaign:
+    """A campaign over `sample` queries held out at random, or over a file of the user's own.
+
+    `conclude` writes what else belongs to it in the same transaction, which begins when the
+    queries are known; `progress` counts the questions among which they are drawn.
+    """
+    check_name_and_seed(name, seed)
+    if queries is not None:
+        drawn = own_queries(queries)
+    elif sample is not None:
+        drawn = draw_queries(sample, seed, progress)
+    else:
+        raise UserError("Say which queries: --sample N for a random sample, or --queries FILE.")
+    with transaction.atomic():
+        campaign = start_campaign(
+            drawn.save(name), policy=policy, seed=seed, instructions=instructions, practice=practice
+        )
+        conclude(campaign)
+    return campaign
+
+
+def check_name_and_seed(name: str, seed: int) -> None:
+    if not NAME.fullmatch(name):
+        raise UserError(
+            f"{name!r} cannot name a campaign: take 1 to 60 letters, digits, hyphens and "
+            "underscores, a letter or a digit first."
+        )
+    if name == TAKEN:
+        raise UserError(f"{name!r} is the address of a page: choose another name.")
+    if seed not in SEEDS:
+        raise UserError(f"The seed {seed} is too large: take one of at most 18 digits.")
+    if Campaign.objects.filter(name=name).exists():
+        raise UserError(f"There is a campaign {name!r} already: choose another name.")
+
+
+def start_campaign(
+    query_set: QuerySet,
+    *,
+    policy: Policy,
+    seed: int,
+    instructions: Path | None = None,
+    practice: Path | None = None,
+) -> Campaign:
+    text = read_instructions(instructions) if instructions else default_instructions(policy)
+    campaign = new_campaign(query_set, policy=policy, seed=seed, text=text)
+    create_practice(campaign, practice)
+    return campaign
+
+
+def new_campaign(query_set: QuerySet, *, policy: Policy, seed: int, text: str) -> Campaign:
+    """Of the query set's name, with this text as its instructions."""
+    campaign = Campaign.objects.create(
+        name=query_set.name, query_set=query_set, policy_data=policy.to_dict(), seed=seed
+    )
+    Account.objects.create(campaign=campaign)
+    Instructions.objects.create(campaign=campaign, version=1, text=text)
+    return campaign
+
+
+def get_campaign(name: str) -> Campaign:
+    """The campaign of that name; UserError names those there are."""
+    campaign = None
+    if NAME.fullmatch(name):  # a database cannot even be asked for some of the others
+        campaign = Campaign.objects.select_related("query_set").filter(name=name).first()
+    if campaign is None:
+        names = ", ".join(Campaign.objects.order_by("name").values_list("name", flat=True)[:20])
+        there_are = f"there are: {names}" if names else "there is none yet: `campaign create` one"
+        raise UserError(f"There is no campaign {name!r}; {there_are}.")
+    return campaign

@@ -1,0 +1,125 @@
+"""The paper's pilot: draw triplets of a campaign, and have them judged with the answer and without.
+
+Both arms have the same seed, so that their HITs hold the same items in the same order: nothing but
+the answer tells them apart.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from annotation.models import Campaign, Pilot, PracticeItem, Triplet
+from annotation.pipeline.setup.create import check_name_and_seed, new_campaign
+from annotation.pipeline.setup.default_instructions import default_instructions
+from annotation.protocol.policy.policy import Policy
+from retrieval.query_sets.sample_candidates import copy_candidates, draw_candidates
+from core.errors import UserError
+from retrieval.models import Candidate
+
+TRIPLETS = 200  # as in the paper
+MOST_TRIPLETS = 5_000  # a person has to label each of them
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
+
+
+def create_pilot(
+    source: Campaign,
+    name: str,
+    *,
+    triplets: int = TRIPLETS,
+    seed: int,
+    made: Callable[[Pilot], object] = lambda _: None,
+) -> Pilot:
+    """Two campaigns, NAME-with and NAME-without, of the source's policy and instructions.
+
+    Their budgets are their own. `made` is called with the pilot in its transaction.
+    """
+    names = _checked_names(name, seed)
+    _check_source(source, triplets)
+    drawn = draw_candidates(source.query_set, triplets, seed)
+    with transaction.atomic():
+        arms = [
+            _arm(source, arm, drawn, seed, show_answer=shown)
+            for arm, shown in zip(names, (True, False), strict=True)
+        ]
+        pilot = Pilot.objects.create(name=name, shown=arms[0], hidden=arms[1])
+        made(pilot)
+    return pilot
+
+
+def arm_names(name: str) -> tuple[str, str]:
+    return f"{name}-with", f"{name}-without"
+
+
+def pilot_of(campaign: Campaign) -> Pilot | None:
+    """The pilot that this campaign is an arm of."""
+    return pilots().filter(Q(shown=campaign) | Q(hidden=campaign)).first()
+
+
+def pilots() -> QuerySet[Pilot]:
+    """With their arms and the source, which a report asks for at once."""
+    source = "shown__query_set__audits__campaign"
+    return Pilot.objects.select_related("shown__account", "hidden__account", source)
+
+
+def source_of(pilot: Pilot) -> Campaign:
+    """Whose triplets it copies."""
+    copied = pilot.shown.query_set.audits
+    assert copied is not None  # an arm's query set is a copy
+    source: Campaign = copied.campaign
+    return source
+
+
+def _checked_names(name: str, seed: int) -> tuple[str, str]:
+    if not NAME.fullmatch(name):
+        raise UserError(
+            f"{name!r} cannot name a pilot: take 1 to 50 letters, digits, hyphens and underscores, "
+            "a letter or a digit first."
+        )
+    if Pilot.objects.filter(name=name).exists():
+        raise UserError(f"There is a pilot {name!r} already: choose another name.")
+    names = arm_names(name)
+    for arm in names:
+        check_name_and_seed(arm, seed)
+    return names
+
+
+def _check_source(source: Campaign, triplets: int) -> None:
+    if pilot := pilot_of(source):
+        raise UserError(
+            f"Campaign {source} is an arm of pilot {pilot} itself: draw from {source_of(pilot)}."
+        )
+    if not Candidate.objects.filter(query__query_set=source.query_set_id).exists():
+        raise UserError(
+            f"Campaign {source} has no candidates yet: run `manage.py campaign retrieve {source}` "
+            "first."
+        )
+    if triplets > MOST_TRIPLETS:
+        raise UserError(
+            f"{triplets:,} triplets are more than experts label for a pilot: take "
+            f"{MOST_TRIPLETS:,} at most."
+        )
+
+
+def _arm(
+    source: Campaign, name: str, drawn: list[Candidate], seed: int, *, show_answer: bool
+) -> Campaign:
+    query_set = copy_candidates(name, source.query_set, drawn, seed)
+    policy = replace(source.policy, show_answer=show_answer)
+    campaign = new_campaign(query_set, policy=policy, seed=seed, text=_text(source, policy))
+    items = list(source.practice_items.order_by("position"))
+    for item in items:
+        item.pk, item.campaign = None, campaign
+    PracticeItem.objects.bulk_create(items)
+    copies = Candidate.objects.filter(query__query_set=query_set)
+    Triplet.objects.bulk_create(Triplet(campaign=campaign, candidate=copy) for copy in copies)
+    return campaign
+
+
+def _text(source: Campaign, policy: Policy) -> str:
+    """The usual wording says whether there is an answer; one's own is the same in both arms."""
+    text = source.instructions.latest("version").text
+    usual = text == default_instructions(source.policy)
+    return default_instructions(policy) if usual else text

@@ -1,0 +1,66 @@
+"""The instructions that Quorum ships, with the rules of the policy in force filled in."""
+
+from fractions import Fraction
+from pathlib import Path
+from string import Template
+
+from annotation.pipeline.setup.instructions import read_instructions
+from annotation.protocol.estimates.cost import is_free
+from annotation.protocol.policy.policy import Policy
+
+SHIPPED = Path(__file__).with_name("instructions.md")
+WORDS = ("three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def default_instructions(policy: Policy) -> str:
+    return Template(read_instructions(SHIPPED)).safe_substitute(
+        items=_number(policy.hit_size),
+        answer=_answer(policy),
+        failed_hit=_failed_hit(policy),
+        exclusion=_exclusion(policy),
+        complaint=_complaint(policy),
+    )
+
+
+def _number(items: int) -> str:
+    """In words as far as people write them so; no HIT has fewer than three items."""
+    return WORDS[items - 3] if items < 3 + len(WORDS) else str(items)
+
+
+def _answer(policy: Policy) -> str:
+    if policy.show_answer:
+        return "- an **Answer** that was stored with the Question."
+    return (
+        "\nThe examples below also show the **Answer** that was stored with the Question; your "
+        "items do not."
+    )
+
+
+def _failed_hit(policy: Policy) -> str:
+    if policy.on_failed_control == "reject":
+        return "the work on that HIT is **rejected**."
+    paid = "" if is_free(policy) else " It is paid all the same."
+    return f"your judgments on that HIT are **not used**.{paid}"
+
+
+def _exclusion(policy: Policy) -> str:
+    """Nothing where no share of failed HITs is too large."""
+    if policy.max_failure_rate == 1:
+        return ""
+    slip = Fraction(1, policy.min_assignments) <= Fraction(str(policy.max_failure_rate))
+    spared = "One slip does not end your participation. " if slip else ""
+    paid = "" if is_free(policy) else " Work that was already approved stays paid."
+    return (
+        f"- {spared}Once the number of your reviewed HITs has reached "
+        f"**{policy.min_assignments:,}**, and **more than {policy.max_failure_rate * 100:g} %** "
+        "of them have failed, you can take no more of our HITs, and your judgments are not used."
+        f"{paid}"
+    )
+
+
+def _complaint(policy: Policy) -> str:
+    if policy.on_failed_control == "pay_and_discard":
+        return "If you think that we judged your work wrongly, please write to us."
+    # Only MTurk lets a rejection be taken back.
+    reversible = " A rejection can be reversed." if policy.crowd == "mturk" else ""
+    return f"If you think that we rejected your work by mistake, please write to us.{reversible}"

@@ -1,0 +1,122 @@
+"""Take a dataset that was labelled elsewhere as a campaign: to audit, extend or release it anew."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from django.db import IntegrityError, transaction
+
+from annotation.models import Campaign, Triplet
+from core.files.bulk_insert import insert
+from annotation.pipeline.setup.create import check_name_and_seed, start_campaign
+from annotation.protocol.policy.policy import Policy
+from core.errors import UserError
+from retrieval.query_sets.labelled_dataset import Faults, MadeLabel, read_dataset, store_dataset
+from retrieval.models import QuerySet
+from core.progress import Progress, no_progress
+from retrieval.corpus.pair_reader import check_license, check_source
+
+COLUMNS = (
+    "campaign_id",
+    "candidate_id",
+    "status",
+    "label",
+    "votes",
+    "positive_votes",
+    "imported_label",
+)
+
+
+@dataclass(frozen=True)
+class ImportedDataset:
+    campaign: Campaign
+    queries: int
+    candidates: int
+    labelled: int
+    positive: int
+    open: int  # came without a label: HITs can be made of them
+    lines_skipped: int
+    first_faults: str
+
+
+def import_dataset(
+    paths: Sequence[Path],
+    name: str,
+    *,
+    policy: Policy,
+    seed: int,
+    license: str = "",
+    skip_faulty: bool = False,
+    progress: Progress = no_progress,
+) -> ImportedDataset:
+    """All lines or nothing, unless `skip_faulty`; `progress` counts bytes of the files.
+
+    The policy's number of candidates becomes the largest that a query has.
+    """
+    check_name_and_seed(name, seed)
+    if QuerySet.objects.filter(name=name).exists():
+        raise UserError(f"There is already a query set {name!r}: choose another name.")
+    source, license = check_source(name), check_license(license)
+    faults = Faults()
+    try:
+        with transaction.atomic():
+            query_set = QuerySet.objects.create(name=name, origin=QuerySet.Origin.IMPORT)
+            campaign = start_campaign(query_set, policy=policy, seed=seed)
+            made = read_dataset(paths, source, license=license, faults=faults, progress=progress)
+            for labels in store_dataset(query_set, made):
+                _create_triplets(campaign, labels)
+            _check(paths, faults, campaign, skip_faulty=skip_faulty)
+            _set_candidates(campaign)
+    except IntegrityError as error:
+        raise UserError(
+            f"Somebody added pairs of {name} at the same time: run the import again."
+        ) from error
+    return _summary(campaign, faults)
+
+
+def _create_triplets(campaign: Campaign, labels: Sequence[MadeLabel]) -> None:
+    insert(
+        Triplet,
+        COLUMNS,
+        (
+            (campaign.pk, made.candidate, _status(made.label), made.label, 0, 0, made.label)
+            for made in labels
+        ),
+    )
+
+
+def _status(label: int | None) -> str:
+    return (Triplet.Status.OPEN if label is None else Triplet.Status.LABELLED).value
+
+
+def _check(paths: Sequence[Path], faults: Faults, campaign: Campaign, *, skip_faulty: bool) -> None:
+    files = ", ".join(map(str, paths))
+    if not campaign.triplets.exists():
+        raise UserError(f"Nothing of {files} can be used: {faults.in_words()}.")
+    if faults.count and not skip_faulty:
+        lines, them = ("line", "it") if faults.count == 1 else ("lines", "them")
+        raise UserError(
+            f"Nothing was imported, {faults.count:,} {lines} of {files} cannot be used: "
+            f"{faults.in_words()}; correct {them}, or leave {them} out by --skip-faulty."
+        )
+
+
+def _set_candidates(campaign: Campaign) -> None:
+    most = campaign.triplets.order_by("-candidate__rank").values_list("candidate__rank", flat=True)
+    policy = replace(campaign.policy, candidates_per_query=most[0])
+    campaign.policy_data = policy.to_dict()
+    campaign.save(update_fields=["policy_data"])
+
+
+def _summary(campaign: Campaign, faults: Faults) -> ImportedDataset:
+    triplets = campaign.triplets
+    return ImportedDataset(
+        campaign=campaign,
+        queries=campaign.query_set.queries.count(),
+        candidates=triplets.count(),
+        labelled=triplets.filter(status=Triplet.Status.LABELLED).count(),
+        positive=triplets.filter(label=1).count(),
+        open=triplets.filter(status=Triplet.Status.OPEN).count(),
+        lines_skipped=faults.count,
+        first_faults=faults.in_words(),
+    )

@@ -1,0 +1,136 @@
+"""Judge what a campaign's last rank hides: some of its queries again, at the ranks below."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from django.db import transaction
+
+from annotation.models import Campaign, PracticeItem, Triplet
+from annotation.pipeline.setup.create import check_name_and_seed, new_campaign
+from annotation.protocol.studies.pool_depth import Hidden, Labels, hidden
+from retrieval.query_sets.deeper_ranks import Deeper, look_deeper, store_audit
+from core.errors import UserError
+from retrieval.models import QuerySet
+from core.progress import Progress, no_progress
+from retrieval.vectors.types import Encoder
+
+QUERIES = 100  # as many as a person can judge, and enough for an interval
+DEEPEST = 1000
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    audited: Campaign
+    first: int  # ranks 1 to `first` were judged before
+    last: int
+    queries: int  # of the audit; those that count have no open triplet
+    hidden: Hidden
+
+
+def create_audit(
+    parent: Campaign,
+    name: str,
+    *,
+    queries: int | None = None,
+    to: int | None = None,
+    seed: int,
+    device: str = "auto",
+    encoder: Encoder | None = None,
+    made: Callable[[Campaign], object] = lambda _: None,
+    progress: Progress = no_progress,
+) -> Campaign:
+    """A campaign over ranks k + 1 to `to` (2 k) of `queries` of the parent's, drawn by the seed.
+
+    Its policy and instructions are the parent's, its budget its own. `made` is called with it in
+    its transaction.
+    """
+    check_name_and_seed(name, seed)
+    k = parent.policy.candidates_per_query
+    to = 2 * k if to is None else to
+    _check_auditable(parent, k, to)
+    total = parent.query_set.queries.count()
+    deeper = look_deeper(
+        parent.query_set,
+        queries=min(QUERIES, total) if queries is None else queries,
+        k=k,
+        to=to,
+        seed=seed,
+        device=device,
+        encoder=encoder,
+        progress=progress,
+    )
+    with transaction.atomic():
+        audit = _start(parent, name, deeper, seed)
+        made(audit)
+    return audit
+
+
+def _check_auditable(parent: Campaign, k: int, to: int) -> None:
+    if parent.query_set.made_elsewhere:
+        raise UserError(
+            f"Campaign {parent} came with its candidates: no search of ours says what follows them."
+        )
+    if audited := audited_by(parent):
+        raise UserError(
+            f"Campaign {parent} is an audit itself: audit {audited}, to a deeper rank (--to)."
+        )
+    if not k < to <= DEEPEST:
+        raise UserError(
+            f"Campaign {parent} has the ranks 1 to {k}: an audit goes on to a rank from {k + 1} to "
+            f"{DEEPEST}, not {to}."
+        )
+
+
+def _start(parent: Campaign, name: str, deeper: Deeper, seed: int) -> Campaign:
+    ranks = deeper.last_rank - deeper.first_rank + 1
+    policy = replace(parent.policy, candidates_per_query=ranks)
+    text = parent.instructions.latest("version").text
+    campaign = new_campaign(store_audit(name, deeper), policy=policy, seed=seed, text=text)
+    items = list(parent.practice_items.order_by("position"))
+    for item in items:
+        item.pk, item.campaign = None, campaign
+    PracticeItem.objects.bulk_create(items)
+    return campaign
+
+
+def audited_by(campaign: Campaign) -> Campaign | None:
+    """The campaign that this one audits; None where it is no audit."""
+    query_set = campaign.query_set
+    if query_set.origin != QuerySet.Origin.AUDIT or query_set.audits is None:
+        return None
+    return Campaign.objects.get(query_set=query_set.audits)
+
+
+def audit_report(audit: Campaign) -> AuditReport:
+    """Over the queries that are judged at all ranks of both campaigns."""
+    audited = audited_by(audit)
+    if audited is None:
+        raise UserError(
+            f"Campaign {audit} is no audit: make one by `manage.py campaign audit {audit}`."
+        )
+    first, last = audit.query_set.retrieval["ranks"]
+    labels = _labels(audited, audit, last)
+    if not labels:
+        raise UserError(
+            f"No query of {audit} has all its labels yet, at ranks 1 to {first - 1} in {audited} "
+            f"and {first} to {last} in {audit}: collect their votes first."
+        )
+    found = hidden(labels, first=first - 1)
+    return AuditReport(audited, first - 1, last, audit.query_set.queries.count(), found)
+
+
+def _labels(audited: Campaign, audit: Campaign, last: int) -> list[Labels]:
+    """By rank, of each query that has no open triplet and a triplet at every rank."""
+    keys = audit.query_set.queries.values("key")
+    triplets = Triplet.objects.filter(campaign__in=[audited, audit], candidate__query__key__in=keys)
+    by_query: dict[str, dict[int, int | None]] = {}
+    for key, rank, status, label in triplets.values_list(
+        "candidate__query__key", "candidate__rank", "status", "label"
+    ).iterator():
+        if status != Triplet.Status.OPEN:
+            by_query.setdefault(key, {})[rank] = label
+    return [
+        [ranks[rank] for rank in sorted(ranks)]
+        for _, ranks in sorted(by_query.items())
+        if len(ranks) == last
+    ]

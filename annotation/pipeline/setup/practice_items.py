@@ -1,0 +1,96 @@
+"""A campaign's practice items: read from a file, checked row by row, and drawn."""
+
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from annotation.models import Campaign, PracticeItem
+from annotation.protocol.screening.qualification import TooFewItems, draw
+from core.errors import UserError
+from core.files.rows import Row, RowFault, optional_field, read_rows, text_field
+from core.text.clean import normalise_question
+
+SHIPPED = Path(__file__).with_name("practice.jsonl")
+COLUMNS = (("query",), ("question",), ("expected",), ("why",))
+QUERY, QUESTION, EXPECTED, WHY = COLUMNS
+MOST_CHARACTERS = 2000
+MOST_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Example:
+    query: str
+    question: str
+    answer: str
+    expected: int
+    why: str
+
+
+def create_practice(campaign: Campaign, path: Path | None) -> None:
+    """The items of the campaign's round, from a file of the user's own or from ours."""
+    count = campaign.policy.practice_items
+    if not count:
+        if path is not None:
+            raise UserError(
+                f"The policy asks for no practice round: set practice_items in it to use {path}."
+            )
+        return
+    source = path or SHIPPED
+    examples = read_examples(source)
+    try:
+        drawn = draw([each.expected for each in examples], count, seed=campaign.seed)
+    except TooFewItems as error:
+        raise UserError(
+            f"The practice items of {source} do not do: {error}. Add some, or lower the policy's "
+            "practice_items."
+        ) from error
+    PracticeItem.objects.bulk_create(
+        [_item(campaign, position, examples[index]) for position, index in enumerate(drawn)]
+    )
+
+
+def read_examples(path: Path) -> list[Example]:
+    """One bad row refuses the file: whoever practises learns from each of them."""
+    rows = list(islice(read_rows(path, required=COLUMNS), MOST_ROWS + 1))
+    if len(rows) > MOST_ROWS:
+        raise UserError(f"{path} holds more than {MOST_ROWS:,} practice items: name a shorter one.")
+    examples: list[Example] = []
+    lines: dict[tuple[str, str], int] = {}
+    for row in rows:
+        try:
+            example = _example(row)
+            key = normalise_question(example.query), normalise_question(example.question)
+            if key in lines:
+                raise RowFault(f"it asks what line {lines[key]} asks")
+        except RowFault as fault:
+            raise UserError(f"Line {row.line} of {path}: {fault}; nothing was made.") from fault
+        lines[key] = row.line
+        examples.append(example)
+    return examples
+
+
+def _example(row: Row) -> Example:
+    if row.fault:
+        raise RowFault(row.fault)
+    expected = optional_field(row, "expected", limit=MOST_CHARACTERS)
+    if expected not in ("0", "1"):
+        raise RowFault("its expected must be 0 or 1")
+    return Example(
+        query=text_field(row, QUERY, limit=MOST_CHARACTERS),
+        question=text_field(row, QUESTION, limit=MOST_CHARACTERS),
+        answer=optional_field(row, "answer", limit=MOST_CHARACTERS),
+        expected=int(expected),
+        why=text_field(row, WHY, limit=MOST_CHARACTERS),
+    )
+
+
+def _item(campaign: Campaign, position: int, example: Example) -> PracticeItem:
+    return PracticeItem(
+        campaign=campaign,
+        position=position,
+        query=example.query,
+        question=example.question,
+        answer=example.answer,
+        expected=example.expected,
+        why=example.why,
+    )

@@ -1,0 +1,111 @@
+"""What a campaign will cost, with the crowd's fees."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from annotation.protocol.packing.pack import hits_needed
+from annotation.protocol.policy.policy import CROWDED_HIT, Policy
+
+FEE_PERCENT = 20
+MASTERS_PERCENT = 5
+CROWDED_PERCENT = 20
+PAPER_AGREEMENT = 0.78
+
+
+@dataclass(frozen=True)
+class ModeCost:
+    """The expected cost of one way of breaking ties."""
+
+    assignments_per_hit: float
+    assignments: int
+    cents: int
+
+
+@dataclass(frozen=True)
+class Quote:
+    hits: int
+    assignments_min: int
+    extend: ModeCost
+    repack: ModeCost
+    cents_min: int
+    cents_max: int
+
+
+def fee_cents(reward_cents: int, *, masters: bool, assignments: int) -> int:
+    """The crowd's fee for ONE assignment of a HIT that has `assignments` places.
+
+    Each part is rounded half up by itself and is at least one cent.
+    """
+    percents = [FEE_PERCENT]
+    if masters:
+        percents.append(MASTERS_PERCENT)
+    if assignments >= CROWDED_HIT:
+        percents.append(CROWDED_PERCENT)
+    return sum(max(1, (reward_cents * percent + 50) // 100) for percent in percents)
+
+
+def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> Quote:
+    """The cost of judging `triplets`, if two annotators agree on a share `agreement` of them.
+
+    `extend` and `repack` are expectations, rounded up; `cents_min` is the first round alone
+    and `cents_max` every HIT extended to `max_votes`. Replacements for rejected or excluded
+    work are left out of all of them, and so are controls that fill up a last HIT.
+    """
+    if triplets < 0 or not 0 <= agreement <= 1:
+        raise ValueError(f"no quote for {triplets} triplets at an agreement of {agreement}")
+    hits = hits_needed(triplets, policy)
+    agreed = Fraction(str(agreement))
+    tied_hits = (1 - agreed**policy.real_items) * tie_places(policy)
+    tied_share = (1 - agreed) * tie_places(policy)
+    first_round = hits * policy.annotators
+    price = assignment_cents(policy)
+    return Quote(
+        hits=hits,
+        assignments_min=first_round,
+        extend=_mode_cost(hits, policy, tied_hits, places=policy.annotators),
+        repack=_mode_cost(hits, policy, tied_share, places=1),
+        cents_min=first_round * price,
+        cents_max=hits * policy.max_votes * price,
+    )
+
+
+def bonus_price_cents(cents: int, policy: Policy) -> int:
+    """What a bonus of so many cents costs in all."""
+    if policy.crowd == "inhouse":
+        return cents
+    return cents + max(1, (cents * FEE_PERCENT + 50) // 100)
+
+
+def tie_places(policy: Policy) -> int:
+    """Places that breaking the ties of one HIT's first round takes: one at most, in either mode."""
+    # An odd number of votes of 0 or 1 is never tied.
+    return int(policy.annotators % 2 == 0 and policy.max_votes > policy.annotators)
+
+
+def _mode_cost(hits: int, policy: Policy, extra_per_hit: Fraction, *, places: int) -> ModeCost:
+    """The first round and its tie-breaks, which are bought on HITs of `places` places."""
+    first_round = hits * policy.annotators
+    extra = math.ceil(hits * extra_per_hit)
+    cents = first_round * assignment_cents(policy) + extra * assignment_cents(policy, places)
+    return ModeCost(
+        assignments_per_hit=float(policy.annotators + extra_per_hit),
+        assignments=first_round + extra,
+        cents=cents,
+    )
+
+
+def is_free(policy: Policy) -> bool:
+    """No assignment costs anything: no money moves, save for a bonus."""
+    return not assignment_cents(policy)
+
+
+def assignment_cents(policy: Policy, places: int | None = None) -> int:
+    """What one approved assignment costs in all, on a HIT of `places` (else the first round's)."""
+    if policy.crowd == "inhouse":
+        return policy.reward_cents  # nobody stands between
+    places = policy.annotators if places is None else places
+    fee = fee_cents(policy.reward_cents, masters=policy.masters, assignments=places)
+    return policy.reward_cents + fee

@@ -1,0 +1,45 @@
+"""People work and the campaign collects, in turns, until no vote is missing or nobody is left."""
+
+from collections.abc import Callable
+
+from annotation.crowd.port import Crowd
+from annotation.crowd.simulated.workers import Simulation
+from annotation.models import Campaign
+from annotation.pipeline.advance import advance
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.publish import publish
+from annotation.protocol.estimates.cost import quote
+
+# Between two passes so much of the work is handed in: whoever fails is found in time.
+TURNS = 20
+LEAST_A_TURN = 5
+
+FINISHED = "finished"
+BUDGET = "budget"
+NOBODY = "nobody"
+
+Tell = Callable[[str, int, int | None], object]
+
+
+def play(campaign: Campaign, crowd: Crowd, simulation: Simulation, *, tell: Tell) -> str:
+    """How it ended; `tell` is given the stage, units just done and their expected number."""
+    packed = pack_campaign(campaign)
+    tell("publishing HITs", packed.hits, packed.hits)
+    publish(campaign, crowd)
+    deliver(campaign, crowd)
+    mode = quote(packed.triplets, campaign.policy)
+    expected = (mode.extend if campaign.policy.tie_mode == "extend" else mode.repack).assignments
+    turn, done = max(LEAST_A_TURN, expected // TURNS), 0
+    while True:
+        worked = simulation.run(
+            done + turn, progress=lambda count: tell("people judge", count, expected)
+        )
+        found = advance(campaign, crowd)
+        if found.finished:
+            return FINISHED
+        idle = worked.assignments == done
+        if idle and not (found.new or found.sent or found.places_opened):
+            campaign.refresh_from_db()
+            return BUDGET if campaign.state == Campaign.State.CAPPED else NOBODY
+        done = worked.assignments

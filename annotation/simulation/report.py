@@ -1,0 +1,140 @@
+"""A rehearsal's outcome in figures for people: those it counted, and those that follow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.crowd.simulated.profiles import KINDS
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.simulation.play import BUDGET, FINISHED, NOBODY
+
+NOTHING = "-"
+ENDS = {
+    FINISHED: "every triplet was decided",
+    BUDGET: "the money was spent: three times the dearest quote",
+    NOBODY: "nobody was left who could go on",
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one outcome; `whole_*`: scaled up to the whole campaign. No cents: no money moves."""
+
+    queries: int
+    triplets: int
+    hits: int
+    assignments: int
+    rejected: int
+    cents: int
+    cents_per_label: float | None
+    whole_assignments: int
+    whole_cents: int
+    quoted_assignments: int
+    quoted_cents: int
+    quoted_cents_max: int
+    labelled: int
+    unresolved: int
+    open: int
+    ties: int
+    agreement: float | None
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    precision: float | None  # of the positive labels, the share that are
+    recall: float | None  # of what is positive and labelled, the share labelled so
+    truth_by_experts: int
+    lost: int  # careful people who were excluded
+    caught: int  # careless people and spammers who were
+    bad: int  # careless people and spammers who handed anything in
+    end: str
+
+
+def figures(result: Mapping[str, Any]) -> Figures:
+    whole, people, triplets = result["whole"], result["people"], result["triplets"]
+    cents = _cents(result)
+    scale = whole["triplets"] / triplets
+    low, high = result["accuracy_interval"] or (None, None)
+    bad = [people[kind] for kind in KINDS if kind != "careful"]
+    return Figures(
+        **{name: result[name] for name in AS_COUNTED},
+        cents=cents,
+        cents_per_label=_share(cents, result["labelled"]),
+        whole_assignments=round(result["assignments"] * scale),
+        whole_cents=round(cents * scale),
+        quoted_assignments=whole["assignments"],
+        quoted_cents=whole["cents"],
+        quoted_cents_max=whole["cents_max"],
+        low=low,
+        high=high,
+        precision=_share(result["true_positives"], result["positives"]),
+        recall=_share(result["true_positives"], result["positives_that_are"]),
+        lost=people["careful"]["excluded"],
+        caught=sum(kind["excluded"] for kind in bad),
+        bad=sum(kind["worked"] for kind in bad),
+        end=ENDS[result["end"]],
+    )
+
+
+AS_COUNTED = (
+    "queries",
+    "triplets",
+    "hits",
+    "assignments",
+    "rejected",
+    "labelled",
+    "unresolved",
+    "open",
+    "ties",
+    "agreement",
+    "accuracy",
+    "truth_by_experts",
+)
+
+
+def _cents(result: Mapping[str, Any]) -> int:
+    """A team is paid its reward, without the fees that the emulator took."""
+    if result["inhouse"]:
+        return int(result["paid_assignments"] * result["reward_cents"])
+    return int(result["spent_cents"])
+
+
+def _share(part: float, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def percent(share: float | None) -> str:
+    return NOTHING if share is None else f"{share:.1%}"
+
+
+def per_label(found: Figures) -> str:
+    if found.cents_per_label is None or not found.cents:
+        return NOTHING
+    return f"${found.cents_per_label / 100:.3f}"
+
+
+def told(result: Mapping[str, Any]) -> dict[str, object]:
+    """For the command line: what counts most first."""
+    found = figures(result)
+    money = {
+        "cost": dollars(found.cents),
+        "cost_per_label": per_label(found),
+        "whole_campaign": dollars(found.whole_cents),
+        "quoted_for_it": dollars(found.quoted_cents),
+    }
+    return {
+        "ended": found.end,
+        "queries": found.queries,
+        "triplets": found.triplets,
+        "hits": found.hits,
+        "assignments": found.assignments,
+        "rejected": found.rejected,
+        **(money if found.cents else {}),
+        "labelled": found.labelled,
+        "unresolved": found.unresolved,
+        "open": found.open,
+        "ties": found.ties,
+        "agreement": percent(found.agreement),
+        "true_labels": f"{percent(found.accuracy)} ({percent(found.low)} to {percent(found.high)})",
+        "careless_and_spammers_excluded": f"{found.caught} of {found.bad}",
+        "careful_people_lost": found.lost,
+    }

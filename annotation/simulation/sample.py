@@ -1,0 +1,221 @@
+"""What a rehearsal takes along of a campaign: read here, played elsewhere, nothing is changed."""
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from django.db.models import Count, Sum
+from django.db.models.functions import Coalesce
+
+from annotation.models import Campaign, Control, ExpertLabel
+from annotation.pipeline.publishing.pack import negatives_for_ties, triplets_to_judge
+from annotation.pipeline.controls.negatives import draw_for
+from annotation.protocol.estimates.cost import quote
+from annotation.protocol.packing.pack import hits_needed, negatives_needed
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.studies.simulated_truth import draw_truth
+from annotation.simulation.options import MOST_HITS, USUAL_HITS, Options
+from core.errors import UserError
+from retrieval.models import Candidate
+
+# Replacements are bought too: with money for so many times the dearest quote, only a crowd that
+# cannot do the work spends it all.
+TIMES_THE_DEAREST = 3
+
+Texts = tuple[str, str, str]  # query, question, answer
+
+
+@dataclass(frozen=True)
+class PlannedCandidate:
+    rank: int
+    question: str
+    answer: str
+    truth: int
+    by_experts: bool
+
+
+@dataclass(frozen=True)
+class PlannedQuery:
+    key: str
+    text: str
+    candidates: list[PlannedCandidate]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that the rehearsal's own database is filled with."""
+
+    name: str
+    policy: dict[str, Any]
+    seed: int
+    instructions: str
+    positives: list[Texts]
+    negatives: list[Texts]
+    queries: list[PlannedQuery]
+    crew: dict[str, Any]
+    budget_cents: int
+
+    @property
+    def triplets(self) -> int:
+        return sum(len(query.candidates) for query in self.queries)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Plan":
+        queries = [
+            PlannedQuery(
+                one["key"], one["text"], [PlannedCandidate(**each) for each in one["candidates"]]
+            )
+            for one in values["queries"]
+        ]
+        controls = {
+            kind: [(query, question, answer) for query, question, answer in values[kind]]
+            for kind in ("positives", "negatives")
+        }
+        return cls(**{**values, **controls, "queries": queries})
+
+
+def make_plan(campaign: Campaign, options: Options) -> Plan:
+    """UserError where the campaign has no candidates, or the rehearsal would take too long."""
+    policy = counterpart(campaign.policy)
+    queries = _queries(campaign, options)
+    triplets = sum(len(query.candidates) for query in queries)
+    dearest = quote(triplets, policy).cents_max
+    return Plan(
+        name=campaign.name,
+        policy=policy.to_dict(),
+        seed=campaign.seed,
+        instructions=campaign.instructions.latest("version").text,
+        positives=list(_pool()),
+        negatives=_negatives(campaign, triplets),
+        queries=queries,
+        crew=asdict(options.crew()),
+        budget_cents=TIMES_THE_DEAREST * dearest,
+    )
+
+
+def counterpart(policy: Policy) -> Policy:
+    """The same rules for a crowd at the emulator, whose people are as good as the options say.
+
+    Simulated people take no round of practice, and no team is asked for a standing at MTurk.
+    """
+    return replace(
+        policy,
+        crowd="mturk",
+        reward_cents=max(1, policy.reward_cents),
+        practice_items=0,
+        min_approval_percent=0,
+        min_approved=0,
+    )
+
+
+def most_queries(campaign: Campaign) -> int:
+    """As many as a rehearsal can take."""
+    return _reach(campaign, MOST_HITS)
+
+
+def usual_queries(campaign: Campaign) -> int:
+    return _reach(campaign, USUAL_HITS)
+
+
+def _reach(campaign: Campaign, hits: int) -> int:
+    policy = campaign.policy
+    reach = max(1, hits * policy.real_items // policy.candidates_per_query)
+    # Positions count from 1: the last one tells the number without a count.
+    last = campaign.query_set.queries.order_by("-position").values_list("position", flat=True)
+    return min(reach, last.first() or 0)
+
+
+def _queries(campaign: Campaign, options: Options) -> list[PlannedQuery]:
+    candidates = _candidates(campaign)
+    keys = sorted(set(candidates.order_by().values_list("query__key", flat=True).distinct()))
+    if not keys:
+        raise UserError(
+            f"Campaign {campaign} has no candidates to judge yet: retrieve them, then rehearse."
+        )
+    count = min(usual_queries(campaign) if options.queries is None else options.queries, len(keys))
+    drawn = random.Random(f"rehearsal/{options.seed}").sample(keys, count)  # noqa: S311
+    found = candidates.filter(query__key__in=drawn).select_related("query", "pair")
+    by_query: dict[str, list[Candidate]] = {}
+    for candidate in found.order_by("query__key", "rank"):
+        by_query.setdefault(candidate.query.key, []).append(candidate)
+    _check_size(campaign, sum(map(len, by_query.values())))
+    known = _gold(campaign, drawn)
+    return [_planned(rows, known, options) for rows in by_query.values()]
+
+
+def _candidates(campaign: Campaign) -> Any:
+    """Those of which HITs are made."""
+    found = Candidate.objects.filter(query__query_set=campaign.query_set_id)
+    if campaign.query_set.made_elsewhere:
+        return found.filter(triplet__imported_label=None, triplet__isnull=False)
+    return found
+
+
+def _check_size(campaign: Campaign, triplets: int) -> None:
+    if (hits := hits_needed(triplets, campaign.policy)) > MOST_HITS:
+        raise UserError(
+            f"A rehearsal of {hits:,} HITs would take too long: take queries for {MOST_HITS} at "
+            f"most, about {most_queries(campaign):,}."
+        )
+
+
+def _planned(rows: list[Candidate], known: Mapping[int, int], options: Options) -> PlannedQuery:
+    query = rows[0].query
+    drawn = draw_truth(query.key, [row.rank for row in rows], seed=options.seed)
+    candidates = [
+        PlannedCandidate(
+            row.rank, row.pair.question, row.pair.answer, known.get(row.pk, truth), row.pk in known
+        )
+        for row, truth in zip(rows, drawn, strict=True)
+    ]
+    return PlannedQuery(query.key, query.text, candidates)
+
+
+def _gold(campaign: Campaign, keys: Iterable[str]) -> dict[int, int]:
+    """Candidate -> what most experts say of it, where they have said it and one side prevails."""
+    labels = ExpertLabel.objects.filter(
+        triplet__campaign=campaign, triplet__candidate__query__key__in=list(keys)
+    )
+    rows = (
+        labels.order_by()
+        .values_list("triplet__candidate")
+        .annotate(said=Count("pk"), yes=Sum(Coalesce("blind_label", "label")))
+    )
+    return {pk: int(2 * yes > said) for pk, said, yes in rows if 2 * yes != said}
+
+
+def _pool() -> Iterable[Texts]:
+    pool = Control.objects.filter(campaign=None, retired_at=None).order_by("key")
+    return pool.values_list("query", "question", "answer")
+
+
+def _negatives(campaign: Campaign, triplets: int) -> list[Texts]:
+    """As packing would draw them; of a packed campaign those that it has."""
+    policy = campaign.policy
+    needed = negatives_needed(triplets, policy) + negatives_for_ties(triplets, policy)
+    stored = campaign.controls.filter(retired_at=None).order_by("key")
+    texts = list(stored.values_list("query", "question", "answer")[:needed])
+    if len(texts) == needed:
+        return texts
+    drawn = draw_for(campaign, [f"n{number:06d}" for number in range(1, needed + 1)])
+    return [(one.query, one.question, one.answer) for one in drawn]
+
+
+def whole(campaign: Campaign) -> dict[str, Any]:
+    """The campaign as its quote has it, to hold the rehearsal against."""
+    policy, triplets = campaign.policy, triplets_to_judge(campaign)
+    costs = quote(triplets, policy)
+    mode = costs.extend if policy.tie_mode == "extend" else costs.repack
+    return {
+        "triplets": triplets,
+        "queries": campaign.query_set.queries.count(),
+        "hits": costs.hits,
+        "assignments": mode.assignments,
+        "cents": mode.cents,
+        "cents_min": costs.cents_min,
+        "cents_max": costs.cents_max,
+    }

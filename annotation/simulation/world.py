@@ -1,0 +1,82 @@
+"""The rehearsal's own world: its database, its site and its emulator, all in this one process."""
+
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.core.wsgi import get_wsgi_application
+from waitress.server import create_server
+
+from annotation.crowd.port import CrowdError
+from annotation.crowd.simulated.profiles import Crew
+from annotation.crowd.emulator.http.server import Server
+from annotation.crowd.factory import open_crowd
+from annotation.crowd.simulated.workers import Simulation
+from annotation.crowd.simulated.browser import WorkerSite
+from annotation.simulation.populate import fill, gold_of
+from annotation.simulation.outcome import outcome
+from annotation.simulation.sample import Plan
+from annotation.simulation.play import play
+from annotation.simulation.schema import make_database
+from annotation.simulation.workspace import MARKER
+from core.errors import UserError
+
+MUCH = 100_000_000_000  # cents on the account at the emulator: the budget alone sets a limit
+THREADS = 4
+REMOVE = "import shutil, sys; shutil.rmtree(sys.argv[1]); sys.exit(1)"
+
+
+def main(site: int, crowd: int) -> None:
+    """The plan comes as a line on standard input, lines about it go to standard output.
+
+    `site`, `crowd`: sockets that listen already, by their numbers.
+    """
+    if not (settings.DATA_DIR / MARKER).exists():
+        sys.exit("This is the inside of a rehearsal: start one by `campaign rehearse NAME`.")
+    plan = Plan.from_dict(json.loads(sys.stdin.readline()))
+    _in_background(_end_with_the_asker)
+    try:
+        told = _rehearsed(plan, socket.socket(fileno=site), socket.socket(fileno=crowd))
+    except (UserError, CrowdError) as error:
+        told = {"refused": str(error)}
+    print(json.dumps(told), flush=True)
+
+
+def _rehearsed(plan: Plan, site: socket.socket, crowd: socket.socket) -> dict[str, Any]:
+    _tell("setting the stage", 0, None)
+    make_database()
+    campaign = fill(plan)
+    crew, gold = Crew(**plan.crew), gold_of(plan)
+    pages = get_wsgi_application()
+    _in_background(create_server(pages, sockets=[site], map={}, threads=THREADS).run)
+    state = settings.DATA_DIR / "mturk_emulator.sqlite3"
+    _in_background(Server(listening=crowd, state=state, balance_cents=MUCH).run)
+    with WorkerSite(settings.MTURK_ENDPOINT) as workers:
+        simulation = Simulation(crew, gold, workers)
+        turk = open_crowd("mturk", live=False, shared_rate=False)
+        end = play(campaign, turk, simulation, tell=_tell)
+    return {"outcome": outcome(campaign, crew, gold, plan) | {"end": end}}
+
+
+def _tell(stage: str, done: int, total: int | None) -> None:
+    print(json.dumps({"stage": stage, "done": done, "total": total}), flush=True)
+
+
+def _in_background(work: Callable[[], object]) -> None:
+    """It ends with the process."""
+    threading.Thread(target=work, daemon=True).start()
+
+
+def _end_with_the_asker() -> None:
+    """Nothing more comes on standard input: when it closes, nobody waits for the outcome.
+
+    Another program takes this one's place: no thread is left that could write to the folder.
+    """
+    sys.stdin.read()
+    program = [sys.executable, "-c", REMOVE, str(settings.DATA_DIR)]
+    os.execv(program[0], program)  # noqa: S606 - our own words

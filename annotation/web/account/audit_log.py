@@ -1,0 +1,154 @@
+"""The log of what people did: pages by key, filters, and all of it as CSV."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, time
+from typing import cast
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.views.decorators.http import require_safe
+
+from annotation.operations.campaign.registry import ACTS
+from annotation.web.base.layout import page
+from annotation.web.account.log_details import details_in_words
+from annotation.models import Action, Campaign
+from annotation.access.roles import visible_campaigns
+from annotation.web.base.guards import campaign_page, dashboard_page
+from core.files.csv_safety import harmless
+
+PAGE_SIZE = 50
+COLUMNS = ("at", "by", "via", "did", "to", "campaign", "details")
+# Offered beside the names of the acts; any other name can be typed.
+OTHER_VERBS = (
+    "activate", "add-account", "add-control", "add-group", "add-role", "audit", "build index",
+    "build-release", "change-account", "change-group", "change-password", "change-role", "collect",
+    "confirm-control", "create", "create-token", "deactivate", "delete-account", "delete-group",
+    "delete-role", "delete-token", "dismiss-control", "give-role", "import", "import pairs",
+    "import-controls", "import-gold", "instructions", "invite", "join", "label", "lock-out",
+    "pack", "pilot", "prune vectors", "publish", "reconcile", "register model", "replace-control",
+    "restore pair", "restore pairs", "retire-control", "retrieve", "revoke-invitation", "take-role",
+    "unlock", "withdraw pair", "withdraw pairs",
+)  # fmt: skip
+
+
+class Filters(forms.Form):
+    verb = forms.CharField(label="Deed", max_length=40, required=False)
+    person = forms.CharField(label="By", max_length=150, required=False)
+    via = forms.ChoiceField(label="Way", choices=[("", "Any"), *Action.Via.choices], required=False)
+    since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
+    until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
+
+    def __init__(self, given: QueryDict) -> None:
+        super().__init__(given)
+        self.fields["verb"].widget.attrs["list"] = "verbs"
+
+    def apply(self, actions: QuerySet[Action]) -> QuerySet[Action]:
+        """What is no date or no way narrows nothing: its field says so."""
+        self.is_valid()
+        told = self.cleaned_data
+        if verb := told.get("verb"):
+            actions = actions.filter(verb=verb)
+        if via := told.get("via"):
+            actions = actions.filter(via=via)
+        if person := told.get("person"):
+            known = User.objects.filter(username=person).first()
+            actions = actions.filter(Q(user=known) if known else Q(actor=person, user=None))
+        if since := told.get("since"):
+            actions = actions.filter(at__gte=datetime.combine(since, time.min, UTC))
+        if until := told.get("until"):
+            actions = actions.filter(at__lte=datetime.combine(until, time.max, UTC))
+        return actions
+
+
+@require_safe
+@dashboard_page
+def log(request: HttpRequest) -> HttpResponse:
+    """Of all campaigns that the reader sees; what belongs to none is for the staff."""
+    user = cast(User, request.user)
+    actions = Action.objects.all()
+    if not user.is_staff and not user.is_superuser:
+        actions = actions.filter(campaign__in=visible_campaigns(user))
+    return _answer(request, actions, None)
+
+
+@require_safe
+@campaign_page()
+def campaign_log(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    return _answer(request, Action.objects.filter(campaign=campaign), campaign)
+
+
+def _answer(
+    request: HttpRequest, actions: QuerySet[Action], campaign: Campaign | None
+) -> HttpResponse:
+    filters = Filters(request.GET)
+    found = filters.apply(actions).select_related("campaign").order_by("-at", "-pk")
+    if request.GET.get("as") == "csv":
+        return cast(HttpResponse, _csv(found, f"{campaign}-log" if campaign else "log"))
+    return _page(request, found, filters, campaign)
+
+
+def _page(
+    request: HttpRequest, found: QuerySet[Action], filters: Filters, campaign: Campaign | None
+) -> HttpResponse:
+    key = _key(request.GET.get("before", ""))
+    if key is not None:
+        at, pk = key
+        found = found.filter(at__lte=at).exclude(at=at, pk__gte=pk)
+    rows = list(found[: PAGE_SIZE + 1])
+    shown, more = rows[:PAGE_SIZE], len(rows) > PAGE_SIZE
+    chosen = {
+        name: value for name, value in request.GET.items() if name in filters.fields and value
+    }
+    last = {"before": f"{shown[-1].at.isoformat()},{shown[-1].pk}"} if more else {}
+    context = {
+        "filters": filters,
+        "is_filtered": bool(chosen),
+        "verbs": sorted({*ACTS, *OTHER_VERBS}),
+        "rows": [(action, details_in_words(action.details)) for action in shown],
+        "older": urlencode(chosen | last) if more else "",
+        "newest": urlencode(chosen) if key is not None else None,
+        "csv": urlencode(chosen | {"as": "csv"}),
+    }
+    return page(request, "dashboard/log.html", context, title="Log", campaign=campaign)
+
+
+def _key(text: str) -> tuple[datetime, int] | None:
+    """The last row of the page before; what is no key begins anew."""
+    moment, _, pk = text.partition(",")
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        return None
+    if at.tzinfo is None or not (pk.isascii() and pk.isdigit() and len(pk) < 19):
+        return None
+    try:
+        return at.astimezone(UTC), int(pk)
+    except OverflowError:  # the first or last day that there is, in another zone
+        return None
+
+
+class _Line:
+    """A file that hands back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _csv(found: QuerySet[Action], name: str) -> StreamingHttpResponse:
+    lines = map(csv.writer(_Line()).writerow, _cells(found.iterator(chunk_size=1000)))
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return response
+
+
+def _cells(actions: Iterable[Action]) -> Iterator[Iterable[object]]:
+    yield COLUMNS
+    for one in actions:
+        details = "; ".join(f"{key}: {value}" for key, value in details_in_words(one.details))
+        campaign = one.campaign.name if one.campaign else ""
+        cells = (one.at.isoformat(), one.actor, one.via, one.verb, one.subject, campaign, details)
+        yield map(harmless, cells)

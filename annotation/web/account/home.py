@@ -1,0 +1,24 @@
+"""The first page: what Quorum is; whoever has a part in campaigns is led to them."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from annotation.access.roles import DOWNLOAD, may_anywhere, may_enter
+
+
+@never_cache
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    if may_enter(request.user):
+        return redirect("dashboard")
+    return render(request, "annotation/landing.html")
+
+
+def entrance(request: HttpRequest) -> dict[str, object]:
+    """For templates: where the reader may go, asked only where one wants to know."""
+    return {
+        "may_enter": lambda: may_enter(request.user),
+        "may_download": lambda: may_anywhere(request.user, DOWNLOAD),
+    }

@@ -1,0 +1,45 @@
+"""Who has to wait after wrong passwords, and the end of it."""
+
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.access.audit_log import by_page, record
+from annotation.web.base.layout import page
+from annotation.web.base.guards import refuse, staff_page
+from annotation.access.lock_outs import locked_out, unlock
+
+UNLOCK = "annotation.delete_attempt"
+LACKS = (
+    f"Your account lacks the permission {UNLOCK}: an administrator can give it to you under"
+    " Records."
+)
+
+
+@require_safe
+@staff_page
+def lock_outs(request: HttpRequest) -> HttpResponse:
+    context = {"locked": locked_out(), "may_unlock": request.user.has_perm(UNLOCK)}
+    return page(request, "dashboard/lock_outs.html", context, title="Lock-outs")
+
+
+@require_POST
+@transaction.atomic
+@staff_page
+def end_lock_out(request: HttpRequest, digest: str) -> HttpResponse:
+    if not request.user.has_perm(UNLOCK):
+        return refuse(request, 403, "Not open to you", LACKS)
+    found = next((one for one in locked_out() if one.digest == digest), None)
+    if found is None:
+        messages.info(request, "That lock-out had ended already.")
+        return redirect("lock-outs")
+    unlock(digest)
+    details = {"limit": found.limit, "address": found.address}
+    record(by_page(cast(User, request.user)), "unlock", subject=found.name, details=details)
+    messages.success(request, "They can sign in again.")
+    return redirect("lock-outs")

@@ -1,0 +1,135 @@
+"""The team as the staff see it: members, and the invitations that make new ones."""
+
+from typing import cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.db.models import Count, F, Max, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.access.audit_log import by_page, record
+from annotation.crowd.inhouse.members import activate, deactivate, invite, revoke
+from annotation.crowd.inhouse.models import Invitation, Member, Work
+from annotation.web.base.guards import permitted, refuse, staff_page
+from core.errors import UserError
+
+INVITE = "inhouse.add_invitation"
+MANAGE = "inhouse.change_member"
+PAGE_SIZE = 100
+
+
+class InvitationForm(forms.Form):
+    note = forms.CharField(label="For whom", max_length=200, required=False)
+    days = forms.IntegerField(label="Days", min_value=1, max_value=365, initial=14)
+    uses = forms.IntegerField(label="Accounts", min_value=1, max_value=1000, initial=1)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_page
+def team(request: HttpRequest) -> HttpResponse:
+    """The page; a POST makes an invitation."""
+    if request.method != "POST":
+        return _page(request, InvitationForm())
+    if not permitted(request, INVITE):
+        return _not_permitted(request, INVITE)
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form, status=422)
+    try:
+        code = _invite(cast(User, request.user), **form.cleaned_data)
+    except UserError as error:
+        form.add_error(None, str(error))
+        return _page(request, form, status=422)
+    # In the answer itself, for only the code's digest is stored.
+    link = settings.PUBLIC_URL + reverse("join", args=[code])
+    return _page(request, InvitationForm(), link=link)
+
+
+@transaction.atomic
+def _invite(by: User, *, note: str, days: int, uses: int) -> str:
+    code = invite(by, note=note, days=days, uses=uses, now=timezone.now())
+    record(by_page(by), "invite", subject=note, details={"days": days, "uses": uses})
+    return code
+
+
+@require_POST
+@transaction.atomic
+@staff_page
+def revoke_invitation(request: HttpRequest, pk: int) -> HttpResponse:
+    if not permitted(request, INVITE):
+        return _not_permitted(request, INVITE)
+    invitation = get_object_or_404(Invitation, pk=pk)
+    revoke(invitation, now=timezone.now())
+    record(by_page(cast(User, request.user)), "revoke-invitation", subject=invitation.note)
+    messages.info(request, "The invitation opens nothing any more.")
+    return redirect("team")
+
+
+@require_POST
+@transaction.atomic
+@staff_page
+def change_member(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ends or renews a membership: the field `active` says which."""
+    if not permitted(request, MANAGE):
+        return _not_permitted(request, MANAGE)
+    member = get_object_or_404(Member.objects.select_related("user"), pk=pk)
+    becomes_active = request.POST.get("active") == "1"
+    verb, name = "activate" if becomes_active else "deactivate", member.user.get_username()
+    details = {"worker": member.worker_id}
+    record(by_page(cast(User, request.user)), verb, subject=name, details=details)
+    if becomes_active:
+        activate(member)
+        messages.success(request, f"{name} can work again.")
+    else:
+        deactivate(member)
+        messages.info(request, f"{name} gets no more work.")
+    return redirect("team")
+
+
+def _page(
+    request: HttpRequest, form: InvitationForm, *, link: str = "", status: int = 200
+) -> HttpResponse:
+    content = {
+        "form": form,
+        "link": link,
+        "members": Paginator(_members(), PAGE_SIZE).get_page(request.GET.get("page")),
+        "invitations": _open_invitations(),
+        "may_invite": permitted(request, INVITE),
+        "may_manage": permitted(request, MANAGE),
+    }
+    return render(request, "annotation/team.html", content, status=status)
+
+
+def _members() -> QuerySet[Member]:
+    handed_in = Work.Status.SUBMITTED, Work.Status.APPROVED, Work.Status.REJECTED
+    return (
+        Member.objects.select_related("user")
+        .annotate(
+            handed_in=Count("works", filter=Q(works__status__in=handed_in)),
+            approved=Count("works", filter=Q(works__status=Work.Status.APPROVED)),
+            rejected=Count("works", filter=Q(works__status=Work.Status.REJECTED)),
+            last_work=Max("works__submitted_at"),
+        )
+        .order_by("-active", "user__username")
+    )
+
+
+def _open_invitations() -> QuerySet[Invitation]:
+    open_ones = Invitation.objects.filter(expires_at__gt=timezone.now(), uses__lt=F("max_uses"))
+    return open_ones.select_related("created_by").order_by("expires_at")
+
+
+def _not_permitted(request: HttpRequest, permission: str) -> HttpResponse:
+    sentence = (
+        f"Your account lacks the permission {permission}: an administrator can give it to you"
+        " under Records."
+    )
+    return refuse(request, 403, "Not open to you", sentence)

@@ -1,0 +1,84 @@
+"""Whether a HIT is one for this member: what the crowd's own record cannot tell."""
+
+import itertools
+from collections.abc import Iterable
+
+from django.db.models import Q, QuerySet
+
+from annotation.crowd.inhouse.adapter import ENDPOINT
+from annotation.crowd.inhouse.models import HitType, Member, Work
+from annotation.crowd.worker_notices import why_excluded
+from annotation.models import Campaign, Hit
+from annotation.pipeline.publishing.pilot_arms import WITH_ARMS, works_in_other_arm
+from annotation.pipeline.moderation.qualification import exclusion_of
+from annotation.access.roles import kept_from
+from annotation.web.annotator.judging_page import has_judged
+
+UNKNOWN = "Its campaign is not here any more: give it back and take another one."
+KNOWN = (
+    "You have judged some of these questions before, and each of them needs another pair of eyes:"
+    " give it back and take another one."
+)
+
+OTHER_ARM = (
+    "You work in another campaign that asks the same questions in another way, and whoever judges"
+    " in one of the two is not asked in the other: give it back and take another one."
+)
+NOT_CHOSEN = (
+    "Its campaign has annotators of its own: ask the people who run it to make you one of them."
+)
+
+
+def closed_queues(member: Member) -> frozenset[int]:
+    """Primary keys of those whose HITs are not for this member."""
+    ours = Campaign.objects.filter(endpoint=ENDPOINT, pilot_with_the_answer__isnull=False)
+    arms = other_arms(member, ours.select_related("pilot_with_the_answer"))
+    closed = Q(pk__in=kept_from(member.user).values("pk")) | Q(pk__in=arms)
+    return _queues(Campaign.objects.filter(closed))
+
+
+def queues_of_others(member: Member) -> frozenset[int]:
+    """Of campaigns that have annotators of their own."""
+    return _queues(kept_from(member.user))
+
+
+def _queues(campaigns: QuerySet[Campaign]) -> frozenset[int]:
+    types = campaigns.filter(endpoint=ENDPOINT).values("hit_type_id")
+    return frozenset(HitType.objects.filter(type_id__in=types).values_list("queue__pk", flat=True))
+
+
+def other_arms(member: Member, ours: Iterable[Campaign]) -> set[int]:
+    """Campaigns that are the other arm of one in which the member has had work in hand.
+
+    `ours`: the published ones, each with its `pilot_with_the_answer`.
+    """
+    pilots = [getattr(one, "pilot_with_the_answer", None) for one in ours]
+    arms = [(pilot.shown_id, pilot.hidden_id) for pilot in pilots if pilot]
+    if not arms:
+        return set()
+    campaigns = Campaign.objects.filter(pk__in=itertools.chain.from_iterable(arms))
+    queues = _queues(campaigns)
+    gone = (Work.Status.RETURNED, Work.Status.LAPSED)
+    works = member.works.filter(offer__queue__in=queues).exclude(status__in=gone)
+    types = HitType.objects.filter(queue__in=works.values("offer__queue")).values("type_id")
+    worked = set(campaigns.filter(hit_type_id__in=types).values_list("pk", flat=True))
+    both_ways = itertools.chain(arms, (arm[::-1] for arm in arms))
+    return {other for one, other in both_ways if one in worked}
+
+
+def hit_of(work: Work) -> Hit | None:
+    hits = Hit.objects.select_related("campaign", "instructions", *WITH_ARMS)
+    return hits.filter(key=work.offer.annotation).first()
+
+
+def why_not(member: Member, hit: Hit | None) -> list[str]:
+    """Sentences for the member; none: the HIT suits."""
+    if hit is None:
+        return [UNKNOWN]
+    if exclusion := exclusion_of(hit.campaign, member.worker_id):
+        return why_excluded(exclusion)
+    if kept_from(member.user).filter(pk=hit.campaign_id).exists():
+        return [NOT_CHOSEN]
+    if works_in_other_arm(hit.campaign, member.worker_id):
+        return [OTHER_ARM]
+    return [KNOWN] if has_judged(hit, member.worker_id) else []

@@ -1,0 +1,99 @@
+"""What the judging page shows of a HIT, wherever the worker comes from."""
+
+import unicodedata
+from dataclasses import dataclass
+
+from django.db.models.functions import Coalesce
+from django.urls import reverse
+
+from annotation.analytics.quality.text_diff import Part, mark_differences
+from annotation.web.base.markdown import render_markdown
+from annotation.models import Assignment, Hit, HitItem, ItemReport
+from annotation.crowd.practice_url import practice_url
+
+LINE = 72  # characters of a text's line in the page's widest column
+ANSWER_LINES = 7
+QUESTION_LINES = 14
+REPORT_LENGTH = 500
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """What a worker sees of an item: nothing else of it may reach the page."""
+
+    key: str
+    query: list[Part]
+    question: list[Part]
+    answer: str
+    folds_query: bool
+    folds_question: bool
+    folds_answer: bool
+    # What was sent with an item missing, when no script keeps it: shown again.
+    given: str = ""
+    report: str = ""
+    report_text: str = ""
+
+
+def judging_context(hit: Hit, *, assignment_id: str, worker_id: str) -> dict[str, object]:
+    """Of templates/annotation/hit.html; an empty assignment_id makes a preview."""
+    items = _items(hit)
+    return {
+        "items": items,
+        # An answer missing from one item alone would set it apart from the others.
+        "show_answer": hit.campaign.policy.show_answer
+        and all(item.answer.strip() for item in items),
+        "instructions": render_markdown(hit.instructions.text),
+        "reasons": ItemReport.Reason.choices,
+        "report_length": REPORT_LENGTH,
+        "assignment_id": assignment_id,
+        "worker_id": worker_id,
+        "probe_url": reverse("health"),
+        "practice_url": practice_url(hit.campaign) if hit.campaign.practice_id else "",
+    }
+
+
+def has_judged(hit: Hit, worker_id: str) -> bool:
+    """Whether the worker has had one of the HIT's triplets before, in another HIT."""
+    triplets = hit.items.exclude(triplet=None).values("triplet")
+    others = HitItem.objects.filter(triplet__in=triplets).exclude(hit=hit)
+    return Assignment.objects.filter(
+        hit__in=others.values("hit"),
+        worker__crowd=hit.campaign.policy.crowd,
+        worker__worker_id=worker_id,
+    ).exists()
+
+
+def _items(hit: Hit) -> list[ShownItem]:
+    """In the order of the page; one query that reads the texts alone."""
+    rows = hit.items.order_by("position").values_list(
+        "key",
+        Coalesce("control__query", "triplet__candidate__query__text"),
+        Coalesce("control__question", "triplet__candidate__pair__question"),
+        Coalesce("control__answer", "triplet__candidate__pair__answer"),
+    )
+    return [_shown(*row) for row in rows]
+
+
+def _shown(key: str, query: str, question: str, answer: str) -> ShownItem:
+    query_parts, question_parts = mark_differences(query, question)
+    return ShownItem(
+        key=key,
+        query=query_parts,
+        question=question_parts,
+        answer=answer,
+        folds_query=_is_long(query, QUESTION_LINES),
+        folds_question=_is_long(question, QUESTION_LINES),
+        folds_answer=_is_long(answer, ANSWER_LINES),
+    )
+
+
+def _is_long(text: str, lines: int) -> bool:
+    """Told by the text alone, before any browser measures it: the page never jumps."""
+    if len(text) > LINE * lines:
+        return True
+    return sum(-(-_width(line) // LINE) or 1 for line in text.splitlines()) > lines
+
+
+def _width(line: str) -> int:
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in line)
+    return len(line) + wide

@@ -1,0 +1,242 @@
+"""The practice round: a worker judges items whose answers are known, and learns why."""
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.core.signing import BadSignature
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation.crowd.port import CrowdError
+from annotation.crowd.factory import open_crowd
+from annotation.analytics.quality.text_diff import Part, mark_differences
+from annotation.crowd.worker_notices import whom_to_write_to, why_excluded
+from annotation.web.base.markdown import render_markdown
+from annotation.models import Campaign, PracticeItem, PracticeResult
+from annotation.pipeline.moderation.qualification import (
+    check_open,
+    exclusion_of,
+    grant_at_once,
+    practise,
+    tries_of,
+)
+from annotation.crowd.practice_url import read_practice
+from annotation.protocol.screening.qualification import TRIES, least_right
+from annotation.access.throttle import Limit, TooMany, address_of, attempt
+from annotation.web.base.guards import MemberRequest, member_page, refuse
+from core.errors import UserError
+
+_WORKER_ID = re.compile(r"A[A-Z0-9]{1,63}")
+TITLE = "Practice round"
+NO_ROUND = "There is no practice round at this address: open it from a HIT's page or list again."
+BAD_ID = "This is no worker id. It is an A and capital letters and digits, as on your dashboard."
+NO_ID = "Please give your worker id: it is how the crowd knows whom to let in."
+
+# Ten workers of one address at all of their tries; nobody proves the id that they claim.
+FROM_AN_ADDRESS = Limit(
+    "practice",
+    30,
+    60,
+    "This round was tried 30 times from your address within an hour: please come back in an hour."
+    " Nothing was counted.",
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Round:
+    """A campaign's round for one worker. No id: nobody has said yet who practises."""
+
+    campaign: Campaign
+    items: Sequence[PracticeItem]
+    worker_id: str = ""
+    typed: str = ""  # what is no id
+
+    @property
+    def is_inhouse(self) -> bool:
+        return self.campaign.policy.crowd == "inhouse"
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """One item as it was answered; `why` and `expected` are shown with the feedback alone."""
+
+    number: int
+    name: str  # of the form field
+    query: list[Part]
+    question: list[Part]
+    answer: str
+    expected: int
+    why: str
+    given: int | None
+
+    @property
+    def is_right(self) -> bool:
+        return self.given == self.expected
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def practice(request: HttpRequest, signed: str) -> HttpResponse:
+    response = _answer(request, signed)
+    # Opened from the crowd's frame, a tab inherits its sandbox: browsers show no page in it that
+    # asks for a group of its own.
+    response["Cross-Origin-Opener-Policy"] = "unsafe-none"
+    return response
+
+
+def _answer(request: HttpRequest, signed: str) -> HttpResponse:
+    campaign = _campaign(signed)
+    items = list(campaign.practice_items.order_by("position")) if campaign else []
+    if campaign is None or not items:
+        return refuse(request, 404, "No such practice round", NO_ROUND)
+    try:
+        check_open(campaign)
+    except UserError as error:
+        return refuse(request, 409, TITLE, str(error))
+    here = Round(campaign, items)
+    return _for_member(request, here) if here.is_inhouse else _for_claimed(request, here)
+
+
+def _campaign(signed: str) -> Campaign | None:
+    try:
+        return Campaign.objects.filter(uid=read_practice(signed)).first()
+    except BadSignature:
+        return None
+
+
+@member_page
+def _for_member(request: MemberRequest, here: Round) -> HttpResponse:
+    return _round(request, replace(here, worker_id=request.member.worker_id))
+
+
+def _for_claimed(request: HttpRequest, here: Round) -> HttpResponse:
+    """The id is claimed, not proven. Who passes in another's name gives them what they could have
+    had themselves and gains nothing: a control that is missed counts against its own worker all
+    the same. Who fails in another's name must know that id, which only requesters learn.
+    """
+    sent = request.POST if request.method == "POST" else request.GET
+    claimed = sent.get("workerId", "").strip().upper()
+    if claimed and not _WORKER_ID.fullmatch(claimed):
+        return _form(request, replace(here, typed=claimed[:64]), status=422)
+    return _round(request, replace(here, worker_id=claimed))
+
+
+def _round(request: HttpRequest, here: Round) -> HttpResponse:
+    if exclusion := exclusion_of(here.campaign, here.worker_id):
+        return refuse(request, 403, "Not open to you", " ".join(why_excluded(exclusion)))
+    if request.method == "POST":
+        return _take(request, here)
+    before = list(tries_of(here.campaign, here.worker_id))
+    if before and (before[-1].passed or len(before) >= TRIES):
+        return _outcome(request, here, before[-1], feedback=False)
+    return _form(request, here)
+
+
+def _take(request: HttpRequest, here: Round) -> HttpResponse:
+    answers = _answers(request, here)
+    if not here.worker_id or len(answers) < len(here.items):
+        return _form(request, here, status=422)
+    try:
+        if not here.is_inhouse:
+            attempt([FROM_AN_ADDRESS.of(address_of(request))])
+        result = practise(here.campaign, here.worker_id, answers)
+    except TooMany as error:
+        return refuse(request, 429, TITLE, str(error))
+    except UserError as error:
+        return refuse(request, 503, TITLE, str(error))
+    if result is None:
+        last = tries_of(here.campaign, here.worker_id).last()
+        assert last is not None
+        return _outcome(request, here, last, feedback=False)
+    if result.passed and here.is_inhouse:
+        _open_queue(result)
+    return _outcome(request, here, result, feedback=True)
+
+
+def _open_queue(result: PracticeResult) -> None:
+    try:
+        grant_at_once(result, open_crowd("inhouse", live=True))
+    except CrowdError:
+        log.warning("%s waits for the next pass to be let in", result.worker, exc_info=True)
+
+
+def _answers(request: HttpRequest, here: Round) -> dict[int, int]:
+    """Position -> 0 or 1; anything else that a browser may have sent is no answer."""
+    sent = {item.position: request.POST.get(_field(item)) for item in here.items}
+    return {position: int(value) for position, value in sent.items() if value in ("0", "1")}
+
+
+def _field(item: PracticeItem) -> str:
+    return f"item-{item.position}"
+
+
+def _shown(here: Round, given: dict[int, int]) -> list[ShownItem]:
+    return [
+        _shown_item(here, number, item, given.get(item.position))
+        for number, item in enumerate(here.items, start=1)
+    ]
+
+
+def _shown_item(here: Round, number: int, item: PracticeItem, given: int | None) -> ShownItem:
+    query, question = mark_differences(item.query, item.question)
+    return ShownItem(
+        number=number,
+        name=_field(item),
+        query=query,
+        question=question,
+        answer=item.answer if here.campaign.policy.show_answer else "",
+        expected=item.expected,
+        why=item.why,
+        given=given,
+    )
+
+
+def _form(request: HttpRequest, here: Round, *, status: int = 200) -> HttpResponse:
+    items = _shown(here, _answers(request, here))
+    is_sent = request.method == "POST"
+    tried = tries_of(here.campaign, here.worker_id).count()
+    context = _context(here) | {
+        "items": items,
+        "instructions": render_markdown(here.campaign.instructions.latest("version").text),
+        "id_fault": _id_fault(here, is_sent=is_sent),
+        "missing": [item.number for item in items if item.given is None] if is_sent else [],
+        "number": tried + 1,
+    }
+    return render(request, "annotation/practice.html", context, status=status)
+
+
+def _id_fault(here: Round, *, is_sent: bool) -> str:
+    if here.typed:
+        return BAD_ID
+    return NO_ID if is_sent and not here.worker_id else ""
+
+
+def _outcome(
+    request: HttpRequest, here: Round, result: PracticeResult, *, feedback: bool
+) -> HttpResponse:
+    given = {int(position): value for position, value in result.answers.items()}
+    left = TRIES - tries_of(here.campaign, here.worker_id).count()
+    context = _context(here) | {
+        "result": result,
+        "items": _shown(here, given) if feedback else [],
+        "left": left,
+        "contact": whom_to_write_to(here.campaign.policy.crowd),
+    }
+    return render(request, "annotation/practice_result.html", context)
+
+
+def _context(here: Round) -> dict[str, object]:
+    percent = here.campaign.policy.practice_pass_percent
+    return {
+        "is_inhouse": here.is_inhouse,
+        "worker_id": here.worker_id or here.typed,
+        "count": len(here.items),
+        "least": least_right(len(here.items), percent),
+        "tries": TRIES,
+    }

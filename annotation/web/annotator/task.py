@@ -1,0 +1,203 @@
+"""A HIT in a member's hands: take it, judge it, hand it in or give it back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse.assignments import Refused
+from annotation.crowd.inhouse.ids import is_id
+from annotation.crowd.inhouse.models import HANDED_IN, Queue, Work
+from annotation.web.base.middleware import wants_json
+from annotation.models import Hit, HitItem
+from annotation.pipeline.collecting.review import FIELD
+from annotation.protocol.screening.behaviour import REPORT, REPORT_TEXT, SIGNALS, SIGNALS_LENGTH
+from annotation.web.base.guards import MemberRequest, member_page, refuse
+from annotation.web.annotator.judging_page import ShownItem, judging_context
+from annotation.web.annotator.eligibility import (
+    NOT_CHOSEN,
+    UNKNOWN,
+    closed_queues,
+    hit_of,
+    queues_of_others,
+    why_not,
+)
+
+NOTHING_LEFT = "There are no more HITs of this kind at the moment. Thank you!"
+NO_KIND = "There are no HITs of this kind: start from your own page."
+NOT_OPEN = "This HIT is not open to you"
+NOT_YOURS = "You have no such HIT: open it from your own page."
+
+
+class SeeOther(HttpResponseRedirect):
+    """After a form: the answer lies at another address, to be read there."""
+
+    status_code = 303
+
+
+@require_POST
+@member_page
+def take_next(request: MemberRequest) -> HttpResponse:
+    queue_id = request.POST.get("hit_type", "")
+    if queue_id and not is_id(queue_id):
+        return refuse(request, 404, "No such HITs", NO_KIND)
+    return SeeOther(_go_on(request, queue_id=queue_id))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_page
+def assignment(request: MemberRequest, assignment_id: str) -> HttpResponse:
+    """The page of a HIT; a POST hands its answers in and goes on to the next one."""
+    try:
+        if request.method == "POST":
+            return _hand_in(request, assignment_id)
+        work = desk.revive(request.member, assignment_id, now=timezone.now())
+    except Refused as refused:
+        return _over(request, refused)
+    hit = hit_of(work)
+    if (sentences := why_not(request.member, hit)) or hit is None:
+        return _not_open(request, work, sentences)
+    return _page(request, work, hit)
+
+
+@require_POST
+@member_page
+def give_back(request: MemberRequest, assignment_id: str) -> HttpResponse:
+    """Skip it: somebody else gets it."""
+    now = timezone.now()
+    try:
+        work = _own(request, assignment_id)
+        desk.give_back(request.member, assignment_id, now=now)
+    except Refused as refused:
+        return _over(request, refused)
+    queue_id = work.offer.queue.queue_id
+    return SeeOther(_go_on(request, queue_id=queue_id, skipped=work.offer_id))
+
+
+@require_POST
+@member_page
+def renew(request: MemberRequest, assignment_id: str) -> JsonResponse:
+    """More time for who is still at it."""
+    now = timezone.now()
+    try:
+        deadline = desk.renew(request.member, assignment_id, now=now)
+    except Refused as refused:
+        return JsonResponse({"error": str(refused)}, status=refused.status)
+    return JsonResponse({"seconds": int((deadline - now).total_seconds())})
+
+
+def _hand_in(request: MemberRequest, assignment_id: str) -> HttpResponse:
+    """What was handed in before stays as it was, and is success. Raises Refused."""
+    now = timezone.now()
+    mine = Work.objects.filter(member=request.member, assignment_id=assignment_id)
+    columns = "status", "offer__annotation", "offer__queue__queue_id"
+    found = mine.values_list(*columns).first()
+    if found is None:
+        raise Refused(404, NOT_YOURS)
+    status, hit_key, queue_id = found
+    items = HitItem.objects.filter(hit__key=hit_key).order_by("position")
+    keys = list(items.values_list("key", flat=True))
+    if not keys:
+        raise Refused(409, UNKNOWN)
+    sheet = _sheet(request.POST, keys)
+    missing = [number for number, key in enumerate(keys, start=1) if FIELD + key not in sheet]
+    if missing and status not in HANDED_IN:
+        return _incomplete(request, desk.revive(request.member, assignment_id, now=now), missing)
+    desk.submit(request.member, assignment_id, sheet, now=now)
+    goal = _go_on(request, queue_id=queue_id)
+    return JsonResponse({"next": goal}) if wants_json(request) else SeeOther(goal)
+
+
+def _own(request: MemberRequest, assignment_id: str) -> Work:
+    """Raises Refused."""
+    mine = Work.objects.select_related("offer__queue").filter(member=request.member)
+    if (work := mine.filter(assignment_id=assignment_id).first()) is None:
+        raise Refused(404, NOT_YOURS)
+    return work
+
+
+def _sheet(sent: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
+    """The fields that the page has; what a browser adds to them stays outside."""
+    items = {FIELD + key: sent.get(FIELD + key, "") for key in keys}
+    names = [SIGNALS, *(prefix + key for key in keys for prefix in (REPORT, REPORT_TEXT))]
+    rest = {name: sent.get(name, "")[:SIGNALS_LENGTH] for name in names}
+    return {name: value for name, value in items.items() if value in {"0", "1"}} | {
+        name: value for name, value in rest.items() if value
+    }
+
+
+def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) -> str:
+    """Takes the next HIT; where to find it, or the personal page when there is none."""
+    now, closed = timezone.now(), closed_queues(request.member)
+    work = desk.take(request.member, hit_type=queue_id, closed=closed, now=now)
+    if work is not None and work.offer_id == skipped:  # the crowd has nothing else
+        desk.give_back(request.member, work.assignment_id, now=now)
+        work = None
+    if work is None:
+        others = queues_of_others(request.member)
+        is_closed = Queue.objects.filter(queue_id=queue_id, pk__in=others).exists()
+        messages.info(request, NOT_CHOSEN if is_closed else NOTHING_LEFT)
+        return reverse("work")
+    return reverse("assignment", args=[work.assignment_id])
+
+
+def _page(
+    request: MemberRequest, work: Work, hit: Hit, *, fault: str = "", status: int = 200
+) -> HttpResponse:
+    """The judging page, with the answers that were sent where something is wrong with them."""
+    place = [work.assignment_id]
+    context = judging_context(
+        hit, assignment_id=work.assignment_id, worker_id=request.member.worker_id
+    )
+    items = cast(list[ShownItem], context["items"])
+    context |= {
+        "items": [_kept(item, request.POST) for item in items],
+        "inhouse": True,
+        "action": reverse("assignment", args=place),
+        "deadline": work.deadline,
+        "renew_url": reverse("renew", args=place),
+        "return_url": reverse("return", args=place),
+        "fault": fault,
+    }
+    return render(request, "annotation/hit.html", context, status=status)
+
+
+def _kept(item: ShownItem, sent: Mapping[str, str]) -> ShownItem:
+    return replace(
+        item,
+        given=sent.get(FIELD + item.key, ""),
+        report=sent.get(REPORT + item.key, ""),
+        report_text=sent.get(REPORT_TEXT + item.key, ""),
+    )
+
+
+def _incomplete(request: MemberRequest, work: Work, missing: Sequence[int]) -> HttpResponse:
+    numbers = ", ".join(str(number) for number in missing)
+    sentence = f"No answer yet to item {numbers}: choose Yes or No for each, then submit again."
+    if wants_json(request):
+        return JsonResponse({"error": sentence}, status=422)
+    hit = hit_of(work)
+    assert hit is not None  # its items were asked for
+    return _page(request, work, hit, fault=sentence, status=422)
+
+
+def _over(request: HttpRequest, refused: Refused) -> HttpResponse:
+    """Said before the work: handed in, given back, run out, or never the reader's."""
+    if wants_json(request):
+        return JsonResponse({"error": str(refused)}, status=refused.status)
+    words = {"title": "This HIT is not in your hands", "sentences": [str(refused)]}
+    more = {"action": reverse("next"), "deed": "Take another one"}
+    return render(request, "annotation/notice.html", words | more, status=refused.status)
+
+
+def _not_open(request: MemberRequest, work: Work, sentences: Sequence[str]) -> HttpResponse:
+    action = reverse("return", args=[work.assignment_id])
+    words = {"title": NOT_OPEN, "sentences": sentences, "action": action, "deed": "Give it back"}
+    return render(request, "annotation/notice.html", words, status=403)

@@ -1,0 +1,203 @@
+"""A member's own page: what can be done now, what is in hand, what has been done."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse.adapter import ENDPOINT
+from annotation.crowd.inhouse.models import HitType, Member, Notice, Work
+from annotation.crowd.worker_notices import why_excluded
+from annotation.web.base.markdown import render_markdown
+from annotation.models import Campaign, Exclusion, PracticeResult
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.crowd.practice_url import practice_url
+from annotation.protocol.screening.qualification import TRIES
+from annotation.access.roles import kept_from
+from annotation.web.base.guards import MemberRequest, member_page
+from annotation.web.annotator.eligibility import other_arms
+
+MOST_REMARKS = 5
+
+
+@dataclass(frozen=True)
+class Line:
+    """A kind of HIT that the member can take now."""
+
+    hit_type: str
+    title: str
+    description: str
+    count: str
+    pay: str  # empty: nothing is paid by the piece
+    instructions: str
+
+
+@dataclass(frozen=True)
+class Held:
+    """A HIT in hand; one of a campaign that the member is shut out of can only be given back."""
+
+    work: Work
+    is_open: bool
+
+
+@dataclass(frozen=True)
+class Practice:
+    """A campaign that opens after its practice round."""
+
+    title: str
+    tries_left: int
+    url: str
+    instructions: str
+
+
+@dataclass(frozen=True)
+class Closed:
+    title: str
+    sentences: Sequence[str]
+
+
+@require_safe
+@member_page
+def work(request: MemberRequest) -> HttpResponse:
+    member, now = request.member, timezone.now()
+    ours = Campaign.objects.filter(endpoint=ENDPOINT).select_related("pilot_with_the_answer")
+    campaigns = list(ours.order_by("pk"))
+    exclusions = _exclusions(member)
+    others = kept_from(member.user).values_list("pk", flat=True)
+    shut = {one.campaign_id for one in exclusions} | {*others, *other_arms(member, campaigns)}
+    opened = [campaign for campaign in campaigns if campaign.pk not in shut]
+    owners = _campaigns_by_queue(campaigns)
+    tally = desk.tally(member)
+    earned = tally.earned_cents + tally.bonus_cents
+    content = {
+        "in_hand": _in_hand(member, owners, shut=shut, now=now),
+        "offers": _lines(member, owners, shut=shut, now=now),
+        "practices": _practices(member, opened),
+        "exclusions": [Closed(one.campaign.policy.title, why_excluded(one)) for one in exclusions],
+        "tally": tally,
+        "handed_in": tally.submitted + tally.approved + tally.rejected,
+        "today": _handed_in_since(member, now - timedelta(days=1)),
+        "earned": dollars(earned) if earned else "",
+        "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
+        "notices": _notices(member),
+        "remarks": _remarks(member),
+        "contact": _contact(),
+    }
+    return render(request, "annotation/work.html", content)
+
+
+@require_safe
+@member_page
+def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
+    campaign = get_object_or_404(Campaign, name=name, endpoint=ENDPOINT)
+    # What the HITs on offer show: a newer version may hold for none of them.
+    shown = campaign.instructions.filter(hit__crowd_id__isnull=False).order_by("-version").first()
+    text = (shown or campaign.instructions.latest("version")).text
+    content = {"title": campaign.policy.title, "instructions": render_markdown(text)}
+    return render(request, "annotation/read_instructions.html", content)
+
+
+def _exclusions(member: Member) -> list[Exclusion]:
+    """From in-house campaigns."""
+    found = Exclusion.objects.filter(
+        worker__crowd=ENDPOINT, worker__worker_id=member.worker_id, restored_at=None
+    )
+    return list(found.select_related("campaign").order_by("pk"))
+
+
+def _in_hand(
+    member: Member, owners: Mapping[str, Campaign], *, shut: Collection[int], now: datetime
+) -> list[Held]:
+    held = []
+    for work in desk.in_hand(member, now=now):
+        campaign = owners.get(work.offer.queue.queue_id)
+        held.append(Held(work, is_open=campaign is None or campaign.pk not in shut))
+    return held
+
+
+def _lines(
+    member: Member, owners: Mapping[str, Campaign], *, shut: Collection[int], now: datetime
+) -> list[Line]:
+    """What the crowd offers, but for campaigns that the member is shut out of."""
+    lines = []
+    for offered in desk.offers(member, now=now):
+        campaign = owners.get(offered.hit_type)
+        if campaign is not None and campaign.pk in shut:
+            continue  # the crowd learns of an exclusion a moment later
+        lines.append(
+            Line(
+                hit_type=offered.hit_type,
+                title=offered.title,
+                description=offered.description,
+                count=f"{offered.count:,}{'+' if offered.count >= desk.MOST_COUNTED else ''}",
+                pay=dollars(offered.reward_cents) if offered.reward_cents else "",
+                instructions=_instructions_url(campaign) if campaign else "",
+            )
+        )
+    return lines
+
+
+def _campaigns_by_queue(campaigns: Sequence[Campaign]) -> Mapping[str, Campaign]:
+    by_type = {campaign.hit_type_id: campaign for campaign in campaigns if campaign.hit_type_id}
+    rows = HitType.objects.filter(type_id__in=by_type).values_list("queue__queue_id", "type_id")
+    return {queue: by_type[hit_type] for queue, hit_type in rows}
+
+
+def _practices(member: Member, campaigns: Sequence[Campaign]) -> list[Practice]:
+    """Rounds that the member has neither passed nor used up the tries of."""
+    waiting = [
+        campaign
+        for campaign in campaigns
+        if campaign.practice_id and campaign.state != Campaign.State.CANCELLED
+    ]
+    tries: dict[int, list[bool]] = {campaign.pk: [] for campaign in waiting}
+    results = PracticeResult.objects.filter(
+        campaign__in=waiting, worker__crowd=ENDPOINT, worker__worker_id=member.worker_id
+    )
+    for campaign, passed in results.values_list("campaign", "passed"):
+        tries[campaign].append(passed)
+    return [
+        Practice(
+            title=campaign.policy.title,
+            tries_left=TRIES - len(tries[campaign.pk]),
+            # Of this very host: another name of it would not know who is signed in.
+            url=urlsplit(practice_url(campaign)).path,
+            instructions=_instructions_url(campaign),
+        )
+        for campaign in waiting
+        if not any(tries[campaign.pk]) and len(tries[campaign.pk]) < TRIES
+    ]
+
+
+def _instructions_url(campaign: Campaign) -> str:
+    return reverse("read-instructions", args=[campaign.name])
+
+
+def _handed_in_since(member: Member, since: datetime) -> int:
+    return Work.objects.filter(member=member, submitted_at__gte=since).count()
+
+
+def _notices(member: Member) -> list[Notice]:
+    """The last messages of the people who run the campaigns."""
+    return list(Notice.objects.filter(member=member).order_by("-sent_at", "-pk")[:MOST_REMARKS])
+
+
+def _remarks(member: Member) -> list[Work]:
+    """The last ones that were not accepted, with the reason."""
+    rejected = Work.objects.filter(member=member, status=Work.Status.REJECTED)
+    return list(rejected.exclude(feedback="").order_by("-submitted_at")[:MOST_REMARKS])
+
+
+def _contact() -> str:
+    contact = settings.CONTACT
+    if " " in contact:  # a sentence
+        return str(contact)
+    return f"Questions? Write to {contact or 'the people who invited you'}."

@@ -1,0 +1,5 @@
+from django.contrib.admin.apps import AdminConfig
+
+
+class DashboardConfig(AdminConfig):
+    default_site = "annotation.web.base.admin_site.DashboardSite"

@@ -1,0 +1,155 @@
+"""Who may see a page, and the page that says why not."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import cast
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+
+from annotation.crowd.inhouse.members import member_of
+from annotation.crowd.inhouse.models import Member
+from annotation.crowd.worker_notices import whom_to_write_to
+from annotation.web.base.middleware import wants_json
+from annotation.models import Campaign
+from annotation.access.roles import VIEW, may_enter, visible_campaigns
+from core.log_context import also_about
+
+View = Callable[..., HttpResponse]
+
+FOR_THE_STAFF = (
+    "This page is for the people who run the campaigns: an administrator can give your account"
+    " that right."
+)
+SIGNED_OUT = (
+    "You are not signed in any more: sign in again in another tab, then go on here."
+    " Your answers are kept in this browser."
+)
+STALE = (
+    "What you sent was not taken, because its page was opened before you last signed in, or on"
+    " another site: go back, load the page again and send it once more."
+)
+STALE_TO_SCRIPTS = "The site did not take it: load this page again. Your answers are kept here."
+
+
+class MemberRequest(HttpRequest):
+    """A request of somebody who may work."""
+
+    member: Member
+
+
+def refuse(request: HttpRequest, status: int, title: str, sentence: str) -> HttpResponse:
+    """A page of the site with one sentence; for a script of ours the sentence alone."""
+    if wants_json(request):
+        return JsonResponse({"error": sentence}, status=status)
+    words = {"title": title, "sentences": [sentence]}
+    return render(request, "annotation/notice.html", words, status=status)
+
+
+def permitted(request: HttpRequest, permission: str, campaign: Campaign | None = None) -> bool:
+    """Whether the reader has a permission: everywhere, or at least in the campaign."""
+    return bool(request.user.has_perm(permission, campaign))
+
+
+def staff_page(view: View) -> View:
+    """For the people who run campaigns."""
+
+    @never_cache
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return to_sign_in(request)
+        if not request.user.is_staff:
+            return refuse(request, 403, "For the staff", FOR_THE_STAFF)
+        return view(request, *args, **kwargs)
+
+    return cast(View, guarded)
+
+
+def dashboard_page(view: View) -> View:
+    """For whoever has a part in any campaign, or may create one."""
+
+    @never_cache
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return to_sign_in(request)
+        if not may_enter(request.user):
+            return refuse(request, 403, "For the staff", FOR_THE_STAFF)
+        return view(request, *args, **kwargs)
+
+    return cast(View, guarded)
+
+
+def campaign_page(permission: str = VIEW) -> Callable[[View], View]:
+    """For whoever may do this in the campaign; the view gets the campaign in place of its name.
+
+    A campaign that the reader may not even see does not exist for them.
+    """
+
+    def decorated(view: View) -> View:
+        @dashboard_page
+        @wraps(view)
+        def guarded(request: HttpRequest, name: str, **kwargs: object) -> HttpResponse:
+            campaign = get_object_or_404(visible_campaigns(request.user), name=name)
+            also_about(campaign=campaign)
+            if not request.user.has_perm(permission, campaign):
+                sentence = (
+                    f"Your role in {campaign} does not include this: whoever owns the campaign can"
+                    " give you another one."
+                )
+                return refuse(request, 403, "Not part of your role", sentence)
+            return view(request, campaign, **kwargs)
+
+        return guarded
+
+    return decorated
+
+
+def member_page(view: View) -> View:
+    """For active members of the in-house crowd: the view finds the reader's in request.member."""
+
+    @never_cache
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return to_sign_in(request)
+        member = member_of(request.user)
+        if member is None:
+            sentence = (
+                "Your account is not a member of the team of annotators: ask the people who run it"
+                " for an invitation link."
+            )
+            return refuse(request, 403, "For members", sentence)
+        if not member.active:
+            sentence = (
+                "Your membership has been ended by the people who run this site: work that was"
+                f" approved stays so. {whom_to_write_to('inhouse')}"
+            )
+            return refuse(request, 403, "Your membership has ended", sentence)
+        asked = cast(MemberRequest, request)
+        asked.member = member
+        return view(asked, *args, **kwargs)
+
+    return cast(View, guarded)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Django's own page speaks to developers, and `reason` too."""
+    sentence = STALE_TO_SCRIPTS if wants_json(request) else STALE
+    return refuse(request, 403, "This page is out of date", sentence)
+
+
+def to_sign_in(request: HttpRequest) -> HttpResponse:
+    if wants_json(request):
+        answer = {"error": SIGNED_OUT, "sign_in": settings.LOGIN_URL}
+        return JsonResponse(answer, status=403)
+    if "HX-Request" in request.headers:  # a part of a page: the whole of it leads to the form
+        return HttpResponse(status=403, headers={"HX-Refresh": "true"})
+    if request.method in {"GET", "HEAD"}:
+        return redirect_to_login(request.get_full_path())
+    # The way back is taken by GET, which an address that only takes forms does not answer.
+    return redirect(settings.LOGIN_URL)

@@ -1,0 +1,49 @@
+"""How far long work is, on a page of its own and within those that have asked for it."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from annotation.web.base.layout import page
+from annotation.models import Campaign
+from annotation.access.roles import visible_campaigns
+from annotation.web.base.guards import dashboard_page
+from retrieval.web.access import may_look
+from retrieval.models import Job
+from retrieval.job_handlers import WORKS as DATABASE_WORKS
+
+PART = "dashboard/_job.html"
+
+
+@require_safe
+@dashboard_page
+def job(request: HttpRequest, pk: int) -> HttpResponse:
+    """For whoever asked for it, who sees the campaign that it is done for, and the staff."""
+    found = get_object_or_404(Job.objects.select_related("requested_by"), pk=pk)
+    campaign = _campaign_of(request, found)
+    theirs = found.requested_by_id == request.user.pk
+    if not (theirs or campaign or request.user.is_staff):
+        raise Http404
+    if "HX-Request" in request.headers:
+        return _part(request, found)
+    context = {
+        "job": found,
+        "campaign_of": campaign,
+        "of_the_database": found.kind in DATABASE_WORKS and may_look(request.user),
+    }
+    return page(request, "dashboard/job.html", context, title=found.title)
+
+
+def _campaign_of(request: HttpRequest, found: Job) -> Campaign | None:
+    """None where it is not done for one that the reader sees; a source may be named like one."""
+    if found.kind in DATABASE_WORKS:
+        return None
+    return visible_campaigns(request.user).filter(name=found.subject).first()
+
+
+def _part(request: HttpRequest, found: Job) -> HttpResponse:
+    response = render(request, PART, {"job": found})
+    if found.is_over:
+        # The page around it shows what has come of the work.
+        response["HX-Refresh"] = "true"
+    return response

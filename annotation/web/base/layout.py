@@ -1,0 +1,114 @@
+"""The frame around every page of the dashboard."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from annotation.models import Campaign
+from annotation.access.roles import (
+    ADJUDICATE,
+    BUILD,
+    CHANGE_CONTROLS,
+    DOWNLOAD,
+    FUND,
+    GRANT,
+    MANAGE_WORKERS,
+    RUN,
+    VIEW,
+    WRITE_INSTRUCTIONS,
+)
+from core.frame import framed
+
+NAMES = {
+    "view": VIEW,
+    "run": RUN,
+    "fund": FUND,
+    "manage_workers": MANAGE_WORKERS,
+    "write_instructions": WRITE_INSTRUCTIONS,
+    "adjudicate": ADJUDICATE,
+    "change_controls": CHANGE_CONTROLS,
+    "grant": GRANT,
+    "download": DOWNLOAD,
+    "build": BUILD,
+}
+
+
+# A campaign's pages: title, the address's name, and who sees the tab.
+TABS: list[tuple[str, str, str]] = [
+    ("Overview", "campaign", VIEW),
+    ("Plan", "campaign-plan", VIEW),
+    ("Rehearsal", "campaign-rehearsal", RUN),
+    ("Instructions", "instructions", WRITE_INSTRUCTIONS),
+    ("Review", "campaign-review", VIEW),
+    ("Triplets", "campaign-triplets", VIEW),
+    ("HITs", "campaign-hits", VIEW),
+    ("Assignments", "campaign-assignments", VIEW),
+    ("Controls", "campaign-controls", VIEW),
+    ("Workers", "campaign-workers", VIEW),
+    ("Releases", "campaign-releases", DOWNLOAD),
+    ("Roles", "campaign-roles", GRANT),
+    ("Log", "campaign-log", VIEW),
+]
+
+# Pages without a tab of their own, and the tab that leads to them.
+UNDER = {
+    "act": "campaign",
+    "campaign-control": "campaign-controls",
+    "campaign-hit": "campaign-hits",
+    "campaign-publish": "campaign-plan",
+    "campaign-reconcile": "campaign",
+    "campaign-reports": "campaign-workers",
+    "campaign-triplet": "campaign-triplets",
+    "campaign-worker": "campaign-workers",
+    "import-experts": "campaign-review",
+    "suggestion": "campaign-controls",
+}
+
+
+@dataclass(frozen=True)
+class Tab:
+    title: str
+    link: str
+    current: str  # as `aria-current` has it; empty: the reader is elsewhere
+
+
+class May:
+    """In templates: whether the reader may do something in a campaign, `may.run`."""
+
+    def __init__(self, request: HttpRequest, campaign: Campaign | None) -> None:
+        self._user = request.user
+        self._campaign = campaign
+
+    def __getitem__(self, name: str) -> bool:
+        return bool(self._user.has_perm(NAMES[name], self._campaign))
+
+
+def page(
+    request: HttpRequest,
+    template: str,
+    context: dict[str, Any],
+    *,
+    title: str,
+    campaign: Campaign | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """A page within the dashboard's frame; `campaign` brings its row of tabs."""
+    whole = {
+        "campaign": campaign,
+        "may": May(request, campaign),
+        "tabs": _tabs(request, campaign) if campaign else [],
+        **context,
+    }
+    return framed(request, template, whole, title=title, status=status)
+
+
+def _tabs(request: HttpRequest, campaign: Campaign) -> list[Tab]:
+    here = (request.resolver_match.url_name if request.resolver_match else None) or ""
+    current = {here: "page", UNDER.get(here, ""): "true"}
+    return [
+        Tab(title, reverse(name, args=[campaign.name]), current.get(name, ""))
+        for title, name, permission in TABS
+        if request.user.has_perm(permission, campaign)
+    ]

@@ -1,0 +1,35 @@
+"""A campaign's long list with its filters above it."""
+
+from typing import Any, Protocol
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+
+from annotation.web.base.pagination import Window, key_of
+from annotation.web.base.layout import page
+from annotation.models import Campaign
+
+
+class Find(Protocol):
+    """The rows that the filters leave."""
+
+    def __call__(self, campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window: ...
+
+
+def list_page(
+    request: HttpRequest,
+    campaign: Campaign,
+    form: forms.Form,
+    find: Find,
+    *,
+    template: str,
+    title: str,
+) -> HttpResponse:
+    """Filters that are wrong find nothing: their fields say so."""
+    context: dict[str, Any] = {"form": form, "filtered": any(request.GET.values())}
+    valid = form.is_valid()
+    if valid:
+        start = key_of(request.GET.get("from", ""))
+        context["found"] = find(campaign, form.cleaned_data, start=start)
+    status = 200 if valid else 422
+    return page(request, template, context, title=title, campaign=campaign, status=status)

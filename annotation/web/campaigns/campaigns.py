@@ -1,0 +1,72 @@
+"""The campaigns that the reader has a part in, each with where it stands."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import OuterRef, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from annotation.web.campaigns.overview_data import finish
+from annotation.web.base.layout import page
+from annotation.models import Account, Campaign, Snapshot
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.estimates.cost import is_free
+from annotation.access.roles import CREATE, visible_campaigns
+from annotation.web.base.guards import dashboard_page
+
+PAGE_SIZE = 50
+
+
+@dataclass(frozen=True)
+class Row:
+    campaign: Campaign
+    figures: dict[str, Any] | None  # None: nobody has counted yet
+    finish: str
+    spent: str  # empty where no money moves
+    budget: str
+    reserved: str
+
+
+@require_safe
+@dashboard_page
+def campaigns(request: HttpRequest) -> HttpResponse:
+    """The latest first; `?before=` the last one of the page before."""
+    shown = visible_campaigns(request.user).select_related("account").order_by("-pk")
+    before = request.GET.get("before", "")
+    if before.isdecimal() and len(before) < 19:
+        shown = shown.filter(pk__lt=int(before))
+    found = list(shown.annotate(newest=_newest())[: PAGE_SIZE + 1])
+    context = {
+        "rows": _rows(found[:PAGE_SIZE]),
+        "before": found[PAGE_SIZE - 1].pk if len(found) > PAGE_SIZE else None,
+        "is_first": not before,
+        "may_create": request.user.has_perm(CREATE),
+    }
+    return page(request, "dashboard/campaigns.html", context, title="Campaigns")
+
+
+def _newest() -> Subquery:
+    snapshots = Snapshot.objects.filter(campaign=OuterRef("pk")).order_by("-at", "-pk")
+    return Subquery(snapshots.values("pk")[:1])
+
+
+def _rows(found: Iterable[Campaign]) -> list[Row]:
+    """Two queries, however many there are."""
+    keys = {campaign.pk: getattr(campaign, "newest", None) for campaign in found}
+    snapshots = Snapshot.objects.in_bulk([key for key in keys.values() if key])
+    return [_row(campaign, snapshots.get(keys[campaign.pk] or 0)) for campaign in found]
+
+
+def _row(campaign: Campaign, last: Snapshot | None) -> Row:
+    account: Account = getattr(campaign, "account", None) or Account()
+    moves = not is_free(campaign.policy) or account.budget_cents > 0
+    return Row(
+        campaign=campaign,
+        figures=last.figures if last else None,
+        finish=finish(campaign, last) if last else "",
+        spent=dollars(account.spent_cents) if moves else "",
+        budget=dollars(account.budget_cents),
+        reserved=dollars(account.reserved_cents),
+    )

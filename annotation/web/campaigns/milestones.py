@@ -1,0 +1,83 @@
+"""The way of a campaign, from its queries to the last HIT: what is done, and what is next."""
+
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from annotation.access.audit_log import by_page
+from annotation.jobs.requests import ask_for
+from annotation.web.base.layout import page
+from annotation.crowd.hit_url import preview_path
+from annotation.models import Campaign
+from annotation.analytics.campaign.milestones import plan_of
+from annotation.access.roles import RUN
+from annotation.web.base.guards import campaign_page, refuse
+from core.errors import UserError
+from retrieval.ranking.fusion import RETRIEVERS
+from retrieval.search.retrievers import checked
+
+CHOICES = (
+    ("dense", "By meaning: the encoder's nearest pairs, as in the paper"),
+    ("bm25", "By words: BM25 alone"),
+    ("dense,bm25", "Both, their rankings fused: fewer positives are missed"),
+)
+NOT_YOURS = "Your role in {} does not include this: whoever owns it can change that."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@campaign_page()
+def campaign_plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    if request.method == "POST":
+        return _take_step(request, campaign)
+    return _shown(request, campaign)
+
+
+def _take_step(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    if not request.user.has_perm(RUN, campaign):
+        return refuse(request, 403, "Not part of your role", NOT_YOURS.format(campaign))
+    try:
+        _ask(request, campaign, request.POST.get("step", ""))
+    except UserError as error:
+        return _shown(request, campaign, fault=str(error), status=409)
+    messages.success(request, "It is asked for: the next free worker does it.")
+    return redirect("campaign-plan", campaign.name)
+
+
+def _ask(request: HttpRequest, campaign: Campaign, step: str) -> None:
+    plan, by = plan_of(campaign), by_page(cast(User, request.user))
+    if step == "retrieve" and not plan.is_retrieved:
+        names = checked(request.POST.get("retrievers", RETRIEVERS[0]).split(","))
+        ask_for(by, "retrieve", campaign, {"retrievers": list(names)})
+    elif step == "pack" and plan.is_retrieved and not plan.hits:
+        ask_for(by, "pack", campaign, {})
+    else:
+        raise UserError("That step is done already, or its turn has not come: see below.")
+
+
+def _shown(
+    request: HttpRequest, campaign: Campaign, *, fault: str = "", status: int = 200
+) -> HttpResponse:
+    plan = plan_of(campaign)
+    number = _number(request.GET.get("hit", ""), plan.hits)
+    key = campaign.hits.filter(number=number).values_list("key", flat=True).first()
+    context = {
+        "plan": plan,
+        "policy": campaign.policy,
+        "job": plan.job,
+        "fault": fault,
+        "choices": CHOICES,
+        "number": number,
+        "preview": preview_path(key) if key else "",
+    }
+    return page(
+        request, "dashboard/plan.html", context, title="Plan", campaign=campaign, status=status
+    )
+
+
+def _number(text: str, most: int) -> int:
+    wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1
+    return max(1, min(wanted, most))

@@ -1,0 +1,89 @@
+"""Where a campaign stands, at a glance, and what it waits for."""
+
+from contextlib import suppress
+from typing import cast
+
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.access.audit_log import by_page
+from annotation.jobs.requests import ask_to_look
+from annotation.web.campaigns.overview_data import Board, read_board
+from annotation.web.base.chart_tables import as_csv
+from annotation.web.base.layout import May, page
+from annotation.models import Campaign, Snapshot
+from annotation.analytics.campaign.overview_charts import POINTS, charts_of
+from annotation.analytics.campaign.snapshots import is_small, newest, series, take, take_if_old
+from annotation.web.base.guards import campaign_page
+from core.errors import UserError
+
+UNCHANGED = 204  # of which htmx swaps nothing
+
+
+@require_safe
+@campaign_page()
+def overview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Counts nothing: the part that is asked for next does, where that is quick."""
+    context = _context(request, campaign, newest(campaign), whole=True)
+    return page(request, "dashboard/overview.html", context, title="Overview", campaign=campaign)
+
+
+@require_safe
+@campaign_page()
+def live(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """The part of the overview that moves, for as long as somebody looks at it."""
+    last = take_if_old(campaign)
+    board = read_board(campaign, last, request.user)
+    if request.GET.get("seen") == board.mark:
+        return HttpResponse(status=UNCHANGED)
+    context = _context(request, campaign, last, board=board)
+    return render(request, "dashboard/_overview.html", context)
+
+
+@require_safe
+@campaign_page()
+def chart_csv(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
+    charts = {chart.key: chart for chart in charts_of(campaign, _history(campaign))}
+    if key not in charts:
+        raise Http404
+    return as_csv(charts[key], campaign.name)
+
+
+@require_POST
+@campaign_page()
+def count_now(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """At once where the campaign is small; else a worker does it."""
+    if is_small(campaign):
+        take(campaign)
+        return redirect("campaign", campaign.name)
+    with suppress(UserError):  # somebody was quicker: the page shows that it is under way
+        ask_to_look(by_page(cast(User, request.user)), "snapshot", campaign)
+    return redirect("campaign", campaign.name)
+
+
+def _history(campaign: Campaign) -> list[Snapshot]:
+    return series(campaign, points=POINTS)
+
+
+def _is_packed(last: Snapshot | None) -> bool:
+    """Before, the charts have nothing but zeros."""
+    return last is not None and last.figures["triplets"] > 0
+
+
+def _context(
+    request: HttpRequest,
+    campaign: Campaign,
+    last: Snapshot | None,
+    *,
+    board: Board | None = None,
+    whole: bool = False,
+) -> dict[str, object]:
+    return {
+        "campaign": campaign,
+        "may": May(request, campaign),
+        "board": board or read_board(campaign, last, request.user),
+        "charts": charts_of(campaign, _history(campaign)) if _is_packed(last) else [],
+        "whole": whole,
+    }

@@ -1,0 +1,265 @@
+"""What the overview says of a campaign, from its newest snapshot and the rows that cost nothing."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.operations.campaign.registry import ACTS
+from annotation.crowd.factory import place_of
+from annotation.models import Account, Campaign, Snapshot
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.analytics.campaign.status import Stuck, standing
+from annotation.protocol.estimates.cost import is_free
+from annotation.access.roles import RUN
+from annotation.access.roles import Account as Reader
+from annotation.analytics.campaign.snapshots import FRESH, RECENT
+from core.errors import UserError
+from retrieval.models import Job
+
+Figures = dict[str, Any]
+State = Campaign.State
+
+FARTHEST = 24 * 365  # hours that are told; a pace near none ends after the last day of a calendar
+
+ELSEWHERE = (
+    "published at {}, which is not the crowd that this site is set to: no pass is made until "
+    "AWS_ENDPOINT_URL_MTURK names it again"
+)
+
+STAGES = {
+    "sampled": ("Sampled", "queries"),
+    "retrieved": ("Retrieved", "candidates"),
+    "packed": ("Packed", "triplets"),
+    "published": ("Published", "HITs"),
+    "submitted": ("Submitted", "assignments"),
+    "reviewed": ("Reviewed", "assignments"),
+    "labelled": ("Labelled", "triplets"),
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    title: str
+    unit: str
+    done: int
+    of: int
+    rate: float | None  # an hour
+
+
+@dataclass(frozen=True)
+class Button:
+    title: str
+    link: str
+    grave: bool
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something that stands still, with the button that mends it where the reader may."""
+
+    reason: str
+    repair: Button | None
+
+
+@dataclass(frozen=True)
+class Money:
+    budget: str
+    spent: str
+    discarded: str  # of what is spent
+    reserved: str
+    left: str
+    a_label: str
+
+
+@dataclass(frozen=True)
+class Board:
+    mark: str  # another one when anything of it has changed
+    figures: Figures | None
+    snapshot: Snapshot | None
+    is_late: bool
+    counting: Job | None
+    stages: list[Stage]
+    finish: str
+    money: Money | None  # None where none moves
+    troubles: list[Trouble]
+    buttons: list[Button]
+
+
+def read_board(campaign: Campaign, last: Snapshot | None, reader: Reader) -> Board:
+    figures: Figures | None = last.figures if last else None
+    account = Account.objects.filter(campaign=campaign).first() or Account()
+    counting = _counting(campaign)
+    late = last is None or timezone.now() - last.at > FRESH
+    return Board(
+        mark=_mark(campaign, last, account, counting, late=late),
+        figures=figures,
+        snapshot=last,
+        is_late=late,
+        counting=counting,
+        stages=_stages(figures) if figures else [],
+        finish=finish(campaign, last) if last else "",
+        money=_money(campaign, account, figures),
+        troubles=_troubles(campaign, figures, reader),
+        buttons=_buttons(campaign, figures, reader),
+    )
+
+
+def _mark(
+    campaign: Campaign,
+    last: Snapshot | None,
+    account: Account,
+    counting: Job | None,
+    *,
+    late: bool,
+) -> str:
+    sums = account.budget_cents, account.reserved_cents, account.paid_cents, account.discarded_cents
+    parts = (last.pk if last else 0, campaign.state, *sums, counting.pk if counting else 0, late)
+    return "-".join(map(str, parts))
+
+
+def _counting(campaign: Campaign) -> Job | None:
+    jobs = Job.objects.filter(kind="snapshot", subject=campaign.name)
+    return jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).first()
+
+
+def _stages(figures: Figures) -> list[Stage]:
+    counted = figures["stages"]  # PostgreSQL keeps no order of them
+    return [Stage(*words, **counted[name]) for name, words in STAGES.items()]
+
+
+def finish(campaign: Campaign, last: Snapshot) -> str:
+    """When the last triplet will have its label, in a sentence."""
+    figures = last.figures
+    if not figures["triplets"]:
+        return "Nothing is packed yet."
+    if not figures["open"]:
+        return (
+            f"Every triplet is decided: {figures['labelled']:,} with a label, "
+            f"{figures['unresolved']:,} unresolved."
+        )
+    if campaign.state in (State.PAUSED, State.CANCELLED):
+        return f"{figures['open']:,} triplets are open and stay so: nothing more is bought."
+    if campaign.first_batch is not None:
+        return (
+            f"{figures['open']:,} triplets are open, and HITs wait behind the first batch: once "
+            "the rest is published, the pace tells when all are decided."
+        )
+    if not _is_served(campaign):
+        return f"{figures['open']:,} triplets are open, and nobody is asked at its crowd."
+    if (ahead := figures["forecast"]) is None:
+        hours = RECENT // timedelta(hours=1)
+        return f"{figures['open']:,} triplets are open; none was decided in the last {hours} hours."
+    return f"At the pace of the last hours the {figures['open']:,} open triplets are decided " + (
+        _range(last, ahead)
+    )
+
+
+def _range(last: Snapshot, ahead: Mapping[str, float | None]) -> str:
+    def at(hours: float | None) -> str:
+        return f"{last.at + timedelta(hours=hours or 0):%Y-%m-%d %H:%M} UTC"
+
+    around = f"around {at(ahead['hours'])}"
+    if ahead["most"] is None or ahead["most"] > FARTHEST:
+        return f"{around}; the pace is too uneven to say when at the latest."
+    return f"{around}, between {at(ahead['least'])} and {at(ahead['most'])}."
+
+
+def _money(campaign: Campaign, account: Account, figures: Figures | None) -> Money | None:
+    if is_free(campaign.policy) and not account.budget_cents:
+        return None
+    labels = figures["labelled"] if figures else 0
+    return Money(
+        budget=dollars(account.budget_cents),
+        spent=dollars(account.spent_cents),
+        discarded=dollars(account.discarded_cents),
+        reserved=dollars(account.reserved_cents),
+        left=dollars(account.available_cents),
+        a_label=f"${account.spent_cents / labels / 100:,.3f}" if labels else "",
+    )
+
+
+def _troubles(campaign: Campaign, figures: Figures | None, reader: Reader) -> list[Trouble]:
+    found = [holding] if (holding := _holding(campaign, figures)) else []
+    if not _is_served(campaign):
+        found.append(Stuck(ELSEWHERE.format(campaign.endpoint)).to_dict())
+    found += figures["stuck"] if figures else []
+    return [
+        Trouble(one["reason"], _button(campaign, one["act"], reader, one["options"]))
+        for one in found
+    ]
+
+
+def _is_served(campaign: Campaign) -> bool:
+    """Whether this site calls the crowd at which it was published, if it was."""
+    if not campaign.endpoint:
+        return True
+    try:
+        return campaign.endpoint == place_of(campaign.policy.crowd).endpoint
+    except UserError:
+        return False
+
+
+def _holding(campaign: Campaign, figures: Figures | None) -> Figures | None:
+    """What follows from its state, which may have turned since the figures were counted."""
+    if campaign.state == State.ACTIVE:
+        return None
+    if figures and figures["state"] == campaign.state:
+        return dict(figures["standing"])
+    if campaign.state == State.CAPPED:
+        return Stuck("at its budget: the next count says what waits", act="budget").to_dict()
+    return standing(campaign).to_dict()
+
+
+def _is_alive(campaign: Campaign, _: Figures) -> bool:
+    return campaign.state != State.CANCELLED
+
+
+def _is_out(campaign: Campaign, figures: Figures) -> bool:
+    """At the crowd, with votes missing."""
+    return _is_alive(campaign, figures) and bool(campaign.endpoint) and figures["open"] > 0
+
+
+# In this order; of the others each has its own place.
+_FITTING: Mapping[str, Callable[[Campaign, Figures], bool]] = {
+    "resume": lambda campaign, _: campaign.state == State.PAUSED,
+    "pause": lambda campaign, _: campaign.state in (State.ACTIVE, State.CAPPED),
+    "budget": lambda campaign, _: _is_alive(campaign, _) and not is_free(campaign.policy),
+    "extend": lambda campaign, figures: (
+        _is_out(campaign, figures) and campaign.state != State.PAUSED
+    ),
+    "expire": _is_out,
+    "retry": lambda _, figures: any(one["act"] == "retry" for one in figures["stuck"]),
+    "reconcile": lambda campaign, _: bool(campaign.endpoint),
+    "cancel": _is_alive,
+}
+
+
+def _buttons(campaign: Campaign, figures: Figures | None, reader: Reader) -> list[Button]:
+    known = figures or {"open": 0, "stuck": []}
+    fitting = [name for name, fits in _FITTING.items() if fits(campaign, known)]
+    buttons = [_button(campaign, name, reader) for name in fitting]
+    return [button for button in buttons if button]
+
+
+def _button(
+    campaign: Campaign,
+    name: str | None,
+    reader: Reader,
+    options: Mapping[str, object] | None = None,
+) -> Button | None:
+    if name == "publish" and reader.has_perm(RUN, campaign):  # with its preview and its price
+        return Button("Go on", reverse("campaign-plan", args=[campaign.name]), grave=False)
+    if name == "reconcile" and reader.has_perm(RUN, campaign):
+        link = reverse("campaign-reconcile", args=[campaign.name])
+        return Button("Reconcile", link, grave=False)
+    act = ACTS.get(name or "")
+    if act is None or not reader.has_perm(act.permission, campaign):
+        return None
+    link = reverse("act", args=[campaign.name, act.name])
+    given = f"?{urlencode(options)}" if options else ""
+    return Button(act.name.replace("-", " ").capitalize(), link + given, act.for_good)

@@ -1,0 +1,61 @@
+"""Publishing: its price and its place are shown, and confirmed; then it is asked for."""
+
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from annotation.access.audit_log import by_page
+from annotation.jobs.requests import ask_for
+from annotation.web.base.layout import page
+from annotation.models import Campaign
+from annotation.analytics.campaign.publication_preview import Publication, publication_of
+from annotation.access.roles import RUN
+from annotation.web.base.guards import campaign_page
+from core.errors import UserError
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@campaign_page(RUN)
+def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    try:
+        found = publication_of(campaign, _first(request.GET.get("first", "")))
+        if request.method == "POST" and _is_confirmed(request, found):
+            by = by_page(cast(User, request.user))
+            ask_for(by, "publish", campaign, found.arguments(), told=found.told())
+            messages.success(request, "It is asked for: the next free worker publishes.")
+            return redirect("campaign-plan", campaign.name)
+    except UserError as error:
+        return _shown(request, campaign, {"fault": str(error)}, status=422)
+    misspelt = request.method == "POST" and found.crowd.is_production
+    return _shown(request, campaign, {"found": found, "misspelt": misspelt})
+
+
+def _first(text: str) -> int | None:
+    """None for all of them; what is no number is 0, which no batch has."""
+    is_number = text.isascii() and text.isdigit() and len(text) < 10
+    return (int(text) if is_number else 0) if text else None
+
+
+def _is_confirmed(request: HttpRequest, found: Publication) -> bool:
+    """What the page has shown, and by the campaign's name where the money is real."""
+    if request.POST.get("endpoint") != found.crowd.endpoint:
+        return False
+    typed = request.POST.get("typed", "").strip()
+    return not found.crowd.is_production or typed == found.plan.campaign.name
+
+
+def _shown(
+    request: HttpRequest, campaign: Campaign, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    return page(
+        request,
+        "dashboard/publish.html",
+        context,
+        title="Publish",
+        campaign=campaign,
+        status=status,
+    )

@@ -1,0 +1,142 @@
+"""One control: its texts, and its change or retirement by whoever may."""
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from annotation.access.audit_log import by_page
+from annotation.web.base.layout import page
+from annotation.operations.logged_changes import add_control as add_control_to_pool
+from annotation.operations.logged_changes import replace_control, retire_control, texts_of
+from annotation.models import Campaign, Control, Hit
+from annotation.pipeline.controls.controls import MOST_CHARACTERS, Texts
+from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
+from annotation.web.base.guards import campaign_page, dashboard_page, refuse
+from core.errors import UserError
+
+LACKS = (
+    "The pool is shared by all campaigns: changing it takes the permission {}, which an "
+    "administrator can give to your account."
+)
+
+MOST_HITS = 10
+
+
+class ControlForm(forms.Form):
+    query = forms.CharField(max_length=MOST_CHARACTERS, widget=forms.Textarea({"rows": 2}))
+    question = forms.CharField(max_length=MOST_CHARACTERS, widget=forms.Textarea({"rows": 2}))
+    answer = forms.CharField(max_length=MOST_CHARACTERS, widget=forms.Textarea({"rows": 4}))
+
+    @property
+    def texts(self) -> Texts:
+        return Texts(**self.cleaned_data)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@dashboard_page
+def add_control(request: HttpRequest) -> HttpResponse:
+    """A positive one, to the pool."""
+    if not request.user.has_perm(CHANGE_CONTROLS):
+        return lacks(request)
+    form = ControlForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            add_control_to_pool(by_page(cast(User, request.user)), form.texts)
+        except UserError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "The pool has a new control: HITs to come may hold it.")
+            return redirect("controls")
+    context = {"form": form, "back": reverse("controls"), "may_change": True}
+    status = 422 if form.errors else 200
+    return page(request, "dashboard/control.html", context, title="New control", status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@dashboard_page
+def pool_control(request: HttpRequest, pk: int) -> HttpResponse:
+    control = get_object_or_404(Control, pk=pk, campaign=None)
+    return _control(request, control, None, back=reverse("controls"))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@campaign_page()
+def campaign_control(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
+    """A negative one."""
+    control = get_object_or_404(Control, pk=pk, campaign=campaign)
+    back = reverse("campaign-controls", args=[campaign.name])
+    return _control(request, control, campaign, back=back)
+
+
+def _control(
+    request: HttpRequest, control: Control, campaign: Campaign | None, *, back: str
+) -> HttpResponse:
+    may_change = request.user.has_perm(CHANGE_CONTROLS, campaign)
+    form = ControlForm(request.POST or None, initial=texts_of(control)._asdict())
+    if request.method == "POST":
+        if not may_change:
+            return lacks(request)
+        if "retire" in request.POST or form.is_valid():
+            try:
+                words = _change(request, control, form)
+            except UserError as error:
+                return _page(request, control, form, campaign, back, fault=str(error), may=True)
+            messages.success(request, words)
+            return redirect(back)
+    return _page(request, control, form, campaign, back, may=may_change)
+
+
+def _change(request: HttpRequest, control: Control, form: ControlForm) -> str:
+    by = by_page(cast(User, request.user))
+    if "retire" in request.POST:
+        retire_control(by, control)
+        return "The control is retired: no HIT to come will hold it."
+    replace_control(by, control, form.texts)
+    return "The control with the new words takes the place of the old one in HITs to come."
+
+
+def _page(
+    request: HttpRequest,
+    control: Control,
+    form: ControlForm,
+    campaign: Campaign | None,
+    back: str,
+    *,
+    may: bool,
+    fault: str = "",
+) -> HttpResponse:
+    context: dict[str, Any] = {
+        "control": control,
+        "form": form if may and not control.retired_at else None,
+        "back": back,
+        "fault": fault,
+        "hits": _hits(request, control),
+        "may_change": may,
+    }
+    title = f"{control.get_kind_display()} control"
+    faulty = fault or (form.is_bound and form.errors)
+    return page(
+        request,
+        "dashboard/control.html",
+        context,
+        title=title,
+        campaign=campaign,
+        status=422 if faulty else 200,
+    )
+
+
+def _hits(request: HttpRequest, control: Control) -> list[Hit]:
+    """The first of those that hold it, of the campaigns that the reader sees."""
+    seen = control.items.filter(hit__campaign__in=visible_campaigns(request.user))
+    items = seen.select_related("hit__campaign").order_by("pk")
+    return [item.hit for item in items[:MOST_HITS]]
+
+
+def lacks(request: HttpRequest) -> HttpResponse:
+    return refuse(request, 403, "Not part of your role", LACKS.format(CHANGE_CONTROLS))

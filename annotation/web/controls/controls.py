@@ -1,0 +1,138 @@
+"""The control pool that campaigns share, a campaign's own controls, and how both are answered."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from annotation.analytics.quality import summary as review_figures
+from annotation.web.base.pagination import PAGE_SIZE, key_of, window
+from annotation.web.base.layout import page
+from annotation.models import Campaign, Control, Suggestion
+from annotation.analytics.quality.control_accuracy import Figures, rates_of
+from annotation.pipeline.controls.suggest import suggestions
+from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
+from annotation.protocol.policy.policy import Policy
+from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
+from annotation.web.base.guards import campaign_page, dashboard_page
+from retrieval.models import Job
+
+MOST = 1000  # of the pool, on one page
+DOUBTFUL = 0.9  # even at best fewer answers than this are right
+REACH = 20_000
+TEXTS = ("triplet__candidate__query", "triplet__candidate__pair")
+Kind = Control.Kind
+
+
+@dataclass(frozen=True)
+class Line:
+    """A control with its rate in words."""
+
+    control: Control
+    rate: ControlRate
+
+    @property
+    def share(self) -> str:
+        return percent(self.rate.share)
+
+    @property
+    def interval(self) -> str:
+        bounds = self.rate.interval
+        return f"{percent(bounds[0])} to {percent(bounds[1])}" if bounds else ""
+
+    @property
+    def doubtful(self) -> bool:
+        bounds = self.rate.interval
+        return bounds is not None and bounds[1] < DOUBTFUL
+
+
+@dataclass(frozen=True)
+class Total:
+    """Of all controls of a kind that a campaign has shown."""
+
+    controls: int
+    rate: ControlRate
+
+    @property
+    def share(self) -> str:
+        return percent(self.rate.share)
+
+
+def percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}%"
+
+
+@require_safe
+@dashboard_page
+def controls(request: HttpRequest) -> HttpResponse:
+    """Whoever enters the dashboard may look."""
+    retired = request.GET.get("show") == "retired"
+    words = request.GET.get("q", "")[:200].replace("\0", "")
+    pool = Control.objects.filter(campaign=None, retired_at__isnull=not retired)
+    for word in words.split():
+        holds = Q(query__icontains=word) | Q(question__icontains=word) | Q(answer__icontains=word)
+        pool = pool.filter(holds)
+    found = list(pool.order_by("pk")[: MOST + 1])
+    rates = review_figures.of_pool(visible_campaigns(request.user))
+    context: dict[str, Any] = {
+        "lines": _worst_first(found[:MOST], rates),
+        "cut": len(found) > MOST,
+        "most": MOST,
+        "wanted": Policy().control_pool_size,
+        "retired": retired,
+        "words": words,
+        "may_change": request.user.has_perm(CHANGE_CONTROLS),
+    }
+    return page(request, "dashboard/controls.html", context, title="Controls")
+
+
+@require_safe
+@campaign_page()
+def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    figures = review_figures.of_campaign(campaign) or {}
+    start = key_of(request.GET.get("from", ""))
+    context: dict[str, Any] = {
+        "counted": bool(figures),
+        "totals": {kind.value: _total(figures, kind) for kind in Kind},
+        "positives": _lines(figures, Kind.POSITIVE, Control.objects.filter(campaign=None)),
+        "negatives": _lines(figures, Kind.NEGATIVE, campaign.controls.all()),
+        "all": window(campaign.controls.all(), start=start, reach=REACH),
+        "suggestions": _open(campaign),
+        "job": _newest_job(campaign),
+        "may_change_pool": request.user.has_perm(CHANGE_CONTROLS),
+    }
+    return page(
+        request, "dashboard/campaign_controls.html", context, title="Controls", campaign=campaign
+    )
+
+
+def _worst_first(found: Iterable[Control], rates: dict[int, ControlRate]) -> list[Line]:
+    by_key = {control.pk: control for control in found}
+    known = [rates.get(pk) or ControlRate(pk, 0, 0, 0) for pk in by_key]
+    return [Line(by_key[rate.control], rate) for rate in worst_first(known)]
+
+
+def _lines(figures: Figures, kind: str, controls: QuerySet[Control]) -> list[Line]:
+    """The worst ones that are in use."""
+    rates = rates_of(figures, kind)
+    shown = controls.filter(retired_at=None).in_bulk([rate.control for rate in rates])
+    lines = [Line(shown[rate.control], rate) for rate in rates if rate.control in shown]
+    return lines[:PAGE_SIZE]
+
+
+def _total(figures: Figures, kind: str) -> Total:
+    told = figures.get(kind, {"controls": 0, "answered": 0, "right": 0})
+    return Total(told["controls"], ControlRate(0, told["answered"], told["right"], 0))
+
+
+def _open(campaign: Campaign) -> list[Suggestion]:
+    waiting = suggestions(campaign).filter(state=Suggestion.State.OPEN)
+    return list(waiting.select_related(*TEXTS).order_by("pk")[:PAGE_SIZE])
+
+
+def _newest_job(campaign: Campaign) -> Job | None:
+    jobs = Job.objects.filter(subject=campaign.name, kind="suggest").select_related("requested_by")
+    return jobs.order_by("-requested_at").first()

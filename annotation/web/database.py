@@ -1,0 +1,138 @@
+"""What people do to the q/a database by its pages, each written to the log with the deed."""
+
+from contextlib import suppress
+from typing import cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.access.audit_log import by_page
+from annotation.jobs.requests import ask_for_count, ask_for_index, ask_to_import
+from annotation.operations.logged_changes import withdraw_pair
+from annotation.web.base.middleware import wants_json
+from annotation.access.roles import visible_campaigns
+from retrieval.web.database import database_shown
+from retrieval.web.forms import BuildForm, ImportForm
+from retrieval.web.access import BUILD, IMPORT, WITHDRAW, database_page
+from retrieval.web.import_view import import_shown
+from retrieval.web.pairs import pair_shown
+from retrieval.web.upload_stream import Received, receiving
+from core.errors import UserError
+from retrieval.models import Job, QaPair, QuerySet
+
+MOST_REASON = 500
+
+
+class WithdrawForm(forms.Form):
+    restore = forms.BooleanField(required=False)
+    agreed = forms.BooleanField(
+        error_messages={"required": "Nothing was changed: tick the box, so that it is meant."}
+    )
+    reason = forms.CharField(max_length=MOST_REASON, required=False)
+
+
+@csrf_exempt  # until the files have a place to go to: the check reads the whole request
+@require_POST
+@database_page(IMPORT)
+def upload(request: HttpRequest) -> HttpResponse:
+    with receiving(request) as received:
+        return _taken(request, received)
+
+
+@csrf_protect
+def _taken(request: HttpRequest, received: Received) -> HttpResponse:
+    form = ImportForm(request.POST)
+    try:
+        if form.is_valid() and not received.fault:
+            job = _import(request, form, received)
+            return _asked(request, job)
+    except UserError as error:
+        received.fault = str(error)
+    if wants_json(request):
+        faults = [received.fault, *_faults(form)]
+        return JsonResponse({"error": " ".join(filter(None, faults))}, status=422)
+    return import_shown(request, form, fault=received.fault, status=422)
+
+
+def _import(request: HttpRequest, form: ImportForm, received: Received) -> Job:
+    by = by_page(cast(User, request.user))
+    job = ask_to_import(by, form.wanted(), received.files, received.folder)
+    received.kept = True
+    return job
+
+
+def _asked(request: HttpRequest, job: Job) -> HttpResponse:
+    link = reverse("database-imported", args=[job.pk])
+    if wants_json(request):
+        return JsonResponse({"location": link}, status=201)
+    return redirect(link)
+
+
+def _faults(form: ImportForm) -> list[str]:
+    return [
+        f"{form[name].label}: {' '.join(map(str, errors))}"
+        for name, errors in form.errors.items()
+        if name in form.fields
+    ]
+
+
+@require_POST
+@database_page(BUILD)
+def build(request: HttpRequest) -> HttpResponse:
+    form = BuildForm(request.POST)
+    if not form.is_valid():
+        return database_shown(request, form, status=422)
+    try:
+        ask_for_index(by_page(cast(User, request.user)), form.wanted())
+    except UserError as error:
+        form.add_error(None, str(error))
+        return database_shown(request, form, status=422)
+    return redirect("database")
+
+
+@require_POST
+@database_page()
+def count(request: HttpRequest) -> HttpResponse:
+    """It reads the database and changes nothing in it."""
+    with suppress(UserError):  # it is being counted
+        ask_for_count(by_page(cast(User, request.user)))
+    return redirect("database")
+
+
+@require_safe
+@database_page()
+def pair(request: HttpRequest, pk: int) -> HttpResponse:
+    return _shown(request, get_object_or_404(QaPair, pk=pk))
+
+
+def _shown(
+    request: HttpRequest, found: QaPair, *, fault: str = "", status: int = 200
+) -> HttpResponse:
+    """With the queries that it was found for, of the campaigns that the reader sees."""
+    seen = visible_campaigns(request.user)
+    query_sets = QuerySet.objects.filter(pk__in=seen.values("query_set"))
+    return pair_shown(request, found, query_sets, fault=fault, status=status)
+
+
+@require_POST
+@database_page(WITHDRAW)
+def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
+    """Or restore, where the form says so."""
+    found = get_object_or_404(QaPair, pk=pk)
+    form = WithdrawForm(request.POST)
+    if not form.is_valid():
+        fault = " ".join(str(error) for errors in form.errors.values() for error in errors)
+        return _shown(request, found, fault=fault, status=422)
+    restore: bool = form.cleaned_data["restore"]
+    done = "restored" if restore else "withdrawn"
+    by, reason = by_page(cast(User, request.user)), form.cleaned_data["reason"]
+    changed = withdraw_pair(by, found, restore=restore, reason=reason)
+    said = f"The pair is {done}." if changed else f"The pair was {done} already."
+    messages.success(request, said)
+    return redirect("database-pair", pk)

@@ -1,0 +1,78 @@
+"""What needs a person's eye: unresolved triplets, disagreements that matter, what was reported."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from annotation.web.base.pagination import PAGE_SIZE
+from annotation.web.base.layout import page
+from annotation.analytics.workers.item_reports import ReportedItem, read_items
+from annotation.models import Campaign, ExpertLabel, HitItem, ItemReport, Triplet
+from annotation.pipeline.labelling.disagreements import MOST, WEIGHED_AT_ONCE, most_important, split_of
+from annotation.web.base.guards import campaign_page
+
+TEXTS = ("candidate__query", "candidate__pair")
+MOST_REPORTS = 200  # the newest ones
+
+
+@dataclass(frozen=True)
+class Disputed:
+    """Nothing here tells which way the votes went: whoever reads it may be asked for a label."""
+
+    triplet: Triplet
+    importance: float
+    decisive: bool
+    experts: int  # who have labelled it
+
+    @property
+    def split(self) -> str:
+        return split_of(self.triplet)
+
+
+@dataclass(frozen=True)
+class Reported:
+    item: ReportedItem
+    triplet: int | None
+
+
+@require_safe
+@campaign_page()
+def review(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    unresolved = campaign.triplets.filter(status=Triplet.Status.UNRESOLVED)
+    listed = list(unresolved.select_related(*TEXTS).order_by("pk")[: PAGE_SIZE + 1])
+    disputed, disagreements = _disputed(campaign)
+    context: dict[str, Any] = {
+        "unresolved": listed[:PAGE_SIZE],
+        "more_unresolved": len(listed) > PAGE_SIZE,
+        "disputed": disputed,
+        "disagreements": disagreements,
+        "most": MOST,
+        "weighed_at_once": WEIGHED_AT_ONCE,
+        "reported": _reported(campaign),
+    }
+    return page(request, "dashboard/review.html", context, title="Review", campaign=campaign)
+
+
+def _disputed(campaign: Campaign) -> tuple[list[Disputed], int]:
+    """The first of the list, and how long that is."""
+    found = most_important(campaign)
+    shown = found[:PAGE_SIZE]
+    pks = [one.triplet for one in shown]
+    triplets = campaign.triplets.select_related(*TEXTS).in_bulk(pks)
+    experts = [*ExpertLabel.objects.filter(triplet__in=pks).values_list("triplet_id", flat=True)]
+    rows = [
+        Disputed(triplets[one.triplet], one.importance, one.decisive, experts.count(one.triplet))
+        for one in shown
+        if one.triplet in triplets
+    ]
+    return rows, len(found)
+
+
+def _reported(campaign: Campaign) -> list[Reported]:
+    newest = ItemReport.objects.filter(item__hit__campaign=campaign).order_by("-pk")
+    items = list(dict.fromkeys(newest.values_list("item", flat=True)[:MOST_REPORTS]))
+    triplets = dict(HitItem.objects.filter(pk__in=items).values_list("pk", "triplet_id"))
+    items = items[:PAGE_SIZE]
+    return [Reported(item, triplets[pk]) for pk, item in zip(items, read_items(items), strict=True)]

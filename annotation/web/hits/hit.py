@@ -1,0 +1,93 @@
+"""One HIT: what workers are shown, what they answered, and what the crowd and the ledger say."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from annotation.web.base.layout import page
+from annotation.analytics.quality.hit_states import HitState, with_state
+from annotation.models import Assignment, Campaign, Entry, Hit, HitItem, Intent, Judgment
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.web.base.guards import campaign_page
+
+ITEMS = ("control", "triplet__candidate__query", "triplet__candidate__pair")
+MOST = 200  # calls and entries; a HIT has a few for each of its places
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An item as the page has it: a triplet's texts or a control's."""
+
+    item: HitItem
+    query: str
+    question: str
+    answer: str
+    expected: int | None  # of a control
+    answers: list[int | None]  # of the assignments, in their order; None: it was left out
+
+
+@dataclass(frozen=True)
+class Booked:
+    entry: Entry
+    sum: str
+
+
+@require_safe
+@campaign_page()
+def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
+    hits = with_state(campaign.hits.select_related("instructions"), timezone.now())
+    hit = get_object_or_404(hits, pk=pk)
+    works = list(hit.assignments.select_related("worker").order_by("submitted_at", "pk"))
+    context: dict[str, Any] = {
+        "hit": hit,
+        "state": HitState(hit.condition),
+        "price": dollars(hit.price_cents),
+        "works": works,
+        "items": _items(hit, works),
+        "intents": _intents(hit),
+        "entries": _entries(hit),
+    }
+    return page(
+        request, "dashboard/hit.html", context, title=f"HIT {hit.number}", campaign=campaign
+    )
+
+
+def _items(hit: Hit, works: list[Assignment]) -> list[Shown]:
+    answers: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    given = Judgment.objects.filter(assignment__in=works)
+    for item, work, value in given.values_list("item", "assignment", "value"):
+        answers[item][work] = value
+    return [
+        _shown(item, [answers[item.pk].get(work.pk) for work in works])
+        for item in hit.items.select_related(*ITEMS).order_by("position")
+    ]
+
+
+def _shown(item: HitItem, answers: list[int | None]) -> Shown:
+    if item.control is not None:
+        control = item.control
+        texts = control.query, control.question, control.answer
+        return Shown(item, *texts, control.expected, answers)
+    assert item.triplet is not None  # a constraint says so
+    candidate = item.triplet.candidate
+    texts = candidate.query.text, candidate.pair.question, candidate.pair.answer
+    return Shown(item, *texts, None, answers)
+
+
+def _intents(hit: Hit) -> list[Intent]:
+    """The HIT's own, then those of its assignments: two indexes, where one condition has none."""
+    own = Intent.objects.filter(hit=hit)
+    of_works = Intent.objects.filter(assignment__hit=hit, hit=None).select_related("assignment")
+    return [*own.order_by("pk")[:MOST], *of_works.order_by("pk")[:MOST]]
+
+
+def _entries(hit: Hit) -> list[Booked]:
+    found = Entry.objects.filter(hit=hit).select_related("assignment").order_by("pk")
+    of_works = Entry.objects.filter(assignment__hit=hit, hit=None).select_related("assignment")
+    entries = [*found[:MOST], *of_works.order_by("pk")[:MOST]]
+    return [Booked(entry, dollars(entry.cents)) for entry in entries]

@@ -1,0 +1,51 @@
+"""A campaign's HITs in their order, by state."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from annotation.web.base.pagination import Window, window
+from annotation.web.base.list_page import list_page
+from annotation.analytics.quality.hit_states import HitState, with_state
+from annotation.models import Campaign
+from annotation.web.base.guards import campaign_page
+
+REACH = 10_000  # HITs that one page looks through
+
+
+class HitFilter(forms.Form):
+    q = forms.CharField(
+        label="Search",
+        required=False,
+        max_length=64,
+        help_text="A HIT's number, its key or its id at the crowd",
+    )
+    state = forms.ChoiceField(required=False, choices=[("", "Any"), *HitState.choices])
+    kind = forms.ChoiceField(
+        required=False,
+        choices=[("", "Any"), ("first", "First round"), ("repack", "Repacked")],
+    )
+
+
+@require_safe
+@campaign_page()
+def hits(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    form = HitFilter(request.GET)
+    return list_page(request, campaign, form, _found, template="dashboard/hits.html", title="HITs")
+
+
+def _found(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
+    rows = with_state(campaign.hits.all(), timezone.now())
+    if asked["kind"]:
+        rows = rows.filter(repack=asked["kind"] == "repack")
+    where = Q(condition=asked["state"]) if asked["state"] else Q()
+    if name := asked["q"]:
+        named = Q(key=name) | Q(crowd_id=name)
+        if name.isascii() and name.isdigit() and len(name) < 10:
+            named |= Q(number=int(name))
+        return Window(list(rows.filter(named, where).order_by("number")[:3]), 0, None)
+    return window(rows, start=start, key="number", where=where, reach=REACH)

@@ -1,0 +1,104 @@
+"""A campaign's triplets: searched by their words, filtered by what is known of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from annotation.web.base.pagination import Window, key_of, window
+from annotation.web.base.list_page import list_page
+from annotation.models import Campaign, Triplet
+from annotation.web.base.guards import campaign_page
+from retrieval.models import Candidate, QaPair
+
+TEXTS = ("candidate__query", "candidate__pair")
+REACH = 20_000  # triplets that one page looks through
+TEXT_REACH = 5_000  # whose questions it reads
+MOST_QUERIES = 50  # whose triplets a search shows
+QUERIES_READ = 50_000  # of a query set, that a search looks through
+LONGEST = 200
+MANY = (
+    "More than {0} queries have these words: here are the triplets of the first {0}. Another word "
+    "narrows it."
+)
+LABELS = [("", "Any"), ("1", "Yes"), ("0", "No"), ("none", "None")]
+
+
+class TripletFilter(forms.Form):
+    q = forms.CharField(
+        label="Search", required=False, max_length=LONGEST, help_text="Words, or a triplet's number"
+    )
+    within = forms.ChoiceField(
+        label="In", required=False, choices=[("query", "Queries"), ("question", "Questions")]
+    )
+    status = forms.ChoiceField(required=False, choices=[("", "Any"), *Triplet.Status.choices])
+    label = forms.ChoiceField(required=False, choices=LABELS)
+    votes = forms.IntegerField(required=False, min_value=0, max_value=99)
+    from_rank = forms.IntegerField(label="From rank", required=False, min_value=1, max_value=9999)
+    to_rank = forms.IntegerField(label="To rank", required=False, min_value=1, max_value=9999)
+
+
+@require_safe
+@campaign_page()
+def triplets(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    form = TripletFilter(request.GET)
+    return list_page(
+        request, campaign, form, _found, template="dashboard/triplets.html", title="Triplets"
+    )
+
+
+def _found(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
+    rows = campaign.triplets.select_related(*TEXTS)
+    if asked["status"]:
+        rows = rows.filter(status=asked["status"])
+    where, words = _where(asked), asked["q"].split()
+    if asked["q"].isascii() and asked["q"].isdigit():
+        rows, words = rows.filter(pk=key_of(asked["q"])), []
+    elif words and asked["within"] != "question":
+        queries = _queries(campaign, words)
+        rows = rows.filter(where, candidate__query__in=queries[:MOST_QUERIES])
+        note = MANY.format(MOST_QUERIES) if len(queries) > MOST_QUERIES else ""
+        return replace(window(rows, start=start, reach=REACH), note=note)
+    if words:
+        rows, narrow = rows.filter(where), partial(_with_words, words)
+        return window(rows, start=start, where=narrow, reach=TEXT_REACH)
+    return window(rows, start=start, where=where, reach=REACH)
+
+
+def _with_words(words: Sequence[str], near: QuerySet[Triplet]) -> Q:
+    """Step by step: in one, PostgreSQL would rather read every candidate and pair there is."""
+    within = list(near.order_by().values_list("candidate", flat=True))
+    found = Candidate.objects.filter(pk__in=within).order_by().values_list("pk", "pair_id")
+    candidates = dict(found)
+    pairs = QaPair.objects.filter(pk__in=set(candidates.values()))
+    for word in words:
+        pairs = pairs.filter(question__icontains=word)
+    fitting = set(pairs.values_list("pk", flat=True))
+    return Q(candidate__in=[one for one, pair in candidates.items() if pair in fitting])
+
+
+def _where(asked: dict[str, Any]) -> Q:
+    where = Q()
+    if asked["label"]:
+        where &= Q(label=None) if asked["label"] == "none" else Q(label=int(asked["label"]))
+    if asked["votes"] is not None:
+        where &= Q(votes=asked["votes"])
+    if asked["from_rank"] is not None:
+        where &= Q(candidate__rank__gte=asked["from_rank"])
+    if asked["to_rank"] is not None:
+        where &= Q(candidate__rank__lte=asked["to_rank"])
+    return where
+
+
+def _queries(campaign: Campaign, words: Sequence[str]) -> list[int]:
+    """One more than are shown, where there are more: those with all the words, in their order."""
+    queries: QuerySet[Any] = campaign.query_set.queries.filter(position__lt=QUERIES_READ)
+    for word in words:
+        queries = queries.filter(text__icontains=word)
+    found = queries.order_by("position").values_list("pk", flat=True)
+    return list(found[: MOST_QUERIES + 1])

@@ -1,0 +1,125 @@
+"""What a person has said of a campaign that is not created yet: in their session and one file."""
+
+import re
+import secrets
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest
+
+from annotation.operations.create_campaign import Wanted, forget_old_queries, own_queries_folder
+from core.errors import UserError
+from core.files.open import opened
+from retrieval.query_sets.held_out import read_queries
+
+KEY = "new_campaign"
+MOST_BYTES = 50_000_000
+MOST_UNPACKED = 4 * MOST_BYTES
+STEP = 1 << 20
+EXAMPLES = 3
+SUFFIX = re.compile(r"(\.[a-z]{2,5}){1,2}$")
+
+
+@dataclass(frozen=True)
+class QueriesFile:
+    """A file of queries that was read without a fault."""
+
+    name: str  # as its owner calls it
+    stored: str
+    queries: int
+    duplicates: int
+    examples: list[str]
+
+    @property
+    def path(self) -> Path:
+        return own_queries_folder() / self.stored
+
+
+@dataclass
+class Draft:
+    name: str = ""
+    sample: int | None = None  # None: the file
+    seed: int = 0
+    file: QueriesFile | None = None
+    policy: dict[str, Any] = field(default_factory=dict)  # empty: not agreed to yet
+    dollars: str = ""  # as it was typed
+    job: int | None = None  # that creates the campaign
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> Self:
+        known = {one.name for one in fields(cls)}
+        told = request.session.get(KEY, {})
+        draft = cls(**{name: value for name, value in told.items() if name in known})
+        if isinstance(draft.file, dict):
+            kept = QueriesFile(**draft.file)
+            draft.file = kept if kept.path.is_file() or draft.job else None
+        return draft
+
+    def keep(self, request: HttpRequest) -> None:
+        request.session[KEY] = asdict(self)
+
+    def forget(self, request: HttpRequest) -> None:
+        request.session.pop(KEY, None)
+        if self.job is None:  # the file is the job's now
+            self.drop_file()
+
+    def drop_file(self) -> None:
+        if self.file:
+            self.file.path.unlink(missing_ok=True)
+            self.file = None
+
+    @property
+    def queries(self) -> int:
+        """How many it would have; 0: nobody has said yet."""
+        if self.sample is not None:
+            return self.sample
+        return self.file.queries if self.file else 0
+
+    def wanted(self, budget_cents: int) -> Wanted:
+        file = self.file if self.sample is None else None
+        return Wanted(
+            self.name,
+            self.policy,
+            self.seed,
+            self.sample,
+            stored=file.stored if file else "",
+            file=file.name if file else "",
+            budget_cents=budget_cents,
+        )
+
+
+def read_upload(upload: "UploadedFile[Any]") -> QueriesFile:
+    """Keep the file until its campaign is created; UserError where its queries cannot be used."""
+    name = upload.name or "the file"
+    if (upload.size or 0) > MOST_BYTES:
+        raise UserError(f"{name} is larger than {MOST_BYTES:,} bytes: give the queries alone.")
+    folder = own_queries_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    forget_old_queries()
+    ending = SUFFIX.search(name.lower())
+    path = folder / (secrets.token_hex(16) + (ending[0] if ending else ""))
+    with path.open("wb") as stored:
+        for chunk in upload.chunks():
+            stored.write(chunk)
+    try:
+        _check_unpacked(path)
+        drafts, duplicates = read_queries(path)
+    except UserError as error:
+        path.unlink()
+        raise UserError(str(error).replace(str(path), name)) from error
+    examples = [draft.text for draft in drafts[:EXAMPLES]]
+    return QueriesFile(name, path.name, len(drafts), duplicates, examples)
+
+
+def _check_unpacked(path: Path) -> None:
+    """A few packed bytes may be made to fill the memory, into which the queries are read."""
+    unpacked = 0
+    with opened(path) as (stream, _):
+        while unpacked <= MOST_UNPACKED and (step := stream.read(STEP)):
+            unpacked += len(step)
+    if unpacked > MOST_UNPACKED:
+        raise UserError(
+            f"{path} unpacks to more than {MOST_UNPACKED:,} bytes: give the queries alone."
+        )

@@ -1,0 +1,203 @@
+"""The forms of a new campaign: its queries, its policy, its budget."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from django import forms
+
+from annotation.web.new_campaign.draft import Draft
+from annotation.pipeline.setup.create import SEEDS, check_name_and_seed
+from annotation.pipeline.ledger.dollars import cents_of
+from annotation.protocol.policy.policy import INHOUSE, Policy, PolicyError
+from annotation.protocol.policy.descriptions import GROUPS, OPEN, Group, Words
+from core.errors import UserError
+from retrieval.index.versions import chosen_index
+
+WHOLE = re.compile(r"-?[0-9]{1,15}")
+DECIMAL = re.compile(r"-?[0-9]{1,15}\.[0-9]{1,15}")
+FLAGS = {"yes": True, "no": False}
+HINTS = get_type_hints(Policy)
+LONG = ("description",)
+
+
+class QueriesForm(forms.Form):
+    """The campaign's name, its queries and the seed."""
+
+    name = forms.CharField(
+        max_length=60,
+        help_text="Letters, digits, hyphens and underscores: it stands in addresses, in files and "
+        "in commands, and stays.",
+    )
+    origin = forms.ChoiceField(
+        label="Queries",
+        choices=[("sample", "Sampled from the database"), ("file", "My own, from a file")],
+        initial="sample",
+        widget=forms.RadioSelect,
+    )
+    sample = forms.IntegerField(
+        label="How many to sample",
+        required=False,
+        min_value=1,
+        max_value=10_000_000,
+        help_text="Distinct questions drawn by the seed and held out: they leave the index for "
+        "every query of the campaign. The paper took 15,211.",
+    )
+    file = forms.FileField(
+        label="File of queries",
+        required=False,
+        help_text="JSON lines, CSV or TSV with a column query (and id, if you like), or a text "
+        "file with a query a line; also as .gz.",
+    )
+    seed = forms.IntegerField(
+        initial=0,
+        help_text="The sample, the packing and the splits follow from it: the same seed makes the "
+        "same campaign again.",
+    )
+
+    def __init__(self, *args: Any, draft: Draft, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._draft = draft
+
+    def clean(self) -> dict[str, Any]:
+        said = self.cleaned_data
+        name, seed = said.get("name"), said.get("seed")
+        if name is not None and seed is not None:
+            try:
+                check_name_and_seed(name, seed)
+            except UserError as error:
+                self.add_error("name" if seed in SEEDS else "seed", str(error))
+        sampled = said.get("origin") == "sample"
+        if sampled and said.get("sample") is None and not self.errors.get("sample"):
+            self.add_error("sample", "Say how many queries are to be drawn.")
+        if sampled and (most := _pairs()) and (said.get("sample") or 0) > most:
+            self.add_error("sample", f"The index holds {most:,} pairs: no more can be drawn.")
+        if said.get("origin") == "file" and self._draft.file is None:
+            self.add_error("file", "Choose the file of your queries.")
+        return said
+
+
+def _pairs() -> int | None:
+    """Of the index, none of whose questions is drawn twice; None where there is no index."""
+    try:
+        return chosen_index().pairs
+    except UserError:
+        return None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A field of the policy as the page shows it."""
+
+    words: Words
+    field: forms.BoundField
+    default: str  # as the form writes it
+
+    @property
+    def paper(self) -> str:
+        return "" if self.words.paper == OPEN else self.words.paper
+
+    @property
+    def is_changed(self) -> bool:
+        return str(self.field.value()).strip() != self.default
+
+
+class PolicyForm(forms.Form):
+    """Every field of the policy; its own rules say what is wrong with them."""
+
+    policy: Policy
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for group in GROUPS:
+            for words in group.fields:
+                self.fields[words.name] = _field(words)
+
+    def clean(self) -> dict[str, Any]:
+        said = {name: _value(name, text) for name, text in self.cleaned_data.items()}
+        try:
+            self.policy = Policy.from_dict(said)
+        except PolicyError as error:
+            for fault in error.faults:
+                self._add_fault(fault)
+        return said
+
+    def _add_fault(self, fault: str) -> None:
+        """The policy names the field first."""
+        name = re.split(r"\W", fault, maxsplit=1)[0]
+        words = fault.removeprefix(f"{name} ") if f"{name} must be" in fault else fault
+        self.add_error(name if name in self.fields else None, words[:1].upper() + words[1:] + ".")
+
+    def groups(self) -> Iterator[tuple[Group, list[Line]]]:
+        for group in GROUPS:
+            yield group, [self._line(words) for words in group.fields]
+
+    def _line(self, words: Words) -> Line:
+        return Line(words, self[words.name], _text(words.default))
+
+
+def _field(words: Words) -> forms.Field:
+    common: dict[str, Any] = {"label": words.label, "help_text": words.meaning}
+    hint = HINTS[words.name]
+    if get_origin(hint) is Literal:
+        return forms.ChoiceField(choices=[(one, one) for one in get_args(hint)], **common)
+    if hint is bool:
+        return forms.ChoiceField(choices=[(one, one) for one in FLAGS], **common)
+    widget: forms.Widget = forms.TextInput()
+    if hint is not str:
+        widget = forms.TextInput({"inputmode": "numeric" if hint is int else "decimal"})
+    elif words.name in LONG:
+        widget = forms.Textarea({"rows": 3})
+    return forms.CharField(max_length=2000, widget=widget, **common)
+
+
+def _value(name: str, text: str) -> object:
+    """As the policy wants it; what cannot be read stays a text, which the policy refuses."""
+    hint = HINTS[name]
+    if hint is bool:
+        return FLAGS.get(text, text)
+    if hint is str or get_origin(hint) is Literal:
+        return text
+    if WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if DECIMAL.fullmatch(text) else text
+
+
+def _text(value: object) -> str:
+    """As the form writes it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def written(values: Mapping[str, object]) -> dict[str, str]:
+    """A policy's values as the form's."""
+    return {name: _text(value) for name, value in values.items()}
+
+
+def preset(crowd: str) -> dict[str, str]:
+    """What suits a crowd, as the form's values."""
+    if crowd == "inhouse":
+        return written(INHOUSE)
+    paper = Policy().to_dict()
+    return written({name: paper[name] for name in INHOUSE} | {"crowd": "mturk"})
+
+
+class BudgetForm(forms.Form):
+    """What the campaign may cost at most."""
+
+    dollars = forms.CharField(
+        label="Budget in dollars",
+        max_length=20,
+        required=False,
+        help_text="It may cost that much at most, fees included. Left empty, nothing that costs "
+        "money is published until a budget is set.",
+    )
+
+    def clean_dollars(self) -> int:
+        text = self.cleaned_data["dollars"].strip().replace(",", "")
+        try:
+            return cents_of(text) if text else 0
+        except UserError as error:
+            raise forms.ValidationError(str(error)) from error

@@ -1,0 +1,88 @@
+"""What a new campaign stands on: pairs, an index and controls; what is missing, and its repair."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.urls import reverse
+
+from annotation.pipeline.publishing.pack import positive_names
+from annotation.access.roles import CHANGE_CONTROLS, Account
+from retrieval.web.access import BUILD, IMPORT
+from core.errors import UserError
+from retrieval.registry.improvement import retriever_line
+from retrieval.models import IndexVersion, QaPair
+from retrieval.index.versions import chosen_index
+
+
+@dataclass(frozen=True)
+class Repair:
+    title: str
+    place: str  # the page's name
+    permission: str
+
+
+PAIRS = Repair("Import pairs", "database-import", IMPORT)
+INDEX = Repair("Build an index", "database", BUILD)
+CONTROLS = Repair("Import controls", "import-controls", CHANGE_CONTROLS)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is missing, and what mends it."""
+
+    sentence: str
+    repair: Repair
+    reader: Account
+
+    @property
+    def link(self) -> str:
+        """Empty where the reader may not mend it."""
+        return reverse(self.repair.place) if self.reader.has_perm(self.repair.permission) else ""
+
+
+@dataclass(frozen=True)
+class Supplies:
+    """Read without a count over the pairs; the work itself checks the rest, the files included."""
+
+    index: IndexVersion | None
+    controls: int
+    faults: tuple[Fault, ...]
+
+    @property
+    def retriever(self) -> str:
+        """What its training has gained; empty: it was not trained here."""
+        return retriever_line(self.index) if self.index else ""
+
+    @property
+    def pairs(self) -> str:
+        return f"{self.index.pairs:,}" if self.index else ""
+
+
+def supplies(reader: Account, *, controls_wanted: int) -> Supplies:
+    newest = QaPair.objects.order_by("-pk").values_list("pk", flat=True).first()
+    index, missing = _index(newest)
+    controls = len(positive_names())
+    if controls < controls_wanted:
+        sentence = (
+            f"The pool holds {controls:,} positive controls, and the policy wants "
+            f"{controls_wanted:,}: no HIT can be packed before."
+        )
+        missing.append((sentence, CONTROLS))
+    faults = tuple(Fault(sentence, repair, reader) for sentence, repair in missing)
+    return Supplies(index, controls, faults)
+
+
+def _index(newest: int | None) -> tuple[IndexVersion | None, list[tuple[str, Repair]]]:
+    if newest is None:
+        sentence = "The q/a database is empty: a campaign needs pairs, and an index over them."
+        return None, [(sentence, PAIRS)]
+    try:
+        index = chosen_index()
+    except UserError:
+        return None, [("There is no index yet: without one, no candidates are found.", INDEX)]
+    if index.model_setting != settings.ENCODER_MODEL:
+        made_for = f"The index was made for the encoder {index.model_setting}"
+        return index, [(f"{made_for}, and the setting is now {settings.ENCODER_MODEL}.", INDEX)]
+    if newest > index.newest_pair:
+        return index, [("Pairs have come since the index was made: it does not find them.", INDEX)]
+    return index, []

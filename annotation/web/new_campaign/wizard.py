@@ -1,0 +1,197 @@
+"""A new campaign in three steps: its queries, its policy, its budget; then a job makes it.
+
+Nothing is made before. What was said is kept until the campaign is there, so that it can be mended
+where the job refuses it.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from annotation.access.audit_log import by_page
+from annotation.operations.create_campaign import request_creation
+from annotation.web.new_campaign.draft import Draft, read_upload
+from annotation.web.new_campaign.forms import BudgetForm, PolicyForm, QueriesForm, preset, written
+from annotation.web.base.layout import page
+from annotation.web.new_campaign.prerequisites import Supplies, supplies
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.policy.policy import Policy
+from annotation.analytics.campaign.quote import quoted
+from annotation.access.roles import CREATE
+from annotation.jobs.tasks import run_job, soon
+from annotation.web.base.guards import View, dashboard_page, refuse
+from core.errors import UserError
+from retrieval.models import Job
+
+TITLE = "New campaign"
+NOT_YOURS = (
+    "Your account may not create campaigns: an administrator gives it the permission"
+    " “Can add campaign”."
+)
+GONE = "The work that was to create the campaign is not there any more: ask for it again."
+Step = Callable[[HttpRequest, Draft], HttpResponse]
+
+
+def creator_page(view: View) -> View:
+    """For whoever may create campaigns."""
+
+    @dashboard_page
+    @wraps(view)
+    def guarded(request: HttpRequest, **kwargs: object) -> HttpResponse:
+        if not request.user.has_perm(CREATE):
+            return refuse(request, 403, "Not part of your role", NOT_YOURS)
+        return view(request, **kwargs)
+
+    return guarded
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@creator_page
+def new_campaign(request: HttpRequest) -> HttpResponse:
+    """What was said stays in the session until the campaign is created, or given up."""
+    draft = Draft.of(request)
+    if "forget" in request.POST:
+        draft.forget(request)
+        return redirect("campaign-new")
+    if draft.job is not None:
+        return _creation(request, draft, draft.job)
+    wanted = request.GET.get("step", "queries")
+    step = wanted if wanted in STEPS else "queries"
+    if step != "queries" and not (draft.name and draft.queries):
+        return redirect("campaign-new")
+    if step == "budget" and not draft.policy:
+        return _to("policy")
+    return STEPS[step](request, draft)
+
+
+def _creation(request: HttpRequest, draft: Draft, pk: int) -> HttpResponse:
+    """The job's page loads itself again when the job has ended: that leads on."""
+    job = Job.objects.select_related("requested_by").filter(pk=pk).first()
+    if job is not None and not job.is_over:
+        return _shown(request, draft, "created", {"job": job})
+    if job is not None and job.state == Job.State.DONE:
+        draft.forget(request)
+        messages.success(request, f"Campaign {draft.name} is created, and it is yours.")
+        return redirect("campaign-plan", draft.name)
+    draft.job = None
+    draft.keep(request)
+    messages.error(request, job.error if job else GONE)
+    return _to("budget")
+
+
+def _queries(request: HttpRequest, draft: Draft) -> HttpResponse:
+    if request.method != "POST":
+        said = {"name": draft.name, "seed": draft.seed, "sample": draft.sample}
+        said["origin"] = "file" if draft.file and draft.sample is None else "sample"
+        return _shown(request, draft, "queries", {"form": QueriesForm(initial=said, draft=draft)})
+    # The file is read first and kept, whatever else has to be said again.
+    fault = _take_file(request, draft)
+    form = QueriesForm(request.POST, request.FILES, draft=draft)
+    is_valid = form.is_valid()
+    if fault:
+        form.errors.pop("file", None)
+        form.add_error("file", fault)
+    if fault or not is_valid:
+        draft.keep(request)
+        return _shown(request, draft, "queries", {"form": form}, status=422)
+    chosen = form.cleaned_data
+    draft.name, draft.seed = chosen["name"], chosen["seed"]
+    draft.sample = chosen["sample"] if chosen["origin"] == "sample" else None
+    draft.keep(request)
+    return _to("policy")
+
+
+def _take_file(request: HttpRequest, draft: Draft) -> str:
+    """What is wrong with it; the one before stays then."""
+    upload = request.FILES.get("file")
+    if upload is None:
+        return ""
+    try:
+        taken = read_upload(upload)
+    except UserError as error:
+        return str(error)
+    draft.drop_file()
+    draft.file = taken
+    return ""
+
+
+def _policy(request: HttpRequest, draft: Draft) -> HttpResponse:
+    if request.method != "POST":
+        form = PolicyForm(initial=written(draft.policy or Policy().to_dict()))
+        return _shown(request, draft, "policy", {"form": form})
+    if "preset" in request.POST:
+        said = request.POST.dict() | preset(request.POST["preset"])
+        return _shown(request, draft, "policy", {"form": PolicyForm(initial=said)})
+    form = PolicyForm(request.POST)
+    if not form.is_valid():
+        return _shown(request, draft, "policy", {"form": form}, status=422)
+    draft.policy = form.policy.to_dict()
+    draft.keep(request)
+    return _to("budget")
+
+
+def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
+    policy = Policy.from_dict(draft.policy)
+    price = quoted(draft.queries * policy.candidates_per_query, policy)
+    context: dict[str, Any] = {"policy": policy, "quote": price}
+    if request.method != "POST":
+        suggested = dollars(price.reserve_cents)[1:] if price.reserve_cents else ""
+        context["form"] = BudgetForm(initial={"dollars": draft.dollars or suggested})
+        return _shown(request, draft, "budget", context)
+    context["form"] = form = BudgetForm(request.POST)
+    if not form.is_valid():
+        return _shown(request, draft, "budget", context, status=422)
+    wanted = draft.wanted(form.cleaned_data["dollars"])
+    try:
+        with transaction.atomic():
+            job = request_creation(wanted, by=by_page(cast(User, request.user)))
+            soon(run_job, job.pk)
+    except UserError as error:
+        context["fault"] = str(error)
+        return _shown(request, draft, "budget", context, status=422)
+    draft.job, draft.dollars = job.pk, form.data.get("dollars", "")
+    draft.keep(request)
+    return _to("budget")
+
+
+def _to(step: str) -> HttpResponse:
+    return redirect(f"{reverse('campaign-new')}?step={step}")
+
+
+def _shown(
+    request: HttpRequest, draft: Draft, step: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    whole = {
+        "draft": draft,
+        "step": step,
+        "steps": _steps(draft, step),
+        "supplies": _supplies(request, draft) if step in ("queries", "budget") else None,
+        **context,
+    }
+    return page(request, f"dashboard/new_{step}.html", whole, title=TITLE, status=status)
+
+
+def _supplies(request: HttpRequest, draft: Draft) -> Supplies:
+    wanted = {**Policy().to_dict(), **draft.policy}["control_pool_size"]
+    return supplies(request.user, controls_wanted=wanted)
+
+
+def _steps(draft: Draft, current: str) -> list[Mapping[str, object]]:
+    """Those that can be gone to have a link."""
+    reached = {"queries": True, "policy": bool(draft.name and draft.queries)}
+    reached["budget"] = reached["policy"] and bool(draft.policy)
+    return [
+        {"name": name, "title": title, "current": name == current, "reached": reached[name]}
+        for name, title in (("queries", "Queries"), ("policy", "Policy"), ("budget", "Budget"))
+    ]
+
+
+STEPS: Mapping[str, Step] = {"queries": _queries, "policy": _policy, "budget": _budget}

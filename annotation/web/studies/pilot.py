@@ -1,0 +1,107 @@
+"""A pilot: both arms beside each other, and how often each errs."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_safe
+
+from annotation.analytics.campaign.charts import Chart, Series
+from annotation.web.base.chart_tables import as_csv
+from annotation.web.base.layout import page
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.setup.create_pilot import pilots
+from annotation.analytics.quality.pilot_report import Arm, PilotReport, pilot_report
+from annotation.protocol.estimates.cost import is_free
+from annotation.protocol.studies.pilot import Comparison
+from annotation.access.roles import ADJUDICATE, RUN, VIEW, visible_campaigns
+from annotation.web.base.guards import dashboard_page
+
+Row = tuple[str, str, str]  # with the answer, without it
+NOTHING = "-"
+
+
+@require_safe
+@dashboard_page
+def pilot(request: HttpRequest, name: str) -> HttpResponse:
+    """For whoever sees both arms."""
+    seen = visible_campaigns(request.user).values("pk")
+    found = get_object_or_404(pilots(), name=name, shown__in=seen, hidden__in=seen)
+    report = pilot_report(found)
+    chart = _chart(report.comparison) if report.comparison else None
+    if "csv" in request.GET:
+        if chart is None:
+            raise Http404
+        return as_csv(chart, found.name)
+    context = {
+        "pilot": found,
+        "report": report,
+        "chart": chart,
+        "told": _told(report.comparison) if report.comparison else None,
+        "rows": _rows(report),
+        "may_label": request.user.has_perm(ADJUDICATE, found.shown),
+        "may_import": request.user.has_perm(RUN, found.shown),
+        "sees_source": request.user.has_perm(VIEW, report.source),
+    }
+    return page(request, "dashboard/pilot.html", context, title=f"Pilot {found}")
+
+
+def _told(found: Comparison) -> dict[str, str]:
+    helps = found.low > 0
+    harms = found.high < 0
+    verdict = "The answer helps" if helps else "The answer harms" if harms else "Undecided"
+    return {
+        "verdict": verdict,
+        "badge": "good" if helps else "bad" if harms else "warn",
+        "shown": _percent(found.shown.share),
+        "shown_interval": _interval(found.shown.low, found.shown.high),
+        "hidden": _percent(found.hidden.share),
+        "hidden_interval": _interval(found.hidden.low, found.hidden.high),
+        "difference": f"{100 * found.difference:+.1f} points",
+        "interval": f"{100 * found.low:+.1f} to {100 * found.high:+.1f}",
+        "relative": NOTHING if found.relative is None else f"{-found.relative:+.0%}",
+        "accuracy": _percent(found.accuracy),
+    }
+
+
+def _percent(share: float | None) -> str:
+    return NOTHING if share is None else f"{share:.1%}"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{_percent(low)} to {_percent(high)}"
+
+
+def _chart(found: Comparison) -> Chart:
+    arms = (found.shown, found.hidden)
+    return Chart(
+        key="errors",
+        title="Error rates",
+        kind="bar",
+        axis="Arm",
+        labels=["With the answer", "Without it"],
+        series=[
+            Series("lower bound", [round(100 * arm.low, 2) for arm in arms]),
+            Series("error rate", [round(100 * arm.share, 2) for arm in arms]),
+            Series("upper bound", [round(100 * arm.high, 2) for arm in arms]),
+        ],
+        unit="percent",
+        note="The bounds are those of each rate's 95% interval (Wilson).",
+    )
+
+
+def _rows(report: PilotReport) -> list[Row]:
+    shown, hidden = report.shown, report.hidden
+    counts = ("triplets", "labelled", "unresolved", "open", "positive", "votes", "workers")
+    rows = [
+        (name.capitalize(), f"{getattr(shown, name):,}", f"{getattr(hidden, name):,}")
+        for name in counts
+    ]
+    rows.append(
+        ("Agreement of the first two", _percent(shown.agreement), _percent(hidden.agreement))
+    )
+    if not is_free(shown.campaign.policy):
+        rows.append(("Spent", _spent(shown), _spent(hidden)))
+    return rows
+
+
+def _spent(arm: Arm) -> str:
+    return dollars(arm.spent_cents)

@@ -1,0 +1,103 @@
+"""The paper's pilot: the same triplets with the answer and without it, drawn, quoted and made."""
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from annotation.access.audit_log import by_page
+from annotation.web.base.layout import page
+from annotation.operations.logged_changes import foresee_pilot, make_pilot
+from annotation.models import Campaign, Pilot
+from annotation.pipeline.setup.create_pilot import MOST_TRIPLETS, NAME, TRIPLETS
+from annotation.access.roles import CREATE, visible_campaigns
+from annotation.web.base.guards import dashboard_page, refuse
+from core.errors import UserError
+
+NOT_YOURS = (
+    "A pilot makes two campaigns, which your account may not: an administrator can give it that "
+    "right."
+)
+SHOWN = 50
+
+
+class PilotForm(forms.Form):
+    source = forms.ModelChoiceField(
+        queryset=Campaign.objects.none(),
+        to_field_name="name",
+        label="Triplets of the campaign",
+        empty_label=None,
+        help_text="its candidates are retrieved, or labelled already; it stays as it is",
+    )
+    name = forms.RegexField(
+        regex=rf"^{NAME.pattern}\Z",
+        max_length=50,
+        label="Name of the pilot",
+        help_text="letters, digits, hyphens and underscores; its arms are NAME-with, NAME-without",
+    )
+    triplets = forms.IntegerField(
+        initial=TRIPLETS,
+        min_value=1,
+        max_value=MOST_TRIPLETS,
+        help_text="drawn at random; the paper took 200",
+    )
+    seed = forms.IntegerField(
+        initial=0, min_value=0, max_value=2**31, help_text="of drawing and packing"
+    )
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        source = cast("forms.ModelChoiceField[Campaign]", self.fields["source"])
+        free = {"pilot_with_the_answer": None, "pilot_without_the_answer": None}
+        source.queryset = visible_campaigns(request.user).filter(**free).order_by("-pk")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@dashboard_page
+def pilots(request: HttpRequest) -> HttpResponse:
+    """Those of which the reader sees both arms; the quote first, then a second click makes one."""
+    if request.method != "POST":
+        asked = {"source": request.GET.get("source")}
+        return _shown(request, PilotForm(request=request, initial=asked))
+    if not request.user.has_perm(CREATE):
+        return refuse(request, 403, "Not part of your role", NOT_YOURS)
+    form = PilotForm(request.POST, request=request)
+    if not form.is_valid():
+        return _shown(request, form, status=422)
+    chosen = form.cleaned_data
+    source, name, triplets = chosen["source"], chosen["name"], chosen["triplets"]
+    if "agreed" not in request.POST:
+        sentences = foresee_pilot(source, name, triplets=triplets)
+        return _shown(request, form, sentences=sentences)
+    try:
+        by = by_page(cast(User, request.user))
+        pilot = make_pilot(by, source, name, triplets=triplets, seed=chosen["seed"])
+    except UserError as error:
+        return _shown(request, form, fault=str(error), status=422)
+    messages.success(request, f"Pilot {pilot} is made: pack and publish both of its arms.")
+    return redirect("pilot", pilot.name)
+
+
+def _shown(
+    request: HttpRequest,
+    form: PilotForm,
+    *,
+    sentences: list[str] | None = None,
+    fault: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    seen = visible_campaigns(request.user).values("pk")
+    found = Pilot.objects.filter(shown__in=seen, hidden__in=seen)
+    found = found.select_related("shown__query_set__audits", "hidden").order_by("-pk")
+    context = {
+        "pilots": found[:SHOWN],
+        "form": form,
+        "sentences": sentences,
+        "fault": fault,
+        "may_create": request.user.has_perm(CREATE),
+    }
+    return page(request, "dashboard/pilots.html", context, title="Pilots", status=status)

@@ -1,0 +1,83 @@
+from django.urls import path
+
+from annotation.web.campaigns.operation import act_page
+from annotation.web.hits.assignments import assignments
+from annotation.web.campaigns.roles import campaign_roles, change_role
+from annotation.web.campaigns.campaigns import campaigns
+from annotation.web.controls.control import add_control, campaign_control, pool_control
+from annotation.web.controls.control_import import import_to_pool
+from annotation.web.controls.controls import campaign_controls, controls
+from annotation.web.database import build, count, pair, upload, withdraw
+from annotation.web.experts.gold_import import import_experts
+from annotation.web.hits.hit import hit_record
+from annotation.web.hits.hits import hits
+from annotation.web.base.job import job
+from annotation.web.account.lock_outs_page import end_lock_out, lock_outs
+from annotation.web.account.audit_log import campaign_log, log
+from annotation.web.new_campaign.wizard import new_campaign
+from annotation.web.campaigns.overview import chart_csv, count_now, live, overview
+from annotation.web.studies.pilot import pilot
+from annotation.web.studies.pilots import pilots
+from annotation.web.campaigns.milestones import campaign_plan
+from annotation.web.campaigns.publication import campaign_publish
+from annotation.web.campaigns.reconciliation import campaign_reconcile
+from annotation.web.studies.dry_run import rehearsal
+from annotation.web.experts.review import review
+from annotation.web.controls.suggestions import look_for_controls, suggestion
+from annotation.web.hits.triplet import triplet_page
+from annotation.web.hits.triplets import triplets
+from annotation.web.workers.worker import controls_csv, what_if, worker
+from annotation.web.workers.workers import reports, times_csv, workers
+
+urlpatterns = [
+    path("database/upload", upload, name="database-upload"),
+    path("database/index", build, name="database-build"),
+    path("database/count", count, name="database-count"),
+    path("database/pairs/<int:pk>", pair, name="database-pair"),
+    path("database/pairs/<int:pk>/withdraw", withdraw, name="database-withdraw"),
+    path("log/", log, name="log"),
+    path("lock-outs/", lock_outs, name="lock-outs"),
+    path("lock-outs/<slug:digest>/end", end_lock_out, name="end-lock-out"),
+    path("campaigns/<slug:name>/log/", campaign_log, name="campaign-log"),
+    path("campaigns/<slug:name>/roles/", campaign_roles, name="campaign-roles"),
+    path("campaigns/<slug:name>/roles/<int:pk>/", change_role, name="change-role"),
+    path("campaigns/<slug:name>/workers/", workers, name="campaign-workers"),
+    path("campaigns/<slug:name>/workers/times.csv", times_csv, name="campaign-workers-csv"),
+    path("campaigns/<slug:name>/workers/reports", reports, name="campaign-reports"),
+    path("campaigns/<slug:name>/workers/<int:pk>", worker, name="campaign-worker"),
+    path("campaigns/<slug:name>/workers/<int:pk>/what-if", what_if, name="campaign-worker-what-if"),
+    path(
+        "campaigns/<slug:name>/workers/<int:pk>/controls.csv",
+        controls_csv,
+        name="campaign-worker-csv",
+    ),
+    path("jobs/<int:pk>", job, name="job"),
+    path("campaigns/", campaigns, name="dashboard"),
+    path("campaigns/new", new_campaign, name="campaign-new"),  # no campaign has that name
+    path("campaigns/<slug:name>/plan", campaign_plan, name="campaign-plan"),
+    path("campaigns/<slug:name>/publish", campaign_publish, name="campaign-publish"),
+    path("campaigns/<slug:name>/reconcile", campaign_reconcile, name="campaign-reconcile"),
+    path("campaigns/<slug:name>/", overview, name="campaign"),
+    path("campaigns/<slug:name>/live", live, name="campaign-live"),
+    path("campaigns/<slug:name>/count", count_now, name="campaign-count"),
+    path("campaigns/<slug:name>/charts/<slug:key>.csv", chart_csv, name="campaign-chart"),
+    path("campaigns/<slug:name>/acts/<slug:act>", act_page, name="act"),
+    path("campaigns/<slug:name>/review/", review, name="campaign-review"),
+    path("campaigns/<slug:name>/review/import", import_experts, name="import-experts"),
+    path("campaigns/<slug:name>/triplets/", triplets, name="campaign-triplets"),
+    path("campaigns/<slug:name>/triplets/<int:pk>", triplet_page, name="campaign-triplet"),
+    path("campaigns/<slug:name>/hits/", hits, name="campaign-hits"),
+    path("campaigns/<slug:name>/hits/<int:pk>", hit_record, name="campaign-hit"),
+    path("campaigns/<slug:name>/assignments/", assignments, name="campaign-assignments"),
+    path("campaigns/<slug:name>/controls/", campaign_controls, name="campaign-controls"),
+    path("campaigns/<slug:name>/controls/<int:pk>", campaign_control, name="campaign-control"),
+    path("campaigns/<slug:name>/suggestions/", look_for_controls, name="look-for-controls"),
+    path("campaigns/<slug:name>/suggestions/<int:pk>", suggestion, name="suggestion"),
+    path("campaigns/<slug:name>/rehearsal", rehearsal, name="campaign-rehearsal"),
+    path("pilots/", pilots, name="pilots"),
+    path("pilots/<slug:name>/", pilot, name="pilot"),
+    path("controls/", controls, name="controls"),
+    path("controls/add", add_control, name="add-control"),
+    path("controls/import", import_to_pool, name="import-controls"),
+    path("controls/<int:pk>", pool_control, name="control"),
+]

@@ -1,0 +1,128 @@
+"""The columns of the table of workers, and the words in their cells."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from django.db.models import F
+from django.db.models.expressions import OrderBy
+
+from annotation.models import Campaign, WorkerFigures
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.policy.policy import Policy
+
+USUAL_ORDER = "-hits"
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str  # in ?sort=, with a minus before it from the highest down
+    heading: str
+    field: str
+    cell: Callable[[WorkerFigures], str]
+
+
+@dataclass(frozen=True)
+class Heading:
+    text: str
+    link: str  # the ?sort= that a click asks for
+    direction: str  # of the order shown: ascending, descending, or none
+    is_number: bool
+
+
+def duration(ms: float) -> str:
+    seconds = round(ms / 1000)
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, seconds = divmod(seconds, 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
+
+
+def percent(share: float | None) -> str:
+    return "—" if share is None else f"{share:.0%}"
+
+
+def limit_of(policy: Policy) -> str:
+    """Of failed controls, as exactly as the policy has it."""
+    return f"{float(100 * Fraction(str(policy.max_failure_rate))):g}%"
+
+
+def rate(failed: int, reviewed: int) -> str:
+    if not reviewed:
+        return "—"
+    return f"{failed:,} of {reviewed:,} · {failed / reviewed:.0%}"
+
+
+def _failed(row: WorkerFigures) -> str:
+    return rate(row.failed, row.reviewed)
+
+
+def _agreement(row: WorkerFigures) -> str:
+    return "—" if row.agreement is None else f"{row.agreement:.0%} of {row.compared:,}"
+
+
+def _time(row: WorkerFigures) -> str:
+    return "—" if row.median_ms is None else duration(row.median_ms)
+
+
+def _wage(row: WorkerFigures) -> str:
+    return "—" if row.hourly_cents is None else dollars(row.hourly_cents)
+
+
+def _changes(row: WorkerFigures) -> str:
+    return "—" if row.changes_per_hit is None else f"{row.changes_per_hit:.1f}"
+
+
+COLUMNS = (
+    Column("worker", "Worker", "worker__worker_id", lambda row: row.worker.worker_id),
+    Column("hits", "HITs", "handed_in", lambda row: f"{row.handed_in:,}"),
+    Column("failed", "Failed controls", "failure_rate", _failed),
+    Column("agreement", "Agreement", "agreement", _agreement),
+    Column("time", "Median time", "median_ms", _time),
+    Column("wage", "Hourly wage", "hourly_cents", _wage),
+    Column("straight", "One answer", "straight_share", lambda row: percent(row.straight_share)),
+    Column("changes", "Changes a HIT", "changes_per_hit", _changes),
+    Column("reports", "Reports", "reports", lambda row: f"{row.reports:,}"),
+)
+
+
+def columns_of(campaign: Campaign) -> list[Column]:
+    """Where nothing is paid by the piece, there is no wage."""
+    pays = campaign.policy.reward_cents > 0
+    return [column for column in COLUMNS if pays or column.name != "wage"]
+
+
+def order_of(asked: str, columns: Sequence[Column]) -> str:
+    known = {column.name for column in columns}
+    return asked if asked.removeprefix("-") in known else USUAL_ORDER
+
+
+def ordering(order: str) -> list[OrderBy]:
+    """Who has no such figure comes last, either way; equals by name."""
+    fields: Mapping[str, str] = {column.name: column.field for column in COLUMNS}
+    field = F(fields[order.removeprefix("-")])
+    down = order.startswith("-")
+    first = field.desc(nulls_last=True) if down else field.asc(nulls_last=True)
+    return [first, F("worker__worker_id").asc()]
+
+
+def heading(column: Column, order: str) -> Heading:
+    down, number = f"-{column.name}", column.name != "worker"
+    if order == down:
+        return Heading(column.heading, column.name, "descending", number)
+    if order == column.name:
+        return Heading(column.heading, down, "ascending", number)
+    return Heading(column.heading, down if number else column.name, "none", number)
+
+
+def flags_of(row: WorkerFigures) -> list[str]:
+    """What to look at; whether it means anything, people find out."""
+    flags = []
+    if row.fast:
+        flags.append("less than a third of the usual time")
+    if row.one_answer:
+        flags.append(f"one answer throughout in {row.straight:,} of {row.observed:,} HITs")
+    return flags

@@ -1,0 +1,231 @@
+"""One worker: the record, what the rule of exclusion makes of it, and what can be done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from annotation.analytics.campaign.charts import Chart, Series
+from annotation.web.base.chart_tables import as_csv
+from annotation.web.base.pagination import key_of
+from annotation.web.base.layout import page
+from annotation.web.workers.columns import duration, flags_of, limit_of, percent
+from annotation.web.workers.workers import fresh_workforce, names_of
+from annotation.crowd.worker_notices import reason_of
+from annotation.models import Assignment, Campaign, Exclusion, Intent, Worker, WorkerFigures
+from annotation.pipeline.moderation.decisions import OVERTURN_FOR
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.analytics.workers.what_if import excluding, restoring
+from annotation.pipeline.moderation.message import letters_of
+from annotation.protocol.screening.exclusion import is_near
+from annotation.protocol.policy.policy import Policy
+from annotation.web.base.guards import campaign_page
+from annotation.analytics.workers.history import (
+    Evidence,
+    Reviewed,
+    Turn,
+    evidence_of,
+    page_of,
+    reviews_of,
+)
+
+POINTS = 80  # of the chart
+LETTERS = 20  # messages and payments that are shown
+
+
+@dataclass(frozen=True)
+class Past:
+    """A line of the history, and what can be done about it by hand."""
+
+    entry: Turn
+    time: str
+    decision: str
+    deed: str  # the act that is offered; empty: none
+    deed_words: str
+
+
+@dataclass(frozen=True)
+class Stay:
+    """An exclusion, and its end where it has one."""
+
+    exclusion: Exclusion
+    reason: str
+
+
+@require_safe
+@campaign_page()
+def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
+    worker = _worker(campaign, pk)
+    fresh_workforce(campaign)
+    figures = WorkerFigures.objects.filter(campaign=campaign, worker=worker).first()
+    stays = [Stay(one, reason_of(one)) for one in _exclusions(campaign, worker)]
+    excluded = any(stay.exclusion.restored_at is None for stay in stays)
+    reviews = reviews_of(campaign, worker)
+    evidence = evidence_of(campaign, reviews)
+    before = key_of(request.GET.get("before", "")) or None
+    entries, more = page_of(campaign, worker, before=before, excluded=excluded)
+    now = timezone.now()
+    name = names_of(campaign, [worker.worker_id]).get(worker.worker_id, "")
+    content = {
+        "worker": worker,
+        "name": name,
+        "excluded": excluded,
+        "flags": flags_of(figures) if figures else [],
+        "figures": _figures(campaign, evidence, figures),
+        "stays": stays,
+        "limit": limit_of(campaign.policy),
+        "evidence": evidence,
+        "verdict": verdict(evidence, campaign.policy, excluded=excluded, restored=bool(stays)),
+        "chart": controls_chart(reviews, campaign.policy),
+        "letters": _letters(campaign, worker),
+        "history": [_past(entry, now) for entry in entries],
+        "before": before,
+        "more": entries[-1].work.pk if more else None,
+    }
+    title = f"Worker {name or worker.worker_id}"
+    return page(request, "dashboard/worker.html", content, title=title, campaign=campaign)
+
+
+@require_safe
+@campaign_page()
+def what_if(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
+    """The part of the page that says what an exclusion, or its end, would change.
+
+    By itself: a worker may have cast many thousand votes.
+    """
+    worker = _worker(campaign, pk)
+    excluded = campaign.exclusions.filter(worker=worker, restored_at=None).exists()
+    seen = restoring(campaign, worker) if excluded else excluding(campaign, worker)
+    content = {
+        "excluded": excluded,
+        "what_if": seen,
+        "cents": dollars(seen.cents),
+        "buy": dollars(seen.buy_cents),
+    }
+    return render(request, "dashboard/_what_if.html", content)
+
+
+@require_safe
+@campaign_page()
+def controls_csv(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
+    worker = _worker(campaign, pk)
+    chart = controls_chart(reviews_of(campaign, worker), campaign.policy)
+    return as_csv(chart, f"{campaign.name}-{worker.worker_id}")
+
+
+def _worker(campaign: Campaign, pk: int) -> Worker:
+    """One who has handed in work here."""
+    here = Worker.objects.filter(assignments__hit__campaign=campaign).distinct()
+    return get_object_or_404(here, pk=pk)
+
+
+def _exclusions(campaign: Campaign, worker: Worker) -> list[Exclusion]:
+    found = campaign.exclusions.filter(worker=worker).order_by("-pk")
+    return list(found.select_related("campaign"))
+
+
+def verdict(evidence: Evidence, policy: Policy, *, excluded: bool, restored: bool) -> str:
+    """What the rule says, in a sentence."""
+    if (by := evidence.crossed_by) is not None:
+        return (
+            f"The rate was crossed with {evidence.crossed_failures:,} of "
+            f"{evidence.crossed_reviewed:,}, by assignment {by.assignment} of "
+            f"{by.submitted_at:%Y-%m-%d %H:%M} UTC. Once crossed, no later success undoes it"
+            + ("." if excluded else "; this worker was taken back by hand.")
+        )
+    if excluded:
+        return "The rate has not been crossed: this worker was excluded by hand."
+    if restored:
+        return "The rate has not been crossed; this worker was excluded by hand and taken back."
+    if is_near(evidence.failures, evidence.reviewed, policy):
+        return "The rate has not been crossed, but one more failed HIT is enough."
+    return "The rate has not been crossed."
+
+
+def controls_chart(reviews: Sequence[Reviewed], policy: Policy) -> Chart:
+    """The share of failed HITs after each review, thinned where there are many."""
+    failures, shares = 0, []
+    for number, one in enumerate(reviews, start=1):
+        failures += not one.passed
+        shares.append(round(100 * failures / number, 2))
+    step = max(1, -(-len(shares) // POINTS))
+    chosen = [place for place in range(len(shares)) if (place + 1) % step == 0]
+    if shares and (not chosen or chosen[-1] != len(shares) - 1):
+        chosen.append(len(shares) - 1)
+    limit = float(100 * Fraction(str(policy.max_failure_rate)))
+    return Chart(
+        key="controls",
+        title="Failed controls as the reviews went on",
+        kind="line",
+        axis="Reviewed HITs",
+        labels=[f"{place + 1:,}" for place in chosen],
+        series=[
+            Series("Failed so far, %", [shares[place] for place in chosen]),
+            Series("Allowed, %", [limit for _ in chosen], dashed=True),
+        ],
+        unit="%",
+        note=f"The rule is applied from {policy.min_assignments:,} reviewed HITs on.",
+    )
+
+
+def _figures(
+    campaign: Campaign, evidence: Evidence, figures: WorkerFigures | None
+) -> list[tuple[str, str, str]]:
+    """What, how much, and a word more."""
+    told = [
+        (
+            "Failed controls",
+            percent(evidence.rate),
+            f"{evidence.failures:,} of {evidence.reviewed:,} reviewed HITs",
+        )
+    ]
+    if figures is None:
+        return told
+    told.insert(0, ("HITs handed in", f"{figures.handed_in:,}", f"{figures.timed:,} timed"))
+    of = f"of {figures.compared:,} votes that others have a majority on"
+    told.append(("Agreement with others", percent(figures.agreement), of))
+    if figures.median_ms is not None:
+        told.append(("Time a HIT", duration(figures.median_ms), "median of the active time"))
+    if figures.hourly_cents is not None:
+        told.append(("Hourly wage", dollars(figures.hourly_cents), "by the active time"))
+    if figures.reports:
+        told.append(("Reports", f"{figures.reports:,}", "items told to be wrong"))
+    return told
+
+
+def _letters(campaign: Campaign, worker: Worker) -> list[Intent]:
+    """Messages, bonuses and overturned rejections, the newest first."""
+    return list(letters_of(campaign, worker).order_by("-pk")[:LETTERS])
+
+
+def _past(entry: Turn, now: datetime) -> Past:
+    work = entry.work
+    deed, words = _deed(work, now)
+    ms = entry.active_ms
+    return Past(entry, "" if ms is None else duration(ms), _decision(work), deed, words)
+
+
+def _decision(work: Assignment) -> str:
+    if work.passed is None:
+        return "not reviewed yet"
+    if work.status == Assignment.Status.SUBMITTED:
+        return "the crowd is told soon"
+    if work.account == Assignment.Booked.DISCARDED:
+        return "approved, votes discarded"
+    return str(work.get_status_display()).lower()
+
+
+def _deed(work: Assignment, now: datetime) -> tuple[str, str]:
+    if work.passed is None:
+        return "", ""
+    if work.status == Assignment.Status.SUBMITTED:
+        return ("reject", "Reject") if work.passed else ("approve", "Pay")
+    if work.status == Assignment.Status.REJECTED:
+        late = work.submitted_at + OVERTURN_FOR <= now
+        return ("bonus", "Bonus") if late else ("approve", "Pay after all")
+    return "bonus", "Bonus"

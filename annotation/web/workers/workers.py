@@ -1,0 +1,206 @@
+"""Who works on a campaign and how: figures that were made after a pass, sorted and searched."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from annotation.analytics.campaign import snapshots
+from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.campaign.charts import Chart, Series
+from annotation.crowd.inhouse.members import members_named, user_names
+from annotation.web.base.chart_tables import as_csv
+from annotation.web.base.layout import page
+from annotation.web.workers.columns import (
+    Column,
+    columns_of,
+    duration,
+    flags_of,
+    heading,
+    limit_of,
+    order_of,
+    ordering,
+)
+from annotation.analytics.workers.item_reports import read_items
+from annotation.models import Campaign, Exclusion, WorkerFigures, Workforce
+from annotation.analytics.workers.effort import BARS
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.web.base.guards import campaign_page
+from core.sqlite_busy import if_free
+
+PAGE_SIZE = 50
+LAST_PAGE = 10_000
+LONGEST_SEARCH = 100
+
+SHOWN = {
+    "": "All",
+    "excluded": "Excluded",
+    "near": "Near the limit",
+    "fast": "Fast",
+    "one-answer": "One answer throughout",
+}
+FILTERS = {
+    "excluded": Q(excluded=True),
+    # Whoever was taken back by hand is not shut out again by the rule.
+    "near": Q(near=True, ever_excluded=False),
+    "fast": Q(fast=True),
+    "one-answer": Q(one_answer=True),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A worker's line of the table, in words."""
+
+    pk: int
+    worker: str
+    name: str  # of a member of one's own team; of others nothing is known
+    excluded: bool
+    near: bool
+    flags: Sequence[str]
+    cells: Sequence[str]  # of the other columns
+
+
+@require_safe
+@campaign_page()
+def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    together = fresh_workforce(campaign)
+    columns = columns_of(campaign)
+    order = order_of(request.GET.get("sort", ""), columns)
+    search = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
+    show = request.GET.get("show", "")
+    number = _page_number(request.GET.get("page", ""))
+    chosen = _chosen(campaign, search, show).order_by(*ordering(order))
+    start = (number - 1) * PAGE_SIZE
+    found = list(chosen[start : start + PAGE_SIZE + 1])
+    content = {
+        "together": together,
+        "figures": _figures(campaign, together) if together else [],
+        "chart": times_chart(together) if together else None,
+        "limit": limit_of(campaign.policy),
+        "least": campaign.policy.min_assignments,
+        "headings": [heading(column, order) for column in columns],
+        "rows": _rows(campaign, found[:PAGE_SIZE], columns),
+        "search": search,
+        "show": show,
+        "shown": SHOWN,
+        "order": order,
+        "number": number,
+        "previous": number - 1,
+        "next": number + 1 if len(found) > PAGE_SIZE else None,
+    }
+    return page(request, "dashboard/workers.html", content, title="Workers", campaign=campaign)
+
+
+@require_safe
+@campaign_page()
+def times_csv(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    together = worker_figures.newest(campaign)
+    return as_csv(times_chart(together), campaign.name)
+
+
+@require_safe
+@campaign_page()
+def reports(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """What workers have reported as wrong, the items that most of them have reported first."""
+    together = fresh_workforce(campaign)
+    items: list[int] = together.figures["reported"] if together else []
+    reported = Paginator(items, PAGE_SIZE).get_page(request.GET.get("page"))
+    content = {
+        "reported": reported,
+        "items": read_items(list(reported)),
+        "most": worker_figures.MOST_REPORTED,
+        "is_cut": len(items) == worker_figures.MOST_REPORTED,
+    }
+    title = "Reported items"
+    return page(request, "dashboard/reports.html", content, title=title, campaign=campaign)
+
+
+def fresh_workforce(campaign: Campaign) -> Workforce | None:
+    """Made anew before, where the campaign is small, the figures are old and nobody writes."""
+    last = worker_figures.newest(campaign)
+    if worker_figures.is_old(campaign, last) and snapshots.is_small(campaign):
+        return if_free(partial(worker_figures.take, campaign), otherwise=last)
+    return last
+
+
+def times_chart(together: Workforce | None) -> Chart:
+    figures = together.figures if together and together.figures["timed"] else None
+    step, counts = (figures["step_s"], figures["counts"]) if figures else (1, [])
+    ends = [duration(one * step * 1000) for one in range(BARS + 1)]
+    labels = [f"{ends[one]} to {ends[one + 1]}" for one in range(len(counts))]
+    if labels:
+        labels[-1] = f"{ends[len(counts) - 1]} and longer"
+    return Chart(
+        key="times",
+        title="Active time of a HIT",
+        kind="bar",
+        axis="Active time",
+        labels=labels,
+        series=[Series("HITs", counts)],
+        unit="HITs",
+        note="Only the time in which the page was visible and the worker did something; the last "
+        "bar holds all that took longer. It comes from the workers' browsers: it hints, and "
+        "proves nothing.",
+    )
+
+
+def _page_number(text: str) -> int:
+    whole = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 1
+    return min(max(1, whole), LAST_PAGE)
+
+
+def _chosen(campaign: Campaign, search: str, show: str) -> QuerySet[WorkerFigures]:
+    mine = Exclusion.objects.filter(campaign=campaign, worker=OuterRef("worker"))
+    rows = WorkerFigures.objects.filter(campaign=campaign).annotate(
+        excluded=Exists(mine.filter(restored_at=None)), ever_excluded=Exists(mine)
+    )
+    if search:
+        named = Q(worker__worker_id__icontains=search)
+        if campaign.policy.crowd == "inhouse":
+            named |= Q(worker__worker_id__in=members_named(search))
+        rows = rows.filter(named)
+    return rows.filter(FILTERS.get(show, Q())).select_related("worker")
+
+
+def _rows(
+    campaign: Campaign, found: Sequence[WorkerFigures], columns: Sequence[Column]
+) -> list[Row]:
+    names = names_of(campaign, [row.worker.worker_id for row in found])
+    return [
+        Row(
+            pk=row.worker_id,
+            worker=row.worker.worker_id,
+            name=names.get(row.worker.worker_id, ""),
+            excluded=row.excluded,  # type: ignore[attr-defined]  # annotated above
+            near=row.near and not row.ever_excluded,  # type: ignore[attr-defined]
+            flags=flags_of(row),
+            cells=[column.cell(row) for column in columns if column.name != "worker"],
+        )
+        for row in found
+    ]
+
+
+def names_of(campaign: Campaign, workers: Sequence[str]) -> Mapping[str, str]:
+    return user_names(workers) if campaign.policy.crowd == "inhouse" else {}
+
+
+def _figures(campaign: Campaign, together: Workforce) -> list[tuple[str, str, str]]:
+    """What, how much, and a word more."""
+    seen = together.figures
+    excluded = campaign.exclusions.filter(restored_at=None).count()
+    figures = [
+        ("Workers", f"{seen['workers']:,}", f"{excluded:,} excluded"),
+        ("HITs handed in", f"{seen['handed_in']:,}", f"{seen['timed']:,} timed"),
+    ]
+    if seen["median_ms"] is not None:
+        figures.append(("Time a HIT", duration(seen["median_ms"]), "median of the active time"))
+    middle, pooled = seen["hourly_cents_median"], seen["hourly_cents_pooled"]
+    if middle is not None and pooled is not None:
+        words = f"worker in the middle; {dollars(pooled)} all work together"
+        figures.append(("Hourly wage", dollars(middle), words))
+    return figures

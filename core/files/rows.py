@@ -1,0 +1,258 @@
+"""Rows of a user's file, streamed in constant memory.
+
+What is wrong with one row is told in that row's `fault`; what is wrong with the whole file is
+raised as a UserError.
+"""
+
+import csv
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UserError
+from core.files.open import check_is_file, opened, refuse_other_encodings
+from core.progress import Progress, no_progress
+from core.text.clean import clean_text, in_utf8, is_utf8
+
+MAX_LINE_BYTES = 10_000_000
+EXCERPT = 200
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+NOT_UTF8 = "the row is not valid UTF-8 (save the file as UTF-8)"
+# Any of these column names will do.
+Column = tuple[str, ...]
+
+
+class RowFault(Exception):
+    """Why one row cannot be used; it may quote the row, whatever that holds."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(in_utf8(fault))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    line: int
+    fields: Mapping[str, object]
+    fault: str = ""
+    excerpt: str = ""
+    # Why there is no pair here although nothing is wrong.
+    skip: str = ""
+
+    def __post_init__(self) -> None:
+        """What is told of it can be told to everybody."""
+        object.__setattr__(self, "fault", in_utf8(self.fault))
+        object.__setattr__(self, "excerpt", in_utf8(self.excerpt))
+
+
+def read_rows(
+    path: Path,
+    *,
+    required: Sequence[Column],
+    plain_column: str | None = None,
+    progress: Progress = no_progress,
+) -> Iterator[Row]:
+    """Rows of a .jsonl, .csv or .tsv file, or of a .txt file when `plain_column` names its lines.
+
+    Each may be compressed as .gz. `progress` counts bytes of the file as it lies on the disk.
+    """
+    kind = _kind(path, plain_column)
+    if kind in DELIMITERS:
+        lines = read_lines(path, progress)
+        rows = _delimited_rows(path, lines, DELIMITERS[kind], required)
+    elif kind == ".jsonl":
+        rows = json_rows(path, progress)
+    else:
+        rows = (
+            Row(number, {plain_column or "": line}, excerpt=line[:EXCERPT])
+            for number, line in enumerate(read_lines(path, progress), 1)
+            if line.strip()
+        )
+    return not_empty(path, rows)
+
+
+def text_field(row: Row, column: Column, *, limit: int) -> str:
+    """The cleaned text of a column that must have one; raises RowFault."""
+    for name in column:
+        if row.fields.get(name) is not None:
+            if text := _text(name, row.fields[name], limit):
+                return text
+            raise RowFault(f"the {name} is empty")
+    raise RowFault(_lacking(row, " or ".join(column)))
+
+
+def optional_field(row: Row, name: str, *, limit: int) -> str:
+    """Like `text_field`, but empty where the row has none; whole numbers are taken as texts."""
+    value = row.fields.get(name)
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    return _text(name, value, limit)
+
+
+def number_field(row: Row, name: str) -> float:
+    """A number, or a text that is one; raises RowFault."""
+    value = row.fields.get(name)
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            if math.isfinite(number := float(value)):
+                return number
+        except (ValueError, OverflowError):
+            pass
+    if value is not None:
+        raise RowFault(f"the {name} is not a number")
+    raise RowFault(f"there is no {name}" if name in row.fields else _lacking(row, name))
+
+
+def _lacking(row: Row, name: str) -> str:
+    found = ", ".join(map(str, row.fields)) or "none"
+    return f"there is no {name} (columns found: {found[:EXCERPT]})"
+
+
+def _text(name: str, value: object, limit: int) -> str:
+    if not isinstance(value, str):
+        raise RowFault(f"the {name} is not a text but {json_type(value)}")
+    text = clean_text(value)
+    if len(text) > limit:
+        raise RowFault(f"the {name} has {len(text):,} characters, more than {limit:,}")
+    if not is_utf8(text):
+        raise RowFault(NOT_UTF8)
+    return text
+
+
+def _kind(path: Path, plain_column: str | None) -> str:
+    kinds = [".jsonl", *DELIMITERS, *([".txt"] if plain_column else [])]
+    name = path.name.lower().removesuffix(".gz")
+    kind = next((kind for kind in kinds if name.endswith(kind)), None)
+    check_is_file(path)
+    if kind is None:
+        raise UserError(
+            f"{path} has an unknown type: its name must end in {', '.join(kinds)}, "
+            "or in one of these with .gz."
+        )
+    return kind
+
+
+def read_lines(
+    path: Path, progress: Progress = no_progress, *, longest: int = MAX_LINE_BYTES
+) -> Iterator[str]:
+    """Decoded lines; a byte that is not UTF-8 becomes a lone surrogate, as no valid text has."""
+    with opened(path) as (stream, raw):
+        reported = number = 0
+        while line := stream.readline(longest + 1):
+            number += 1
+            if number == 1:
+                _refuse_other_files(path, line)
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            if len(line) > longest:
+                raise UserError(
+                    f"Line {number} of {path} is longer than {longest:,} bytes: "
+                    "each row must stand on a line of its own."
+                )
+            yield line.decode("utf-8", "surrogateescape")
+            if number % 1000 == 0:
+                progress(raw.tell() - reported)
+                reported = raw.tell()
+        progress(raw.tell() - reported)
+
+
+def _refuse_other_files(path: Path, line: bytes) -> None:
+    refuse_other_encodings(path, line)
+    if b"\r" in line.rstrip() and not line.endswith(b"\n"):
+        raise UserError(f"{path} has the line ends of old Macs (CR): save it with LF or CR LF.")
+
+
+def json_rows(
+    path: Path, progress: Progress = no_progress, *, longest: int = MAX_LINE_BYTES
+) -> Iterator[Row]:
+    """A row for each line, which is to be an object."""
+    lines = enumerate(read_lines(path, progress, longest=longest), 1)
+    return (_json_row(number, line) for number, line in lines if line.strip())
+
+
+def _json_row(number: int, line: str) -> Row:
+    excerpt = line[:EXCERPT]
+    if not is_utf8(line):
+        return Row(number, {}, NOT_UTF8, excerpt)
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        return Row(number, {}, f"the line is not JSON: {error.msg} at {error.pos + 1}", excerpt)
+    except (RecursionError, ValueError) as error:
+        return Row(number, {}, f"the line is JSON that cannot be read: {error}", excerpt)
+    if not isinstance(value, dict):
+        return Row(number, {}, f"the line is not an object but {json_type(value)}", excerpt)
+    return Row(number, value, excerpt=excerpt)
+
+
+def _delimited_rows(
+    path: Path, lines: Iterator[str], delimiter: str, required: Sequence[Column]
+) -> Iterator[Row]:
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    try:
+        header = [name.strip().casefold() for name in next(reader, [])]
+    except csv.Error as error:
+        raise UserError(
+            f"The header of {path} cannot be read ({_csv_fault(error)}): correct the first line."
+        ) from error
+    if header:
+        _check_header(path, header, required)
+    while True:
+        line = reader.line_num + 1
+        try:
+            values = next(reader, None)
+        except csv.Error as error:
+            yield Row(line, {}, f"the row cannot be read: {_csv_fault(error)}")
+            continue
+        if values is None:
+            return
+        if values:
+            yield _delimited_row(line, header, values, delimiter)
+
+
+def _csv_fault(error: csv.Error) -> str:
+    if str(error).startswith("new-line character"):
+        return "a CR stands in it that ends no line"
+    return str(error)
+
+
+def _check_header(path: Path, header: list[str], required: Sequence[Column]) -> None:
+    found = in_utf8(", ".join(header)[:EXCERPT])
+    for column in required:
+        times = sum(header.count(name) for name in set(column))
+        if times == 0:
+            names = " or ".join(f"'{name}'" for name in column)
+            raise UserError(
+                f"{path} has no column {names}: name a column so; its columns are: {found}."
+            )
+        if any(header.count(name) > 1 for name in column):
+            raise UserError(
+                f"{path} has a column twice: leave one of them; its columns are: {found}."
+            )
+
+
+def _delimited_row(line: int, header: list[str], values: list[str], delimiter: str) -> Row:
+    text = delimiter.join(values)
+    if not is_utf8(text):
+        return Row(line, {}, NOT_UTF8, text[:EXCERPT])
+    if len(values) != len(header):
+        fault = f"the row has {len(values)} columns, the header {len(header)}"
+        return Row(line, {}, fault, text[:EXCERPT])
+    return Row(line, dict(zip(header, values, strict=True)), excerpt=text[:EXCERPT])
+
+
+def not_empty(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
+    row = next(rows, None)
+    if row is None:
+        size = os.path.getsize(path)
+        raise UserError(f"{path} ({size:,} bytes) has no rows: name a file that has some.")
+    yield row
+    yield from rows
+
+
+def json_type(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+    return names.get(type(value), "null" if value is None else "a number")

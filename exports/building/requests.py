@@ -1,0 +1,83 @@
+"""Asking for a release: a row that a worker finds. Light, for every page of the site loads it."""
+
+from pathlib import Path
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotation.models import Campaign
+from annotation.pipeline.setup.pool_depth import audited_by
+from annotation.pipeline.setup.create_pilot import pilot_of, source_of
+from exports.building.lease import GIVEN_UP
+from exports.layout.atomic_folder import abandoned
+from exports.models import Build
+from exports.building.options import Options
+from core.leases import MOST_ATTEMPTS, free
+from core.errors import UserError
+
+WORDS = {"clusters": "clusters of near-duplicates", "random": "chance"}
+
+
+def request_build(campaign: Campaign, *, options: Options, requested_by: str) -> Build:
+    """For a worker to take; UserError where one of the campaign is unfinished."""
+    check_releasable(campaign)
+    check_way(campaign, options)
+    recover()
+    return new_build(campaign, options=options.to_dict(), requested_by=requested_by)
+
+
+def check_releasable(campaign: Campaign) -> None:
+    """Not an audit or a pilot: its queries would lie in two releases, and may be in two splits.
+
+    Nor are candidates from rank 31 on, alone, a dataset to train or evaluate with.
+    """
+    if audited := audited_by(campaign):
+        raise UserError(
+            f"Campaign {campaign} audits {audited}, in whose releases its queries are: it has none "
+            f"of its own. What it found says `manage.py campaign audit-report {campaign}`."
+        )
+    if pilot := pilot_of(campaign):
+        raise UserError(
+            f"Campaign {campaign} is an arm of pilot {pilot}, whose queries are in the releases of "
+            f"{source_of(pilot)}: it has none of its own."
+        )
+
+
+def check_way(campaign: Campaign, options: Options) -> None:
+    """A published query keeps its split: only a campaign's first release may choose the way."""
+    last = campaign.releases.order_by("number").last()
+    if last and last.options["split"] != options.split:
+        raise UserError(
+            f"A published query of campaign {campaign} keeps its split, and its release "
+            f"{last.number} was split by {WORDS[last.options['split']]}: leave the way as it was "
+            f"(--split {last.options['split']})."
+        )
+
+
+def new_build(campaign: Campaign, **values: object) -> Build:
+    try:
+        with transaction.atomic():
+            return Build.objects.create(campaign=campaign, **values)
+    except IntegrityError as error:
+        raise UserError(
+            f"A release of campaign {campaign} is being built already: wait until that has ended."
+        ) from error
+
+
+def recover() -> None:
+    """Builds whose processes have died on this machine are free again, those begun too often fail.
+
+    A process of another machine is believed to have died when it has been silent for long.
+    """
+    running = Build.objects.filter(state=Build.State.RUNNING)
+    for folder in abandoned(work_root()):
+        running.filter(claim=folder.name).update(beat_at=None)
+    tired = Build.objects.filter(free(timezone.now()), attempts__gte=MOST_ATTEMPTS)
+    tired.update(state=Build.State.FAILED, error=GIVEN_UP)
+
+
+def work_root() -> Path:
+    """Where the folders of the builds of this machine lie."""
+    root: Path = settings.DATA_DIR / "builds"
+    return root

@@ -1,0 +1,211 @@
+"""The steps of a build: out of the record, into the storage, into the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotation.models import Campaign
+from exports.building import assemble as steps
+from exports.layout.archive import write_archive
+from exports.building.assemble import Previous, build
+from exports.building.lease import Beat, BuildLost
+from exports.building.split_encoder import query_encoder
+from exports.layout.files import (
+    CAMPAIGN,
+    CARD,
+    CHANGED_LABELS,
+    CHANGES,
+    CROISSANT,
+    MANIFEST,
+    PLACEMENTS,
+    RELEASE,
+    SPLIT_FILES,
+    STATS,
+)
+from exports.layout.manifest import checksum, checksums
+from exports.models import Build, Deposit, Release, ReleaseFile
+from exports.building.options import Options
+from exports.extract.extract import extract
+from exports.delivery.storage import discard, fetch, new_prefix, put, read_lines
+from core.errors import UserError
+
+READING = "reading the record"
+PACKING = "packing the archive"
+STORING = "storing the files"
+# Thousandths of the whole, about as long as they take.
+SHARES = {
+    READING: 300,
+    steps.SPLITTING: 150,
+    steps.FORMATTING: 200,
+    steps.SCORING: 100,
+    steps.COMPARING: 30,
+    steps.COMPUTING: 120,
+    steps.DRAWING: 30,
+    PACKING: 40,
+    STORING: 30,
+}
+# What a release says of itself, or what its plots show of its figures: no change of the dataset.
+OF_ITSELF = (CARD, CROISSANT, RELEASE, CHANGES, CHANGED_LABELS, MANIFEST)
+PLOTS = "plots/"
+FORGOTTEN = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release's folder, and its archive beside it; or the release that it is no change of."""
+
+    number: int
+    options: Options
+    folder: Path
+    same_as: Release | None
+    note: str
+
+    @property
+    def archive(self) -> Path:
+        return self.folder.with_name(f"{self.folder.name}.tar.zst")
+
+    def files(self) -> dict[str, Path]:
+        """By their paths in the storage, the archive among them."""
+        names = [*checksums(self.folder), MANIFEST]
+        return {name: self.folder / name for name in names} | {self.archive.name: self.archive}
+
+
+def make(current: Build, work: Path, beat: Beat) -> Made:
+    """The next release's folder in `work`."""
+    campaign = current.campaign
+    facts, options = _read(current, work / "extract", beat)
+    last = campaign.releases.order_by("number").last()
+    number = last.number + 1 if last else 1
+    encoder = query_encoder(facts["retriever"])
+    folder = work / f"{campaign}-{number}"
+    build(
+        work / "extract",
+        folder,
+        options=options,
+        number=number,
+        previous=_previous(last, work / "before") if last else None,
+        published=_published(campaign),
+        encode=encoder.encode,
+        watch=beat.begin,
+    )
+    same = last if last and _is_same(last, folder, options) else None
+    return Made(number, options, folder, same, encoder.note)
+
+
+def _read(current: Build, folder: Path, beat: Beat) -> tuple[dict[str, Any], Options]:
+    """campaign.json, and what was asked as far as it makes a difference."""
+    options = Options.from_dict(current.options)
+    queries = current.campaign.query_set.queries.count()
+    folder.mkdir()
+    extract(
+        current.campaign, folder, partial=options.partial, progress=beat.begin(READING, queries)
+    )
+    facts = json.loads((folder / CAMPAIGN).read_bytes())
+    return facts, replace(options, partial=options.partial and facts["triplets"]["open"] > 0)
+
+
+def _previous(last: Release, folder: Path) -> Previous:
+    fetch(last.files.select_related("release").filter(path__in=SPLIT_FILES), folder)
+    return Previous(last.number, last.manifest_sha256, folder)
+
+
+def _published(campaign: Campaign) -> dict[str, str | None]:
+    """The split in which each query was published last, be it elsewhere, before it came here."""
+    elsewhere = campaign.query_set.queries.exclude(split="").values_list("key", "split")
+    placed: dict[str, str | None] = dict(elsewhere)
+    files = ReleaseFile.objects.filter(release__campaign=campaign, path=PLACEMENTS)
+    for file in files.select_related("release").order_by("release__number"):
+        for line in read_lines(file):
+            row = orjson.loads(line)
+            if row["split"] is not None:
+                placed[row["id"]] = row["split"]
+    return placed
+
+
+def _is_same(last: Release, folder: Path, options: Options) -> bool:
+    before = dict(last.files.values_list("path", "sha256"))
+    now = {name: sums["sha256"] for name, sums in checksums(folder).items()}
+    return last.options == options.to_dict() and _data(before) == _data(now)
+
+
+def _data(sums: Mapping[str, object]) -> dict[str, object]:
+    return {
+        name: value
+        for name, value in sums.items()
+        if name not in OF_ITSELF and not name.startswith(PLOTS) and not name.endswith(".tar.zst")
+    }
+
+
+def store(current: Build, made: Made, beat: Beat) -> Release:
+    """All its files into the storage, then its rows into the database: both, or neither."""
+    beat.begin(PACKING, 1)
+    write_archive(made.folder, made.archive, name=made.folder.name)
+    files = made.files()
+    prefix = new_prefix(current.campaign, made.number, current.claim)
+    size = sum(path.stat().st_size for path in files.values())
+    _discard_leftovers(current.campaign)
+    Deposit.objects.create(campaign=current.campaign, prefix=prefix)
+    try:
+        put(files, prefix, beat.begin(STORING, size))
+        return _record(current, made, prefix, files)
+    except (UserError, BuildLost):
+        with suppress(UserError):  # else the next build does it
+            # Not by its row: who took this build over may have cleared that away already.
+            discard(prefix)
+            Deposit.objects.filter(prefix=prefix).delete()
+        raise
+
+
+def _discard_leftovers(campaign: Campaign) -> None:
+    """Of builds that were killed: who claimed this one has taken every earlier claim away."""
+    for deposit in campaign.deposits.all():
+        discard(deposit.prefix)
+    # Until then somebody who was believed dead may still be writing there.
+    campaign.deposits.filter(created_at__lt=timezone.now() - FORGOTTEN).delete()
+
+
+@transaction.atomic
+def _record(current: Build, made: Made, prefix: str, files: Mapping[str, Path]) -> Release:
+    if not _mine(current).update(stage=""):  # and nobody else takes it before this has ended
+        raise BuildLost
+    release = Release.objects.create(
+        campaign=current.campaign,
+        number=made.number,
+        prefix=prefix,
+        options=made.options.to_dict(),
+        stats=orjson.loads((made.folder / STATS).read_bytes()),
+        changes=orjson.loads((made.folder / CHANGES).read_bytes()),
+        manifest_sha256=checksum(made.folder / MANIFEST)["sha256"],
+        created_by=current.requested_by,
+    )
+    ReleaseFile.objects.bulk_create(
+        ReleaseFile(release=release, path=path, **checksum(source))
+        for path, source in files.items()
+    )
+    Deposit.objects.filter(prefix=prefix).delete()
+    end(current, release, unchanged=False)
+    return release
+
+
+def end(current: Build, release: Release, *, unchanged: bool) -> None:
+    """BuildLost where another process has taken the build over."""
+    ended = _mine(current).update(
+        state=Build.State.DONE, release=release, unchanged=unchanged, stage="", done=1000
+    )
+    if not ended:
+        raise BuildLost
+
+
+def _mine(current: Build) -> QuerySet[Build]:
+    return Build.objects.filter(pk=current.pk, claim=current.claim, state=Build.State.RUNNING)

@@ -1,0 +1,190 @@
+"""Several systems, each of one or more runs (seeds), on one split: what a table and a plot show.
+
+A system's figure is the mean over its runs, with their sample deviation. Its interval and its test
+are over queries: of each query's mean over the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from exports.comparison.named_runs import NamedRuns
+from exports.evaluation.pair_metrics import (
+    PAIRWISE,
+    Threshold,
+    pairwise,
+    threshold_of_probabilities,
+    threshold_on_dev,
+)
+from exports.evaluation.pair_intervals import certainty, replicates
+from exports.comparison.published_results import papers
+from exports.evaluation.scoring import Labels
+from exports.evaluation.systems import (
+    DEV,
+    ORDER,
+    System,
+    labels_of,
+    read_system,
+    refuse_own_dev_run,
+    used,
+)
+from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, Values, intervals, p_values
+from core.errors import UserError
+from retrieval.ranking.metrics import METRICS, WAYS, Way, hits, values
+
+DEEPEST = 30  # of the hit@k curve
+DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class _Scored:
+    entry: NamedRuns
+    systems: Sequence[System]  # one a run, as the next three
+    found: Sequence[Values]
+    thresholds: Sequence[Threshold]
+    pairwise: Sequence[Mapping[str, float | None]]
+    pairs_drawn: Values
+
+    @property
+    def by_query(self) -> Values:
+        mean: Values = np.mean(self.found, axis=0)
+        return mean
+
+
+def compare(
+    entries: Sequence[NamedRuns], release: Path, *, split: str, way: Way, against: str, paper: bool
+) -> dict[str, object]:
+    """`against`: the name of one of the entries. UserError on any bad input."""
+    refuse_own_dev_run(split, any(entry.dev_runs for entry in entries))
+    labels = labels_of(release, split)
+    dev = labels_of(release, DEV) if any(entry.dev_runs for entry in entries) else {}
+    scored = [_scored(entry, release, split, way, labels=labels, dev=dev) for entry in entries]
+    other = next(one for one in scored if one.entry.name == against)
+    depth = min(DEEPEST, max(map(len, labels.values())))
+    return {
+        "release": str(release),
+        "split": split,
+        "way": WAYS[way],
+        "queries": {
+            "counted": len(other.by_query),
+            "dropped": len(labels) - len(other.by_query),
+        },
+        "against": against,
+        "systems": [_told(one, None if one is other else other, depth) for one in scored],
+        "papers": papers() if paper else None,
+        "level": LEVEL,
+        "replicates": REPLICATES,
+        "flips": FLIPS,
+        "seed": SEED,
+        "notes": [*(note for one in scored for note in _notes(one)), ORDER],
+    }
+
+
+def _scored(
+    entry: NamedRuns, release: Path, split: str, way: Way, *, labels: Labels, dev: Labels
+) -> _Scored:
+    systems = [read_system(run, release, split, labels) for run in entry.runs]
+    _refuse_unlike(entry, systems, split)
+    thresholds = [threshold_of_probabilities(system.pairs) for system in systems]
+    if entry.dev_runs:
+        tuned = [read_system(run, release, DEV, dev) for run in entry.dev_runs]
+        thresholds = [
+            threshold_on_dev(system.pairs, run)
+            for system, run in zip(tuned, entry.dev_runs, strict=True)
+        ]
+    return _Scored(
+        entry,
+        systems,
+        [values(used(system.rankings, way, split)) for system in systems],
+        thresholds,
+        [
+            pairwise(system.pairs, threshold.value)
+            for system, threshold in zip(systems, thresholds, strict=True)
+        ],
+        replicates([system.pairs for system in systems], [one.value for one in thresholds]),
+    )
+
+
+def _refuse_unlike(entry: NamedRuns, systems: Sequence[System], split: str) -> None:
+    """Seeds of one system differ in nothing but chance, so they have the same queries."""
+    for run, system in zip(entry.runs, systems, strict=True):
+        differing = set(system.missing) ^ set(systems[0].missing)
+        if differing:
+            raise UserError(
+                f"{entry.runs[0]} and {run}, both of {entry.name}, rank different queries of "
+                f"{split} (for example {min(differing)} is in one of them alone): name the runs of "
+                "one system, which differ in their seeds."
+            )
+
+
+def _told(one: _Scored, other: _Scored | None, depth: int) -> dict[str, object]:
+    return {
+        "name": one.entry.name,
+        "runs": [str(run) for run in one.entry.runs],
+        "metrics": _metrics(one, other),
+        "pairs": _pairs(one, other),
+        "hit_at": _hits(one.found, depth),
+        "coverage": [system.coverage.to_dict() for system in one.systems],
+    }
+
+
+def _metrics(one: _Scored, other: _Scored | None) -> dict[str, dict[str, float | None]]:
+    """`other`: what it is tested against; None for that system itself."""
+    by_query = one.by_query
+    low, high = intervals(by_query)
+    means = np.array([found.mean(axis=0) for found in one.found])
+    p = [None] * len(METRICS) if other is None else p_values(by_query - other.by_query).tolist()
+    return {
+        name: {
+            **_over_runs(means[:, column].tolist()),
+            "low": _rounded(low[column]),
+            "high": _rounded(high[column]),
+            "p": _rounded(p[column]),
+        }
+        for column, name in enumerate(METRICS)
+    }
+
+
+def _pairs(one: _Scored, other: _Scored | None) -> dict[str, object]:
+    """Where a figure is undefined, so is all about it."""
+    sure = certainty(one.pairs_drawn, None if other is None else other.pairs_drawn)
+    found: dict[str, object] = {"thresholds": [threshold.value for threshold in one.thresholds]}
+    for name in PAIRWISE:
+        over_runs = _over_runs([run[name] for run in one.pairwise])
+        known = over_runs["value"] is not None
+        found[name] = {
+            **over_runs,
+            **{end: _rounded(at) if known else None for end, at in sure[name].items()},
+        }
+    return found
+
+
+def _over_runs(found: Sequence[float | None]) -> dict[str, float | None]:
+    """Mean and sample deviation; None where one is undefined, and of one run no deviation."""
+    known = [number for number in found if number is not None]
+    if len(known) < len(found):
+        return {"value": None, "deviation": None}
+    deviation = float(np.std(known, ddof=1)) if len(known) > 1 else None
+    return {"value": _rounded(float(np.mean(known))), "deviation": _rounded(deviation)}
+
+
+def _hits(found: Sequence[Values], depth: int) -> dict[str, list[float]]:
+    """Hit@1 to Hit@depth: the mean over the runs, and at each k the lowest and the highest run."""
+    curves = np.array([hits(one, depth).mean(axis=0) for one in found])
+    ends = (("value", curves.mean(axis=0)), ("lowest", curves.min(0)), ("highest", curves.max(0)))
+    return {name: [round(float(share), DECIMALS) for share in curve] for name, curve in ends}
+
+
+def _notes(one: _Scored) -> Iterator[str]:
+    for run, system, threshold in zip(one.entry.runs, one.systems, one.thresholds, strict=True):
+        value = "" if threshold.value is None else f"{threshold.value:.6g}, "
+        yield f"Threshold of {one.entry.name} ({run.name}): {value}{threshold.told}."
+        yield from system.notes
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(float(number), DECIMALS)

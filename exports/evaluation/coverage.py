@@ -1,0 +1,98 @@
+"""Where a run and a release's split differ: what is refused, and what is said of the rest. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+
+from exports.layout.files import PLACEMENTS
+from exports.evaluation.runs import shown
+from exports.evaluation.scoring import Labels, RunScores
+from core.errors import UserError
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Counts; `unknown_queries` are in no split of the release."""
+
+    missing_queries: int
+    unranked_candidates: int
+    unjudged_candidates: int
+    queries_of_other_splits: int
+    unknown_queries: int
+
+    def to_dict(self) -> dict[str, int]:
+        return asdict(self)
+
+
+def coverage(scores: RunScores, release: Path) -> Coverage:
+    placed = _placed(release) if scores.other_queries else {}
+    elsewhere = sum(placed.get(query) is not None for query in scores.other_queries)
+    return Coverage(
+        missing_queries=len(scores.missing_queries),
+        unranked_candidates=scores.unranked,
+        unjudged_candidates=scores.unjudged,
+        queries_of_other_splits=elsewhere,
+        unknown_queries=len(scores.other_queries) - elsewhere,
+    )
+
+
+def refuse_foreign_ids(
+    scores: RunScores, labels: Labels, *, run: Path, release: Path, split: str
+) -> None:
+    """UserError where run and split have no query, or no candidate, in common."""
+    if len(scores.missing_queries) == len(labels):
+        theirs, ours = scores.other_queries[0], scores.missing_queries[0]
+        placed = _placed(release).get(theirs)
+        where = f" (a query of {placed})" if placed else ""
+        raise UserError(
+            f"No query of {run} is in {split}: the run has for example {shown(theirs)}{where}, "
+            f"{split} has {ours}: name the run's split by --split, or use the release's ids."
+        )
+    if not scores.matched:
+        ours = next(candidate for judged in labels.values() for candidate in judged)
+        raise UserError(
+            f"No candidate of {run} is one of its query's in {split}: the run has for example "
+            f"{shown(scores.unjudged_example)}, {split} has {ours}: use the release's ids."
+        )
+
+
+def sentences(scores: RunScores, found: Coverage, *, run: Path, split: str) -> Iterator[str]:
+    if found.missing_queries:
+        yield (
+            f"Queries of {split} that {run} lacks: {found.missing_queries:,} (for example "
+            f"{scores.missing_queries[0]}); they count as nothing retrieved."
+        )
+    if found.unranked_candidates:
+        yield (
+            f"Candidates that {run} leaves out of its queries: {found.unranked_candidates:,}; "
+            "they count as not retrieved."
+        )
+    if found.unjudged_candidates:
+        yield (
+            f"Candidates of {run} that its queries lack in {split}: {found.unjudged_candidates:,} "
+            f"(for example {shown(scores.unjudged_example)}); nobody judged them, so that they "
+            "count as irrelevant and keep their places."
+        )
+    if found.queries_of_other_splits:
+        yield f"Queries of other splits in {run}: {found.queries_of_other_splits:,}; ignored."
+    if found.unknown_queries:
+        yield f"Queries of no split in {run}: {found.unknown_queries:,}; ignored."
+
+
+def damaged(release: Path, error: Exception) -> UserError:
+    return UserError(
+        f"{release} is damaged ({error}): `python -m exports.verify.__main__ {release}` names what differs."
+    )
+
+
+def _placed(release: Path) -> dict[str, str | None]:
+    """The split of every query of the campaign, null where it is in none."""
+    try:
+        with (release / PLACEMENTS).open("rb") as file:
+            return {row["id"]: row["split"] for row in map(orjson.loads, file)}
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise damaged(release, error) from error

@@ -1,0 +1,81 @@
+"""A user's own run, scored as the baselines are and tested against one of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from exports.evaluation.pair_metrics import Threshold, pairwise, threshold_of_probabilities, threshold_on_dev
+from exports.evaluation.runs import run_path
+from exports.evaluation.scoring import Pairs, figures, rounded
+from exports.evaluation.systems import (
+    BASELINES,
+    DEV,
+    ORDER,
+    labels_of,
+    read_system,
+    refuse_own_dev_run,
+    used,
+)
+from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, intervals, p_values
+from retrieval.ranking.metrics import METRICS, WAYS, Ranking, Way, values
+
+Figures = Mapping[str, Mapping[str, float | None]]
+
+
+def evaluate(
+    run: Path, release: Path, *, split: str, against: str, way: Way, dev_run: Path | None = None
+) -> dict[str, object]:
+    """`against`: a baseline's name, or the path of another run; `dev_run`: the same system's on
+    dev. UserError on any bad input."""
+    refuse_own_dev_run(split, dev_run is not None)
+    labels = labels_of(release, split)
+    baseline = run_path(release, split, against) if against in BASELINES else Path(against)
+    ours, theirs = (read_system(path, release, split, labels) for path in (run, baseline))
+    mine, others = (used(system.rankings, way, split) for system in (ours, theirs))
+    return {
+        "run": str(run),
+        "release": str(release),
+        "split": split,
+        "way": WAYS[way],
+        "queries": {"counted": len(mine), "dropped": len(labels) - len(mine)},
+        "metrics": figures(mine, way),
+        "against": {"run": against, "metrics": figures(others, way)},
+        "difference": _differences(mine, others),
+        "pairs": _pair_by_pair(ours.pairs, _threshold(ours.pairs, dev_run, release)),
+        "level": LEVEL,
+        "replicates": REPLICATES,
+        "flips": FLIPS,
+        "seed": SEED,
+        "coverage": ours.coverage.to_dict(),
+        "notes": [*ours.notes, *theirs.notes, ORDER],
+    }
+
+
+def _threshold(pairs: Pairs, dev_run: Path | None, release: Path) -> Threshold:
+    """From which score on a pair of the run is taken for positive."""
+    if dev_run is None:
+        return threshold_of_probabilities(pairs)
+    dev = read_system(dev_run, release, DEV, labels_of(release, DEV))
+    return threshold_on_dev(dev.pairs, dev_run)
+
+
+def _differences(mine: Sequence[Ranking], others: Sequence[Ranking]) -> Figures:
+    """For each metric, over the same queries in the same order: our mean less theirs."""
+    pairs = values(mine) - values(others)
+    columns = zip(METRICS, pairs.mean(axis=0), *intervals(pairs), p_values(pairs), strict=True)
+    return {
+        name: dict(zip(("value", "low", "high", "p"), map(rounded, numbers), strict=True))
+        for name, *numbers in columns
+    }
+
+
+def _pair_by_pair(pairs: Pairs, chosen: Threshold) -> dict[str, object]:
+    found = pairwise(pairs, chosen.value)
+    return {
+        "judged": len(pairs.labels),
+        "positive": sum(pairs.labels),
+        "threshold": chosen.value,
+        "threshold_from": chosen.told,
+        **{name: rounded(value) for name, value in found.items()},
+    }

@@ -1,0 +1,31 @@
+"""Whether the files that figures are made of are those that were released. Pure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from exports.evaluation.coverage import damaged
+from exports.layout.files import MANIFEST
+from exports.layout.manifest import checksum
+
+
+def require_as_told(release: Path, file: Path) -> None:
+    """UserError where the release's manifest tells of other bytes.
+
+    A file that it does not name is the user's own; so is a folder without a manifest.
+    """
+    try:
+        name = file.resolve().relative_to(release.resolve()).as_posix()
+        manifest = (release / MANIFEST).read_bytes()
+    except (ValueError, FileNotFoundError):
+        return
+    if not file.is_file():
+        return  # who reads it says so
+    try:
+        told = json.loads(manifest)["files"].get(name)
+        same = told is None or told["sha256"] == checksum(file)["sha256"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise damaged(release, ValueError(f"{MANIFEST} is no list of files")) from error
+    if not same:
+        raise damaged(release, ValueError(f"{name} is not the file that {MANIFEST} tells of"))

@@ -1,0 +1,97 @@
+"""How sure accuracy, F1 and ROC-AUC are. Whole queries are drawn: the pairs of one hang together.
+
+The same queries are drawn for every system, so that two systems are compared on the same draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exports.evaluation.pair_metrics import PAIRWISE, columns, taken_in
+from exports.evaluation.scoring import Pairs
+from retrieval.ranking.bootstrap import LEVEL, REPLICATES, SEED, Values
+
+AT_ONCE = 50  # replicates: of 20,000 pairs, 8 MB
+
+
+def replicates(runs: Sequence[Pairs], thresholds: Sequence[float | None]) -> Values:
+    """A row a replicate, a column a name in PAIRWISE: the mean over the runs.
+
+    NaN where it is undefined: of a draw without positives, or where a run has no threshold.
+    """
+    queries = len(runs[0].sizes)
+    random = np.random.RandomState(SEED)
+    found = np.empty((REPLICATES, len(PAIRWISE)))
+    for begin in range(0, REPLICATES, AT_ONCE):
+        draws = random.randint(0, queries, (min(AT_ONCE, REPLICATES - begin), queries))
+        times = np.array([np.bincount(draw, minlength=queries) for draw in draws], dtype=float)
+        found[begin : begin + len(draws)] = np.mean(
+            [_figures(run, at, times) for run, at in zip(runs, thresholds, strict=True)], axis=0
+        )
+    return found
+
+
+def certainty(found: Values, other: Values | None) -> dict[str, Mapping[str, float | None]]:
+    """By the names in PAIRWISE: the interval's ends, and p against another system's replicates.
+
+    p: two-sided, by the paired bootstrap; were both alike, as many draws would favour either.
+    """
+    return {
+        name: {
+            **_ends(found[:, column]),
+            "p": None if other is None else _p(found[:, column] - other[:, column]),
+        }
+        for column, name in enumerate(PAIRWISE)
+    }
+
+
+def _ends(drawn: Values) -> dict[str, float | None]:
+    known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return {"low": None, "high": None}
+    low, high = np.quantile(known, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return {"low": float(low), "high": float(high)}
+
+
+def _p(differences: Values) -> float | None:
+    known = differences[~np.isnan(differences)]
+    if not len(known):
+        return None
+    rarer = min((known <= 0).sum(), (known >= 0).sum())
+    return float(min(1, 2 * (1 + rarer) / (1 + len(known))))
+
+
+def _figures(pairs: Pairs, threshold: float | None, times: Values) -> Values:
+    """`times`: a row a replicate, how often each query was drawn."""
+    found = np.full((len(times), len(PAIRWISE)), np.nan)
+    labels, scores = columns(pairs)
+    query = np.repeat(np.arange(len(pairs.sizes)), pairs.sizes)
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: undefined
+        if threshold is not None:
+            taken = taken_in(pairs, threshold)
+            right, hit, either = (
+                times @ np.bincount(query, weights, len(pairs.sizes))
+                for weights in (labels == taken, labels & taken, labels.astype(int) + taken)
+            )
+            found[:, 0] = right / (times @ np.array(pairs.sizes, dtype=float))
+            found[:, 1] = 2 * hit / either
+        found[:, 2] = _areas(labels, scores, times[:, query])
+    return found
+
+
+def _areas(labels: NDArray[np.bool_], scores: Values, weights: Values) -> Values:
+    """How often a positive lies above a negative, ties counting a half; a row a replicate."""
+    order = np.argsort(scores, kind="stable")
+    ranked = scores[order]
+    begins = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
+    positives, negatives = (
+        np.add.reduceat(weights[:, order] * one[order], begins, axis=1) for one in (labels, ~labels)
+    )
+    below = np.cumsum(negatives, axis=1) - negatives / 2
+    areas: Values = (positives * below).sum(axis=1) / (
+        positives.sum(axis=1) * negatives.sum(axis=1)
+    )
+    return areas

@@ -1,0 +1,85 @@
+"""A run's scores pair by pair: accuracy and F1 at a threshold, ROC-AUC. scikit-learn computes.
+
+Of all judged pairs of the split, whichever way the queries of a ranking are counted. A pair that
+the run leaves out was not retrieved: it lies below every score, and no threshold takes it in.
+
+The threshold is chosen on dev, or is 0.5 where the scores can be probabilities. Chosen on the split
+that it is applied to, it would flatter the system. Slow to import: no page needs it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import (
+    accuracy_score,
+    confusion_matrix_at_thresholds,
+    f1_score,
+    roc_auc_score,
+)
+
+from exports.evaluation.scoring import Pairs
+
+PAIRWISE = ("Accuracy", "F1", "ROC-AUC")
+EVEN = 0.5
+
+
+@dataclass(frozen=True)
+class Threshold:
+    value: float | None
+    told: str  # where it comes from, or why there is none
+
+
+def threshold_on_dev(dev: Pairs, run: Path) -> Threshold:
+    """The score with the highest F1 on dev; of several, the lowest."""
+    labels, scores = columns(dev)
+    if not labels.any():
+        return Threshold(None, f"none, as no pair of {run} is positive")
+    _, fps, fns, tps, thresholds = confusion_matrix_at_thresholds(labels, scores)
+    f1 = 2 * tps / (2 * tps + fps + fns)
+    # Those that the run scored; from the highest threshold to the lowest.
+    able = thresholds >= np.nanmin(dev.scores)
+    best = np.flatnonzero(able & (f1 == f1[able].max()))[-1]
+    return Threshold(float(thresholds[best]), f"the highest F1 on {run}")
+
+
+def threshold_of_probabilities(pairs: Pairs) -> Threshold:
+    scores = np.asarray(pairs.scores)
+    if np.nanmin(scores) >= 0 and np.nanmax(scores) <= 1:
+        told = "all scores lie from 0 to 1 and are taken for probabilities"
+        return Threshold(EVEN, f"there is no run on dev to choose it on; {told}")
+    return Threshold(None, "none, as scores lie outside 0 to 1 and there is no run on dev")
+
+
+def pairwise(pairs: Pairs, threshold: float | None) -> dict[str, float | None]:
+    """By the names in PAIRWISE; None of what is undefined."""
+    labels, scores = columns(pairs)
+    found: dict[str, float | None] = dict.fromkeys(PAIRWISE)
+    if threshold is not None:
+        taken = taken_in(pairs, threshold)
+        found["Accuracy"] = float(accuracy_score(labels, taken))
+        found["F1"] = _defined(f1_score(labels, taken, zero_division=math.nan))
+    if 0 < labels.sum() < len(labels):
+        found["ROC-AUC"] = float(roc_auc_score(labels, scores))
+    return found
+
+
+def taken_in(pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
+    scores = np.asarray(pairs.scores)
+    taken: NDArray[np.bool_] = (scores >= threshold) & ~np.isnan(scores)
+    return taken
+
+
+def columns(pairs: Pairs) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Labels and scores; what the run leaves out has one score below all others."""
+    scores = np.array(pairs.scores)
+    lowest = np.nextafter(np.nanmin(scores), -np.inf)
+    return np.array(pairs.labels, dtype=bool), np.where(np.isnan(scores), lowest, scores)
+
+
+def _defined(number: float) -> float | None:
+    return None if math.isnan(number) else float(number)

@@ -1,0 +1,71 @@
+"""What a model makes of a release's split, written as a run: to be evaluated and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from exports.evaluation.coverage import damaged
+from exports.evaluation.systems import labels_of
+from retrieval.ranking.records import DatasetError, QueryRecord, read
+from core.errors import UserError
+from retrieval.lazy import load_encoder, load_selector
+from core.progress import Progress, no_progress
+from retrieval.registry.registry import resolve_either, trained_form
+from retrieval.ranking.runs import ScoredQuery, require_new, write_run
+from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
+from retrieval.encoders.cross_encoder.port import is_selector
+
+FORM = "QQA"  # of a retriever that was not trained here
+
+
+@dataclass(frozen=True)
+class Wanted:
+    model: str  # a registered one's name, a folder, or whatever else `load_encoder` takes
+    release: Path
+    split: str
+    form: str | None  # of a retriever; a selector reads its own
+    device: str
+
+
+def queries_of(release: Path, split: str) -> int:
+    """UserError where there is nothing to score."""
+    return len(labels_of(release, split))
+
+
+def score(wanted: Wanted, out: Path, progress: Progress = no_progress) -> dict[str, object]:
+    """`progress` counts queries. UserError on any bad input; then nothing is written."""
+    require_new(out)
+    form, scored = _scored(wanted, progress)
+    queries = write_run(out, scored, system=wanted.model)
+    return {
+        "model": wanted.model,
+        "form": form,
+        "release": str(wanted.release),
+        "split": wanted.split,
+        "queries": queries,
+        "run": str(out),
+    }
+
+
+def _scored(wanted: Wanted, progress: Progress) -> tuple[str, Iterator[ScoredQuery]]:
+    records = _records(wanted.release, wanted.split)
+    model = resolve_either(wanted.model)
+    if not is_selector(Path(model)):
+        form = wanted.form or trained_form(model) or FORM
+        encoder = load_encoder(model, wanted.device)
+        return form, score_with_encoder(encoder, form, records, progress)
+    selector = load_selector(Path(model), wanted.device)
+    if wanted.form not in (None, selector.form):
+        raise UserError(
+            f"{wanted.model} is an answer selector that reads {selector.form}: leave --form out."
+        )
+    return selector.form, score_with_selector(selector, records, progress)
+
+
+def _records(release: Path, split: str) -> Iterator[QueryRecord]:
+    try:
+        yield from read(release / f"{split}.jsonl")
+    except (DatasetError, OSError) as error:
+        raise damaged(release, error) from error

@@ -1,0 +1,87 @@
+"""Systems read beside a release's split: what their runs rank, and where run and split differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from exports.evaluation.integrity import require_as_told
+from exports.evaluation.coverage import Coverage, coverage, damaged, refuse_foreign_ids, sentences
+from exports.layout.files import PLACEMENTS
+from exports.evaluation.runs import shown
+from exports.evaluation.scoring import Labels, Pairs, counted, score_run, split_labels
+from exports.splits.splits import SPLITS
+from retrieval.ranking.records import DatasetError
+from core.errors import UserError
+from retrieval.ranking.metrics import Ranking, Way
+
+BASELINES = ("retriever", "bm25")
+DEV = "dev"  # where thresholds are chosen
+ORDER = (
+    "Ranked as trec_eval ranks: by score, as 32-bit floats; where scores tie, the greater "
+    "candidate id first; the rank column is not read."
+)
+
+
+@dataclass(frozen=True)
+class System:
+    """One run's."""
+
+    rankings: Sequence[Ranking]  # of the split's queries, in its order
+    pairs: Pairs
+    missing: Sequence[str]  # queries of the split that it lacks
+    coverage: Coverage
+    notes: Sequence[str]
+
+
+def labels_of(release: Path, split: str) -> Labels:
+    """UserError where the split is empty, or the folder is no release's, or a damaged one's."""
+    if split not in SPLITS:
+        raise UserError(f"There is no split {shown(split)}: choose {', '.join(SPLITS)}.")
+    if not all((release / name).is_file() for name in (f"{split}.jsonl", PLACEMENTS)):
+        raise UserError(
+            f"{release} is no release's folder, it lacks {split}.jsonl or {PLACEMENTS}: name the "
+            "folder that `manage.py export` wrote, or the one in the archive."
+        )
+    require_as_told(release, release / f"{split}.jsonl")
+    try:
+        labels = split_labels(release, split)
+    except (DatasetError, OSError) as error:
+        raise damaged(release, error) from error
+    if not labels:
+        raise UserError(f"The split {split} of {release} is empty: choose another by --split.")
+    return labels
+
+
+def refuse_own_dev_run(split: str, has_dev_run: bool) -> None:
+    if split == DEV and has_dev_run:
+        raise UserError(
+            "A run on dev would choose a threshold on the split that it is applied to: leave "
+            "--dev-run out with --split dev."
+        )
+
+
+def read_system(run: Path, release: Path, split: str, labels: Labels) -> System:
+    require_as_told(release, run)
+    scores = score_run(run, labels)
+    refuse_foreign_ids(scores, labels, run=run, release=release, split=split)
+    found = coverage(scores, release)
+    return System(
+        list(scores.rankings.values()),
+        scores.pairs,
+        scores.missing_queries,
+        found,
+        list(sentences(scores, found, run=run, split=split)),
+    )
+
+
+def used(rankings: Sequence[Ranking], way: Way, split: str) -> list[Ranking]:
+    """Those that count; UserError where none does."""
+    found = counted(rankings, way)
+    if not found:
+        raise UserError(
+            f"Each query of {split} has only positive or only negative candidates, and --way clean "
+            "drops them: evaluate by --way qrc."
+        )
+    return found

@@ -1,0 +1,66 @@
+"""What experts said of a campaign's triplets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from annotation.models import Campaign, ExpertLabel
+from exports.layout.files import GOLD
+from exports.extract.collation import by_code_points
+from exports.extract.pseudonyms import People
+from retrieval.ranking.records import ID_LENGTH
+
+
+class Said(NamedTuple):
+    """An expert's label, in the order of COLUMNS."""
+
+    query: str
+    rank: int
+    pair: str
+    expert: str
+    label: int
+    blind_label: int | None
+    source: str
+
+
+COLUMNS = (
+    "triplet__candidate__query__key",
+    "triplet__candidate__rank",
+    "triplet__candidate__pair__pair_key",
+    "expert",
+    "label",
+    "blind_label",
+    "source",
+)
+
+
+def write_gold(campaign: Campaign, folder: Path, people: People) -> None:
+    """By query, rank and expert; the experts by the digests that stand for them."""
+    with (folder / GOLD).open("wb") as file:
+        for _, labels in groupby(_said(campaign), key=lambda said: (said.query, said.rank)):
+            # By their names, the order would tell who is who.
+            named = sorted((people.expert(said.expert), said) for said in labels)
+            file.writelines(_line(expert, said) for expert, said in named)
+
+
+def _said(campaign: Campaign) -> Iterator[Said]:
+    rows = ExpertLabel.objects.filter(triplet__campaign=campaign)
+    in_order = rows.order_by(by_code_points(COLUMNS[0]), COLUMNS[1])
+    return map(Said._make, in_order.values_list(*COLUMNS).iterator())
+
+
+def _line(expert: str, said: Said) -> bytes:
+    values = {
+        "query_id": said.query,
+        "candidate_id": said.pair[:ID_LENGTH],
+        "expert": expert,
+        "label": said.label,
+        "blind_label": said.blind_label,
+        "source": said.source,
+    }
+    return orjson.dumps(values) + b"\n"

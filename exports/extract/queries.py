@@ -1,0 +1,202 @@
+"""Queries with their labelled candidates, and the votes that made the labels.
+
+Some queries at a time: neither their texts nor their votes are in memory together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import groupby, pairwise
+from operator import itemgetter
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+import pyarrow as pa
+
+from annotation.models import Campaign
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.labels.majority import decide_tally
+from exports.layout.files import COUNTS, JUDGMENTS, QUERIES
+from exports.extract.collation import by_code_points
+from exports.extract.parquet_table import TableFile
+from exports.extract.votes import Votes, VoteStream, judgments
+from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, line
+from core.errors import UserError
+from core.progress import Progress
+
+CANDIDATES_PER_STEP = 6_000
+ROWS = 2_000  # fetched at a time
+NOWHERE = 0  # no triplet's key: of a candidate that is not packed
+
+
+class Judged(NamedTuple):
+    """A candidate with its query, its columns in the order of COLUMNS.
+
+    Nulls: a query without candidates is a row, too; a candidate that is not packed has no triplet.
+    """
+
+    query: str
+    text: str
+    rank: int
+    score: float | None
+    found_by: Mapping[str, int] | None
+    pair: str
+    question: str
+    answer: str
+    triplet: int | None
+    label: int | None
+    imported: int | None
+    votes: int | None
+    yes: int | None
+
+
+COLUMNS = (
+    "key",
+    "text",
+    "candidates__rank",
+    "candidates__score",
+    "candidates__found_by",
+    "candidates__pair__pair_key",
+    "candidates__pair__question",
+    "candidates__pair__answer",
+    "candidates__triplet__pk",
+    "candidates__triplet__label",
+    "candidates__triplet__imported_label",
+    "candidates__triplet__votes",
+    "candidates__triplet__positive_votes",
+)
+
+
+class Query(NamedTuple):
+    key: str
+    text: str
+    candidates: list[Judged]  # by rank
+
+
+def write_queries(
+    campaign: Campaign, folder: Path, workers: Mapping[int, str], progress: Progress
+) -> None:
+    """UserError where a stored label is not the one that the valid votes make."""
+    check = _label_check(campaign)
+    wanted = _wanted(campaign)
+    stream = VoteStream(campaign)
+    with (
+        (folder / QUERIES).open("wb") as queries,
+        (folder / COUNTS).open("wb") as counts,
+        TableFile(folder, JUDGMENTS) as table,
+    ):
+        for step in _steps(_queries(campaign)):
+            candidates = [one for query in step for one in query.candidates]
+            votes = stream.take([one.triplet or NOWHERE for one in candidates])
+            check(candidates, votes)
+            table.add(_judgments(candidates, votes, workers))
+            for query in step:
+                record = _record(query)
+                queries.write(line(record))
+                counts.write(orjson.dumps(_counts(query, record, wanted)) + b"\n")
+            progress(len(step))
+
+
+def _queries(campaign: Campaign) -> Iterator[Query]:
+    """In the order of the ids."""
+    rows = campaign.query_set.queries.order_by(by_code_points("key"), "candidates__rank")
+    columns = rows.values_list(*COLUMNS).iterator(chunk_size=ROWS)
+    for _, found in groupby(map(Judged._make, columns), key=itemgetter(0)):
+        first, *others = found
+        has_any = first.pair is not None
+        yield Query(first.query, first.text, [first, *others] if has_any else [])
+
+
+def _steps(queries: Iterator[Query]) -> Iterator[list[Query]]:
+    step: list[Query] = []
+    candidates = 0
+    for query in queries:
+        step.append(query)
+        candidates += len(query.candidates)
+        if candidates >= CANDIDATES_PER_STEP:
+            yield step
+            step, candidates = [], 0
+    if step:
+        yield step
+
+
+def _label_check(campaign: Campaign) -> Callable[[Sequence[Judged], Votes], None]:
+    decide = _rule(campaign.policy)
+
+    def check(candidates: Sequence[Judged], votes: Votes) -> None:
+        for one, cast, yes in zip(candidates, votes.cast, votes.yes, strict=True):
+            stored = one.label, one.votes, one.yes
+            if stored != (decide(cast, yes, one.imported), cast, yes) and one.triplet:
+                raise UserError(
+                    f"The label of triplet {one.triplet} is not the one its {cast} valid votes "
+                    f"make: run `manage.py campaign collect {campaign}` first."
+                )
+
+    return check
+
+
+def _rule(policy: Policy) -> Callable[[int, int, int | None], int | None]:
+    @cache  # few combinations, many triplets
+    def decide(votes: int, yes: int, imported: int | None) -> int | None:
+        label = decide_tally(votes, yes, policy).value
+        return imported if label is None else label
+
+    return decide
+
+
+def _judgments(candidates: Sequence[Judged], votes: Votes, workers: Mapping[int, str]) -> pa.Table:
+    return judgments(
+        votes,
+        query_ids=[one.query for one in candidates],
+        candidate_ids=[one.pair[:ID_LENGTH] for one in candidates],
+        ranks=[one.rank for one in candidates],
+        workers=workers,
+    )
+
+
+def _record(query: Query) -> QueryRecord:
+    _check_ids(query)
+    labelled = [
+        CandidateRecord(
+            id=one.pair[:ID_LENGTH],
+            question=one.question,
+            answer=one.answer,
+            rank=one.rank,
+            score=one.score,
+            label=one.label,
+            yes=one.yes or 0,
+            no=(one.votes or 0) - (one.yes or 0),
+            found_by=one.found_by,
+        )
+        for one in query.candidates
+        if one.label is not None
+    ]
+    return QueryRecord(query.key, query.text, labelled)
+
+
+def _check_ids(query: Query) -> None:
+    """A release tells a query's candidates apart by the first digits of their pairs' keys."""
+    for one, other in pairwise(sorted(each.pair for each in query.candidates)):
+        if one[:ID_LENGTH] == other[:ID_LENGTH]:
+            raise UserError(
+                f"Query {query.key!r} has two candidates whose pairs {one} and {other} begin "
+                f"with the same {ID_LENGTH} digits, so that a release cannot tell them apart: "
+                "change the text of one of the two pairs."
+            )
+
+
+def _wanted(campaign: Campaign) -> int | None:
+    """How many candidates a complete query has; a dataset made elsewhere may have any number."""
+    return None if campaign.query_set.made_elsewhere else campaign.policy.candidates_per_query
+
+
+def _counts(query: Query, record: QueryRecord, wanted: int | None) -> dict[str, object]:
+    candidates, labelled = len(query.candidates), len(record.candidates)
+    return {
+        "id": query.key,
+        "candidates": candidates,
+        "labelled": labelled,
+        "complete": labelled == candidates == (wanted or max(1, candidates)),
+    }

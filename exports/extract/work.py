@@ -1,0 +1,113 @@
+"""The work that was handed in, what it cost, and how its controls were answered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from annotation.models import Assignment, Campaign, Control, Judgment
+from annotation.pipeline.ledger.postings import excluded_workers
+from exports.layout.files import ASSIGNMENTS, CONTROLS
+from exports.extract.collation import by_code_points
+from exports.extract.parquet_table import Row, TableFile, table
+from exports.layout.schemas import control_digest
+
+ROWS = 5_000  # in memory at a time
+CHARGED = (Assignment.Booked.PAID, Assignment.Booked.DISCARDED)
+
+
+class Work(NamedTuple):
+    """An assignment's columns, in the order of COLUMNS."""
+
+    hit: int
+    price: int
+    worker: int
+    status: str
+    passed: bool | None
+    account: str
+
+
+COLUMNS = (
+    "hit__number",
+    "hit__price_cents",
+    "worker_id",
+    "status",
+    "passed",
+    "account",
+)
+
+
+ANSWER_COLUMNS = (
+    "hit__number",
+    "worker_id",
+    "hit__items__control__kind",
+    "hit__items__control__query",
+    "hit__items__control__question",
+    "given",
+)
+
+
+def write_work(campaign: Campaign, folder: Path, workers: Mapping[int, str]) -> int:
+    """In order of submission; the cents that all of it cost."""
+    _write_controls(campaign, folder, workers)
+    excluded = excluded_workers(campaign)
+    cents = 0
+    rows = _submitted(campaign).values_list(*COLUMNS).iterator(chunk_size=ROWS)
+    with TableFile(folder, ASSIGNMENTS) as file:
+        while works := list(map(Work._make, islice(rows, ROWS))):
+            file.add(table([_assignment(one, workers, excluded) for one in works], file.schema))
+            cents += sum(map(_cents, works))
+    return cents
+
+
+def _write_controls(campaign: Campaign, folder: Path, workers: Mapping[int, str]) -> None:
+    """As the work is ordered, then by their places in the HIT."""
+    answers = Judgment.objects.filter(assignment=OuterRef("pk"), item=OuterRef("hit__items"))
+    asked = _submitted(campaign).filter(hit__items__control__isnull=False)
+    given = asked.annotate(given=Subquery(answers.values("value")))
+    in_order = given.order_by(*asked.query.order_by, "hit__items__position")
+    rows = in_order.values_list(*ANSWER_COLUMNS).iterator(chunk_size=ROWS)
+    with TableFile(folder, CONTROLS) as file:
+        while some := list(islice(rows, ROWS)):
+            file.add(table([_answer(*row, workers=workers) for row in some], file.schema))
+
+
+def _submitted(campaign: Campaign) -> QuerySet[Assignment]:
+    works = Assignment.objects.filter(hit__campaign=campaign)
+    return works.order_by("submitted_at", by_code_points("crowd_id"))
+
+
+def _assignment(work: Work, workers: Mapping[int, str], excluded: Collection[int]) -> Row:
+    """In the order of exports.layout.schemas.ASSIGNMENT_COLUMNS."""
+    void = work.passed is False or work.worker in excluded
+    discarded = work.status == Assignment.Status.APPROVED and void
+    worker = workers[work.worker]
+    return work.hit, worker, work.status, work.passed, discarded, _cents(work)
+
+
+def _cents(work: Work) -> int:
+    return work.price if work.account in CHARGED else 0
+
+
+def _answer(
+    hit: int,
+    worker: int,
+    kind: str,
+    query: str,
+    question: str,
+    given: int | None,
+    *,
+    workers: Mapping[int, str],
+) -> Row:
+    """Of ANSWER_COLUMNS in their order; in the order of exports.layout.schemas.CONTROL_COLUMNS."""
+    expected = int(kind == Control.Kind.POSITIVE)
+    return hit, workers[worker], kind, _digest(query, question), expected, given
+
+
+# Positive controls come again and again.
+_digest = lru_cache(maxsize=10_000)(control_digest)

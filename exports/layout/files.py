@@ -1,0 +1,39 @@
+"""What lies where in a release's folder."""
+
+from __future__ import annotations
+
+FORMAT = "quorum-release"
+FORMAT_VERSION = 2
+# Of a release whose candidates several retrievers found: its records tell by whom.
+POOLED_VERSION = 3
+FORMAT_VERSIONS = (FORMAT_VERSION, POOLED_VERSION)
+
+# One line for each query: see retrieval.ranking.records.
+SPLIT_FILES = ("train.jsonl", "dev.jsonl", "test.jsonl")
+
+# Facts of the campaign that no file of the release can prove: the policy, the seeds, the
+# retriever, the sources, what was paid beside the work, how many triplets are still open.
+CAMPAIGN = "campaign.json"
+# The release's number, what was asked of it, the release before it, and what software wrote it.
+RELEASE = "release.json"
+STATS = "stats.json"  # every figure, all recomputed by exports.verify.__main__
+CHANGES = "changes.json"  # how many labels were added, changed and withdrawn
+CHANGED_LABELS = "changes.jsonl"  # each that was changed or withdrawn
+CARD = "README.md"
+CROISSANT = "croissant.json"
+MANIFEST = "manifest.json"  # size and sha256 of every other file
+# One line for each query of the campaign, in the order of the ids: {"id", "split" (or null),
+# "cluster", "candidates", "labelled", "complete", "reason" (why it is in no split, or null)}.
+PLACEMENTS = "placements.jsonl"
+# {"query_id", "candidate_id", "expert", "label", "blind_label", "source"}, a line an expert label.
+GOLD = "gold.jsonl"
+
+JUDGMENTS = "judgments.parquet"
+ASSIGNMENTS = "assignments.parquet"
+CONTROLS = "controls.parquet"
+# Left out where the annotators' work is not to be published.
+OF_THE_ANNOTATORS = (JUDGMENTS, ASSIGNMENTS, CONTROLS)
+
+# Of an extract, before the queries are split (see exports.building.assemble):
+QUERIES = "queries.jsonl"  # all queries' records, in the order of the ids
+COUNTS = "counts.jsonl"  # {"id", "candidates", "labelled", "complete"} of each, in that order

@@ -1,0 +1,83 @@
+"""What a release's folder holds, and what software wrote it. No clock times."""
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TypedDict
+
+from exports.layout.files import FORMAT, FORMAT_VERSION, MANIFEST, POOLED_VERSION
+
+PROJECT = Path(__file__).parents[2] / "pyproject.toml"
+# Those that a release's bytes may depend on.
+LIBRARIES = (
+    "bm25s",
+    "datasketch",
+    "matplotlib",
+    "numpy",
+    "orjson",
+    "pyarrow",
+    "scipy",
+    "sentence-transformers",
+    "torch",
+    "zstandard",
+)
+
+
+class Checksum(TypedDict):
+    bytes: int
+    sha256: str
+
+
+def manifest(
+    folder: Path, *, campaign: str, number: int, version: int = FORMAT_VERSION
+) -> dict[str, object]:
+    """Of all that lies in the folder; it is written last."""
+    return {
+        "format": FORMAT,
+        "format_version": version,
+        "campaign": campaign,
+        "number": number,
+        "files": checksums(folder),
+    }
+
+
+def version_of(campaign: Mapping[str, Any]) -> int:
+    """Of the format, by what campaign.json says."""
+    return POOLED_VERSION if campaign["queries"].get("retrievers") else FORMAT_VERSION
+
+
+def checksums(folder: Path) -> dict[str, Checksum]:
+    """Size and sha256 of every file but the manifest, in the order of the paths."""
+    files = {
+        path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()
+    }
+    return {name: checksum(files[name]) for name in sorted(files) if name != MANIFEST}
+
+
+def checksum(path: Path) -> Checksum:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"bytes": file.tell(), "sha256": digest}
+
+
+def versions() -> dict[str, str]:
+    """Of what is installed, read without importing any of it."""
+    installed = {name: _installed(name) for name in LIBRARIES}
+    found = {name: version for name, version in installed.items() if version is not None}
+    return {"quorum": _quorum_version(), **found}
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _quorum_version() -> str:
+    """A checkout says its version itself; installed as a package, the installation does."""
+    if PROJECT.is_file():
+        return str(tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"])
+    return metadata.version("quorum")

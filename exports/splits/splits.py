@@ -1,0 +1,284 @@
+"""Which queries go to train, dev and test: by clusters of near queries, or at random.
+
+By clusters, no two queries of one cluster are in two splits, and dev and test take whole clusters
+of complete queries, with the same share of answerable ones (at most half a query away, wherever
+the clusters allow). At random is the paper's way (QUADRo, table 2), which knows no clusters.
+
+An earlier release binds this one, and binds more than the sizes do:
+- A query goes to no other split than the last one that it was published in. It leaves dev or test
+  once it is incomplete, and any split once it has no label; it may come back to that split alone.
+- Where new evidence makes queries of two splits near each other, those of test stay, then those
+  of dev: the others leave.
+- A new query that is near published ones follows them (to dev and test only if it is complete and
+  there is room); near published ones of two splits, it is withheld.
+- All other new queries fill the splits up to the sizes wanted, as far as they go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from exports.splits.stratify import Group, Room, draw
+
+SPLITS = ("train", "dev", "test")
+HELD_OUT = ("dev", "test")
+STRONGEST_FIRST = ("test", "dev", "train")
+WAYS = ("clusters", "random")
+
+NO_LABEL = "no candidate has a label"
+NO_LONGER_COMPLETE = "no longer complete"
+BEYOND = "beyond the sizes wanted"
+
+
+class SplitError(Exception):
+    """The queries there are cannot fill the splits that are wanted."""
+
+
+@dataclass(frozen=True)
+class Placeable:
+    id: str
+    complete: bool  # all its candidates have a label
+    answerable: bool  # at least one of them is a positive
+    cluster: str
+    labelled: bool = True  # at least one candidate has a label
+
+
+@dataclass(frozen=True)
+class Placed:
+    split: str | None
+    reason: str | None = None  # why it is in none
+
+
+def place(
+    queries: Sequence[Placeable],
+    *,
+    train: int | float,
+    dev: int | float,
+    test: int | float,
+    seed: int,
+    way: str,
+    before: Mapping[str, str | None],
+) -> dict[str, Placed]:
+    """Every query's split, or why it is in none.
+
+    The sizes are three shares of the labelled queries (floats) or three counts (ints); with
+    counts, queries beyond their sum are in no split. `before`: the last split that a query was
+    ever published in; None, or no entry, where it never was. A place depends on the seed and on
+    the other queries, never on the order in which they are given.
+
+    SplitError where a first release cannot have the sizes: too few queries, or too few that dev
+    and test can take; with counts, also where no whole clusters make them; with shares, where
+    they would leave dev or test empty. A later release is never refused for its sizes.
+    """
+    drawn = _drawn(queries, seed, way)
+    labelled = [query for query in drawn if query.labelled]
+    wanted = _sizes(len(labelled), {"train": train, "dev": dev, "test": test})
+    published = _published(drawn, before)
+    groups = _groups((query for query in labelled if query.cluster not in published), seed)
+
+    placed = _kept(drawn, before)
+    if not published:
+        _check(wanted, labelled, eligible=sum(len(group.ids) for group in groups))
+    placed |= _followers(labelled, placed, published, wanted)
+    if way == "random":
+        placed |= _first(groups, _room(placed, wanted))
+    else:
+        placed |= _stratified(groups, labelled, placed, _room(placed, wanted))
+    whole = isinstance(train, int)
+    if not published:
+        _check_clusters(wanted, placed, labelled, exact=whole)
+    return placed | _rest(labelled, placed, wanted["train"] if whole or not train else None)
+
+
+def _drawn(queries: Sequence[Placeable], seed: int, way: str) -> list[Placeable]:
+    """By lot; at random, each is a cluster of its own."""
+    if len({query.id for query in queries}) < len(queries):
+        raise SplitError("two queries have the same id")
+    if way not in WAYS:
+        raise SplitError(f"queries are split by {' or '.join(WAYS)}, not by {way!r}")
+    if way == "random":
+        queries = [replace(query, cluster=query.id) for query in queries]
+    return sorted(queries, key=lambda query: _lot(seed, query.id))
+
+
+def _lot(seed: int, key: str) -> bytes:
+    return hashlib.sha256(f"split:{seed}:{key}".encode()).digest()
+
+
+def _sizes(queries: int, wanted: Mapping[str, int | float]) -> dict[str, int]:
+    counts = {name: size for name, size in wanted.items() if isinstance(size, int)}
+    if len(counts) == len(wanted):
+        return counts
+    if counts:
+        raise SplitError("train, dev and test must be all shares or all whole counts")
+    return _apportion(queries, {name: Fraction(str(size)) for name, size in wanted.items()})
+
+
+def _apportion(total: int, shares: Mapping[str, Fraction]) -> dict[str, int]:
+    """Whole sizes that sum to `total`, by largest remainder; of equal ones the first named."""
+    whole = sum(shares.values())
+    if not whole:
+        raise SplitError("the shares of train, dev and test sum to 0")
+    exact = {name: share * total / whole for name, share in shares.items()}
+    sizes = {name: int(size) for name, size in exact.items()}
+    by_remainder = sorted(exact, key=lambda name: sizes[name] - exact[name])
+    for name in by_remainder[: total - sum(sizes.values())]:
+        sizes[name] += 1
+    return sizes
+
+
+def _check(wanted: Mapping[str, int], labelled: Sequence[Placeable], *, eligible: int) -> None:
+    total, held = sum(wanted.values()), wanted["dev"] + wanted["test"]
+    if total > len(labelled):
+        raise SplitError(f"the splits want {total} queries, but only {len(labelled)} have labels")
+    complete = sum(query.complete for query in labelled)
+    if held <= eligible:
+        return
+    found = f"{complete} of {len(labelled)} are complete"
+    if held <= complete:
+        found = f"{eligible} of {len(labelled)} are complete and near no incomplete one"
+    raise SplitError(
+        f"dev and test want {held} queries ({wanted['dev']} + {wanted['test']}) all of whose "
+        f"candidates have a label, but only {found}"
+    )
+
+
+def _check_clusters(
+    wanted: Mapping[str, int],
+    placed: Mapping[str, Placed],
+    labelled: Sequence[Placeable],
+    *,
+    exact: bool,
+) -> None:
+    sizes = _taken(placed)
+    missed = [split for split in HELD_OUT if sizes[split] != wanted[split]]
+    if any(exact or not sizes[split] for split in missed):
+        largest = max(Counter(query.cluster for query in labelled).values())
+        raise SplitError(
+            f"dev and test want {wanted['dev']} + {wanted['test']} queries, but whole clusters of "
+            f"near queries make {sizes['dev']} + {sizes['test']} at the nearest (the largest "
+            f"holds {largest} of {len(labelled)} queries)"
+        )
+
+
+def _published(
+    queries: Iterable[Placeable], before: Mapping[str, str | None]
+) -> dict[str, set[str]]:
+    """Cluster -> the splits that queries of it were published in; only clusters with some."""
+    splits: defaultdict[str, set[str]] = defaultdict(set)
+    for query in queries:
+        if split := before.get(query.id):
+            splits[query.cluster].add(split)
+    return dict(splits)
+
+
+def _kept(queries: Sequence[Placeable], before: Mapping[str, str | None]) -> dict[str, Placed]:
+    """What follows from the query's own past and labels."""
+    placed = {query.id: Placed(None, NO_LABEL) for query in queries if not query.labelled}
+    staying: defaultdict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for query in queries:
+        split = before.get(query.id)
+        if split is None or not query.labelled:
+            continue
+        if split in HELD_OUT and not query.complete:
+            placed[query.id] = Placed(None, NO_LONGER_COMPLETE)
+        else:
+            staying[query.cluster][split].append(query.id)
+    for members in staying.values():
+        stays, *leave = sorted(members, key=STRONGEST_FIRST.index)
+        placed |= {key: Placed(stays) for key in members[stays]}
+        reason = f"near a query of {stays}"
+        placed |= {key: Placed(None, reason) for split in leave for key in members[split]}
+    return placed
+
+
+def _followers(
+    labelled: Sequence[Placeable],
+    placed: Mapping[str, Placed],
+    published: Mapping[str, set[str]],
+    wanted: Mapping[str, int],
+) -> dict[str, Placed]:
+    """The new queries near published ones, save those that follow to train."""
+    room = _room(placed, wanted)
+    found: dict[str, Placed] = {}
+    for query in labelled:
+        splits = sorted(published.get(query.cluster, ()), key=SPLITS.index)
+        if query.id in placed or splits in ([], ["train"]):
+            continue
+        split = splits[0]
+        if len(splits) > 1:
+            found[query.id] = Placed(None, f"near queries of {' and '.join(splits)}")
+        elif not query.complete:
+            found[query.id] = Placed(None, f"near a query of {split}, but not complete")
+        elif not room[split]:
+            found[query.id] = Placed(None, BEYOND)
+        else:
+            room[split] -= 1
+            found[query.id] = Placed(split)
+    return found
+
+
+def _taken(placed: Mapping[str, Placed]) -> Counter[str | None]:
+    return Counter(place.split for place in placed.values())
+
+
+def _room(placed: Mapping[str, Placed], wanted: Mapping[str, int]) -> dict[str, int]:
+    taken = _taken(placed)
+    return {split: max(0, wanted[split] - taken[split]) for split in HELD_OUT}
+
+
+def _groups(free: Iterable[Placeable], seed: int) -> list[Group]:
+    """The clusters that dev and test can take, by lot: all their labelled queries are complete."""
+    clusters: defaultdict[str, list[Placeable]] = defaultdict(list)
+    for query in free:
+        clusters[query.cluster].append(query)
+    return [
+        Group(tuple(query.id for query in members), sum(query.answerable for query in members))
+        for cluster, members in sorted(clusters.items(), key=lambda item: _lot(seed, item[0]))
+        if all(query.complete for query in members)
+    ]
+
+
+def _first(groups: Sequence[Group], room: Mapping[str, int]) -> dict[str, Placed]:
+    """Of single queries."""
+    ids = [group.ids[0] for group in groups[: sum(room.values())]]
+    return {
+        key: Placed("dev" if number < room["dev"] else "test") for number, key in enumerate(ids)
+    }
+
+
+def _stratified(
+    groups: Sequence[Group],
+    labelled: Sequence[Placeable],
+    placed: Mapping[str, Placed],
+    room: Mapping[str, int],
+) -> dict[str, Placed]:
+    """Whole clusters."""
+    rooms = {}
+    for split in HELD_OUT:
+        there = [query for query in labelled if placed.get(query.id) == Placed(split)]
+        answerable = sum(query.answerable for query in there)
+        rooms[split] = Room(len(there), answerable, room[split])
+    chosen = draw(groups, rooms)
+    return {
+        key: Placed(split)
+        for split, taken in chosen.items()
+        for group in taken
+        for key in group.ids
+    }
+
+
+def _rest(
+    labelled: Sequence[Placeable], placed: Mapping[str, Placed], limit: int | None
+) -> dict[str, Placed]:
+    """To train, as long as there is room."""
+    rest = [query.id for query in labelled if query.id not in placed]
+    room = len(rest) if limit is None else max(0, limit - _taken(placed)["train"])
+    return {
+        key: Placed("train") if number < room else Placed(None, BEYOND)
+        for number, key in enumerate(rest)
+    }

@@ -1,0 +1,96 @@
+"""What the judgments say: one walk over all valid votes, on released triplets and others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.labels.majority import decide_tally
+from exports.statistics.agreement import VoteCounts
+from exports.statistics.gold import Gold
+from exports.statistics.votes import Ints, Votes, read_votes
+from exports.statistics.workers import WorkerTally
+
+# How many votes there are in all, and how many for 1, in one number.
+MOST_VOTES = 1 << 20
+
+
+@dataclass
+class Judged:
+    policy: Policy
+    gold: Gold
+    workers: WorkerTally = field(default_factory=WorkerTally)
+    statuses: Counter[str] = field(default_factory=Counter)  # of the triplets with a vote
+    ties_broken: int = 0
+    queries: int = 0
+    pairs: list[Ints] = field(default_factory=list)  # see _by_query
+    units: list[Ints] = field(default_factory=list)
+
+    def add(self, votes: Votes) -> None:
+        self.workers.add(votes)
+        decided = self._decided(votes)
+        size, yes = votes.yes_among_first(self.policy.annotators)
+        # A tie is what the first round of annotators leaves without a majority.
+        self.ties_broken += int(((decided == "labelled") & (2 * yes == size)).sum())
+        self._count(votes)
+        self._look_at_gold(votes, decided)
+        self.queries += len(votes.query_ids)
+
+    def _decided(self, votes: Votes) -> np.ndarray:
+        """The status of each triplet: the rule is asked once for each kind of votes."""
+        kinds, kind = np.unique(votes.votes * MOST_VOTES + votes.yes, return_inverse=True)
+        statuses = [
+            decide_tally(*divmod(int(each), MOST_VOTES), self.policy).status for each in kinds
+        ]
+        for status, n in zip(statuses, np.bincount(kind), strict=True):
+            self.statuses[status] += int(n)
+        return np.array(statuses)[kind]
+
+    def _count(self, votes: Votes) -> None:
+        self.units.append(self._by_query(votes.query, votes.votes * MOST_VOTES + votes.yes))
+        two = votes.votes > 1
+        start = votes.start[two]
+        first_two = 2 * votes.value[start] + votes.value[start + 1]
+        self.pairs.append(self._by_query(votes.query[two], first_two))
+
+    def _by_query(self, query: Ints, kind: Ints) -> Ints:
+        """Three columns: the query's row, a kind, how many of its triplets are of that kind."""
+        kinds = int(kind.max(initial=0)) + 1
+        found, triplets = np.unique(query * kinds + kind, return_counts=True)
+        return np.vstack([self.queries + found // kinds, found % kinds, triplets])
+
+    def _look_at_gold(self, votes: Votes, decided: np.ndarray) -> None:
+        for number, query in enumerate(votes.query_ids):
+            if query in self.gold.queries:
+                for triplet in votes.triplets_of(number):
+                    key = query, votes.candidate(triplet)
+                    if decided[triplet] == "unresolved" and key in self.gold.said:
+                        self.gold.unresolved.add(key)
+
+    def counts(self) -> VoteCounts:
+        units = np.concatenate([*self.units, np.zeros((3, 0), dtype=np.int64)], axis=1)
+        pairs = np.concatenate([*self.pairs, np.zeros((3, 0), dtype=np.int64)], axis=1)
+        kinds, column = np.unique(units[1], return_inverse=True)
+        return VoteCounts(
+            pairs=_table(pairs[0], pairs[1], pairs[2], (self.queries, 4)),
+            units=_table(units[0], column, units[2], (self.queries, len(kinds))),
+            kinds=[divmod(int(kind), MOST_VOTES) for kind in kinds],
+        )
+
+
+def read_judged(path: Path, policy: Policy, gold: Gold) -> Judged:
+    """Fills in which of the triplets that experts labelled are unresolved."""
+    judged = Judged(policy, gold)
+    for votes in read_votes(path, {}):
+        judged.add(votes)
+    return judged
+
+
+def _table(row: Ints, column: Ints, number: Ints, shape: tuple[int, int]) -> Ints:
+    table = np.zeros(shape, dtype=np.int64)
+    table[row, column] = number
+    return table

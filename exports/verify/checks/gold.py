@@ -1,0 +1,24 @@
+"""Whether the experts' labels are on triplets that the campaign has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from exports.verify.findings import Findings, shown
+from exports.verify.schemas import GOLD_SHAPE, read_lines
+from exports.layout.files import GOLD
+
+
+def check_gold(folder: Path, queries: Collection[str], findings: Findings) -> int:
+    """How many labels there are."""
+    seen = set()
+    for number, _, row in read_lines(folder / GOLD, GOLD_SHAPE, findings):
+        where = f"{GOLD}, line {number}"
+        key = row["query_id"], row["candidate_id"], row["expert"]
+        if row["query_id"] not in queries:
+            findings.differ(GOLD, f"{where}: no query of the campaign: {shown(row['query_id'])}")
+        if key in seen:
+            findings.differ(GOLD, f"{where}: the expert labelled that triplet twice")
+        seen.add(key)
+    return len(seen)

@@ -1,0 +1,121 @@
+"""Whether the labels of a release are those that its judgments make."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from annotation.protocol.labels.majority import decide_tally
+from exports.verify.facts import Facts
+from exports.verify.findings import Findings, shown
+from exports.statistics.votes import Votes, numbers
+from exports.layout.files import JUDGMENTS, PLACEMENTS
+from exports.splits.splits import SPLITS
+from exports.layout.schemas import control_digest
+from retrieval.ranking.records import CandidateRecord, QueryRecord, read
+
+KIND = "labels and judgments"
+
+
+class Judged(NamedTuple):
+    rank: int
+    votes: int
+    yes: int
+
+
+Query = tuple[str, dict[str, Judged]]  # by candidate
+
+
+def judged_queries(batches: Iterable[Votes]) -> Iterator[Query]:
+    """In the order of the file."""
+    for votes in batches:
+        columns = (
+            votes.query.tolist(),
+            votes.table.column("candidate_id").take(votes.start).to_pylist(),
+            numbers(votes.table, "rank")[votes.start].tolist(),
+            votes.votes.tolist(),
+            votes.yes.tolist(),
+        )
+        found: list[dict[str, Judged]] = [{} for _ in votes.query_ids]
+        for query, candidate, *counts in zip(*columns, strict=True):
+            found[query][candidate] = Judged(*counts)
+        yield from zip(votes.query_ids, found, strict=True)
+
+
+@dataclass
+class LabelCheck:
+    folder: Path
+    facts: Facts
+    placements: Mapping[str, Mapping[str, Any]]
+    controls: Collection[str]  # digests
+    findings: Findings
+
+    def check(self, queries: Iterable[Query]) -> None:
+        """Both sides come by query id: one of each is in memory at a time."""
+        released = heapq.merge(*map(self._of_split, SPLITS), key=itemgetter(0))
+        record = next(released, None)
+        for query, judged in queries:
+            while record is not None and record[0] < query:
+                self._compare(record[1], record[2], {})
+                record = next(released, None)
+            self._check_placement(query, judged)
+            while record is not None and record[0] == query:
+                self._compare(record[1], record[2], judged)
+                record = next(released, None)
+        while record is not None:
+            self._compare(record[1], record[2], {})
+            record = next(released, None)
+
+    def _of_split(self, split: str) -> Iterator[tuple[str, str, QueryRecord]]:
+        name = f"{split}.jsonl"
+        for record in read(self.folder / name):
+            yield record.id, name, record
+
+    def _compare(self, name: str, record: QueryRecord, judged: Mapping[str, Judged]) -> None:
+        where = f"{name}: query {shown(record.id)}, candidate"
+        for candidate in record.candidates:
+            if fault := self._fault(candidate, judged.get(candidate.id)):
+                self.findings.differ(KIND, f"{where} {shown(candidate.id)}: {fault}")
+            if control_digest(record.query, candidate.question) in self.controls:
+                self.findings.differ("controls", f"{where} {shown(candidate.id)}: a control")
+        for missing in sorted(judged.keys() - {each.id for each in record.candidates}):
+            if self._label(judged[missing]) is not None:
+                self.findings.differ(
+                    KIND, f"{where} {shown(missing)}: labelled by {JUDGMENTS}, but not there"
+                )
+
+    def _fault(self, candidate: CandidateRecord, judged: Judged | None) -> str | None:
+        if judged is None:
+            votes = candidate.yes + candidate.no
+            return f"{votes} votes, none in {JUDGMENTS}" if votes else None
+        yes, no = judged.yes, judged.votes - judged.yes
+        if (candidate.yes, candidate.no) != (yes, no):
+            stated = f"{candidate.yes} yes, {candidate.no} no"
+            return f"votes {stated}, in {JUDGMENTS} {yes} yes, {no} no"
+        label = self._label(judged)
+        if candidate.label != label and not (label is None and self.facts.imported):
+            return f"label {candidate.label}, by {JUDGMENTS} {label}"
+        if candidate.rank != judged.rank:
+            return f"rank {candidate.rank}, in {JUDGMENTS} {judged.rank}"
+        return None
+
+    def _label(self, judged: Judged) -> int | None:
+        return decide_tally(judged.votes, judged.yes, self.facts.policy).value
+
+    def _check_placement(self, query: str, judged: Mapping[str, Judged]) -> None:
+        labelled = sum(self._label(each) is not None for each in judged.values())
+        name, row = f"{PLACEMENTS}: query {shown(query)}", self.placements.get(query)
+        if row is None:
+            self.findings.differ(PLACEMENTS, f"{name} has judgments, but no line")
+            return
+        others = self.facts.imported and labelled < row["labelled"]
+        if labelled != row["labelled"] and not others:
+            self.findings.differ(
+                PLACEMENTS, f"{name}: labelled {row['labelled']}, by {JUDGMENTS} {labelled}"
+            )
+        if len(judged) > row["candidates"]:
+            self.findings.differ(PLACEMENTS, f"{name}: {JUDGMENTS} has more candidates")

@@ -1,0 +1,199 @@
+"""Whether the annotators' tables agree with each other, whatever the labels are."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from exports.verify.facts import Facts
+from exports.verify.findings import Findings, shown
+from exports.statistics.votes import Ints, Votes, numbers, read_votes
+from exports.statistics.assignments import rows
+from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
+from exports.layout.schemas import TABLES
+
+ROWS = 65_536
+# A piece of work in one number: its HIT, and the number of its worker.
+WORKERS = 1 << 24
+RANKS = 1 << 16
+STATUSES = ("submitted", "approved", "rejected")
+EXPECTED = {"positive": 1, "negative": 0}
+
+
+@dataclass(frozen=True)
+class Work:
+    """`good`: the pieces of work that make votes, as sorted numbers.
+
+    Of each: how many `items` of its HIT are no controls, and how many of its `votes` were seen.
+    """
+
+    good: Ints
+    items: Ints
+    votes: Ints
+    workers: dict[str, int]
+
+
+def check_table(folder: Path, name: str, findings: Findings) -> None:
+    """Its columns are those of a release, and every value of it can be read."""
+    wanted = TABLES[name]
+    never_empty = [column.name for column in wanted if not column.nullable]
+    with findings.reading(name), pq.ParquetFile(folder / name) as file:
+        if not file.schema_arrow.equals(wanted):
+            findings.damage(name, f"{name}: not the columns of a release's")
+            return
+        for batch in file.iter_batches(batch_size=ROWS):
+            batch.validate(full=True)
+            findings.checked += batch.num_rows
+            if any(batch.column(column).null_count for column in never_empty):
+                findings.damage(name, f"{name}: empty values where none may be")
+                return
+
+
+def check_work(folder: Path, facts: Facts, findings: Findings) -> Work:
+    """No piece of work is there twice, none lacks its controls, none passed that missed one."""
+    workers: dict[str, int] = {}
+    done, good = _assignments(folder, workers, facts.campaign["excluded_workers"], findings)
+    missed, judged = _controls(folder, workers, findings)
+    every = np.sort(done)
+    for kind, least in facts.controls.items():
+        if few := int((_times(every, judged[kind]) < least).sum()):
+            findings.differ(CONTROLS, f"{CONTROLS}: {few:,} pieces of work lack {kind} controls")
+    controls = np.concatenate(list(judged.values()))
+    if (np.diff(every) == 0).any():
+        findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: a worker handed in a HIT twice")
+    if not np.isin(controls, every).all():
+        findings.differ(CONTROLS, f"{CONTROLS}: answers of work that {ASSIGNMENTS} does not have")
+    kept = good[~np.isin(good, missed)]
+    if len(kept) < len(good):
+        findings.differ(
+            ASSIGNMENTS,
+            f"{ASSIGNMENTS}: {len(good) - len(kept):,} passed, but a control of each was missed",
+        )
+    kept = np.sort(kept)
+    items = facts.policy.hit_size - _times(kept, controls)
+    return Work(kept, items, np.zeros_like(kept), workers)
+
+
+def _times(works: Ints, rows: Ints) -> Ints:
+    """How often each of `works` is among the rows."""
+    found = np.sort(rows)
+    return np.searchsorted(found, works, "right") - np.searchsorted(found, works, "left")
+
+
+def _assignments(
+    folder: Path, workers: dict[str, int], excluded: Collection[str], findings: Findings
+) -> tuple[Ints, Ints]:
+    """All work, and what makes votes."""
+    every, good = array("q"), array("q")
+    columns = ("hit", "worker", "status", "passed", "discarded", "cents")
+    for hit, worker, status, passed, discarded, cents in rows(folder / ASSIGNMENTS, *columns):
+        work = hit * WORKERS + workers.setdefault(worker, len(workers))
+        every.append(work)
+        if passed and not discarded and worker not in excluded and status != "rejected":
+            good.append(work)
+        if status not in STATUSES:
+            findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: no status is {shown(status)}")
+        if discarded != (status == "approved" and (passed is False or worker in excluded)):
+            what = "discarded, and nothing says why" if discarded else "bad work, but not discarded"
+            findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: HIT {hit}: {what}")
+        if cents < 0:
+            findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: HIT {hit}: cost less than nothing")
+    return np.array(every), np.array(good)
+
+
+def _controls(
+    folder: Path, workers: dict[str, int], findings: Findings
+) -> tuple[Ints, dict[str, Ints]]:
+    """The work in which a control was missed; for each kind of control, the work it came in."""
+    missed, judged = array("q"), {kind: array("q") for kind in EXPECTED}
+    columns = ("hit", "worker", "kind", "expected", "given")
+    for hit, worker, kind, expected, given in rows(folder / CONTROLS, *columns):
+        work = hit * WORKERS + workers.setdefault(worker, len(workers))
+        if kind in judged:
+            judged[kind].append(work)
+        if given != expected:
+            missed.append(work)
+        if EXPECTED.get(kind) != expected:
+            findings.differ(
+                CONTROLS, f"{CONTROLS}: HIT {hit}: a {shown(kind)} control expects {expected}"
+            )
+    return np.array(missed), {kind: np.array(works) for kind, works in judged.items()}
+
+
+def check_judgments(
+    folder: Path, work: Work, excluded: Collection[str], findings: Findings
+) -> Iterator[Votes]:
+    """The votes again, as `read_votes` has them, each looked at."""
+    last = ""
+    barred = [work.workers.setdefault(each, len(work.workers)) for each in excluded]
+    for votes in read_votes(folder / JUDGMENTS, work.workers, TABLES[JUDGMENTS].names):
+        _check_order(votes, last, findings)
+        last = votes.query_ids[-1]
+        _report(votes, _wrong_value(votes), "a vote is 0 or 1", findings)
+        _report(votes, _again(votes), "a second vote of the same worker", findings)
+        _report(votes, np.isin(votes.worker, barred), "the vote of an excluded worker", findings)
+        done = numbers(votes.table, "hit") * WORKERS + votes.worker
+        _report(
+            votes,
+            ~np.isin(done, work.good),
+            f"a vote of work that failed, was discarded or is not in {ASSIGNMENTS}",
+            findings,
+        )
+        _count(done, work)
+        yield votes
+    if few := int((work.votes != work.items).sum()):
+        findings.differ(
+            f"{JUDGMENTS}: too few",
+            f"{JUDGMENTS}: of {few:,} pieces of work that passed, not as many votes as their HITs "
+            "have items",
+        )
+
+
+def _count(done: Ints, work: Work) -> None:
+    good = done[np.isin(done, work.good)]
+    np.add.at(work.votes, np.searchsorted(work.good, good), 1)
+
+
+def _wrong_value(votes: Votes) -> NDArray[np.bool_]:
+    return np.isin(votes.value, (0, 1), invert=True)
+
+
+def _again(votes: Votes) -> NDArray[np.bool_]:
+    pairs = votes.triplet * WORKERS + votes.worker
+    _, first = np.unique(pairs, return_index=True)
+    again = np.ones(len(pairs), dtype=bool)
+    again[first] = False
+    return again
+
+
+def _check_order(votes: Votes, last: str, findings: Findings) -> None:
+    """By query, rank and position; positions from 1 without gaps; a rank a candidate."""
+    ids = [last, *votes.query_ids]
+    rows = np.arange(len(votes.value))
+    rank = numbers(votes.table, "rank")
+    position = numbers(votes.table, "position")
+    place = votes.query[votes.triplet] * RANKS + rank
+    start = votes.start[votes.triplet]
+    wrong = (position != rows - start + 1) | (rank != rank[start]) | (rank < 1)
+    first = votes.start[1:]
+    wrong[first] |= place[first] <= place[first - 1]
+    _report(votes, wrong, "not in order", findings)
+    if any(one >= other for one, other in pairwise(ids)):
+        findings.differ("order of the judgments", f"{JUDGMENTS}: queries are not in order")
+
+
+def _report(votes: Votes, wrong: NDArray[np.bool_], what: str, findings: Findings) -> None:
+    for row in np.flatnonzero(wrong).tolist():
+        query = votes.query_ids[int(votes.query[votes.triplet[row]])]
+        candidate = votes.candidate(int(votes.triplet[row]))
+        findings.differ(
+            f"{JUDGMENTS}: {what}",
+            f"{JUDGMENTS}: query {query!r}, candidate {candidate!r}: {what}",
+        )

@@ -1,0 +1,28 @@
+"""A published query keeps its split for good: changes that tell of another are a difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exports.verify.findings import Findings, shown
+from exports.verify.schemas import COUNT, TEXT, AtLeast, read_lines, read_object
+from exports.layout.files import CHANGED_LABELS, CHANGES
+
+SUMMARY = AtLeast({"queries": AtLeast({"moved": COUNT})})
+LINE = AtLeast({"query_id": TEXT, "change": TEXT})
+NEVER = "a published query never moves"
+
+
+def check_moved(folder: Path, paths: set[str], findings: Findings) -> None:
+    if CHANGES in paths:
+        changes = read_object(folder / CHANGES, SUMMARY, findings)
+        if changes is not None and (moved := changes["queries"]["moved"]):
+            findings.differ(CHANGES, f"{CHANGES}: queries.moved is {moved}, but {NEVER}")
+    if CHANGED_LABELS in paths:
+        for number, _, change in read_lines(folder / CHANGED_LABELS, LINE, findings):
+            if change["change"] == "query moved":
+                query = shown(change["query_id"])
+                findings.differ(
+                    f"{CHANGED_LABELS}: moved",
+                    f"{CHANGED_LABELS}, line {number}: query {query} moved, but {NEVER}",
+                )

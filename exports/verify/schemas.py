@@ -1,0 +1,219 @@
+"""What the JSON of a release must look like: whoever reads it further on need not ask again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from exports.verify.findings import Findings, shown
+from exports.layout.files import FORMAT_VERSIONS
+from exports.splits.splits import SPLITS
+from retrieval.ranking.fusion import RETRIEVERS
+
+LONGEST = 64 * 2**20  # bytes of a line, or of a document
+LARGEST = 2**31 - 1
+SOURCES = ("import", "adjudication", "sample")
+
+
+@dataclass(frozen=True)
+class Rule:
+    demand: str
+    holds: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Each:
+    """A list of such values."""
+
+    shape: Any
+
+
+@dataclass(frozen=True)
+class OrNull:
+    shape: Any
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """A field that need not be there."""
+
+    shape: Any
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """An object with these fields, and maybe others."""
+
+    fields: Mapping[str, Any]
+
+
+def _whole(least: int, most: int = LARGEST) -> Rule:
+    return Rule(
+        f"a whole number from {least} to {most}",
+        lambda value: type(value) is int and least <= value <= most,
+    )
+
+
+TEXT = Rule("a text", lambda value: isinstance(value, str))
+ID = Rule("a text that is not empty", lambda value: isinstance(value, str) and value != "")
+FLAG = Rule("true or false", lambda value: isinstance(value, bool))
+COUNT = _whole(0)
+WHOLE = Rule("a whole number", lambda value: type(value) is int)
+LABEL = Rule("0 or 1", lambda value: type(value) is int and value in (0, 1))
+NUMBER = Rule(
+    "a number",
+    lambda value: type(value) in (int, float) and math.isfinite(value) and abs(value) < LARGEST,
+)
+OBJECT = Rule("an object", lambda value: isinstance(value, dict))
+LIST = Rule("a list", lambda value: isinstance(value, list))
+SPLIT = Rule(" or ".join(SPLITS), lambda value: value in SPLITS)
+WAY = Rule("clusters or random", lambda value: value in ("clusters", "random"))
+SOURCE = Rule(" or ".join(SOURCES), lambda value: value in SOURCES)
+VERSION = Rule(
+    " or ".join(map(str, FORMAT_VERSIONS)),
+    lambda value: type(value) is int and value in FORMAT_VERSIONS,
+)
+POOL = Rule(
+    f"some of {', '.join(RETRIEVERS)}, each once",
+    lambda value: isinstance(value, list) and value == [n for n in RETRIEVERS if n in value] != [],
+)
+
+RANK = _whole(1, 100_000)
+CANDIDATE_SHAPE = {
+    "id": ID,
+    "question": TEXT,
+    "answer": TEXT,
+    "rank": RANK,
+    "score": OrNull(NUMBER),
+    "label": LABEL,
+    "votes": {"yes": COUNT, "no": COUNT},
+}
+RECORD_SHAPE = {"id": ID, "query": TEXT, "candidates": Each(CANDIDATE_SHAPE)}
+PLACEMENT_SHAPE = {
+    "id": ID,
+    "split": OrNull(SPLIT),
+    "cluster": ID,
+    "candidates": COUNT,
+    "labelled": COUNT,
+    "complete": FLAG,
+    "reason": OrNull(TEXT),
+}
+GOLD_SHAPE = {
+    "query_id": ID,
+    "candidate_id": ID,
+    "expert": ID,
+    "label": LABEL,
+    "blind_label": OrNull(LABEL),
+    "source": SOURCE,
+}
+RELEASE_SHAPE = {
+    "format": ID,
+    "format_version": VERSION,
+    "campaign": ID,
+    "number": _whole(1),
+    "options": {"partial": FLAG, "split": WAY, "judgments": FLAG},
+    "previous": OrNull({"number": _whole(1), "manifest_sha256": ID}),
+    "nearness": {"jaccard": NUMBER, "cosine": NUMBER, "vectors": FLAG},
+    "versions": OBJECT,
+}
+CAMPAIGN_SHAPE = AtLeast(
+    {
+        "campaign": ID,
+        "policy": OBJECT,
+        "policy_sha256": ID,
+        "seeds": AtLeast({"split": WHOLE}),
+        "queries": AtLeast({"origin": ID, "total": COUNT, "retrievers": Maybe(POOL)}),
+        "retriever": OrNull(OBJECT),
+        "instructions": Each(AtLeast({"version": COUNT, "file": ID, "sha256": ID})),
+        "sources": Each(OBJECT),
+        "triplets": {"triplets": COUNT, "labelled": COUNT, "open": COUNT, "unresolved": COUNT},
+        "excluded_workers": Each(ID),
+        "cost_cents": COUNT,
+        "bonus_cents": WHOLE,
+    }
+)
+
+
+def record_shape(retrievers: Sequence[str]) -> Mapping[str, Any]:
+    """A candidate tells which of the retrievers found it; of a dataset made elsewhere, it may."""
+    if not retrievers:
+        return RECORD_SHAPE
+    found_by = Maybe({name: Maybe(RANK) for name in retrievers})
+    return RECORD_SHAPE | {"candidates": Each(CANDIDATE_SHAPE | {"found_by": found_by})}
+
+
+def faults(value: Any, shape: Any, where: str = "") -> Iterator[str]:
+    """What of `value` is not as `shape` wants it; `where` it stands comes first."""
+    if isinstance(shape, Maybe):
+        yield from faults(value, shape.shape, where)
+    elif isinstance(shape, OrNull):
+        if value is not None:
+            yield from faults(value, shape.shape, where)
+    elif isinstance(shape, Rule):
+        if not shape.holds(value):
+            yield f"{where or 'it'} must be {shape.demand}, not {shown(value)}"
+    elif isinstance(shape, Each):
+        if not isinstance(value, list):
+            yield f"{where or 'it'} must be a list, not {shown(value)}"
+            return
+        for number, each in enumerate(value, start=1):
+            yield from faults(each, shape.shape, f"{where} {number}".strip())
+    else:
+        yield from _of_object(value, shape, where)
+
+
+def _of_object(value: Any, shape: Any, where: str) -> Iterator[str]:
+    fields = shape.fields if isinstance(shape, AtLeast) else shape
+    if not isinstance(value, dict):
+        yield f"{where or 'it'} must be an object, not {shown(value)}"
+        return
+    dot = f"{where}." if where else ""
+    for name in fields.keys() - value.keys():
+        if not isinstance(fields[name], Maybe):
+            yield f"{dot}{name} is missing"
+    if not isinstance(shape, AtLeast):
+        for name in value.keys() - fields.keys():
+            yield f"{dot}{shown(name)} is no field of it"
+    for name in [name for name in fields if name in value]:
+        yield from faults(value[name], fields[name], f"{dot}{name}")
+
+
+def read_object(path: Path, shape: Any, findings: Findings) -> dict[str, Any] | None:
+    """None, and differences, where the file is not an object of that shape."""
+    if path.stat().st_size > LONGEST:
+        findings.damage(path.name, f"{path.name}: larger than any release's")
+        return None
+    try:
+        value = orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        findings.damage(path.name, f"{path.name}: no JSON ({error})")
+        return None
+    found = list(faults(value, shape))
+    for fault in found:
+        findings.damage(path.name, f"{path.name}: {fault}")
+    return None if found else value
+
+
+def read_lines(path: Path, shape: Any, findings: Findings) -> Iterator[tuple[int, bytes, Any]]:
+    """Number, text and value of each line that is as `shape` wants it; the others are named."""
+    with path.open("rb") as file:
+        for number, text in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), start=1):
+            where = f"{path.name}, line {number}"
+            if len(text) > LONGEST:
+                findings.damage(path.name, f"{where}: longer than any release's")
+                return
+            try:
+                value = orjson.loads(text)
+            except orjson.JSONDecodeError as error:
+                findings.damage(path.name, f"{where}: no JSON ({error})")
+                continue
+            found = list(faults(value, shape))
+            for fault in found:
+                findings.damage(path.name, f"{where}: {fault}")
+            if not found:
+                yield number, text, value

@@ -1,0 +1,51 @@
+"""A campaign's releases, how each came to be, and the form that asks for the next one."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.text import capfirst
+from django.views.decorators.http import require_safe
+
+from annotation.models import Campaign
+from exports.models import Build, Release
+from exports.web.access import campaign_releases_page, may_build
+from exports.web.forms import BuildForm
+from exports.web.releases import PAGE_SIZE
+from exports.web.rows import listed
+from exports.web.shown import changes_in_words
+
+
+@require_safe
+@campaign_releases_page
+def campaign_releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    return campaign_page(request, campaign, BuildForm(campaign))
+
+
+def campaign_page(
+    request: HttpRequest, campaign: Campaign, form: BuildForm, *, status: int = 200
+) -> HttpResponse:
+    build = _latest_build(campaign)
+    found = listed(Release.objects.filter(campaign=campaign).order_by("-number"))
+    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    content = {
+        "campaign": campaign,
+        "releases": page,
+        "rows": [(release, changes_in_words(release.changes)) for release in page],
+        "build": build,
+        "state": build and state_of(build),
+        "form": form,
+        "may_build": may_build(request, campaign),
+    }
+    return render(request, "exports/campaign.html", content, status=status)
+
+
+def state_of(build: Build) -> dict[str, object]:
+    return {
+        "unfinished": build.state in Build.UNFINISHED,
+        "stage": capfirst(build.stage) or "Waiting for a worker",
+        "percent": build.done / 10,
+    }
+
+
+def _latest_build(campaign: Campaign) -> Build | None:
+    return campaign.builds.select_related("release").order_by("-pk").first()

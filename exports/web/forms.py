@@ -1,0 +1,43 @@
+"""What somebody can ask of a release."""
+
+from typing import Any
+
+from django import forms
+
+from annotation.models import Campaign
+from exports.building.options import Options
+
+WAYS = [
+    (
+        "clusters",
+        "Near-duplicate queries stay together: none of them is in train and in test at once",
+    ),
+    ("random", "At random, as in the paper: near-duplicates may lie on both sides"),
+]
+
+
+class BuildForm(forms.Form):
+    """The first release chooses how queries are split: published ones keep their splits."""
+
+    split = forms.ChoiceField(
+        label="Splits", choices=WAYS, widget=forms.RadioSelect, initial="clusters"
+    )
+    judgments = forms.BooleanField(
+        label="With the judgments of each annotator, under salted names",
+        required=False,
+        initial=True,
+    )
+    partial = forms.BooleanField(
+        label="Even if triplets are still open: they are left out", required=False
+    )
+
+    def __init__(self, campaign: Campaign, data: Any = None) -> None:
+        super().__init__(data)
+        last = campaign.releases.order_by("number").last()
+        self.way = last.options["split"] if last else None
+        if self.way:
+            del self.fields["split"]
+
+    def options(self) -> Options:
+        """Of a valid form."""
+        return Options.from_dict({"split": self.way} | self.cleaned_data)

@@ -1,0 +1,66 @@
+"""How a release was made, as its own files tell it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from annotation.web.base.markdown import render_markdown
+from exports.layout.files import CAMPAIGN
+from exports.models import Release
+from exports.web.shown import DASH, Cell, Row, Table, at, count
+from exports.delivery.stored import read_document, read_text
+
+
+@dataclass(frozen=True)
+class Wording:
+    version: int
+    text: SafeString
+
+
+@dataclass(frozen=True)
+class Making:
+    sources: Table | None
+    instructions: list[Wording]
+    policy: list[tuple[str, str]]
+
+
+def making_of(release: Release) -> Making:
+    facts = read_document(release, CAMPAIGN)
+    policy = at(facts, "policy") or {}
+    return Making(
+        sources=_sources(at(facts, "sources")),
+        instructions=list(_wordings(release, at(facts, "instructions"))),
+        policy=[(name.replace("_", " "), _words(value)) for name, value in policy.items()],
+    )
+
+
+def _sources(sources: Any) -> Table | None:
+    if not sources:
+        return None
+    rows = [
+        Row(
+            str(at(one, "source") or DASH),
+            [Cell(str(at(one, "license") or "not stated")), Cell(count(at(one, "pairs")))],
+        )
+        for one in sources
+    ]
+    return Table("sources", "Sources", ("Licence", "Question/answer pairs"), rows)
+
+
+def _wordings(release: Release, found: Any) -> Iterator[Wording]:
+    for one in found or []:
+        text = read_text(release, str(at(one, "file")))
+        if text is not None:
+            yield Wording(one["version"], render_markdown(text))
+
+
+def _words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_words(one)}" for name, one in value.items()) or DASH
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value)) or DASH
+    return DASH if value is None or value == "" else str(value)

@@ -1,0 +1,72 @@
+"""How far a release's labels can be trusted: a row a measure, with what it says."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from exports.web.shown import Cell, Row, Table, at, count, decimal, interval, share
+
+HEADINGS = ("Value, 95% interval",)
+
+
+def quality_table(stats: object) -> Table:
+    rows = [*_agreement(at(stats, "agreement")), *_label_error(at(stats, "campaign"))]
+    rows += [*_workers(at(stats, "workers")), *_controls(at(stats, "controls"))]
+    return Table("quality", "Agreement and label error", HEADINGS, rows)
+
+
+def _agreement(found: object) -> Iterator[Row]:
+    if not isinstance(found, Mapping):
+        return
+    for key, name, says in (
+        ("agreement", "First two votes agree", "of the triplets with two valid votes"),
+        ("kappa", "Cohen's kappa", "of the first two votes, chance taken off"),
+        ("alpha", "Krippendorff's alpha", "of all valid votes, chance taken off"),
+    ):
+        percent = key == "agreement"
+        value = share(found.get(key)) if percent else decimal(found.get(key), 3)
+        yield _row(name, value, interval(found.get(f"{key}_interval"), percent=percent), says)
+
+
+def _label_error(campaign: object) -> Iterator[Row]:
+    if not isinstance(campaign, Mapping) or "label_error" not in campaign:
+        return
+    if campaign["label_error"] is None:
+        yield _row("Label error", "unknown", "", str(campaign.get("label_error_reason") or ""))
+        return
+    says = f"of {count(campaign.get('label_error_triplets'))} triplets that experts judged"
+    ends = interval(campaign.get("label_error_interval"), percent=True)
+    yield _row("Label error", share(campaign["label_error"]), ends, says)
+
+
+def _workers(workers: object) -> Iterator[Row]:
+    if not isinstance(workers, Mapping):
+        return
+    yield _row(
+        "Robust labels",
+        share(workers.get("robust_share")),
+        "",
+        "stay as they are without any single worker's votes",
+    )
+    yield _row(
+        "Concentration of the work",
+        decimal(workers.get("gini"), 3),
+        "",
+        "Gini of the votes by worker: 0 is even, 1 is all by one",
+    )
+    yield _row("Busiest worker", share(workers.get("top_share")), "", "of all valid votes")
+
+
+def _controls(controls: Any) -> Iterator[Row]:
+    if not isinstance(controls, Mapping):
+        return
+    judged, missed = controls.get("judged"), controls.get("missed")
+    for kind in ("positive", "negative"):
+        if of := at(judged, kind):
+            words = f"{count(at(missed, kind))} of {count(of)}"
+            yield _row(f"{kind.capitalize()} controls missed", words, "", "by all who worked")
+    if controls.get("inside_release") is not None:
+        yield _row("Controls in the release", count(controls["inside_release"]), "", "none may be")
+
+
+def _row(name: str, value: str, ends: str, says: str) -> Row:
+    return Row(name, [Cell(value, ends)], says)

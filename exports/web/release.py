@@ -1,0 +1,81 @@
+"""The downloads page of one release."""
+
+from datetime import timedelta
+from shlex import quote
+from typing import cast
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from annotation.models import Campaign
+from exports.card.citation import bibtex
+from exports.formats.loading_code import snippets
+from exports.models import Release
+from exports.web.access import campaign_releases_page
+from exports.web.making import making_of
+from exports.web.offers import Offer, archive_of, formats_of, offers_of, plots_of
+from exports.web.quality import quality_table
+from exports.web.shown import (
+    at,
+    baseline_tables,
+    changes_in_words,
+    key_figures,
+    split_table,
+)
+
+
+@require_safe
+@campaign_releases_page
+def release_page(request: HttpRequest, campaign: Campaign, number: int) -> HttpResponse:
+    release = get_object_or_404(
+        Release.objects.select_related("campaign"), campaign=campaign, number=number
+    )
+    folder = f"{campaign}-{number}"
+    offers = offers_of(release, cast(User, request.user))
+    archive = archive_of(offers)
+    unpack, *loading = snippets(folder)
+    content = {
+        "release": release,
+        **_beside(release),
+        "figures": key_figures(release.stats),
+        "splits": split_table(release.stats),
+        "quality": quality_table(release.stats),
+        "baselines": baseline_tables(release.stats),
+        "way": at(release.stats, "baselines", "way"),
+        "archive": archive,
+        "fetch": _fetch(archive) + unpack.code if archive else "",
+        "formats": formats_of(offers),
+        "plots": plots_of(offers),
+        "snippets": loading,
+        "making": making_of(release),
+        "changes": changes_in_words(release.changes),
+        "citation": bibtex(campaign.name, number),
+        "verify": f"python -m exports.verify.__main__ {folder}",
+        "expires": timezone.now() + timedelta(seconds=settings.LINK_SECONDS),
+    }
+    return render(request, "exports/release.html", content)
+
+
+def _beside(release: Release) -> dict[str, int | None]:
+    """The numbers of the releases before and after it."""
+    of_campaign = Release.objects.filter(campaign=release.campaign_id).values_list(
+        "number", flat=True
+    )
+    return {
+        "before": of_campaign.filter(number__lt=release.number).order_by("-number").first(),
+        "after": of_campaign.filter(number__gt=release.number).order_by("number").first(),
+    }
+
+
+def _fetch(archive: Offer) -> str:
+    """For a terminal on any machine: the whole address, then the proof that all has come."""
+    address = settings.PUBLIC_URL + archive.href
+    checksum = f"{archive.sha256}  {archive.name}"
+    return (
+        f"curl -fL -o {quote(archive.name)} {quote(address)}\n"
+        f"echo {quote(checksum)} | sha256sum --check\n"
+    )

@@ -1,0 +1,50 @@
+"""The selector that is named: a registered one, a training's folder, or one of its models'."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UserError
+from retrieval.registry.registry import registered_selector
+from retrieval.trained import TrainedModel
+from retrieval.registry.training_record import FILE, made, read_training
+
+
+@dataclass(frozen=True)
+class ChosenSelector:
+    name: str  # of its training, else of its folder
+    folder: Path
+    threshold: float | None  # chosen on dev; None: none is known, and every question is answered
+
+
+def chosen_selector(named: str) -> ChosenSelector:
+    """Of a training, its best model. UserError where the folder holds none."""
+    if registered := registered_selector(named):
+        return ChosenSelector(registered.name, registered.path, registered.threshold)
+    folder = Path(named)
+    if not folder.is_dir():
+        raise UserError(
+            f"There is no selector {named!r}: name a registered one, or the folder of one that "
+            "`manage.py train` made."
+        )
+    if (folder / FILE).is_file():
+        return _best(folder)
+    if (training := training_of(folder)) != folder.resolve():
+        best = _best(training)
+        if best.folder.resolve() == folder.resolve():
+            return best
+    return ChosenSelector(folder.name, folder, None)
+
+
+def training_of(folder: Path) -> Path:
+    """The folder of the training that left a model with its other seeds, else the model's own."""
+    folder = folder.resolve()
+    above = folder.parent.parent  # of seed-1/model
+    return above if (above / FILE).is_file() else folder
+
+
+def _best(folder: Path) -> ChosenSelector:
+    """As the training recorded it."""
+    training = made(read_training(folder))
+    if training.kind != TrainedModel.Kind.SELECTOR:
+        raise UserError(f"{folder} holds a retriever and no answer selector: name a selector's.")
+    return ChosenSelector(training.name, folder / training.best.model, training.threshold)

@@ -1,0 +1,201 @@
+"""Files that people have sent to the site: a folder for each import, emptied when it is done.
+
+    DATA_DIR/uploads/TOKEN/   1.csv, 2.jsonl.gz ... and rejected-1.jsonl: rows that were refused
+
+A file keeps nothing of its name but the ending that tells the reader what it is.
+"""
+
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from core.errors import UserError
+from core.files.open import opened, refuse_other_encodings
+from retrieval.lazy import parquet_bytes
+from core.progress import Progress
+from core.files.rows import DELIMITERS
+
+MOST_FILES = 20
+MOST_BYTES = 10_000_000_000  # of all files of an import
+RESERVE = 1_000_000_000  # bytes of the disk that an upload leaves free
+# What text packs to. A file that unpacks to far more is made to fill a disk or a memory.
+RATIO = 100
+LEAST_UNPACKED = 1_000_000_000
+MOST_UNPACKED = 100_000_000_000
+STEP = 1 << 20
+A_DAY = 86_400
+KEPT_SECONDS = 30 * A_DAY
+TOKEN = re.compile(r"[0-9a-f]{32}")  # of a folder
+REJECTED = "rejected-"
+PLAIN = (".jsonl", *DELIMITERS, ".parquet")
+ENDINGS = (*PLAIN, ".json", ".txt")
+# By how the file begins.
+NO_DATA: Mapping[bytes, str] = {
+    b"<!doctype html": "is a web page, not a file of data: download the file itself",
+    b"<html": "is a web page, not a file of data: download the file itself",
+    b"<?xml": "is XML, which no format here is: save it as CSV, TSV, JSONL or Parquet",
+    b"pk\x03\x04": "is a zip archive or an Excel workbook: unpack it, or save it as CSV (UTF-8)",
+    b"\xd0\xcf\x11\xe0": "is an old Excel or Word file: save it as CSV (UTF-8)",
+    b"%pdf": "is a PDF, not a file of data: choose the file that the pairs are in",
+    b"\x28\xb5\x2f\xfd": "is compressed by zstd: unpack it, or compress it by gzip",
+    b"bzh": "is compressed by bzip2: unpack it, or compress it by gzip",
+    b"\xfd7zxz": "is compressed by xz: unpack it, or compress it by gzip",
+}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One file of an import: its place in the folder, and the name that people know it by."""
+
+    stored: str
+    name: str
+    bytes: int
+
+
+def uploads_root() -> Path:
+    return Path(settings.DATA_DIR) / "uploads"
+
+
+def folder_of(token: str) -> Path:
+    return uploads_root() / token
+
+
+def new_folder() -> Path:
+    """UserError where the disk cannot take it; what is left of old imports goes first."""
+    try:
+        sweep()
+        folder = folder_of(secrets.token_hex(16))
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise UserError(no_room(error)) from error
+    return folder
+
+
+def no_room(error: OSError) -> str:
+    return (
+        f"The site could not keep what was sent ({error.strerror or error}): whoever runs it must"
+        " make room on its disk; nothing was imported."
+    )
+
+
+def require_room(size: int) -> None:
+    """Of what will be sent; told before, so that nobody waits for the end of it."""
+    if size > MOST_BYTES:
+        raise UserError(
+            f"What was sent has {size / 1e9:,.1f} GB, and {MOST_BYTES / 1e9:,.0f} GB are the most:"
+            " split it, or let whoever runs the site import it by `manage.py ingest`."
+        )
+    root = uploads_root()
+    root.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(root).free
+    if size + RESERVE > free:
+        raise UserError(
+            f"The site's disk has {free / 1e9:,.1f} GB left, too little for {size / 1e9:,.1f} GB"
+            f" beside the {RESERVE / 1e9:,.0f} GB that must stay free: whoever runs it must make"
+            " room; nothing was imported."
+        )
+
+
+def ending_of(name: str) -> str:
+    """Of those that readers go by; empty where it has none of them."""
+    lower = name.lower()
+    packed = ".gz" if lower.endswith(".gz") else ""
+    lower = lower.removesuffix(".gz")
+    return next((one for one in ENDINGS if lower.endswith(one)), "") + packed
+
+
+def check_sent(folder: Path, files: Sequence[Sent], *, plain: bool) -> None:
+    """Refuse at once what its ending or its beginning tells to be no data.
+
+    `plain`: in no published format, so that the ending decides.
+    """
+    for file in files:
+        if plain and ending_of(file.name).removesuffix(".gz") not in PLAIN:
+            raise UserError(
+                f"{file.name} has an unknown type: its name must end in {', '.join(PLAIN)}, or in"
+                " one of the first three with .gz; else choose the format that it is published in."
+            )
+        if not file.bytes:
+            raise UserError(f"{file.name} is empty: choose a file that has rows.")
+        _check_beginning(folder / file.stored, file.name)
+
+
+def _check_beginning(path: Path, name: str) -> None:
+    with path.open("rb") as file:
+        start = file.read(512)
+    words = start.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    for sign, what in NO_DATA.items():
+        if words.startswith(sign):
+            raise UserError(f"{name} {what}.")
+    packed = path.name.endswith(".gz")
+    if packed and not start.startswith(b"\x1f\x8b"):
+        raise UserError(f"{name} is not compressed by gzip: take the .gz off its name.")
+    if path.name.endswith(".parquet") != start.startswith(b"PAR1"):
+        is_or_not = "not a" if path.name.endswith(".parquet") else "a"
+        raise UserError(f"{name} is {is_or_not} Parquet file: give it the name that it needs.")
+    if not packed:
+        refuse_other_encodings(Path(name), start)
+
+
+def require_moderate(path: Path, progress: Progress) -> None:
+    """Refuse a file that unpacks to what no text does; `progress` counts its bytes on the disk."""
+    size = path.stat().st_size
+    most = min(MOST_UNPACKED, max(LEAST_UNPACKED, RATIO * size))
+    unpacked = 0
+    if path.name.endswith(".parquet"):
+        unpacked = parquet_bytes(path)
+        progress(size)
+    elif path.name.endswith(".gz"):
+        with opened(path) as (stream, raw):
+            told = 0
+            while unpacked <= most and (step := stream.read(STEP)):
+                unpacked += len(step)
+                progress(raw.tell() - told)
+                told = raw.tell()
+    if unpacked > most:
+        raise UserError(
+            f"{path} has {size:,} bytes and unpacks to more than {most:,}, which no file of texts"
+            " does: unpack it yourself and look at it."
+        )
+
+
+def throw_away(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def waiting_folders() -> list[Path]:
+    """Of imports, to which nothing has come for a day."""
+    return list(_untouched(A_DAY))
+
+
+def throw_away_sent(folder: Path) -> None:
+    """The rows that were refused stay for their reader."""
+    with suppress(FileNotFoundError):  # somebody else throws it away
+        for path in folder.iterdir():
+            if not path.name.startswith(REJECTED):
+                path.unlink(missing_ok=True)
+    with suppress(OSError):  # where such rows are left
+        folder.rmdir()
+
+
+def sweep() -> None:
+    """Whatever has become of their imports: nobody looks for rejected rows after a month."""
+    for folder in _untouched(KEPT_SECONDS):
+        throw_away(folder)
+
+
+def _untouched(seconds: float) -> Iterator[Path]:
+    """Folders of imports, for so long."""
+    root = uploads_root()
+    for folder in root.iterdir() if root.is_dir() else ():
+        with suppress(FileNotFoundError):  # somebody else throws it away
+            age = time.time() - folder.stat().st_mtime
+            if TOKEN.fullmatch(folder.name) and age > seconds:
+                yield folder

@@ -1,0 +1,50 @@
+"""What the rest of the package knows of answer selectors, without importing one."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from core.errors import UserError
+from retrieval.ranking.input_forms import SELECTOR_FORMS
+
+FORM_FILE = "selector.json"  # beside the model: what it reads
+
+
+class Selector(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def form(self) -> str:
+        """What it reads of a candidate, one of `training.forms.SELECTOR_FORMS`."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the model would give other scores."""
+
+    def score(self, query: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """How surely each (question, answer) fits the query, from 0 to 1, in their order."""
+
+    def score_all(self, triplets: Sequence[tuple[str, str, str]]) -> list[float]:
+        """The same of (query, question, answer), those of many queries at once."""
+
+
+def is_selector(folder: Path) -> bool:
+    """Else it would load as a retriever, one that ranks by chance."""
+    return (folder / FORM_FILE).is_file()
+
+
+def form_of(folder: Path) -> str:
+    """UserError where the folder holds no selector."""
+    path = folder / FORM_FILE
+    try:
+        form = str(json.loads(path.read_text(encoding="utf-8"))["form"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{folder} holds no answer selector, {FORM_FILE} is missing or broken: name the folder "
+            "of one that `manage.py train` made."
+        ) from error
+    if form not in SELECTOR_FORMS:
+        raise UserError(f"{path} names the form {form[:60]!r}: it is one of {SELECTOR_FORMS}.")
+    return form

@@ -1,0 +1,88 @@
+"""Models that say how well an answer fits its question. Import it through lazy.py."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sentence_transformers import CrossEncoder
+
+from retrieval.encoders.encoder import load_encoder
+from retrieval.encoders.loading import BROKEN, chosen_device
+from core.errors import UserError
+from retrieval.encoders.cross_encoder.port import form_of, is_selector
+from retrieval.corpus.sources.top_share import Scorer
+from retrieval.vectors.types import Encoder
+
+BATCH = 64
+# Of the last digits, what a batch's company changes is not kept.
+DECIMALS = 6
+
+
+class CrossEncoderScorer:
+    """Question and answer read together."""
+
+    def __init__(self, model: CrossEncoder) -> None:
+        self._model = model
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        found = self._model.predict(list(pairs), batch_size=BATCH, show_progress_bar=False)
+        return np.asarray(found, np.float64).round(DECIMALS)
+
+
+class CosineScorer:
+    """Question and answer read each for itself."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        questions = self._encoder.encode_questions([question for question, _ in pairs])
+        answers = self._encoder.encode_questions([answer for _, answer in pairs])
+        cosines: NDArray[np.float64] = np.einsum("ij,ij->i", questions, answers, dtype=np.float64)
+        return cosines.round(DECIMALS)
+
+
+def load_scorer(name: str, device: str) -> Scorer:
+    """A folder with a CrossEncoder, or whatever the encoder is loaded from."""
+    folder = Path(name).resolve()
+    if not _is_cross_encoder(folder):
+        return CosineScorer(load_encoder(name, device))
+    if is_selector(folder) and (form := form_of(folder)) != "QA":
+        raise UserError(
+            f"The scorer {name!r} is an answer selector that reads {form}, and a question with its "
+            "answer is what a scorer reads: name a selector of form QA, or an encoder."
+        )
+    target = chosen_device(device)
+    try:
+        model = CrossEncoder(str(folder), device=target, local_files_only=True)
+    except BROKEN as error:
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(
+            f"The scorer {name!r} cannot be loaded ({reason}): name a folder with a "
+            "sentence-transformers CrossEncoder, or an encoder."
+        ) from error
+    if model.num_labels != 1:
+        raise UserError(
+            f"The scorer {name!r} has {model.num_labels} outputs: name one that was trained to "
+            "give a single score."
+        )
+    return CrossEncoderScorer(model)
+
+
+def _is_cross_encoder(folder: Path) -> bool:
+    """As the library writes it since version 4, or as transformers names what classifies."""
+    library, model = (
+        _settings(folder / name) for name in ("config_sentence_transformers.json", "config.json")
+    )
+    architectures = str(model.get("architectures", ""))
+    return library.get("model_type") == "CrossEncoder" or "SequenceClassification" in architectures
+
+
+def _settings(path: Path) -> dict[str, object]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,124 @@
+"""Finding a model and making it ready; what it is, whatever arithmetic it will be used in."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import (
+    HFValidationError,
+    LocalEntryNotFoundError,
+    StrictDataclassError,
+)
+from safetensors import SafetensorError
+from sentence_transformers import CrossEncoder, SentenceTransformer
+from transformers.utils import logging as transformers_logging
+
+from retrieval.encoders.bundled import bundled_folder
+from retrieval.encoders.out_of_memory import wants_memory
+from core.errors import UserError
+from retrieval.encoders.cross_encoder.port import is_selector
+
+DEVICES = ("auto", "cpu", "cuda")
+# What the libraries raise of a checkpoint that is broken, whichever of its files it is.
+BROKEN = (
+    AttributeError,
+    ImportError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    SafetensorError,
+    StrictDataclassError,
+    TypeError,
+    ValueError,
+)
+
+
+def load_model(name: str, device: str) -> tuple[SentenceTransformer, str]:
+    """The model named, in fp32: an installed package that carries one, a folder, or one in the
+    hub's cache; and the name to find it by again.
+
+    Nothing is downloaded: what an index is made with is chosen, not fetched on the way.
+    """
+    # Bars and notes for a load of half a second are noise on standard error.
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    with told_if_broken(name):
+        bundled = bundled_folder(name)
+        folder = bundled or Path(name).resolve()
+        local = folder.is_dir()
+        if local and is_selector(folder):
+            raise UserError(f"{name} is an answer selector: name a retriever here.")
+        model = SentenceTransformer(
+            str(folder) if local else name, device=device, local_files_only=True
+        )
+    # A relative path would name another folder tomorrow. Weights may be kept in half precision.
+    return model.eval().float(), str(folder) if local and not bundled else name
+
+
+def folder_of(name: str) -> Path | None:
+    """Where the files of a model lie that is found without a hub."""
+    folder = bundled_folder(name) or Path(name)
+    if folder.is_dir():
+        return folder
+    # The library finds its own models without their owner's name, too.
+    for known in (name, f"sentence-transformers/{name}"):
+        try:
+            return Path(snapshot_download(known, local_files_only=True))
+        except (LocalEntryNotFoundError, HFValidationError):
+            continue
+    return None
+
+
+@contextmanager
+def told_if_broken(name: str) -> Iterator[None]:
+    """UserError where what is loaded meanwhile, the model of this name, cannot be."""
+    try:
+        yield
+    except (MemoryError, *BROKEN) as error:
+        if wants_memory(error):
+            raise UserError(
+                f"The memory does not suffice to load the model {name!r}: free some of it, or name "
+                "a smaller model."
+            ) from error
+        reason = " ".join(str(error).split())[:300]
+        if isinstance(error, OSError) and folder_of(name) is None:
+            reason = "there is no package, folder or fetched model of that name"
+        raise UserError(
+            f"The model {name!r} cannot be loaded ({reason}): name an installed model package, a "
+            "folder with a model, or a model fetched by `hf download NAME`."
+        ) from error
+
+
+def chosen_device(device: str) -> str:
+    if device not in DEVICES:
+        raise UserError(f"There is no device {device!r}: choose one of {', '.join(DEVICES)}.")
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UserError("There is no CUDA device here: use --device cpu or --device auto.")
+    return device
+
+
+def pooling_of(model: SentenceTransformer) -> str:
+    """The pooling layer's own name for what it does; models without one are their own pooling."""
+    for module in model:
+        if name := getattr(module, "get_pooling_mode_str", None):
+            return str(name())
+    return "none"
+
+
+def fingerprint_of(model: SentenceTransformer | CrossEncoder) -> str:
+    """sha256 over the weights, the vocabulary and what else decides a vector."""
+    digest = hashlib.sha256()
+    for name, weights in sorted(model.state_dict().items()):
+        digest.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
+        digest.update(weights.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
+    vocabulary = sorted(model.tokenizer.get_vocab().items())
+    settings = [str(module) for module in model], model.max_seq_length, vocabulary
+    digest.update(json.dumps(settings).encode())
+    return digest.hexdigest()

@@ -1,0 +1,53 @@
+"""An index in use: its vectors, the adapter that searches them, and what no search may find."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from retrieval.index.port import VectorIndex
+from retrieval.index.rescore import Scores, nearest
+from retrieval.lazy import index_class
+from retrieval.models import IndexVersion, QaPair
+from retrieval.vectors.pair_keys import LOOKUP, withdrawn_keys
+from retrieval.vectors.folder import REMOVED, open_version_store
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, PairKeys, Positions, Vectors, packed
+from retrieval.index.versions import folder_of, index_root
+
+
+@dataclass(frozen=True)
+class OpenIndex:
+    store: VectorStore
+    index: VectorIndex
+    removed: Positions  # rows of pairs that are not, or no longer, in the database
+
+    def excluded(self, question_keys: Sequence[str] = ()) -> Mask:
+        """Rows that no search may find: removed, withdrawn, or of one of these questions."""
+        excluded = np.zeros(len(self.store), np.bool_)
+        excluded[self.removed] = True
+        for keys in (withdrawn_keys(), held_out_keys(question_keys)):
+            positions = self.store.positions_of(keys)
+            excluded[positions[positions >= 0]] = True
+        excluded.flags.writeable = False  # an index keeps what it made of an array that stays
+        return excluded
+
+    def search(self, queries: Vectors, k: int, excluded: Mask) -> tuple[Positions, Scores]:
+        return nearest(self.index, self.store, queries, k, excluded)
+
+
+def open_index(version: IndexVersion) -> OpenIndex:
+    """Of a version whose files have been verified."""
+    folder, manifest = folder_of(version), version.manifest
+    store = open_version_store(index_root(), manifest)
+    index = index_class(version.kind).load(folder, store, manifest["parameters"])
+    return OpenIndex(store, index, np.load(folder / REMOVED, allow_pickle=False))
+
+
+def held_out_keys(question_keys: Sequence[str]) -> PairKeys:
+    """Of all pairs with one of these questions."""
+    keys: list[str] = []
+    for start in range(0, len(question_keys), LOOKUP):
+        pairs = QaPair.objects.filter(question_key__in=question_keys[start : start + LOOKUP])
+        keys += pairs.values_list("pair_key", flat=True)
+    return packed(keys)

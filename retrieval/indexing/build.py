@@ -1,0 +1,213 @@
+"""Building the index: shards of vectors for what has none, then a version over them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrieval.indexing.coverage import Coverage, cover, packed
+from retrieval.indexing.encode import encode_missing, identity_of
+from retrieval.indexing.distributed import spread
+from core.errors import UserError
+from retrieval.indexing.incremental import Made, ground, is_whole, make_index
+from retrieval.index.choice import Choice
+from retrieval.index.port import VectorIndex
+from retrieval.lazy import chosen_device, load_encoder, measure_recall
+from retrieval.models import IndexForm, IndexVersion, QaPair
+from retrieval.indexing.plan import AUTO, BuildOptions, Order, choice_of, pairs_encoder, precision_of
+from retrieval.vectors.pair_keys import DatabasePairs, database_pairs, sampled, texts_of
+from core.progress import Progress, no_progress
+from retrieval.vectors.folder import (
+    REMOVED,
+    complete,
+    fresh_version,
+    install,
+    one_build,
+    store_folder,
+)
+from retrieval.vectors.remote import fetch_holding, publish
+from retrieval.vectors.shards import Identity, Shard, sound_shards
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Encoder, Mask, PairKeys, unpacked
+from retrieval.index.versions import (
+    WITHDRAWN,
+    choose,
+    digest_of,
+    index_root,
+    newest_of,
+    record,
+    require_storable,
+)
+
+if TYPE_CHECKING:
+    from retrieval.index.recall import Recall
+
+# How many pairs will be encoded, and a sentence on what was chosen.
+Announce = Callable[[int, str], object]
+
+RECALL_SAMPLE = 500  # questions
+
+
+def build_index(
+    model: str,
+    form: str,
+    device: str = AUTO,
+    progress: Progress = no_progress,
+    *,
+    encoder: Encoder | None = None,
+    options: BuildOptions | None = None,
+    announce: Announce = lambda missing, choice: None,
+) -> IndexVersion:
+    """Make the index of this model and form the current one; built only if there is none yet.
+
+    Only pairs without a vector are encoded. A build that is stopped leaves its complete shards,
+    and the next one goes on from them. `encoder` replaces the model named; `announce` is told how
+    many pairs will be encoded and what was chosen, and `progress` counts them.
+    """
+    if form not in IndexForm.values:
+        raise UserError(f"There is no form {form!r}: choose {' or '.join(IndexForm.values)}.")
+    if not QaPair.objects.filter(withdrawn_at=None).exists():
+        raise UserError(
+            "The database holds no q/a pairs: add some by `manage.py ingest FILE --source NAME`."
+        )
+    target = "cpu" if encoder and device == AUTO else chosen_device(device)
+    order = Order(
+        model=model,
+        form=form,
+        device=target,
+        options=options or BuildOptions(),
+        encoder=encoder or load_encoder(model, target),
+        given=encoder is not None,
+    )
+    require_storable(order.encoder.name)
+    with one_build(index_root()):
+        return _build(order, progress, announce)
+
+
+def _build(order: Order, progress: Progress, announce: Announce) -> IndexVersion:
+    pairs = database_pairs()
+    words = order.words() | {
+        "database_digest": digest_of(pairs.keys),
+        "pairs": len(pairs.keys),
+        "pairs_seen": pairs.count,
+    }
+    if index := _unchanged(words, pairs.newest):
+        return choose(index)
+    choice = choice_of(order, len(pairs.keys))
+    precision, why = precision_of(order, pairs.keys)
+    identity = identity_of(order.encoder, order.form, choice.dtype)
+    identity = replace(identity, precision=precision)
+    folder = store_folder(index_root(), identity)
+    coverage, before = _covered(folder, identity, choice.kind, pairs.keys)
+    announce(len(coverage.missing), f"{choice.reason} Encoded in {precision}: {why}.")
+    if len(coverage.missing):
+        encoded = list(_encoded(order, folder, identity, coverage.missing, progress))
+        coverage = cover(
+            folder, encoded, pairs.keys, first=coverage.shards, whole=before is not None
+        )
+        _require_all(coverage)
+    if before is None:
+        coverage = packed(folder, identity, coverage, pairs.keys)
+    store = VectorStore(folder, identity, coverage.shards)
+    made = _made(order, choice, store, coverage.removed, before, pairs.keys)
+    facts = words | _facts(store, made) | {"versions": dict(order.encoder.versions)}
+    return _write_version(made.index, coverage, pairs, facts)
+
+
+def _require_all(coverage: Coverage) -> None:
+    """Whoever encoded: a version holds every pair or is not made."""
+    if left := len(coverage.missing):
+        raise UserError(
+            f"{left:,} pairs have no vector after the encoding, their shards are not here: run the "
+            "command again."
+        )
+
+
+def _covered(
+    folder: Path, identity: Identity, kind: str, keys: PairKeys
+) -> tuple[Coverage, IndexVersion | None]:
+    """By whole shards here or where QUORUM_VECTORS says; and what the index can grow from."""
+    shards, newest = sound_shards(folder, identity), newest_of(identity)
+    coverage, before = ground(folder, shards, keys, newest, kind)
+    if len(coverage.missing) and (fetched := fetch_holding(folder, identity, coverage.missing)):
+        return ground(folder, [*shards, *fetched], keys, newest, kind)
+    return coverage, before
+
+
+def _encoded(
+    order: Order, folder: Path, identity: Identity, missing: PairKeys, progress: Progress
+) -> Iterator[Shard]:
+    if order.options.spread:
+        yield from spread(folder, identity, missing, model=order.model, progress=progress)
+        return
+    for shard in encode_missing(
+        folder, identity, pairs_encoder(order, identity.precision), missing, progress
+    ):
+        publish(folder, shard)
+        yield shard
+
+
+def _made(
+    order: Order,
+    choice: Choice,
+    store: VectorStore,
+    removed: Mask,
+    before: IndexVersion | None,
+    keys: PairKeys,
+) -> Made:
+    """Refused where it finds less than was asked for."""
+
+    def measure(index: VectorIndex) -> "Recall":
+        sample = sampled(keys, RECALL_SAMPLE)
+        questions = [question for question, _ in texts_of(unpacked(sample))]
+        queries = order.encoder.encode_questions(questions)
+        return measure_recall(index, store, queries, store.positions_of(sample), removed)
+
+    wanted = order.options.recall
+    made = make_index(choice, store, removed, before, measure, wanted)
+    if made.recall is not None and not made.finds(wanted):
+        raise UserError(
+            f"The index of the kind {choice.kind} finds {made.recall.value:.4f} of the "
+            f"{made.recall.at} nearest pairs of {made.recall.sample} questions where {wanted:g} "
+            "are wanted, and is not kept: ask for less by --recall, or for --kind exact; the "
+            "vectors stay."
+        )
+    return made
+
+
+def _facts(store: VectorStore, made: Made) -> dict[str, Any]:
+    recall = made.recall
+    return {
+        "built_over": made.built_over,
+        "dimension": store.identity.dimension,
+        "kind": made.index.kind,
+        "parameters": dict(made.index.parameters),
+        "recall": recall and recall.value,
+        "recall_measured": recall and asdict(recall),
+        "shards": [asdict(shard) for shard in store.shards],
+        "store": asdict(store.identity),
+    }
+
+
+def _write_version(
+    index: VectorIndex, coverage: Coverage, pairs: DatabasePairs, facts: dict[str, Any]
+) -> IndexVersion:
+    with fresh_version(index_root()) as folder:
+        np.save(folder / REMOVED, np.flatnonzero(coverage.removed), allow_pickle=False)
+        np.save(folder / WITHDRAWN, pairs.withdrawn, allow_pickle=False)
+        index.save(folder)
+        manifest = complete(folder, facts)
+        return record(install(folder, manifest), manifest, pairs.newest)
+
+
+def _unchanged(words: Mapping[str, Any], newest: int) -> IndexVersion | None:
+    """A version with all its files that was asked for in the same words, over just these pairs."""
+    same = IndexVersion.objects.filter(
+        form=words["form"], database_digest=words["database_digest"], newest_pair=newest
+    )
+    for index in same.order_by("-chosen_at"):
+        if words.items() <= index.manifest.items() and is_whole(index):
+            return index
+    return None

@@ -1,0 +1,120 @@
+"""What is asked of a build, and what the machine, the pairs and the recall make of it."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from core.errors import UserError
+from retrieval.index.choice import Choice, choose, free_memory
+from retrieval.lazy import choose_precision, free_on_gpu, load_encoder
+from retrieval.models import IndexKind, IndexVersion
+from retrieval.vectors.pair_keys import sampled, texts_of
+from retrieval.vectors.types import Encoder, PairKeys, unpacked
+from retrieval.index.versions import newest_first
+
+AUTO = "auto"
+PRECISIONS = ("fp32", "bf16", "fp16")
+PRECISION_SAMPLE = 2_000  # pairs
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What is `auto` follows from the machine, the pairs and the recall."""
+
+    kind: str = AUTO
+    store: str = AUTO  # float32 or float16
+    precision: str = AUTO  # fp32, bf16 or fp16: of the pairs; questions are encoded in fp32
+    recall: float = 0.99  # at least, of the exact nearest 30
+    processes: int | None = 1  # None: as many as are usual on the device
+    spread: bool = False  # by the workers
+
+    def __post_init__(self) -> None:
+        if not 0 < self.recall <= 1:
+            raise UserError(f"The recall wanted is above 0 and at most 1, not {self.recall:g}.")
+
+
+@dataclass(frozen=True)
+class Order:
+    model: str
+    form: str
+    device: str  # cpu or cuda
+    options: BuildOptions
+    encoder: Encoder  # of questions
+    given: bool  # the encoder: it encodes the pairs as well
+
+    def words(self) -> dict[str, Any]:
+        """What was asked for, as far as it decides the outcome."""
+        options = self.options
+        return {
+            "asked": {
+                "device": self.device,
+                "kind": options.kind,
+                "precision": options.precision,
+                "recall": options.recall,
+                "store": options.store,
+            },
+            "form": self.form,
+            "model": self.encoder.name,
+            "model_fingerprint": self.encoder.fingerprint,
+        }
+
+
+def choice_of(order: Order, pairs: int) -> Choice:
+    """The width of the vectors stays that of the version chosen last unless another kind needs
+    another: memory that is short today must not have six million pairs encoded again."""
+    options = order.options
+    on_gpu = order.device == "cuda" and options.kind in (AUTO, IndexKind.GPU)
+    case = partial(
+        choose,
+        pairs=pairs,
+        dimension=order.encoder.dimension,
+        device=order.device,
+        memory_bytes=free_memory(),
+        gpu_bytes=free_on_gpu() if on_gpu else None,
+        recall=options.recall,
+        wanted=options.kind,
+    )
+    choice = case(dtype=options.store)
+    if options.store != AUTO:
+        return _told(choice, "as asked for")
+    if last := next(_before(order), None):
+        with suppress(UserError):
+            same = case(dtype=last.manifest["store"]["dtype"])
+            if same.kind == choice.kind:
+                return _told(same, "as in the index before")
+    widest = choice.dtype == "float32"
+    room = "has room for it" if widest else "has no room for float32"
+    return _told(choice, f"the free memory {room}")
+
+
+def _told(choice: Choice, why: str) -> Choice:
+    return replace(choice, reason=f"{choice.reason} Kept in {choice.dtype}: {why}.")
+
+
+def precision_of(order: Order, keys: PairKeys) -> tuple[str, str]:
+    """And why. What was chosen stays: a few new pairs must not tip it for all the others."""
+    if order.given:
+        return order.encoder.precision, "the encoder's own"
+    chosen = {"device": order.device, "precision": AUTO}
+    for index in _before(order) if order.options.precision == AUTO else ():
+        if chosen.items() <= index.manifest["asked"].items():
+            return index.manifest["store"]["precision"], "as the vectors before"
+    texts = texts_of(unpacked(sampled(keys, PRECISION_SAMPLE)))
+    found = choose_precision(order.model, order.device, order.options.precision, texts, order.form)
+    return found.name, found.reason
+
+
+def _before(order: Order) -> Iterator[IndexVersion]:
+    """The versions by the same model, the newest first."""
+    for index in newest_first(order.form):
+        if index.manifest["model_fingerprint"] == order.encoder.fingerprint:
+            yield index
+
+
+def pairs_encoder(order: Order, precision: str) -> Encoder:
+    options = order.options
+    if order.given or (precision == order.encoder.precision and options.processes == 1):
+        return order.encoder
+    return load_encoder(order.model, order.device, precision=precision, processes=options.processes)

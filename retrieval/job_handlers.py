@@ -1,0 +1,94 @@
+"""The works of the database that a worker does for pages and programs, by their kinds."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from retrieval.corpus import statistics as figures
+from retrieval.corpus import import_job as imports
+from retrieval.indexing.build import build_index
+from core.errors import UserError
+from retrieval.index.choice import KINDS
+from retrieval.jobs import Result, Watch, Work, request
+from retrieval.lazy import lexical_index
+from retrieval.models import IndexForm, Job
+from retrieval.indexing.plan import AUTO, BuildOptions
+from core.progress import Progress, no_progress
+from retrieval.registry.registry import model_named, resolve_model
+from retrieval.trained import TrainedModel
+
+INDEX = "index"
+
+
+@dataclass(frozen=True)
+class IndexWanted:
+    """BM25 reads the words as well, if `words`."""
+
+    model: str = ""  # a registered one's name; empty: the encoder of the settings
+    form: str = IndexForm.QQA
+    kind: str = AUTO
+    recall: float = BuildOptions.recall
+    words: bool = True
+
+    def checked(self) -> "IndexWanted":
+        BuildOptions(recall=self.recall)
+        if self.form not in IndexForm.values or self.kind not in (AUTO, *KINDS):
+            raise UserError("There is no such form or kind of index: choose one of the lists.")
+        if self.model and model_named(self.model).kind != TrainedModel.Kind.RETRIEVER:
+            raise UserError(f"The model {self.model} is an answer selector: choose a retriever.")
+        return self
+
+
+def request_index(wanted: IndexWanted, *, by: User | None) -> Job:
+    """UserError where one is being built."""
+    return request(INDEX, figures.SUBJECT, asdict(wanted.checked()), by=by)
+
+
+class _Encoding:
+    """What a build tells of itself."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._count: Progress = no_progress
+        self.choice = ""  # empty: the index was there
+
+    def begin(self, missing: int, choice: str) -> None:
+        self.choice = choice
+        self._count = self._watch.stage("encoding the pairs", missing)
+
+    def count(self, pairs: int) -> None:
+        self._count(pairs)
+
+
+def _index(job: Job, watch: Watch) -> Result:
+    """What is encoded stays: a build that is cut off goes on from it."""
+    wanted = IndexWanted(**job.arguments)
+    encoding = _Encoding(watch)
+    index = build_index(
+        resolve_model(wanted.model or settings.ENCODER_MODEL),
+        wanted.form,
+        settings.ENCODER_DEVICE,
+        encoding.count,
+        options=BuildOptions(kind=wanted.kind, recall=wanted.recall),
+        announce=encoding.begin,
+    )
+    if wanted.words:
+        lexical_index(index, watch.stage("reading the pairs' words", index.pairs))
+    figures.ask_to_count(job.requested_by)
+    return {
+        "form": index.form,
+        "kind": index.kind,
+        "pairs": index.pairs,
+        "recall": index.recall,
+        "unchanged": not encoding.choice,
+        "choice": encoding.choice or None,
+    }
+
+
+WORKS: Mapping[str, Work] = {
+    imports.KIND: imports.import_files,
+    INDEX: _index,
+    figures.KIND: figures.count_sources,
+}

@@ -1,0 +1,98 @@
+"""The ranks below a query set's candidates, for some of its queries: what its depth leaves out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from retrieval.search.candidates import Found, find, require_enough, require_same_model, save
+from core.errors import UserError
+from retrieval.lazy import load_encoder
+from retrieval.models import Candidate, IndexVersion, Query, QuerySet
+from retrieval.index.open_index import OpenIndex, open_index
+from core.progress import Progress, no_progress
+from retrieval.query_sets.held_out import drawn_again, save_audit
+from retrieval.registry.registry import model_of
+from retrieval.search.retrievers import open_retrievers
+from retrieval.vectors.types import Encoder
+from retrieval.index.versions import current_index
+
+LOOKUP = 200  # queries, with all their candidates
+
+
+@dataclass(frozen=True)
+class Deeper:
+    """What the same search ranks next for these queries of the query set, unsaved."""
+
+    audited: QuerySet
+    first_rank: int
+    last_rank: int
+    seed: int
+    found: Found
+
+
+def look_deeper(
+    audited: QuerySet,
+    *,
+    queries: int,
+    k: int,
+    to: int,
+    seed: int,
+    progress: Progress = no_progress,
+    device: str = "auto",
+    encoder: Encoder | None = None,
+) -> Deeper:
+    """Ranks k + 1 to `to` of some queries, drawn by the seed; the query set has ranks 1 to k.
+
+    The search is the one of before: its index, its retrievers, and all its queries held out.
+    """
+    version = _same_index(audited)
+    drawn = drawn_again(audited, queries, seed)
+    index = open_index(version)
+    excluded = index.excluded(list(audited.queries.values_list("question_key", flat=True)))
+    require_enough(drawn, index, excluded, to)
+    encoder = encoder or load_encoder(model_of(version), device)
+    require_same_model(version, encoder)
+    vectors = encoder.encode_questions([query.text for query in drawn])
+    asked = open_retrievers(version, index, audited.retrievers)
+    known = _known(drawn, index)
+    found = find(drawn, vectors, asked, to - k, excluded, known=known, progress=progress)
+    return Deeper(audited, k + 1, to, seed, found)
+
+
+def store_audit(name: str, deeper: Deeper) -> QuerySet:
+    """Inside a transaction of the caller's."""
+    query_set = save_audit(name, deeper.audited, deeper.found.queries, deeper.seed)
+    query_set.retrieved_with = deeper.audited.retrieved_with
+    ranks = [deeper.first_rank, deeper.last_rank]
+    query_set.retrieval = {"retrievers": list(deeper.audited.retrievers), "ranks": ranks}
+    query_set.save(update_fields=["retrieved_with", "retrieval"])
+    copies = list(query_set.queries.order_by("position"))
+    save(replace(deeper.found, queries=copies), first_rank=deeper.first_rank)
+    return query_set
+
+
+def _same_index(audited: QuerySet) -> IndexVersion:
+    then = audited.retrieved_with
+    if then is None:
+        raise UserError(
+            f"The candidates of {audited} are not retrieved yet, so no rank hides anything: run "
+            f"`manage.py campaign retrieve {audited}` first."
+        )
+    if then != (now := current_index()):
+        raise UserError(
+            f"The candidates of {audited} were retrieved with another index ({then}) than the one "
+            f"of now ({now}), whose next ranks would not be theirs: choose that index again by "
+            f"`manage.py index --model {then.known_as} --form {then.form}`, where no pair has come."
+        )
+    return then
+
+
+def _known(queries: Sequence[Query], index: OpenIndex) -> list[set[int]]:
+    """The positions of the candidates that each query has."""
+    known: dict[int, set[int]] = {query.pk: set() for query in queries}
+    for start in range(0, len(queries), LOOKUP):
+        some = Candidate.objects.filter(query__in=queries[start : start + LOOKUP])
+        rows = list(some.values_list("query_id", "pair__pair_key"))
+        positions = index.store.positions([key for _, key in rows]).tolist()
+        for (query, _), position in zip(rows, positions, strict=True):
+            known[query].add(position)
+    return list(known.values())

@@ -1,0 +1,254 @@
+"""Held-out queries: sampled from the database, or the user's own."""
+
+import hashlib
+import heapq
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Exists, OuterRef
+
+from core.errors import UserError
+from retrieval.models import QaPair, Query, QuerySet
+from core.progress import Progress, no_progress
+from retrieval.corpus.pair_reader import MAX_ID, MAX_QUESTION
+from core.files.rows import Row, RowFault, optional_field, read_rows, text_field
+from core.text.clean import clean_text, question_key
+
+MAX_NAME = 100
+LOOKUP = 10_000  # keys in one database query
+QUERY = ("query", "question")
+NO_WORDS = question_key("")
+KEY = re.compile(r"[A-Za-z0-9._-]{1,40}")
+FAULTS_SHOWN = 3
+CHANGED = (
+    "Another query set was made, or pairs were withdrawn, while the queries were drawn: nothing "
+    "was made, ask for it again."
+)
+
+
+@dataclass(frozen=True)
+class Draft:
+    key: str
+    text: str
+    question_key: str
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The queries of a set that is not written yet."""
+
+    drafts: Sequence[Draft]
+    origin: QuerySet.Origin
+    seed: int | None = None
+    duplicates: int = 0
+
+    @transaction.atomic
+    def save(self, name: str) -> QuerySet:
+        """UserError where another one has taken the name, or some of a sample, meanwhile."""
+        if self.origin == QuerySet.Origin.SAMPLE:
+            _wait_for_other_samples()
+            _check_still_free(self.drafts)
+        return _save(
+            self.drafts,
+            name=name,
+            origin=self.origin,
+            seed=self.seed,
+            duplicates=self.duplicates,
+        )
+
+
+def draw_queries(count: int, seed: int, progress: Progress = no_progress) -> Drawn:
+    """Distinct questions of the database, without those that earlier query sets hold out.
+
+    The draw depends on the seed and the set of questions alone: each question has a number made
+    of both, and the smallest numbers are drawn. All of them are read: nobody waits for it in a
+    transaction. `progress` counts the questions.
+    """
+    if count < 1:
+        raise UserError(f"A query set needs at least one query, not {count}.")
+    taken = set(Query.objects.values_list("question_key", flat=True)) | _withdrawn_questions()
+    free = (key for key in _questions(progress) if key not in taken)
+    drawn = heapq.nsmallest(count, free, key=lambda key: _number(seed, key))
+    if len(drawn) < count:
+        raise UserError(
+            f"{count:,} queries were asked for, but the database holds only {len(drawn):,} "
+            f"distinct questions that no earlier query set holds out: sample fewer or add "
+            "pairs by `manage.py ingest`."
+        )
+    texts = _texts(drawn)
+    if len(texts) < count:
+        raise UserError(CHANGED)
+    drafts = [Draft(query_key(key), texts[key], key) for key in drawn]
+    return Drawn(drafts, QuerySet.Origin.SAMPLE, seed=seed)
+
+
+def sample_queries(name: str, count: int, seed: int) -> QuerySet:
+    """A query set of such a draw."""
+    return draw_queries(count, seed).save(name)
+
+
+def own_queries(path: Path) -> Drawn:
+    """The user's own queries from a .jsonl, .csv, .tsv or .txt file, or one of these as .gz.
+
+    Columns: query (or question), and optional id. The first of several equal questions stays.
+    A file with a row that cannot be used is refused: no query is lost in silence.
+    """
+    kept, duplicates = read_queries(path)
+    return Drawn(kept, QuerySet.Origin.FILE, duplicates=duplicates)
+
+
+def load_queries(name: str, path: Path) -> QuerySet:
+    """A query set of such a file."""
+    return own_queries(path).save(name)
+
+
+def read_queries(path: Path) -> tuple[list[Draft], int]:
+    """The queries of such a file, and how many rows repeated an earlier question."""
+    drafts: dict[str, Draft] = {}
+    faults = []
+    rows = 0
+    for row in read_rows(path, required=(QUERY,), plain_column="query"):
+        rows += 1
+        try:
+            draft = read_draft(row)
+            drafts.setdefault(draft.question_key, draft)
+        except RowFault as fault:
+            faults.append(f"line {row.line}: {fault}")
+    repeated = [key for key, n in Counter(draft.key for draft in drafts.values()).items() if n > 1]
+    faults += [f"the id {key} stands for two queries" for key in repeated]
+    if faults:
+        more = f" and {len(faults) - FAULTS_SHOWN:,} more" if len(faults) > FAULTS_SHOWN else ""
+        raise UserError(
+            f"No query set was made from {path}, {len(faults):,} of its {rows:,} rows cannot be "
+            f"used: {'; '.join(faults[:FAULTS_SHOWN])}{more}; correct or remove them."
+        )
+    return list(drafts.values()), rows - len(drafts)
+
+
+def drawn_again(query_set: QuerySet, count: int, seed: int) -> list[Query]:
+    """Some of its queries, drawn by the seed."""
+    queries = query_set.queries.order_by("question_key")
+    if not 1 <= count <= len(queries):
+        raise UserError(
+            f"{count:,} queries of {query_set} cannot be drawn: it has {len(queries):,}."
+        )
+    return heapq.nsmallest(count, queries, key=lambda query: _number(seed, query.question_key))
+
+
+def save_copy(name: str, copied: QuerySet, queries: Sequence[Query], seed: int) -> QuerySet:
+    """The same queries once more, in this order, for some of their candidates."""
+    drafts = [Draft(query.key, query.text, query.question_key) for query in queries]
+    return _save(drafts, name=name, origin=QuerySet.Origin.COPY, seed=seed, audits=copied)
+
+
+def save_audit(name: str, audited: QuerySet, queries: Sequence[Query], seed: int) -> QuerySet:
+    """The same queries once more, in this order, to be looked at again."""
+    drafts = [Draft(query.key, query.text, query.question_key) for query in queries]
+    return _save(drafts, name=name, origin=QuerySet.Origin.AUDIT, seed=seed, audits=audited)
+
+
+def read_draft(row: Row) -> Draft:
+    """A query of a file; raises RowFault."""
+    if row.fault:
+        raise RowFault(row.fault)
+    text = text_field(row, QUERY, limit=MAX_QUESTION)
+    same_question = question_key(text)
+    if same_question == NO_WORDS:
+        raise RowFault("the query is nothing but punctuation")
+    key = optional_field(row, "id", limit=MAX_ID) or query_key(same_question)
+    if not KEY.fullmatch(key):
+        raise RowFault(
+            f"the id {key[:60]!r} is not made of 1 to 40 letters, digits, dots, hyphens or "
+            "underscores"
+        )
+    return Draft(key, text, same_question)
+
+
+def _save(
+    drafts: Sequence[Draft],
+    *,
+    name: str,
+    origin: QuerySet.Origin,
+    seed: int | None = None,
+    duplicates: int = 0,
+    audits: QuerySet | None = None,
+) -> QuerySet:
+    name = clean_text(name)
+    if not 1 <= len(name) <= MAX_NAME:
+        raise UserError(f"A query set needs a name of 1 to {MAX_NAME} characters, not {name!r}.")
+    try:
+        with transaction.atomic():
+            query_set = QuerySet.objects.create(
+                name=name, origin=origin, seed=seed, duplicates=duplicates, audits=audits
+            )
+    except IntegrityError as taken:
+        message = f"There is already a query set {name!r}: choose another name."
+        raise UserError(message) from taken
+    Query.objects.bulk_create(
+        Query(
+            query_set=query_set,
+            key=draft.key,
+            text=draft.text,
+            question_key=draft.question_key,
+            position=position,
+        )
+        for position, draft in enumerate(drafts, 1)
+    )
+    return query_set
+
+
+def _questions(progress: Progress) -> Iterator[str]:
+    keys = QaPair.objects.order_by().values_list("question_key", flat=True).distinct()
+    for number, key in enumerate(keys.iterator(chunk_size=LOOKUP), 1):
+        if number % LOOKUP == 0:
+            progress(LOOKUP)
+        yield key
+
+
+def _wait_for_other_samples() -> None:
+    """Until they are written, and seen by the check. SQLite has one writer at a time anyway."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtext('samples of held-out queries'))")
+
+
+def _check_still_free(drafts: Sequence[Draft]) -> None:
+    """Reading a large database takes a while, in which others draw as well."""
+    keys = [draft.question_key for draft in drafts]
+    if any(Query.objects.filter(question_key__in=some).exists() for some in _lookups(keys)):
+        raise UserError(CHANGED)
+
+
+def _withdrawn_questions() -> set[str]:
+    """Those of which every pair is withdrawn."""
+    pairs = QaPair.objects.filter(withdrawn_at__isnull=False)
+    living = QaPair.objects.filter(withdrawn_at=None, question_key=OuterRef("question_key"))
+    return set(pairs.exclude(Exists(living)).values_list("question_key", flat=True))
+
+
+def _texts(question_keys: Sequence[str]) -> dict[str, str]:
+    """The commonest wording of each question; of equally common ones the first in order."""
+    wordings: dict[str, Counter[str]] = defaultdict(Counter)
+    for keys in _lookups(question_keys):
+        copies = QaPair.objects.filter(question_key__in=keys, withdrawn_at=None)
+        for key, text in copies.values_list("question_key", "question"):
+            wordings[key][text] += 1
+    return {
+        key: min(counts, key=lambda text: (-counts[text], text)) for key, counts in wordings.items()
+    }
+
+
+def _lookups(keys: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (keys[start : start + LOOKUP] for start in range(0, len(keys), LOOKUP))
+
+
+def _number(seed: int, key: str) -> bytes:
+    return hashlib.sha256(f"{seed} {key}".encode()).digest()
+
+
+def query_key(key: str) -> str:
+    return "q" + key[:15]

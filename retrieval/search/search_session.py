@@ -1,0 +1,103 @@
+"""One question after another against one version of the index, in a process that stays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from retrieval.search.candidates import require_same_model
+from core.errors import UserError
+from retrieval.lazy import load_encoder
+from retrieval.models import IndexVersion, QaPair
+from retrieval.index.open_index import open_index
+from retrieval.vectors.pair_keys import withdrawn_last
+from retrieval.ranking.fusion import ALONE, DENSE
+from retrieval.registry.registry import model_of
+from retrieval.search.retrievers import Pools, Retrievers, open_retrievers
+from core.text.clean import clean_text
+from retrieval.vectors.types import Encoder, Mask, unpacked
+
+DEPTH = 30
+
+
+@dataclass(frozen=True)
+class Hit:
+    pair_id: int
+    question: str
+    answer: str
+    score: float  # cosine, rounded to 6 decimals
+    rank: int
+    # The rank in each retriever that found it; of BM25 alone, empty where no word is shared.
+    found_by: dict[str, int]
+
+
+class Searcher:
+    """Encoder and index are loaded once. For a version whose files have been verified.
+
+    A pair that is withdrawn is no longer found from the next question on.
+    """
+
+    def __init__(
+        self, version: IndexVersion, device: str = "auto", *, encoder: Encoder | None = None
+    ) -> None:
+        self.version = version
+        self._encoder = encoder or load_encoder(model_of(version), device)
+        require_same_model(version, self._encoder)
+        self._index = open_index(version)
+        self._retrievers: dict[tuple[str, ...], Retrievers] = {}
+        self._withdrawn = withdrawn_last()
+        self._excluded = self._index.excluded()
+
+    def findable(self) -> int:
+        """The pairs that a search may find."""
+        excluded = self._excluded_now()
+        return len(excluded) - int(np.count_nonzero(excluded))
+
+    def search(
+        self, question: str, k: int = DEPTH, *, retrievers: Sequence[str] = ALONE
+    ) -> list[Hit]:
+        """Exactly k; UserError where the index holds fewer. Cleaned as the texts of pairs are."""
+        question = clean_text(question)
+        among = self._opened(tuple(retrievers))
+        excluded, left = self._excluded_now(), self.findable()
+        if not 1 <= k <= left:
+            raise UserError(f"The index holds {left:,} pairs: ask for 1 to {left:,}, not {k:,}.")
+        vectors = self._encoder.encode_questions([question])
+        return self._hits(among, among.search([question], vectors, k, excluded))
+
+    def _opened(self, names: tuple[str, ...]) -> Retrievers:
+        if names not in self._retrievers:
+            self._retrievers[names] = open_retrievers(self.version, self._index, names)
+        return self._retrievers[names]
+
+    def _excluded_now(self) -> Mask:
+        """The same array until a pair is withdrawn or restored."""
+        withdrawn = withdrawn_last()
+        if withdrawn != self._withdrawn:
+            self._withdrawn, self._excluded = withdrawn, self._index.excluded()
+        return self._excluded
+
+    def _hits(self, retrievers: Retrievers, found: Pools) -> list[Hit]:
+        keys = unpacked(self._index.store.keys[found.positions[0]])
+        pairs = {pair.pair_key: pair for pair in QaPair.objects.filter(pair_key__in=keys)}
+        scores: list[float] = found.scores[0].tolist()
+        return [
+            Hit(
+                pair_id=pairs[key].pk,
+                question=pairs[key].question,
+                answer=pairs[key].answer,
+                score=score,
+                rank=rank,
+                found_by=_found_by(retrievers, found, rank),
+            )
+            for rank, (key, score) in enumerate(zip(keys, scores, strict=True), 1)
+        ]
+
+
+def _found_by(retrievers: Retrievers, found: Pools, rank: int) -> dict[str, int]:
+    if found.ranks is None:
+        return {DENSE: rank}
+    if found.strange is not None and found.strange[0, rank - 1]:
+        return {}
+    ranks = zip(retrievers.names, found.ranks[0, rank - 1].tolist(), strict=True)
+    return {name: place for name, place in ranks if place}

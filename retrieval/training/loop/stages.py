@@ -1,0 +1,117 @@
+"""From one model to the next: each combination is trained once, the best one with every seed.
+
+Each training has a folder of its own, with the model and its loss on dev; one that a kill left
+unfinished is gone on with. Import it through lazy.py: it loads torch.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+
+from core.progress import Progress
+from retrieval.training.loop.fit import Plan, fit
+from retrieval.training.loop.tasks import save, task_of
+from retrieval.training.loop.out_of_memory import freed
+from retrieval.training.recipe import Recipe, Settings
+from retrieval.training.result import write
+
+FITTED = "fitted.json"
+MODEL = "model"
+CHECKPOINTS = "checkpoints"
+
+
+@dataclass(frozen=True)
+class Trained:
+    folder: Path
+    settings: Settings
+    seed: int
+    dev_loss: float
+    epochs: int
+
+    @property
+    def model(self) -> Path:
+        return self.folder / MODEL
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where a model starts from, and what it learns."""
+
+    recipe: Recipe
+    base: str
+    train: Dataset
+    dev: Dataset
+    device: str
+    order: Mapping[str, Any]  # what decides the result beside the recipe: digests of the inputs
+
+    def search(self, folder: Path, progress: Progress) -> list[Trained]:
+        """Every combination with the first seed, in the order of the grid."""
+        found = []
+        for number, settings in enumerate(self.recipe.grid(), 1):
+            place = folder / f"grid-{number}"
+            found.append(self.trained(place, settings, self.recipe.seeds[0], progress))
+        return found
+
+    def repeated(self, best: Trained, folder: Path, progress: Progress) -> list[Trained]:
+        """The best combination with every seed; the first one has been trained."""
+        others = [
+            self.trained(folder / f"seed-{seed}", best.settings, seed, progress)
+            for seed in self.recipe.seeds[1:]
+        ]
+        return [best, *others]
+
+    def trained(self, place: Path, settings: Settings, seed: int, progress: Progress) -> Trained:
+        recipe = self.recipe
+        plan = Plan(
+            settings=settings,
+            epochs=recipe.epochs,
+            patience=recipe.patience,
+            warmup=recipe.warmup,
+            precision=recipe.precision,
+            seed=seed,
+            device=self.device,
+        )
+        order = {**self.order, "recipe": recipe.to_dict(), "base": self.base, **asdict(plan)}
+        if known := _finished(place, order):
+            return Trained(place, settings, seed, known["dev_loss"], known["epochs"])
+        fitted = fit(
+            task_of(recipe, self.base, settings.max_length, self.device),
+            self.train,
+            self.dev,
+            plan,
+            place / CHECKPOINTS,
+            order=order,
+            progress=progress,
+        )
+        shutil.rmtree(place / MODEL, ignore_errors=True)  # of a kill while it was written
+        save(recipe, fitted.model, place / MODEL)
+        found = Trained(place, settings, seed, fitted.dev_loss, fitted.epochs)
+        facts = {"dev_loss": found.dev_loss, "epochs": found.epochs}
+        write(place / FITTED, {"order": order, **facts})
+        shutil.rmtree(place / CHECKPOINTS)
+        del fitted
+        freed()
+        return found
+
+
+def best_of(trained: Sequence[Trained]) -> Trained:
+    """The lowest loss on dev; of equals the first."""
+    return min(trained, key=lambda one: one.dev_loss)
+
+
+def _finished(place: Path, order: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a power cut left of the file is as good as none: the model may not be whole either."""
+    try:
+        found = json.loads((place / FITTED).read_text(encoding="utf-8"))
+        known, facts = found["order"], {name: found[name] for name in ("dev_loss", "epochs")}
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+    if known != json.loads(json.dumps(order)):
+        return None
+    shutil.rmtree(place / CHECKPOINTS, ignore_errors=True)  # of a kill just before
+    return facts

@@ -1,0 +1,191 @@
+"""What a training is asked to do: looked through before hours are spent on it. Import it through
+lazy.py: it loads torch."""
+
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from retrieval.encoders.forward import require_precision
+from retrieval.encoders.loading import chosen_device
+from core.errors import UserError
+from retrieval.vectors.checksums import sha256_of
+from retrieval.training.base import Base, found_base
+from retrieval.training.data.duplicates import Duplicates, read_duplicates
+from retrieval.training.data.examples import ANCHOR, Examples, of_duplicates, of_release
+from retrieval.training.recipe import RANKING, Recipe
+from retrieval.training.data.release_splits import Release, read_release
+from retrieval.registry.training_record import FORMAT, LONGEST_BASE, LONGEST_RELEASE, NAME
+
+LIBRARIES = (
+    "accelerate",
+    "datasets",
+    "sentence-transformers",
+    "tokenizers",
+    "torch",
+    "transformers",
+)
+SMALLEST_BATCH = 2  # that a recipe may name
+
+
+@dataclass(frozen=True)
+class Order:
+    recipe: Recipe
+    release: Path
+    name: str
+    pairs: Path | None
+    device: str
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What one stage learns, and what tells when to stop."""
+
+    train: Examples
+    dev: Examples
+
+
+@dataclass(frozen=True)
+class Asked:
+    release: Release
+    base: Base
+    device: str  # cpu or cuda
+    first: Lesson | None  # of the duplicate questions
+    lesson: Lesson
+    facts: dict[str, Any]  # what training.json tells of the order
+
+    @property
+    def digests(self) -> dict[str, Any]:
+        """Of the inputs: with recipe and device they decide the result."""
+        pairs = self.facts["pairs"]
+        return {
+            "release": self.release.sha256,
+            "pairs": pairs and pairs["sha256"],
+            "base_sha256": self.base.sha256,
+        }
+
+
+def looked_through(order: Order) -> Asked:
+    """UserError for whatever would end the training, or make its model of no use."""
+    _require_names(order)
+    device = chosen_device(order.device)
+    _require_arithmetic(order.recipe.precision, device)
+    release = read_release(order.release)
+    if len(release.name) > LONGEST_RELEASE:
+        raise UserError(
+            f"The name of the folder {release.name[:60]}... has over {LONGEST_RELEASE} characters: "
+            "give the release's folder a shorter one."
+        )
+    pairs = None if order.pairs is None else read_duplicates(order.pairs, release.held_out())
+    recipe = order.recipe
+    first = None
+    if pairs is not None:
+        first = Lesson(of_duplicates(recipe, pairs.train), of_duplicates(recipe, pairs.dev))
+        _require_pairs(recipe, first, order.pairs)
+    lesson = Lesson(of_release(recipe, release.train), of_release(recipe, release.dev))
+    _require_rows(recipe, lesson, order.release)
+    base = found_base(recipe)
+    facts = _facts(order, release, pairs, first, base, device)
+    return Asked(release, base, device, first, lesson, facts)
+
+
+def _require_names(order: Order) -> None:
+    if not NAME.fullmatch(order.name):
+        raise UserError(
+            f"The name {order.name[:60]!r} cannot be a model's: take small letters, digits, dots, "
+            "dashes and underscores, 100 at most, a letter or digit first."
+        )
+    base = order.recipe.base
+    if order.name == base:
+        raise UserError(f"The model would be named as its base, {base}: name it by --name.")
+    if len(base) > LONGEST_BASE:
+        raise UserError(
+            f"The base {base[:60]}... has over {LONGEST_BASE} characters: move it to a shorter "
+            "path."
+        )
+
+
+def _require_arithmetic(precision: str, device: str) -> None:
+    require_precision(precision, device)
+    if precision == "bf16" and device == "cuda" and not torch.cuda.is_bf16_supported():
+        raise UserError("This GPU does not compute in bf16: name fp16 or fp32 in the recipe.")
+
+
+def _require_rows(recipe: Recipe, lesson: Lesson, release: Path) -> None:
+    for name, examples in (("train", lesson.train), ("dev", lesson.dev)):
+        if not len(examples.rows):
+            raise UserError(
+                f"{release} leaves nothing for {recipe.loss} in {name}: it wants queries that have "
+                "a positive, and with hard_negatives a negative too."
+            )
+    if recipe.loss == RANKING:
+        _require_batches(recipe, lesson, str(release))
+
+
+def _require_pairs(recipe: Recipe, lesson: Lesson, pairs: Path | None) -> None:
+    what = "duplicate" if recipe.loss == RANKING else "pair"
+    for words, examples in (
+        ("to learn from", lesson.train),
+        ("to tell when to stop, for which one in ten is kept", lesson.dev),
+    ):
+        if not len(examples.rows):
+            raise UserError(
+                f"{pairs}, without the questions of the release's dev and test, has no {what} "
+                f"{words}: name a file with more of them, or leave --pairs out."
+            )
+    if recipe.loss == RANKING:
+        _require_batches(recipe, lesson, str(pairs))
+
+
+def _require_batches(recipe: Recipe, lesson: Lesson, where: str) -> None:
+    queries, largest = len(set(lesson.train.rows[ANCHOR])), max(recipe.batch_size)
+    if queries < SMALLEST_BATCH:
+        raise UserError(
+            f"train of {where} has one query that can be learned from, and {recipe.loss} tells "
+            "queries from each other: name a release with more."
+        )
+    if largest > queries:
+        # As large as the number of queries, the batches after the first would be half empty.
+        advised = max(SMALLEST_BATCH, queries // 2)
+        raise UserError(
+            f"A batch of {recipe.loss} holds a query once, and train of {where} has "
+            f"{queries:,} that can be learned from: name a batch_size of at most {advised:,} in "
+            f"the recipe, not {largest:,}."
+        )
+
+
+def _facts(
+    order: Order,
+    release: Release,
+    pairs: Duplicates | None,
+    first: Lesson | None,
+    base: Base,
+    device: str,
+) -> dict[str, Any]:
+    recipe = order.recipe
+    told = None
+    if pairs is not None and first is not None and order.pairs is not None:
+        told = {
+            "file": order.pairs.name,
+            "sha256": sha256_of(order.pairs),
+            "rows": len(pairs.train) + len(pairs.dev),
+            "held_out": pairs.held_out,
+            "learned": len(first.train.rows),
+            "left_out": first.train.left_out + first.dev.left_out,
+        }
+    return {
+        "format": FORMAT,
+        "name": order.name,
+        "kind": recipe.kind,
+        "form": recipe.form,
+        "base": recipe.base,
+        "base_sha256": base.sha256,
+        "recipe": recipe.to_dict(),
+        "release": {"name": release.name, "sha256": release.sha256},
+        "queries": {name: len(records) for name, records in release.measured.items()},
+        "pairs": told,
+        "versions": {name: metadata.version(name) for name in LIBRARIES},
+        "device": device,
+    }

@@ -1,0 +1,46 @@
+"""Answering from the site: the selector, as encoder and index, is loaded once a process."""
+
+from functools import lru_cache
+from threading import Lock
+
+from django.conf import settings
+
+from retrieval.answering.answer import CANDIDATES, Answered, Answerer
+from retrieval.answering.load_selector import ChosenSelector, chosen_selector
+from retrieval.web.search_runner import current_searcher
+from core.errors import UserError
+from retrieval.lazy import load_selector
+from retrieval.search.search_session import Searcher
+from retrieval.ranking.fusion import ALONE
+from retrieval.encoders.cross_encoder.port import Selector
+
+PATIENCE = 5  # seconds
+# A selector works for one request at a time, and searches need not wait for it.
+_selecting = Lock()
+
+
+def answered(question: str, k: int = CANDIDATES) -> Answered:
+    """UserError where there is no index, no pair, or not the selector that the settings name."""
+    with current_searcher(ALONE) as searcher:
+        answerer = _answerer(searcher)
+        hits = answerer.candidates(question, k)
+    # Else a few slow ones would hold every thread of the site.
+    if not _selecting.acquire(timeout=PATIENCE):
+        raise UserError("Other questions are being answered: ask again in a moment.")
+    try:
+        return answerer.select(question, hits)
+    finally:
+        _selecting.release()
+
+
+def _answerer(searcher: Searcher) -> Answerer:
+    if not settings.SELECTOR:
+        return Answerer(searcher)
+    chosen, selector = _selector(settings.SELECTOR)
+    return Answerer(searcher, selector, name=chosen.name, threshold=chosen.threshold)
+
+
+@lru_cache(maxsize=1)
+def _selector(named: str) -> tuple[ChosenSelector, Selector]:
+    chosen = chosen_selector(named)
+    return chosen, load_selector(chosen.folder, settings.ENCODER_DEVICE)

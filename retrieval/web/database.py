@@ -1,0 +1,114 @@
+"""What the database holds, as the paper's Table 1 tells it, and the indexes over it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from retrieval.corpus import statistics as figures
+from retrieval.corpus import import_job as imports
+from retrieval.web.forms import BuildForm
+from retrieval.web.access import database_page, may
+from retrieval.corpus.statistics import Figures, newest_figures
+from core.frame import framed
+from retrieval.models import IndexVersion, Job, QaPair
+from retrieval.job_handlers import INDEX, WORKS
+
+SHOWN_VERSIONS = 8
+SHOWN_JOBS = 8
+
+
+@dataclass(frozen=True)
+class Version:
+    """An index as the page shows it."""
+
+    index: IndexVersion
+    current: bool
+    bytes: int | None  # of its vectors and its own files; None: of an older Quorum
+    missing: str  # what it lacks; empty: nothing that is known
+
+
+@require_safe
+@database_page()
+def database(request: HttpRequest) -> HttpResponse:
+    return database_shown(request, BuildForm())
+
+
+def database_shown(request: HttpRequest, form: BuildForm, *, status: int = 200) -> HttpResponse:
+    """`form`: of the index that may be built."""
+    kept = newest_figures()
+    jobs = list(_jobs())
+    context = {
+        "may": may(request.user),
+        "figures": kept,
+        "empty": not QaPair.objects.exists(),
+        "versions": _versions(kept),
+        "form": form,
+        "running": [one for one in jobs if not one.is_over and may_see(request.user, one)],
+        "counting": any(one.kind == figures.KIND and not one.is_over for one in jobs),
+        "building": any(one.kind == INDEX and not one.is_over for one in jobs),
+        "jobs": [_told(request.user, one) for one in jobs if one.is_over],
+    }
+    return framed(request, "retrieval/database.html", context, title="Q/a database", status=status)
+
+
+def may_see(user: User | AnonymousUser, job: Job) -> bool:
+    return user.is_staff or job.requested_by_id == user.pk
+
+
+def _jobs() -> QuerySet[Job]:
+    return (
+        Job.objects.filter(kind__in=WORKS)
+        .select_related("requested_by")
+        .order_by("-pk")[:SHOWN_JOBS]
+    )
+
+
+def _told(user: User | AnonymousUser, job: Job) -> Mapping[str, object]:
+    """With a link for those who may follow it."""
+    link = ""
+    if may_see(user, job):
+        link = "database-imported" if job.kind == imports.KIND else "job"
+    return {"job": job, "link": link}
+
+
+def _versions(kept: Figures | None) -> list[Version]:
+    newest = IndexVersion.objects.select_related("trained").order_by("-chosen_at", "-pk")
+    return [
+        Version(
+            index=one,
+            current=not place,
+            bytes=_bytes(one.manifest),
+            missing="" if place else _missing(one, kept),
+        )
+        for place, one in enumerate(newest[:SHOWN_VERSIONS])
+    ]
+
+
+def _bytes(manifest: Mapping[str, Any]) -> int | None:
+    if "store" not in manifest:
+        return None
+    own = [manifest["files"], *(shard["files"] for shard in manifest["shards"])]
+    return sum(int(facts["bytes"]) for files in own for facts in files.values())
+
+
+def _missing(index: IndexVersion, kept: Figures | None) -> str:
+    lacking = kept and kept.lacking
+    if not lacking or lacking.index != index.pk:
+        return "not counted yet"
+    parts = []
+    if lacking.since:
+        parts.append(f"{_pairs(lacking.since)} that came after it")
+    if lacking.restored:
+        parts.append(f"{_pairs(lacking.restored)} restored since")
+    if lacking.restored is None:
+        parts.append("its files are away or damaged")
+    return ", ".join(parts)
+
+
+def _pairs(number: int) -> str:
+    return "1 pair" if number == 1 else f"{number:,} pairs"

@@ -1,0 +1,91 @@
+"""Looking for pairs: by words, by meaning, by both, or by an id."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from retrieval.web.search_runner import MAX_ASKED, Found, find
+from retrieval.web.access import database_page, may
+from core.errors import UserError
+from retrieval.corpus.statistics import newest_figures
+from core.frame import framed
+from retrieval.models import QaPair
+from retrieval.ranking.fusion import BM25, DENSE
+from core.text.clean import clean_text
+from retrieval.corpus.withdraw import KEY_LENGTH, NAME
+
+BY_ID = "id"
+RETRIEVERS = {"both": (DENSE, BM25), "meaning": (DENSE,), "words": (BM25,)}
+SHOWN_ALIKE = 50  # pairs with one id, in as many sources
+
+
+class SearchForm(forms.Form):
+    q = forms.CharField(
+        label="Question or id",
+        max_length=MAX_ASKED,
+        required=False,
+        widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
+    )
+    by = forms.ChoiceField(
+        label="By",
+        choices=[
+            ("both", "words and meaning"),
+            ("meaning", "meaning (dense)"),
+            ("words", "words (BM25)"),
+            (BY_ID, "id: of the database, of the source, or the key"),
+        ],
+        required=False,
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    found: list[Found] = field(default_factory=list)
+    pairs: list[QaPair] = field(default_factory=list)  # by an id
+    fault: str = ""
+
+
+@require_safe
+@database_page()
+def search(request: HttpRequest) -> HttpResponse:
+    form = SearchForm(request.GET)
+    asked, by = "", "both"
+    answer = Answer()
+    if form.is_valid():
+        asked, by = clean_text(form.cleaned_data["q"]), form.cleaned_data["by"] or "both"
+        answer = _answer(asked, by) if asked else answer
+    kept = newest_figures()
+    context = {
+        "form": SearchForm(initial={"q": asked, "by": by}) if form.is_valid() else form,
+        "asked": asked,
+        "by": by,
+        "answer": answer,
+        "sources": kept.sources if kept else [],
+        "may": may(request.user),
+    }
+    status = 422 if answer.fault or not form.is_valid() else 200
+    return framed(request, "retrieval/search.html", context, title="Search", status=status)
+
+
+def _answer(asked: str, by: str) -> Answer:
+    if by == BY_ID:
+        return Answer(pairs=_with_id(asked))
+    try:
+        return Answer(found=find(asked, RETRIEVERS[by]))
+    except UserError as error:
+        return Answer(fault=str(error))
+
+
+def _with_id(asked: str) -> list[QaPair]:
+    """A key, a number of the database, or a source's own id: of the sources that are known."""
+    found: dict[Any, QaPair] = {}
+    if NAME.fullmatch(asked):
+        named = {"pair_key": asked} if len(asked) == KEY_LENGTH else {"pk": int(asked)}
+        found |= {one.pk: one for one in QaPair.objects.filter(**named)}
+    kept = newest_figures()
+    names = [one.source for one in kept.sources] if kept else []
+    alike = QaPair.objects.filter(source__in=names, source_id=asked).order_by("source")
+    return list({**found, **{one.pk: one for one in alike[:SHOWN_ALIKE]}}.values())

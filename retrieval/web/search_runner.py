@@ -1,0 +1,66 @@
+"""Searching the current index from the site: encoder and index are loaded once a process."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
+
+from django.conf import settings
+
+from core.errors import UserError
+from retrieval.lazy import words_are_read
+from retrieval.models import IndexVersion, QaPair
+from retrieval.search.search_session import DEPTH, Hit, Searcher
+from retrieval.ranking.fusion import BM25
+from retrieval.vectors.folder import rebuild_hint, verify
+from retrieval.index.versions import chosen_index, index_root
+
+# Of a question, characters on a page: twelve bytes each at most in an address of 8,190.
+MAX_ASKED = 650
+# So few pairs' words are read within a second or two, while somebody waits.
+READ_AT_ONCE = 20_000
+
+# Libraries and a model are loaded, and an encoder works, for one request at a time.
+_alone = Lock()
+
+
+@dataclass(frozen=True)
+class Found:
+    pair: QaPair
+    hit: Hit
+
+
+def find(question: str, retrievers: Sequence[str]) -> list[Found]:
+    """The nearest pairs; what only makes up the number is left out. UserError where there is no
+    index that can be searched so."""
+    with current_searcher(retrievers) as searcher:
+        k = min(DEPTH, searcher.findable())
+        hits = searcher.search(question, k, retrievers=retrievers) if k else []
+    pairs = QaPair.objects.in_bulk([hit.pair_id for hit in hits])
+    return [Found(pairs[hit.pair_id], hit) for hit in hits if hit.found_by]
+
+
+@contextmanager
+def current_searcher(retrievers: Sequence[str]) -> Iterator[Searcher]:
+    """For one request at a time. UserError where there is no index that can be searched so."""
+    version = chosen_index()
+    if "store" not in version.manifest:
+        raise UserError(
+            f"The index was made by an older version of Quorum: {rebuild_hint(version.manifest)}."
+        )
+    with _alone:
+        if BM25 in retrievers and not (version.pairs <= READ_AT_ONCE or words_are_read(version)):
+            raise UserError(
+                "The words of this index have not been read yet: search by meaning, or build the"
+                " index again with its words."
+            )
+        yield _searcher(version.pk, str(index_root()))
+
+
+@lru_cache(maxsize=1)
+def _searcher(version: int, root: str) -> Searcher:
+    """`root`: where its files lie, which are verified here, once."""
+    index = IndexVersion.objects.get(pk=version)
+    verify(index_root(), index.path, index.manifest)
+    return Searcher(index, settings.ENCODER_DEVICE)
