@@ -15,7 +15,7 @@ OUTSIDE := $(shell env | grep -oE '^(QUORUM|AWS|CELERY|DJANGO)_[A-Za-z0-9_]+' | 
 ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
-AT_ONCE := tests/retrieval/test_encoding_jobs.py tests/retrieval/test_jobs.py tests/retrieval/test_onlookers.py tests/annotation/inhouse tests/annotation/crowd tests/annotation/pipeline/test_bulk.py tests/annotation/pipeline/test_controls.py tests/annotation/pipeline/test_import_controls.py tests/annotation/pipeline/test_ledger_database.py tests/annotation/test_actions_stay.py tests/annotation/test_creation.py tests/annotation/api/test_idempotency.py tests/exports/record tests/exports/test_builds.py
+AT_ONCE := tests/retrieval/indexing/test_distributed.py tests/retrieval/test_jobs.py tests/core/test_sqlite_busy.py tests/annotation/inhouse tests/annotation/crowd tests/core/files/test_bulk_insert.py tests/annotation/pipeline/controls/test_controls.py tests/annotation/pipeline/controls/test_import_controls.py tests/annotation/pipeline/ledger/test_ledger_database.py tests/annotation/access/test_audit_log.py tests/annotation/operations/test_create_campaign.py tests/annotation/api/base/test_idempotency.py tests/exports/record tests/exports/building/test_queue.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test run lint lock bench bench-models mutants services services-stop test-services chaos

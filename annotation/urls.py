@@ -4,18 +4,18 @@ from django.urls.converters import StringConverter
 from django.views.generic import RedirectView
 
 from annotation.crowd.inhouse.ids import FORM
-from annotation.web.experts.adjudicate import adjudicate
-from annotation.web.annotator.task import assignment, give_back, renew, take_next
 from annotation.monitoring.health import health
-from annotation.web.annotator.hit import hit_page
-from annotation.web.account.home import home
-from annotation.web.campaigns.instructions import edit_instructions
-from annotation.web.account.join import join_page
 from annotation.monitoring.metrics_view import metrics
-from annotation.web.annotator.qualification import practice
+from annotation.web.account.home import home
+from annotation.web.account.join import join_page
 from annotation.web.account.sign_in import ChangePassword, SignIn
 from annotation.web.account.team import change_member, revoke_invitation, team
+from annotation.web.annotator.hit import hit_page
+from annotation.web.annotator.qualification import practice
+from annotation.web.annotator.task import assignment, give_back, renew, take_next
 from annotation.web.annotator.task_list import read_instructions, work
+from annotation.web.campaigns.instructions import edit_instructions
+from annotation.web.experts.adjudicate import adjudicate
 
 
 class CrowdId(StringConverter):

@@ -27,10 +27,10 @@ from benchmarks.quality import FOLDER, MINILM
 from benchmarks.quality_search import encoded, loaded
 from benchmarks.quality_tasks import answers, missing
 from demo.stack import ROOT
-from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.approximate.faiss_index import FaissIndex
 from retrieval.index.approximate.hnsw import HnswIndex
 from retrieval.index.approximate.ivf import IvfIndex
+from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.port import VectorIndex
 from retrieval.index.recall import measure
 from retrieval.index.rescore import nearest

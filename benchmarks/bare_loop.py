@@ -11,8 +11,8 @@ from uuid import uuid4
 from boto3.session import Session
 from botocore.config import Config
 
-from annotation.crowd.mturk.xml import external_question
 from annotation.crowd.hit_url import hit_url
+from annotation.crowd.mturk.xml import external_question
 from annotation.models import Campaign
 
 if TYPE_CHECKING:

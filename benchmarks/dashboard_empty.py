@@ -3,8 +3,8 @@
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from annotation.web.base.layout import page
 from annotation.web.base.guards import dashboard_page
+from annotation.web.base.layout import page
 from config.urls import handler400, handler500
 from config.urls import urlpatterns as site
 

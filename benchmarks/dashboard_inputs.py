@@ -24,14 +24,14 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.analytics.campaign import snapshots
+from annotation.jobs.tasks import run_job
 from annotation.models import Campaign, Role
+from annotation.pipeline.controls.suggest import suggest
+from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.setup.create import create_campaign, get_campaign
-from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.setup.create_pilot import create_pilot
-from annotation.pipeline.controls.suggest import suggest
 from annotation.protocol.policy.policy import Policy
-from annotation.jobs.tasks import run_job
 from benchmarks.dashboard_rows import (
     PEOPLE,
     add_rows,
@@ -54,8 +54,8 @@ from benchmarks.paper_inputs import (
     zipf,
 )
 from benchmarks.release_record import load_finished_record
-from exports.building.queue import release_now
 from exports.building.options import Options
+from exports.building.queue import release_now
 from retrieval.corpus.statistics import ask_to_count
 from retrieval.models import IndexVersion
 

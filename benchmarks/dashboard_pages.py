@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from annotation.operations.campaign.registry import ACTS
 from annotation.models import Action, Assignment, Campaign, Control, Suggestion
+from annotation.operations.campaign.registry import ACTS
 from annotation.pipeline.setup.create import get_campaign
 from benchmarks.dashboard_addresses import (
     NOTHING,

@@ -11,13 +11,13 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from annotation.crowd.inhouse.models import Member, Offer
 from annotation.crowd.factory import open_crowd
+from annotation.crowd.inhouse.models import Member, Offer
 from annotation.models import HitItem
-from annotation.pipeline.publishing.pack import pack_campaign
-from annotation.pipeline.setup.create import get_campaign
 from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.setup.create import get_campaign
 from annotation.protocol.policy.policy import INHOUSE, Policy
 from benchmarks.paper_inputs import NAME, make_campaign
 

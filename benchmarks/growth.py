@@ -25,9 +25,9 @@ from benchmarks.growth_plot import draw
 from benchmarks.made_vectors import store_of, unit
 from benchmarks.main_job import RESULTS
 from demo.stack import ROOT
-from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.approximate.hnsw import HnswIndex
 from retrieval.index.approximate.ivf import IvfIndex
+from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.port import VectorIndex
 from retrieval.index.recall import measure
 from retrieval.index.rescore import nearest

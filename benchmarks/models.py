@@ -23,10 +23,10 @@ from benchmarks.models_data import NEEDED, missing
 from benchmarks.models_papers import printed
 from benchmarks.models_speed import in_words, measured
 from benchmarks.models_systems import MPNET, SENTENCES, Place, Trainings
+from core.errors import UserError
 from demo.stack import ROOT, LocalStack, StackError
 from exports.comparison.report import markdown
 from retrieval.encoders.loading import chosen_device
-from core.errors import UserError
 
 FOLDER = ROOT / "var" / "bench" / "models"
 KEPT = RESULTS / "models.json"

@@ -2,7 +2,7 @@
 
 Of "Pre-training Transformer Models with Sentence-Level Objectives for Answer Sentence Selection",
 Table 1, test, the clean way; the deviation over five runs in brackets. Those of question ranking
-are in exports/paper.py.
+are in exports/comparison/published_results.py.
 """
 
 from collections.abc import Iterator

@@ -27,13 +27,13 @@ from benchmarks.encoding import alternating, sample
 from benchmarks.models_crowd import MINILM
 from benchmarks.models_data import pairs_to_learn
 from retrieval.encoders.bundled import bundled_folder
-from retrieval.ranking.records import CandidateRecord, QueryRecord
+from retrieval.encoders.cross_encoder.load import TrainedSelector, load_selector, new_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.score_candidates import score_with_encoder
+from retrieval.ranking.records import CandidateRecord, QueryRecord
 from retrieval.training.loop.fit import Plan, fit
 from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.recipe import RANKING, Recipe, Settings, made
-from retrieval.encoders.cross_encoder.load import TrainedSelector, load_selector, new_selector
 
 TARGET = 0.9
 SELECT = 500  # candidates of one question

@@ -16,15 +16,15 @@ from typing import TypeVar
 
 from django.utils import timezone
 
-from annotation.crowd.emulator.state.questions import answers_xml
 from annotation.crowd.emulator.session import new_id
+from annotation.crowd.emulator.state.questions import answers_xml
 from annotation.crowd.factory import open_crowd
 from annotation.models import Intent
-from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.collecting.collect import look
-from annotation.pipeline.setup.create import get_campaign
-from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.collecting.review import review
+from annotation.pipeline.outbox.claims import UNSENT
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.setup.create import get_campaign
 from benchmarks.bare_loop import PAGE, THREADS, BareLoop, Turns
 from benchmarks.paper_inputs import NAME
 from benchmarks.paper_record import WORKERS, Work, first_round

@@ -17,14 +17,14 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from annotation.models import Campaign
-from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.controls.import_controls import import_controls
 from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
-from retrieval.indexing.build import build_index
-from retrieval.corpus.ingest import ingest
-from retrieval.models import Candidate, IndexVersion, QaPair
 from core.progress import Progress, no_progress
+from retrieval.corpus.ingest import ingest
+from retrieval.indexing.build import build_index
+from retrieval.models import Candidate, IndexVersion, QaPair
 from retrieval.vectors.types import Vectors
 
 NAME = "paper"

@@ -13,15 +13,15 @@ from django.db import connection, transaction
 
 from annotation.crowd.factory import open_crowd
 from annotation.models import Assignment, Control, Hit, HitItem, Intent, Judgment, Triplet
-from annotation.pipeline.publishing.pack import pack_campaign
-from annotation.pipeline.setup.create import get_campaign
+from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.ledger.postings import settle
-from annotation.pipeline.publishing.top_up import open_places
+from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.publishing.top_up import open_places
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.collecting.review import review
+from annotation.pipeline.setup.create import get_campaign
 from benchmarks.paper_inputs import NAME, make_campaign
 from benchmarks.paper_record import load_record
 

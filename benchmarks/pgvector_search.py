@@ -23,9 +23,9 @@ from django.conf import settings
 from benchmarks.quality import FOLDER, MINILM
 from benchmarks.quality_search import encoded, loaded
 from benchmarks.quality_tasks import answers, missing
-from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.approximate.pgvector import PgVectorIndex
 from retrieval.index.approximate.pgvector_server import SCHEMA
+from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.port import VectorIndex
 from retrieval.index.rescore import nearest
 from retrieval.vectors.store import VectorStore

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from demo.stack import ROOT
 from core.text.clean import question_key
+from demo.stack import ROOT
 
 DATA = ROOT.parent / "shared" / "data"
 PAIRS = DATA / "qa_db" / "qa_pairs.jsonl.gz"

@@ -26,9 +26,9 @@ from annotation.models import (
     Judgment,
     Worker,
 )
-from annotation.pipeline.publishing import pack as assemble
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.ledger.accounts import account_of, book
+from annotation.pipeline.publishing import pack as assemble
 from benchmarks.paper_inputs import SEED, copy
 from benchmarks.paper_record import CARELESS, CARELESS_SLIP, MISTAKE, POSITIVES, SLIP, WORKERS
 

@@ -15,13 +15,13 @@ from annotation.pipeline.setup.create import get_campaign
 from benchmarks.paper_inputs import NAME
 from benchmarks.paper_steps import Taken
 from benchmarks.release_record import load_finished_record
+from exports.extract.extract import extract
 from exports.formats.batch import batches
 from exports.formats.parquet import parquet
 from exports.formats.trec import qrels
 from exports.formats.write import write_formats
 from exports.layout.files import JUDGMENTS
 from exports.splits.assign import Placing, place_queries, write_splits
-from exports.extract.extract import extract
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read as read_records
 

@@ -476,30 +476,36 @@ DEED_LOG = "annotation.access.audit_log.record_command"
 PASS_SECONDS = _seconds("QUORUM_PASS_SECONDS", 30)
 RECONCILE_SECONDS = _seconds("QUORUM_RECONCILE_SECONDS", 3600)
 CELERY_BEAT_SCHEDULE = {
-    "publish-and-collect": {"task": "annotation.jobs.tasks.advance_campaigns", "schedule": PASS_SECONDS},
-    "share-the-calls": {"task": "annotation.jobs.tasks.deliver_campaigns", "schedule": PASS_SECONDS},
+    "publish-and-collect": {
+        "task": "quorum.advance_campaigns",
+        "schedule": PASS_SECONDS,
+    },
+    "share-the-calls": {
+        "task": "quorum.deliver_campaigns",
+        "schedule": PASS_SECONDS,
+    },
     "reconcile": {
-        "task": "annotation.jobs.tasks.reconcile_campaigns",
+        "task": "quorum.reconcile_campaigns",
         "schedule": RECONCILE_SECONDS,
         "options": {"expires": RECONCILE_SECONDS},
     },
     "build-releases": {
-        "task": "exports.tasks.build_releases",
+        "task": "quorum.build_releases",
         "schedule": PASS_SECONDS,
         "options": {"expires": max(60.0, PASS_SECONDS)},
     },
     "run-jobs": {
-        "task": "annotation.jobs.tasks.run_jobs",
+        "task": "quorum.run_jobs",
         "schedule": PASS_SECONDS,
         "options": {"expires": max(60.0, PASS_SECONDS)},
     },
     "tidy": {
-        "task": "annotation.jobs.tasks.tidy",
+        "task": "quorum.tidy",
         "schedule": 86400,
         "options": {"expires": 86400},
     },
     "reconcile-in-full": {
-        "task": "annotation.jobs.tasks.reconcile_campaigns",
+        "task": "quorum.reconcile_campaigns",
         "kwargs": {"full": True},
         "schedule": 86400,
         "options": {"expires": 86400},

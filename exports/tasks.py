@@ -8,12 +8,12 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
-from exports.building.queue import build_queued
-from exports.building.lease import BuildLost
-from exports.models import Build
-from exports.building.requests import recover
-from core.leases import free
 from core.errors import UserError
+from core.leases import free
+from exports.building.lease import BuildLost
+from exports.building.queue import build_queued
+from exports.building.requests import recover
+from exports.models import Build
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ SOFT_LIMIT = settings.CELERY_TASK_TIME_LIMIT - 300
 FAULTS = (UserError, BuildLost, SoftTimeLimitExceeded, OperationalError)
 
 
-@shared_task
+@shared_task(name="quorum.build_releases")
 def build_releases() -> None:
     """Every build that nobody is at."""
     recover()
@@ -33,7 +33,7 @@ def build_releases() -> None:
         build_release.apply_async((build.pk,), expires=EXPIRES)
 
 
-@shared_task(soft_time_limit=SOFT_LIMIT)
+@shared_task(name="quorum.build_release", soft_time_limit=SOFT_LIMIT)
 def build_release(build_id: int) -> None:
     try:
         released = build_queued(build_id)

@@ -6,16 +6,16 @@ from dataclasses import asdict, dataclass
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from retrieval.corpus import statistics as figures
-from retrieval.corpus import import_job as imports
-from retrieval.indexing.build import build_index
 from core.errors import UserError
+from core.progress import Progress, no_progress
+from retrieval.corpus import import_job as imports
+from retrieval.corpus import statistics as figures
 from retrieval.index.choice import KINDS
+from retrieval.indexing.build import build_index
+from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.jobs import Result, Watch, Work, request
 from retrieval.lazy import lexical_index
 from retrieval.models import IndexForm, Job
-from retrieval.indexing.plan import AUTO, BuildOptions
-from core.progress import Progress, no_progress
 from retrieval.registry.registry import model_named, resolve_model
 from retrieval.trained import TrainedModel
 

@@ -18,11 +18,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from core.leases import MOST_ATTEMPTS, Heart, free, take
 from core.errors import UserError
+from core.leases import MOST_ATTEMPTS, Heart, free, take
 from core.log_context import about
-from retrieval.models import Job
 from core.progress import Progress
+from retrieval.models import Job
 
 Result = dict[str, object]
 Arguments = Mapping[str, Any]

@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retrieval.index.port import VectorIndex
-from core.progress import Progress, no_progress
 from core.files.rows import Row
-from retrieval.encoders.cross_encoder.port import Selector
+from core.progress import Progress, no_progress
 from retrieval.corpus.sources.top_share import Scorer
-from retrieval.vectors.store import VectorStore
+from retrieval.encoders.cross_encoder.port import Selector
+from retrieval.index.port import VectorIndex
 from retrieval.training.recipe import Recipe
+from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Encoder, Mask, Positions, Vectors
 
 if TYPE_CHECKING:
     from retrieval.encoders.precision import Precision
-    from retrieval.index.recall import Recall
     from retrieval.index.lexical.index import LexicalIndex
+    from retrieval.index.recall import Recall
     from retrieval.models import IndexVersion
 
 
@@ -28,14 +28,14 @@ def load_encoder(
     model: str, device: str = "auto", *, precision: str = "fp32", processes: int | None = 1
 ) -> Encoder:
     """`precision`: fp32, bf16 or fp16; `processes`: None for as many as are usual on the device."""
-    from retrieval.encoders import encoder
+    from retrieval.encoders import encoder  # noqa: PLC0415
 
     return encoder.load_encoder(model, device, precision=precision, processes=processes)
 
 
 def chosen_device(device: str) -> str:
     """cpu or cuda."""
-    from retrieval.encoders import loading
+    from retrieval.encoders import loading  # noqa: PLC0415
 
     return loading.chosen_device(device)
 
@@ -44,20 +44,20 @@ def choose_precision(
     model: str, device: str, wanted: str, texts: Sequence[tuple[str, str]], form: str
 ) -> "Precision":
     """`wanted`: auto, or one of the precisions; `texts`: a sample of the pairs to be encoded."""
-    from retrieval.encoders import precision
+    from retrieval.encoders import precision  # noqa: PLC0415
 
     return precision.choose(model, device, wanted, texts, form)
 
 
 def load_scorer(model: str, device: str = "auto") -> Scorer:
-    from retrieval.encoders.cross_encoder import reranker as scorer
+    from retrieval.encoders.cross_encoder import reranker as scorer  # noqa: PLC0415
 
     return scorer.load_scorer(model, device)
 
 
 def load_selector(folder: Path, device: str = "auto") -> Selector:
     """Of a folder that `manage.py train` made; see there."""
-    from retrieval.encoders.cross_encoder import load as selecting
+    from retrieval.encoders.cross_encoder import load as selecting  # noqa: PLC0415
 
     return selecting.load_selector(folder, device)
 
@@ -73,22 +73,22 @@ def train_model(
     step: Progress,
 ) -> dict[str, Any]:
     """What training.json holds; see there."""
-    from retrieval.training import preflight as asked
-    from retrieval.training import run
+    from retrieval.training import preflight as asked  # noqa: PLC0415
+    from retrieval.training import run  # noqa: PLC0415
 
     order = asked.Order(recipe, release, name, pairs, device)
     return run.train(order, run.Watch(begin, step))
 
 
 def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
-    from retrieval.corpus.sources import parquet
+    from retrieval.corpus.sources import parquet  # noqa: PLC0415
 
     return parquet.parquet_rows(path, progress)
 
 
 def parquet_bytes(path: Path) -> int:
     """Unpacked, as the file itself tells."""
-    from retrieval.corpus.sources import parquet
+    from retrieval.corpus.sources import parquet  # noqa: PLC0415
 
     return parquet.unpacked_bytes(path)
 
@@ -102,7 +102,7 @@ def index_class(kind: str) -> type[VectorIndex]:
 
 def free_on_gpu() -> int:
     """Bytes."""
-    from retrieval.index.exact import gpu
+    from retrieval.index.exact import gpu  # noqa: PLC0415
 
     return gpu.free_bytes("cuda")
 
@@ -118,13 +118,13 @@ def measure_recall(
 
 def lexical_index(version: "IndexVersion", progress: Progress = no_progress) -> "LexicalIndex":
     """Made if there is none yet: see there."""
-    from retrieval.index.lexical import index as lexical
+    from retrieval.index.lexical import index as lexical  # noqa: PLC0415
 
     return lexical.lexical_index(version, progress)
 
 
 def words_are_read(version: "IndexVersion") -> bool:
     """Whether `lexical_index` would find it made."""
-    from retrieval.index.lexical import index as lexical
+    from retrieval.index.lexical import index as lexical  # noqa: PLC0415
 
     return lexical.lexical_folder(version).is_dir()

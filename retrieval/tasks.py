@@ -9,8 +9,8 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import OperationalError
 
-from retrieval.indexing.shard_worker import ShardLost, encode_row
 from core.errors import UserError
+from retrieval.indexing.shard_worker import ShardLost, encode_row
 from retrieval.lazy import load_encoder
 from retrieval.vectors.types import Encoder
 
@@ -22,7 +22,7 @@ SOFT_LIMIT = settings.CELERY_TASK_TIME_LIMIT - 300
 FAULTS = (UserError, ShardLost, SoftTimeLimitExceeded, OperationalError)
 
 
-@shared_task(soft_time_limit=SOFT_LIMIT)
+@shared_task(name="quorum.encode_shard", soft_time_limit=SOFT_LIMIT)
 def encode_shard(row_id: int) -> None:
     try:
         shard = encode_row(row_id, uuid.uuid4().hex, _encoder)

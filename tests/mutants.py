@@ -39,8 +39,6 @@ Table = Mapping[tuple[str, str], tuple[tuple[str, str, str], ...]]
 class Suite:
     """An area's table, and the files and pytest plugins that its tests need."""
 
-    sources: str
-    tests: str
     copies: tuple[str, ...]
     table: Table
     plugins: tuple[str, ...] = ()
@@ -48,14 +46,10 @@ class Suite:
 
 SUITES = (
     Suite(
-        sources="annotation/protocol",
-        tests="tests/annotation/protocol",
         copies=protocol.COPIES,
         table=protocol.MUTANTS,
     ),
     Suite(
-        sources="annotation/pipeline",
-        tests="tests/annotation/pipeline",
         copies=pipeline.COPIES,
         table=pipeline.MUTANTS,
         plugins=pipeline.PLUGINS,
@@ -77,7 +71,7 @@ def mutants() -> Iterator[Mutant]:
     for suite in SUITES:
         for (source, tests), rows in suite.table.items():
             for row in rows:
-                yield Mutant(suite, f"{suite.sources}/{source}", f"{suite.tests}/{tests}", *row)
+                yield Mutant(suite, source, tests, *row)
 
 
 def outcome(mutant: Mutant) -> Outcome:

@@ -7,18 +7,18 @@ from pathlib import Path
 
 from annotation.models import Campaign, Hit, HitItem, Intent
 from annotation.pipeline.advance import Pass, advance
-from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.collecting.collect import look
-from annotation.pipeline.setup.create import create_campaign
-from annotation.pipeline.outbox.deliver import Delivery, deliver
+from annotation.pipeline.collecting.review import FIELD, review
 from annotation.pipeline.controls.import_controls import import_controls
 from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.outbox.deliver import Delivery, deliver
+from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.collecting.review import FIELD, review
+from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
-from retrieval.indexing.build import build_index
 from retrieval.corpus.ingest import ingest
+from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
 from tests.mturk import MTurk
 from tests.retrieval.keywords import KeywordEncoder

@@ -9,10 +9,10 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from annotation.crowd.port import Crowd
+from annotation.crowd.factory import open_crowd
 from annotation.crowd.inhouse.members import invite, join
 from annotation.crowd.inhouse.models import Member, Work
-from annotation.crowd.factory import open_crowd
+from annotation.crowd.port import Crowd
 from annotation.models import Campaign
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.publishing.publish import publish

@@ -4,13 +4,13 @@ import random
 from pathlib import Path
 
 from annotation.models import Campaign
-from annotation.pipeline.publishing.pack import pack_campaign
-from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.controls.import_controls import import_controls
 from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
-from retrieval.indexing.build import build_index
 from retrieval.corpus.ingest import ingest
+from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
 from tests.retrieval.keywords import KeywordEncoder
 from tests.small_campaign import BUDGET_CENTS, write_rows

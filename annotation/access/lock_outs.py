@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from annotation.access.audit_log import Actor, Via, record
-from annotation.models import Action, Attempt
 from annotation.access.throttle import Key
+from annotation.models import Action, Attempt
 
 VERB = "lock-out"
 SOMEBODY = "somebody"  # who has not signed in

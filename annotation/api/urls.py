@@ -1,33 +1,14 @@
 from django.urls import path
 
 from annotation.api.base import auth_scheme as scheme
-from annotation.api.campaigns.operations import ACT_VIEWS
-from annotation.api.controls.campaign_controls import (
-    CampaignControl,
-    CampaignControls,
-    ConfirmSuggestion,
-    ControlRates,
-    DismissSuggestion,
-    ReplaceCampaignControl,
-    RetireCampaignControl,
-    Suggestions,
-)
-from annotation.api.campaigns.campaigns import CampaignPolicy, CampaignQuote, Campaigns, OneCampaign
-from annotation.api.controls.control_import import ImportControls
-from annotation.api.controls.controls import Controls, OneControl, ReplaceControl, RetireControl
-from annotation.api.database.database import BuildIndex, CountSources, Restore, Withdraw
-from annotation.api.experts.experts import ExpertLabels, NextTriplet, OneExpertLabel
-from annotation.api.campaigns.figures import Charts, OneChart, Snapshots
-from annotation.api.experts.gold_import import ImportExpertLabels
-from annotation.api.hits.hits import Hits, OneHit
-from annotation.api.database.imports import Import, Rejected
-from annotation.api.campaigns.instructions import OneVersion, Versions
 from annotation.api.base.jobs import Jobs, OneJob
-from annotation.api.campaigns.log import Log
 from annotation.api.base.me import Me
-from annotation.api.studies.pilots import OnePilot, Pilots
-from annotation.api.studies.dry_runs import Rehearsals
-from annotation.api.experts.review import Disagreements, Reports
+from annotation.api.base.tokens import Token, Tokens
+from annotation.api.campaigns.campaigns import CampaignPolicy, CampaignQuote, Campaigns, OneCampaign
+from annotation.api.campaigns.figures import Charts, OneChart, Snapshots
+from annotation.api.campaigns.instructions import OneVersion, Versions
+from annotation.api.campaigns.log import Log
+from annotation.api.campaigns.operations import ACT_VIEWS
 from annotation.api.campaigns.roles import OneRole, Roles
 from annotation.api.campaigns.steps import (
     Collect,
@@ -39,10 +20,29 @@ from annotation.api.campaigns.steps import (
     Retrieve,
     Suggest,
 )
-from annotation.api.base.tokens import Token, Tokens
+from annotation.api.controls.campaign_controls import (
+    CampaignControl,
+    CampaignControls,
+    ConfirmSuggestion,
+    ControlRates,
+    DismissSuggestion,
+    ReplaceCampaignControl,
+    RetireCampaignControl,
+    Suggestions,
+)
+from annotation.api.controls.control_import import ImportControls
+from annotation.api.controls.controls import Controls, OneControl, ReplaceControl, RetireControl
+from annotation.api.database.database import BuildIndex, CountSources, Restore, Withdraw
+from annotation.api.database.imports import Import, Rejected
+from annotation.api.experts.experts import ExpertLabels, NextTriplet, OneExpertLabel
+from annotation.api.experts.gold_import import ImportExpertLabels
+from annotation.api.experts.review import Disagreements, Reports
+from annotation.api.hits.assignments import Assignments, OneAssignment
+from annotation.api.hits.hits import Hits, OneHit
 from annotation.api.hits.triplets import Labels, OneTriplet, Triplets
 from annotation.api.hits.votes import Votes
-from annotation.api.hits.assignments import Assignments, OneAssignment
+from annotation.api.studies.dry_runs import Rehearsals
+from annotation.api.studies.pilots import OnePilot, Pilots
 from annotation.api.workers.worker_figures import (
     Letters,
     WorkerFiguresList,

@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from annotation.crowd.port import Crowd
 from annotation.crowd.inhouse.adapter import ENDPOINT as INHOUSE_ENDPOINT
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.crowd.mturk.endpoints import is_amazon, is_production
+from annotation.crowd.port import Crowd
 from annotation.crowd.rate_limit import LOCAL, RateLimiter
 from annotation.protocol.policy.policy import CrowdKind
 from core.errors import UserError

@@ -4,26 +4,26 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 
-from annotation.operations import create_campaign as creation
-from annotation.crowd.port import Crowd, CrowdError
+from annotation.analytics.campaign.snapshots import take
 from annotation.crowd.factory import open_crowd
+from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Campaign
+from annotation.operations import create_campaign as creation
 from annotation.pipeline.advance import advance
-from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
+from annotation.pipeline.controls.suggest import suggest
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.reconcile.run import reconcile
-from annotation.pipeline.controls.suggest import suggest
 from annotation.protocol.packing.pack import hits_needed
 from annotation.simulation.options import read_options
 from annotation.simulation.run import rehearse
-from annotation.analytics.campaign.snapshots import take
 from core.errors import UserError
+from retrieval.job_handlers import WORKS as DATABASE_WORKS
 from retrieval.jobs import Result, Watch, Work, keep
 from retrieval.models import Job
 from retrieval.search.retrieve import retrieve
-from retrieval.job_handlers import WORKS as DATABASE_WORKS
 
 
 def _retrieve(job: Job, watch: Watch) -> Result:

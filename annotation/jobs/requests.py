@@ -7,16 +7,16 @@ from pathlib import Path
 from django.db import transaction
 
 from annotation.access.audit_log import Actor, record
+from annotation.jobs.tasks import run_job, soon
 from annotation.models import Campaign
 from annotation.pipeline.reconcile.run import check_published
-from annotation.jobs.tasks import run_job, soon
-from retrieval import jobs
 from core.errors import UserError
-from retrieval.corpus.statistics import ask_to_count
+from retrieval import jobs
 from retrieval.corpus.import_job import Wanted, request_import
-from retrieval.models import Job
+from retrieval.corpus.statistics import ask_to_count
 from retrieval.corpus.uploads import Sent, check_sent
 from retrieval.job_handlers import IndexWanted, request_index
+from retrieval.models import Job
 
 
 @transaction.atomic

@@ -13,23 +13,23 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from annotation.operations.create_campaign import forget_old_queries
-from annotation.crowd.port import CrowdError
+from annotation.analytics.campaign.snapshots import take, take_after_a_pass
 from annotation.crowd.factory import open_crowd
+from annotation.crowd.port import CrowdError
 from annotation.jobs.handlers import MOVING, WORKS
 from annotation.models import Assignment, Campaign, Hit, Intent, Request, Triplet
 from annotation.models.idempotency import KEPT as KEPT_ANSWERS
+from annotation.operations.create_campaign import forget_old_queries
 from annotation.pipeline.advance import advance
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import check_endpoint
-from annotation.pipeline.reconcile.run import reconcile
 from annotation.pipeline.reconcile.hits import KEPT
-from annotation.analytics.campaign.snapshots import take, take_after_a_pass
+from annotation.pipeline.reconcile.run import reconcile
 from core.errors import UserError
+from core.log_context import about
 from retrieval.corpus.import_job import tidy_uploads
 from retrieval.jobs import JobLost, run, waiting_jobs
-from core.log_context import about
 
 log = logging.getLogger(__name__)
 
@@ -43,14 +43,14 @@ FULL_SECONDS = timedelta(days=1).total_seconds()
 FAULTS = (CrowdError, UserError, SoftTimeLimitExceeded, OperationalError)
 
 
-@shared_task
+@shared_task(name="quorum.advance_campaigns")
 def advance_campaigns() -> None:
     """One pass over every published campaign that still waits for votes, calls or decisions."""
     for campaign in _waiting():
         advance_campaign.apply_async((campaign.pk,), expires=EXPIRES)
 
 
-@shared_task(soft_time_limit=SOFT_LIMIT)
+@shared_task(name="quorum.advance_campaign", soft_time_limit=SOFT_LIMIT)
 def advance_campaign(campaign_id: int) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
     with about(campaign=campaign):
@@ -64,7 +64,7 @@ def advance_campaign(campaign_id: int) -> None:
             _take_figures(campaign, take_after_a_pass)
 
 
-@shared_task
+@shared_task(name="quorum.deliver_campaigns")
 def deliver_campaigns() -> None:
     """Where many calls wait, the workers that are free share them with the one at the pass."""
     unsent = Count("intents", filter=Q(intents__state__in=UNSENT))
@@ -74,7 +74,7 @@ def deliver_campaigns() -> None:
         deliver_campaign.apply_async((campaign.pk,), expires=EXPIRES)
 
 
-@shared_task(soft_time_limit=SOFT_LIMIT)
+@shared_task(name="quorum.deliver_campaign", soft_time_limit=SOFT_LIMIT)
 def deliver_campaign(campaign_id: int) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
     with about(campaign=campaign):
@@ -88,7 +88,7 @@ def deliver_campaign(campaign_id: int) -> None:
             log.info("campaign %s: %s", campaign, result)
 
 
-@shared_task
+@shared_task(name="quorum.reconcile_campaigns")
 def reconcile_campaigns(*, full: bool = False) -> None:
     """Campaigns that wait for something; in full, all whose HITs the crowd still keeps."""
     kept = Hit.objects.filter(
@@ -99,7 +99,7 @@ def reconcile_campaigns(*, full: bool = False) -> None:
         reconcile_campaign.apply_async((campaign.pk,), {"full": full}, expires=expires)
 
 
-@shared_task(soft_time_limit=SOFT_LIMIT)
+@shared_task(name="quorum.reconcile_campaign", soft_time_limit=SOFT_LIMIT)
 def reconcile_campaign(campaign_id: int, *, full: bool = False) -> None:
     campaign = Campaign.objects.get(pk=campaign_id)
     with about(campaign=campaign):
@@ -152,14 +152,14 @@ def _warn(campaign: Campaign, error: Exception) -> None:
     log.warning("campaign %s: %s", campaign, reason)
 
 
-@shared_task
+@shared_task(name="quorum.run_jobs")
 def run_jobs() -> None:
     """Every job that nobody is at."""
     for job in waiting_jobs():
         run_job.apply_async((job.pk,), expires=EXPIRES)
 
 
-@shared_task(soft_time_limit=SOFT_LIMIT)
+@shared_task(name="quorum.run_job", soft_time_limit=SOFT_LIMIT)
 def run_job(job_id: int) -> None:
     with about(job=job_id):
         try:
@@ -177,7 +177,7 @@ def run_job(job_id: int) -> None:
                         _take_figures(campaign, take)
 
 
-@shared_task(soft_time_limit=SOFT_LIMIT)
+@shared_task(name="quorum.tidy", soft_time_limit=SOFT_LIMIT)
 def tidy() -> None:
     """What nobody asks for any more: answers of the API, files that were sent."""
     Request.objects.filter(created_at__lt=timezone.now() - KEPT_ANSWERS).delete()

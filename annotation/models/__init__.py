@@ -1,19 +1,26 @@
 """What is stored of a campaign; Django finds all of it here."""
 
-from annotation.models.throttle import Attempt
+from annotation.models.access import Action, Role
+from annotation.models.assignment import (
+    Assignment,
+    Exclusion,
+    ItemReport,
+    Judgment,
+    Observation,
+    Worker,
+)
 from annotation.models.campaign import Campaign, Control, ExpertLabel, Instructions, Triplet
 from annotation.models.hit import Hit, HitItem
-from annotation.models.outbox import Intent
+from annotation.models.idempotency import Request
 from annotation.models.ledger import Account, Entry
+from annotation.models.outbox import Intent
 from annotation.models.pilot import Pilot
 from annotation.models.practice import PracticeItem, PracticeResult
-from annotation.models.idempotency import Request
 from annotation.models.review_figures import ReviewFigures
-from annotation.models.access import Action, Role
 from annotation.models.snapshot import Snapshot
-from annotation.models.suggestion import Suggestion
-from annotation.models.assignment import Assignment, Exclusion, ItemReport, Judgment, Observation, Worker
 from annotation.models.statistics import WorkerFigures, Workforce
+from annotation.models.suggestion import Suggestion
+from annotation.models.throttle import Attempt
 
 __all__ = [
     "Account",

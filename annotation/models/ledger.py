@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
+from annotation.models.assignment import Assignment
 from annotation.models.campaign import Campaign
 from annotation.models.hit import Hit
 from annotation.models.outbox import Intent
-from annotation.models.assignment import Assignment
 
 
 class Account(models.Model):

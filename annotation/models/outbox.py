@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from annotation.models.assignment import Assignment, Worker
 from annotation.models.campaign import Campaign
 from annotation.models.hit import Hit
-from annotation.models.assignment import Assignment, Worker
 
 
 class Intent(models.Model):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.models.campaign import Campaign
 from annotation.models.assignment import Worker
+from annotation.models.campaign import Campaign
 
 
 class PracticeItem(models.Model):

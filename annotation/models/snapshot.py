@@ -8,7 +8,7 @@ from annotation.models.campaign import Campaign
 
 
 class Snapshot(models.Model):
-    """Derived from the record by `annotation.analytics.campaign.snapshots`, after each pass; may be made anew."""
+    """Derived after each pass by `annotation.analytics.campaign.snapshots`."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="snapshots")
     at = models.DateTimeField()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.db import models
 
-from annotation.models.campaign import Campaign
 from annotation.models.assignment import Worker
+from annotation.models.campaign import Campaign
 
 
 class Workforce(models.Model):
-    """All of them together: derived by `annotation.analytics.workers.summary`, and may be made anew."""
+    """All of them together: derived by `annotation.analytics.workers.summary`."""
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="workforce")
     at = models.DateTimeField()

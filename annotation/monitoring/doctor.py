@@ -12,13 +12,13 @@ from django.db.models import F
 from django.utils import timezone
 from redis import Redis, RedisError
 
-from annotation.crowd.port import Crowd, CrowdError
 from annotation.crowd.inhouse.models import Invitation, Member
+from annotation.crowd.port import Crowd, CrowdError
 from annotation.pipeline.publishing.pack import positive_names
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from retrieval.models import IndexVersion
 from retrieval.index.versions import current_index
+from retrieval.models import IndexVersion
 
 # Names that nobody outside can reach, or that only stand for a name (RFC 2606, 6761, 6762).
 _NO_REAL_NAMES = (

@@ -14,8 +14,8 @@ from django.conf import settings
 
 from annotation.access.audit_log import Actor, record
 from annotation.models import Action, Campaign, Role
-from annotation.pipeline.setup.create import check_name_and_seed, create_campaign
 from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.setup.create import check_name_and_seed, create_campaign
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from retrieval.jobs import Result, Watch, keep, request

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from annotation.access.audit_log import Actor, record
 from annotation.models import Campaign
-from annotation.pipeline.gold.rejected_rows import known_as
 from annotation.pipeline.gold.import_gold import Imported, import_gold
+from annotation.pipeline.gold.rejected_rows import known_as
 from core.progress import Progress, no_progress
 
 

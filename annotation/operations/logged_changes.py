@@ -9,16 +9,16 @@ from django.utils import timezone
 from annotation.access.audit_log import Actor, record
 from annotation.models import Campaign, Control, Pilot, Role, Suggestion
 from annotation.pipeline.controls import suggest
-from annotation.pipeline.gold.rejected_rows import known_as
 from annotation.pipeline.controls.controls import Texts, add_positive, replace, retire
 from annotation.pipeline.controls.import_controls import Imported, import_controls
-from annotation.pipeline.setup.instructions import Added, add_version
+from annotation.pipeline.gold.rejected_rows import known_as
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.setup.create_pilot import arm_names, create_pilot
+from annotation.pipeline.setup.instructions import Added, add_version
 from annotation.protocol.estimates.cost import is_free, quote
-from retrieval.models import QaPair
 from retrieval.corpus.withdraw import withdraw_pairs
+from retrieval.models import QaPair
 
 
 @transaction.atomic

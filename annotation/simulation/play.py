@@ -6,8 +6,8 @@ from annotation.crowd.port import Crowd
 from annotation.crowd.simulated.workers import Simulation
 from annotation.models import Campaign
 from annotation.pipeline.advance import advance
-from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.estimates.cost import quote
 

@@ -7,9 +7,9 @@ from django.conf import settings
 
 from annotation.crowd.simulated.knowledge import Gold
 from annotation.models import Campaign, Control
+from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import Unchanged, add_version
-from annotation.pipeline.ledger.accounts import set_budget
 from annotation.protocol.policy.policy import Policy
 from annotation.simulation.sample import Plan, PlannedQuery, Texts
 from core.text.clean import normalise_question

@@ -78,7 +78,7 @@ def _child(
     numbers = [str(sockets[name].fileno()) for name in ("site", "crowd")]
     with (folder / LOG).open("w") as log:
         child = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-m", "annotation.rehearsal", *numbers],
+            [sys.executable, "-m", "annotation.simulation", *numbers],
             cwd=settings.BASE_DIR,
             env=_environment(folder, sockets),
             stdin=subprocess.PIPE,

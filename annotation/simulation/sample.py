@@ -9,8 +9,8 @@ from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 
 from annotation.models import Campaign, Control, ExpertLabel
-from annotation.pipeline.publishing.pack import negatives_for_ties, triplets_to_judge
 from annotation.pipeline.controls.negatives import draw_for
+from annotation.pipeline.publishing.pack import negatives_for_ties, triplets_to_judge
 from annotation.protocol.estimates.cost import quote
 from annotation.protocol.packing.pack import hits_needed, negatives_needed
 from annotation.protocol.policy.policy import Policy

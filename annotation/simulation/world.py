@@ -12,16 +12,16 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from waitress.server import create_server
 
-from annotation.crowd.port import CrowdError
-from annotation.crowd.simulated.profiles import Crew
 from annotation.crowd.emulator.http.server import Server
 from annotation.crowd.factory import open_crowd
-from annotation.crowd.simulated.workers import Simulation
+from annotation.crowd.port import CrowdError
 from annotation.crowd.simulated.browser import WorkerSite
-from annotation.simulation.populate import fill, gold_of
+from annotation.crowd.simulated.profiles import Crew
+from annotation.crowd.simulated.workers import Simulation
 from annotation.simulation.outcome import outcome
-from annotation.simulation.sample import Plan
 from annotation.simulation.play import play
+from annotation.simulation.populate import fill, gold_of
+from annotation.simulation.sample import Plan
 from annotation.simulation.schema import make_database
 from annotation.simulation.workspace import MARKER
 from core.errors import UserError

@@ -13,18 +13,18 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.access.audit_log import by_page
+from annotation.access.roles import visible_campaigns
 from annotation.jobs.requests import ask_for_count, ask_for_index, ask_to_import
 from annotation.operations.logged_changes import withdraw_pair
 from annotation.web.base.middleware import wants_json
-from annotation.access.roles import visible_campaigns
+from core.errors import UserError
+from retrieval.models import Job, QaPair, QuerySet
+from retrieval.web.access import BUILD, IMPORT, WITHDRAW, database_page
 from retrieval.web.database import database_shown
 from retrieval.web.forms import BuildForm, ImportForm
-from retrieval.web.access import BUILD, IMPORT, WITHDRAW, database_page
 from retrieval.web.import_view import import_shown
 from retrieval.web.pairs import pair_shown
 from retrieval.web.upload_stream import Received, receiving
-from core.errors import UserError
-from retrieval.models import Job, QaPair, QuerySet
 
 MOST_REASON = 500
 

@@ -1,31 +1,31 @@
 from django.urls import path
 
-from annotation.web.campaigns.operation import act_page
-from annotation.web.hits.assignments import assignments
-from annotation.web.campaigns.roles import campaign_roles, change_role
+from annotation.web.account.audit_log import campaign_log, log
+from annotation.web.account.lock_outs_page import end_lock_out, lock_outs
+from annotation.web.base.job import job
 from annotation.web.campaigns.campaigns import campaigns
+from annotation.web.campaigns.milestones import campaign_plan
+from annotation.web.campaigns.operation import act_page
+from annotation.web.campaigns.overview import chart_csv, count_now, live, overview
+from annotation.web.campaigns.publication import campaign_publish
+from annotation.web.campaigns.reconciliation import campaign_reconcile
+from annotation.web.campaigns.roles import campaign_roles, change_role
 from annotation.web.controls.control import add_control, campaign_control, pool_control
 from annotation.web.controls.control_import import import_to_pool
 from annotation.web.controls.controls import campaign_controls, controls
+from annotation.web.controls.suggestions import look_for_controls, suggestion
 from annotation.web.database import build, count, pair, upload, withdraw
 from annotation.web.experts.gold_import import import_experts
+from annotation.web.experts.review import review
+from annotation.web.hits.assignments import assignments
 from annotation.web.hits.hit import hit_record
 from annotation.web.hits.hits import hits
-from annotation.web.base.job import job
-from annotation.web.account.lock_outs_page import end_lock_out, lock_outs
-from annotation.web.account.audit_log import campaign_log, log
-from annotation.web.new_campaign.wizard import new_campaign
-from annotation.web.campaigns.overview import chart_csv, count_now, live, overview
-from annotation.web.studies.pilot import pilot
-from annotation.web.studies.pilots import pilots
-from annotation.web.campaigns.milestones import campaign_plan
-from annotation.web.campaigns.publication import campaign_publish
-from annotation.web.campaigns.reconciliation import campaign_reconcile
-from annotation.web.studies.dry_run import rehearsal
-from annotation.web.experts.review import review
-from annotation.web.controls.suggestions import look_for_controls, suggestion
 from annotation.web.hits.triplet import triplet_page
 from annotation.web.hits.triplets import triplets
+from annotation.web.new_campaign.wizard import new_campaign
+from annotation.web.studies.dry_run import rehearsal
+from annotation.web.studies.pilot import pilot
+from annotation.web.studies.pilots import pilots
 from annotation.web.workers.worker import controls_csv, what_if, worker
 from annotation.web.workers.workers import reports, times_csv, workers
 

@@ -11,18 +11,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.access.audit_log import by_api, record
+from annotation.access.roles import BUILD, DOWNLOAD, campaigns_where
 from annotation.api.base.access import MayDownload, campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.models import Campaign
-from annotation.access.roles import BUILD, DOWNLOAD, campaigns_where
-from exports.delivery.signed_links import link
-from exports.models import Build, Release, ReleaseFile
-from exports.building.options import Options
-from exports.building.requests import WORDS, request_build
-from core.rest.openapi import key_header, operation
 from core.rest.fields import Flag
+from core.rest.openapi import key_header, operation
 from core.rest.pagination import NewestPages, page
 from core.rest.parsing import body, query
+from exports.building.options import Options
+from exports.building.requests import WORDS, request_build
+from exports.delivery.signed_links import link
+from exports.models import Build, Release, ReleaseFile
 
 TAG = "releases"
 

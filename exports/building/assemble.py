@@ -10,10 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from exports.evaluation.baselines import write_runs
-from exports.card.write import write_card
+from core.errors import UserError
+from core.progress import Progress, no_progress
 from exports.building.changelog import write_changes
-from exports.statistics.compute import figures
+from exports.building.options import Options
+from exports.card.write import write_card
+from exports.evaluation.baselines import write_runs
 from exports.formats.write import write_formats
 from exports.layout.files import (
     CAMPAIGN,
@@ -26,11 +28,9 @@ from exports.layout.files import (
     STATS,
 )
 from exports.layout.manifest import manifest, version_of, versions
-from exports.building.options import Options
 from exports.splits.assign import Encode, Placing, SplitError, place_queries, write_splits
+from exports.statistics.compute import figures
 from retrieval.ranking.records import document
-from core.errors import UserError
-from core.progress import Progress, no_progress
 
 # Begins a step of so many units; what it returns counts those that are done.
 Watch = Callable[[str, int], Progress]

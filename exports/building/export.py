@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotation.models import Campaign
-from exports.building.queue import Released, release_now
-from exports.building.lease import BuildLost
-from exports.layout.atomic_folder import check_target, publish, unfinished
-from exports.models import Build
-from exports.building.options import Options
-from exports.delivery.storage import fetch
 from core.errors import UserError
 from core.progress import Progress, no_progress
+from exports.building.lease import BuildLost
+from exports.building.options import Options
+from exports.building.queue import Released, release_now
+from exports.delivery.storage import fetch
+from exports.layout.atomic_folder import check_target, publish, unfinished
+from exports.models import Build
 
 DEFAULT = Options()
 ARCHIVE = ".tar.zst"  # no part of the folder, which it holds

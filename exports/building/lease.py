@@ -1,8 +1,8 @@
 """Whose a build is: claimed by one update, held by a beat each second, lost when the beat fails."""
 
-from exports.models import Build
 from core.leases import Heart, take
 from core.progress import Progress
+from exports.models import Build
 
 GIVEN_UP = (
     "Whoever was at the build ended before it did, by an error or by force: the log says more; "

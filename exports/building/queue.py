@@ -20,16 +20,16 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Campaign
-from exports.building.lease import GIVEN_UP, Beat, claim
-from exports.layout.atomic_folder import workplace
-from exports.building.steps import SHARES, end, make, store
-from exports.models import Build, Release
-from exports.building.options import Options
-from exports.building.requests import check_releasable, check_way, new_build, recover, work_root
-from core.leases import MOST_ATTEMPTS, free
 from core.errors import UserError
+from core.leases import MOST_ATTEMPTS, free
 from core.log_context import about
 from core.progress import Progress, no_progress
+from exports.building.lease import GIVEN_UP, Beat, claim
+from exports.building.options import Options
+from exports.building.requests import check_releasable, check_way, new_build, recover, work_root
+from exports.building.steps import SHARES, end, make, store
+from exports.layout.atomic_folder import workplace
+from exports.models import Build, Release
 
 log = logging.getLogger(__name__)
 

@@ -7,14 +7,14 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import Campaign
-from annotation.pipeline.setup.pool_depth import audited_by
 from annotation.pipeline.setup.create_pilot import pilot_of, source_of
+from annotation.pipeline.setup.pool_depth import audited_by
+from core.errors import UserError
+from core.leases import MOST_ATTEMPTS, free
 from exports.building.lease import GIVEN_UP
+from exports.building.options import Options
 from exports.layout.atomic_folder import abandoned
 from exports.models import Build
-from exports.building.options import Options
-from core.leases import MOST_ATTEMPTS, free
-from core.errors import UserError
 
 WORDS = {"clusters": "clusters of near-duplicates", "random": "chance"}
 

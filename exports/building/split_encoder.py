@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from exports.splits.assign import Encode
 from core.errors import UserError
+from exports.splits.assign import Encode
 from retrieval.lazy import load_encoder
 from retrieval.registry.registry import resolve_model
 

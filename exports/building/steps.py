@@ -16,11 +16,15 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.models import Campaign
+from core.errors import UserError
 from exports.building import assemble as steps
-from exports.layout.archive import write_archive
 from exports.building.assemble import Previous, build
 from exports.building.lease import Beat, BuildLost
+from exports.building.options import Options
 from exports.building.split_encoder import query_encoder
+from exports.delivery.storage import discard, fetch, new_prefix, put, read_lines
+from exports.extract.extract import extract
+from exports.layout.archive import write_archive
 from exports.layout.files import (
     CAMPAIGN,
     CARD,
@@ -35,10 +39,6 @@ from exports.layout.files import (
 )
 from exports.layout.manifest import checksum, checksums
 from exports.models import Build, Deposit, Release, ReleaseFile
-from exports.building.options import Options
-from exports.extract.extract import extract
-from exports.delivery.storage import discard, fetch, new_prefix, put, read_lines
-from core.errors import UserError
 
 READING = "reading the record"
 PACKING = "packing the archive"

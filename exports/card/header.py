@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import yaml
 
+from core.text.markdown import one_line
 from exports.card.licences import of_the_release
 from exports.layout.files import OF_THE_ANNOTATORS
 from exports.splits.splits import SPLITS
-from core.text.markdown import one_line
 
 # The Hub's own steps.
 SIZES = (

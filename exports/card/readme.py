@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from core.text.markdown import Markdown
 from exports.card import notes, tables
 from exports.card.canvas import DARK, LIGHT
 from exports.card.citation import bibtex
@@ -17,6 +18,7 @@ from exports.card.origin import labelled_by_votes, nobody_judged
 from exports.card.plots import plots
 from exports.card.prose import cost, protocol
 from exports.card.words import count, plural, rate
+from exports.formats.loading_code import groups, snippets
 from exports.layout.files import (
     CAMPAIGN,
     CARD,
@@ -27,8 +29,6 @@ from exports.layout.files import (
     RELEASE,
     STATS,
 )
-from exports.formats.loading_code import groups, snippets
-from core.text.markdown import Markdown
 
 TEMPLATE = "template.md"
 PLOTS = "plots/"  # shown, not listed

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.text.markdown import Markdown, table
 from exports.card.licences import known
 from exports.card.words import UNDEFINED, between, count, decimal, percent, plus_minus
 from exports.statistics.terminal import finders
-from core.text.markdown import Markdown, table
 
 STATISTICS = (
     "",

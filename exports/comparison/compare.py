@@ -12,7 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from core.errors import UserError
 from exports.comparison.named_runs import NamedRuns
+from exports.comparison.published_results import papers
+from exports.evaluation.pair_intervals import certainty, replicates
 from exports.evaluation.pair_metrics import (
     PAIRWISE,
     Threshold,
@@ -20,8 +23,6 @@ from exports.evaluation.pair_metrics import (
     threshold_of_probabilities,
     threshold_on_dev,
 )
-from exports.evaluation.pair_intervals import certainty, replicates
-from exports.comparison.published_results import papers
 from exports.evaluation.scoring import Labels
 from exports.evaluation.systems import (
     DEV,
@@ -33,7 +34,6 @@ from exports.evaluation.systems import (
     used,
 )
 from retrieval.ranking.bootstrap import FLIPS, LEVEL, REPLICATES, SEED, Values, intervals, p_values
-from core.errors import UserError
 from retrieval.ranking.metrics import METRICS, WAYS, Way, hits, values
 
 DEEPEST = 30  # of the hit@k curve

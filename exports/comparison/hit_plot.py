@@ -10,8 +10,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from exports.card.canvas import DARK, LIGHT, SMALL, THEMES, Plot, Theme, axes, in_percent, render
 from core.errors import UserError
+from exports.card.canvas import DARK, LIGHT, SMALL, THEMES, Plot, Theme, axes, in_percent, render
 
 SUFFIX = ".svg"
 TITLE = "Hit@k"

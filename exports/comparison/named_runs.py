@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.errors import UserError
 from exports.evaluation.runs import run_path, shown
 from exports.evaluation.systems import BASELINES, DEV
-from core.errors import UserError
 
 LONGEST = 40
 FORM = f"NAME=RUN[,RUN...] or a baseline ({', '.join(BASELINES)})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from exports.evaluation.pair_metrics import PAIRWISE
 from core.text.markdown import escape, table
+from exports.evaluation.pair_metrics import PAIRWISE
 from retrieval.ranking.metrics import METRICS
 
 NONE = "\u2013"

@@ -16,11 +16,11 @@ from django.core.files.storage import FileSystemStorage, storages
 from django.core.files.storage.base import Storage
 
 from annotation.models import Campaign
-from exports.layout.atomic_folder import sync, sync_folders
-from exports.models import ReleaseFile
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from core.storage import place_of, steps, translated
+from exports.layout.atomic_folder import sync, sync_folders
+from exports.models import ReleaseFile
 
 ALIAS = "releases"
 

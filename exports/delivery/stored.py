@@ -4,9 +4,9 @@ from typing import Any
 
 import orjson
 
-from exports.models import Release, ReleaseFile
-from exports.delivery.storage import read_start
 from core.errors import UserError
+from exports.delivery.storage import read_start
+from exports.models import Release, ReleaseFile
 
 MOST_BYTES = 1 << 20  # of a text on a page
 

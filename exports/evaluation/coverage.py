@@ -8,10 +8,10 @@ from pathlib import Path
 
 import orjson
 
-from exports.layout.files import PLACEMENTS
+from core.errors import UserError
 from exports.evaluation.runs import shown
 from exports.evaluation.scoring import Labels, RunScores
-from core.errors import UserError
+from exports.layout.files import PLACEMENTS
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def sentences(scores: RunScores, found: Coverage, *, run: Path, split: str) -> I
 
 def damaged(release: Path, error: Exception) -> UserError:
     return UserError(
-        f"{release} is damaged ({error}): `python -m exports.verify.__main__ {release}` names what differs."
+        f"{release} is damaged ({error}): `python -m exports.verify {release}` names what differs."
     )
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from exports.evaluation.pair_metrics import Threshold, pairwise, threshold_of_probabilities, threshold_on_dev
+from exports.evaluation.pair_metrics import (
+    Threshold,
+    pairwise,
+    threshold_of_probabilities,
+    threshold_on_dev,
+)
 from exports.evaluation.runs import run_path
 from exports.evaluation.scoring import Pairs, figures, rounded
 from exports.evaluation.systems import (

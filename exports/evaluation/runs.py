@@ -1,4 +1,6 @@
-"""Runs: what a system scored, read from TREC lines or JSONL. retrieval.ranking.runs ranks and writes. Pure.
+"""Runs: what a system scored, read from TREC lines or JSONL. Pure.
+
+`retrieval.ranking.runs` ranks and writes.
 
     query Q0 candidate rank score tag                          six columns, any white space
     {"query_id": "q1", "candidate_id": "4be0...", "score": 0.91}        one candidate a line

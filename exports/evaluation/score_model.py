@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.errors import UserError
+from core.progress import Progress, no_progress
 from exports.evaluation.coverage import damaged
 from exports.evaluation.systems import labels_of
-from retrieval.ranking.records import DatasetError, QueryRecord, read
-from core.errors import UserError
-from retrieval.lazy import load_encoder, load_selector
-from core.progress import Progress, no_progress
-from retrieval.registry.registry import resolve_either, trained_form
-from retrieval.ranking.runs import ScoredQuery, require_new, write_run
-from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
 from retrieval.encoders.cross_encoder.port import is_selector
+from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
+from retrieval.lazy import load_encoder, load_selector
+from retrieval.ranking.records import DatasetError, QueryRecord, read
+from retrieval.ranking.runs import ScoredQuery, require_new, write_run
+from retrieval.registry.registry import resolve_either, trained_form
 
 FORM = "QQA"  # of a retriever that was not trained here
 

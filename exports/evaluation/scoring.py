@@ -11,8 +11,8 @@ from pathlib import Path
 
 from exports.evaluation.runs import Scored, by_query
 from retrieval.ranking.bootstrap import intervals
-from retrieval.ranking.records import read
 from retrieval.ranking.metrics import METRICS, Ranking, Way, is_counted, values
+from retrieval.ranking.records import read
 from retrieval.ranking.runs import ranked
 
 DECIMALS = 4

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from exports.evaluation.integrity import require_as_told
+from core.errors import UserError
 from exports.evaluation.coverage import Coverage, coverage, damaged, refuse_foreign_ids, sentences
-from exports.layout.files import PLACEMENTS
+from exports.evaluation.integrity import require_as_told
 from exports.evaluation.runs import shown
 from exports.evaluation.scoring import Labels, Pairs, counted, score_run, split_labels
+from exports.layout.files import PLACEMENTS
 from exports.splits.splits import SPLITS
-from retrieval.ranking.records import DatasetError
-from core.errors import UserError
 from retrieval.ranking.metrics import Ranking, Way
+from retrieval.ranking.records import DatasetError
 
 BASELINES = ("retriever", "bm25")
 DEV = "dev"  # where thresholds are chosen

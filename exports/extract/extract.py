@@ -7,14 +7,14 @@ from pathlib import Path
 from django.db.models import Count, Q
 
 from annotation.models import Campaign
+from core.errors import UserError
+from core.progress import Progress, no_progress
 from exports.extract.facts import write_facts
 from exports.extract.gold import write_gold
 from exports.extract.pseudonyms import People
 from exports.extract.queries import write_queries
 from exports.extract.transaction import snapshot
 from exports.extract.work import write_work
-from core.errors import UserError
-from core.progress import Progress, no_progress
 
 
 def extract(

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from django.db.models import Count
 
+from annotation.analytics.campaign.progress import spent_cents
 from annotation.models import Campaign, Instructions
 from annotation.pipeline.ledger.postings import excluded_workers
-from annotation.analytics.campaign.progress import spent_cents
 from exports.layout.files import CAMPAIGN
-from retrieval.ranking.records import document
 from retrieval.models import Candidate, QaPair
+from retrieval.ranking.records import document
 
 INSTRUCTIONS = "instructions"
 

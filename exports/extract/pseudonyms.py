@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db.models import Q
 
 from annotation.models import Assignment, Campaign, Worker
-from exports.models import WorkerSalt
 from exports.layout.schemas import worker_digest
+from exports.models import WorkerSalt
 
 
 class People:

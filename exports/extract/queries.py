@@ -16,15 +16,15 @@ import orjson
 import pyarrow as pa
 
 from annotation.models import Campaign
-from annotation.protocol.policy.policy import Policy
 from annotation.protocol.labels.majority import decide_tally
-from exports.layout.files import COUNTS, JUDGMENTS, QUERIES
+from annotation.protocol.policy.policy import Policy
+from core.errors import UserError
+from core.progress import Progress
 from exports.extract.collation import by_code_points
 from exports.extract.parquet_table import TableFile
 from exports.extract.votes import Votes, VoteStream, judgments
+from exports.layout.files import COUNTS, JUDGMENTS, QUERIES
 from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, line
-from core.errors import UserError
-from core.progress import Progress
 
 CANDIDATES_PER_STEP = 6_000
 ROWS = 2_000  # fetched at a time

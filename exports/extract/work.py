@@ -12,9 +12,9 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from annotation.models import Assignment, Campaign, Control, Judgment
 from annotation.pipeline.ledger.postings import excluded_workers
-from exports.layout.files import ASSIGNMENTS, CONTROLS
 from exports.extract.collation import by_code_points
 from exports.extract.parquet_table import Row, TableFile, table
+from exports.layout.files import ASSIGNMENTS, CONTROLS
 from exports.layout.schemas import control_digest
 
 ROWS = 5_000  # in memory at a time

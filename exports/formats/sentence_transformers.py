@@ -17,10 +17,10 @@ from pathlib import Path
 
 import orjson
 
+from core.text.clean import normalise_question
 from exports.formats.batch import Batch
 from exports.formats.writer import Write
 from retrieval.ranking.records import QueryRecord
-from core.text.clean import normalise_question
 
 NEGATIVES = 5
 LAYOUTS = ("pair", "triplet", "n-tuple")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from core.progress import Progress, no_progress
 from exports.formats.batch import ROWS, batches, columns
 from exports.formats.parquet import parquet
 from exports.formats.sentence_transformers import LAYOUTS, layouts
@@ -18,7 +19,6 @@ from exports.formats.tsv import tsv
 from exports.formats.writer import Writer
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read
-from core.progress import Progress, no_progress
 
 PIECE = 1 << 20
 FOLDERS = ("parquet", "tsv", "trec", *(f"sentence-transformers/{name}" for name in LAYOUTS))

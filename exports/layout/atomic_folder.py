@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from core.errors import UserError
 from exports.layout.files import FORMAT, FORMAT_VERSIONS, MANIFEST
 from exports.layout.manifest import checksums
-from core.errors import UserError
 
 
 def check_target(out: Path, campaign: str, *, last: int | None = None) -> None:

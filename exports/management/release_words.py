@@ -13,7 +13,7 @@ def changes_in_words(changes: Mapping[str, Any]) -> str:
 
 
 def check(folder: str) -> str:
-    return f"card: {folder}/README.md; to check every figure: python -m exports.verify.__main__ {folder}"
+    return f"card: {folder}/README.md; to check every figure: python -m exports.verify {folder}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from exports.splits.clusters import Nearness, NearQuery, near_duplicates
 from exports.layout.files import CAMPAIGN, COUNTS, PLACEMENTS, QUERIES
+from exports.splits.clusters import Nearness, NearQuery, near_duplicates
 from exports.splits.splits import SPLITS, Placeable, Placed, SplitError, place
 from retrieval.ranking.records import QueryRecord, read
 

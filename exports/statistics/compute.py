@@ -14,14 +14,14 @@ import orjson
 
 from annotation.protocol.policy.policy import Policy
 from exports.evaluation.baselines import baselines
+from exports.layout.files import ASSIGNMENTS, CAMPAIGN, CONTROLS, GOLD, JUDGMENTS, PLACEMENTS
+from exports.splits.similarity import similarity
 from exports.statistics.agreement import agreement_figures
+from exports.statistics.assignments import Controls, Work, read_controls, read_work
 from exports.statistics.counts import split_rows
 from exports.statistics.gold import Gold, read_gold
 from exports.statistics.judgments import Judged, read_judged
 from exports.statistics.splits import read_released
-from exports.statistics.assignments import Controls, Work, read_controls, read_work
-from exports.layout.files import ASSIGNMENTS, CAMPAIGN, CONTROLS, GOLD, JUDGMENTS, PLACEMENTS
-from exports.splits.similarity import similarity
 
 # Of queries whose labels were made elsewhere: such a label stands where the votes make none.
 IMPORTED = "import"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from annotation.protocol.policy.policy import Policy
 from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.policy.policy import Policy
 from exports.statistics.agreement import VoteCounts
 from exports.statistics.gold import Gold
 from exports.statistics.votes import Ints, Votes, read_votes

@@ -7,10 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from exports.layout.schemas import control_digest
+from exports.splits.splits import SPLITS
 from exports.statistics.counts import SplitCounts, share
 from exports.statistics.gold import Gold
-from exports.splits.splits import SPLITS
-from exports.layout.schemas import control_digest
 from retrieval.ranking.records import QueryRecord, read
 
 HIT_AT = (1, 5, 10, 30)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from annotation.protocol.policy.policy import Policy, PolicyError
-from exports.verify.findings import Findings
-from exports.verify.schemas import CAMPAIGN_SHAPE, RELEASE_SHAPE, read_object
-from exports.statistics.compute import IMPORTED
 from exports.layout.files import CAMPAIGN, MANIFEST, OF_THE_ANNOTATORS, RELEASE
 from exports.layout.manifest import version_of
+from exports.statistics.compute import IMPORTED
+from exports.verify.findings import Findings
+from exports.verify.schemas import CAMPAIGN_SHAPE, RELEASE_SHAPE, read_object
 
 PARTS = ("labelled", "open", "unresolved")
 COUNTED = ("triplets", *PARTS)

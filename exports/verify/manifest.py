@@ -10,8 +10,7 @@ from typing import Any
 
 import orjson
 
-from exports.verify.findings import Findings, shown
-from exports.verify.schemas import COUNT, ID, LONGEST, OBJECT, VERSION, faults
+from core.errors import UserError
 from exports.layout.files import (
     CAMPAIGN,
     CARD,
@@ -27,8 +26,9 @@ from exports.layout.files import (
     STATS,
 )
 from exports.layout.manifest import checksum
+from exports.verify.findings import Findings, shown
+from exports.verify.schemas import COUNT, ID, LONGEST, OBJECT, VERSION, faults
 from retrieval.ranking.records import document
-from core.errors import UserError
 
 NEEDED = (
     CARD,

@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from exports.verify.findings import Findings, shown
 from exports.layout.files import FORMAT_VERSIONS
 from exports.splits.splits import SPLITS
+from exports.verify.findings import Findings, shown
 from retrieval.ranking.fusion import RETRIEVERS
 
 LONGEST = 64 * 2**20  # bytes of a line, or of a document

@@ -9,8 +9,14 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.cache import never_cache
 
+from annotation.access.roles import (
+    BUILD,
+    DOWNLOAD,
+    campaigns_where,
+    may_anywhere,
+    visible_campaigns,
+)
 from annotation.models import Campaign
-from annotation.access.roles import BUILD, DOWNLOAD, campaigns_where, may_anywhere, visible_campaigns
 from annotation.web.base.guards import permitted, refuse, to_sign_in
 
 View = Callable[..., HttpResponseBase]

@@ -9,14 +9,14 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.access.audit_log import by_page, record
-from annotation.models import Campaign
 from annotation.access.roles import BUILD
-from exports.models import Build
+from annotation.models import Campaign
+from core.errors import UserError
 from exports.building.requests import request_build
+from exports.models import Build
 from exports.web.access import campaign_releases_page, lacks, may_build
 from exports.web.campaign import campaign_page, state_of
 from exports.web.forms import BuildForm
-from core.errors import UserError
 
 
 @require_POST

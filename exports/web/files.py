@@ -9,12 +9,12 @@ from django.views.decorators.http import require_safe
 
 from annotation.models import Campaign
 from annotation.web.base.guards import refuse
-from exports.delivery.signed_links import FOREIGN, Link, LinkError, follow, name_of
-from exports.models import Download, ReleaseFile
-from exports.delivery.byte_ranges import Content, answer, begins
-from exports.delivery.storage import key, open_file, storage
-from exports.web.access import campaign_releases_page
 from core.errors import UserError
+from exports.delivery.byte_ranges import Content, answer, begins
+from exports.delivery.signed_links import FOREIGN, Link, LinkError, follow, name_of
+from exports.delivery.storage import key, open_file, storage
+from exports.models import Download, ReleaseFile
+from exports.web.access import campaign_releases_page
 
 REFUSED = "This link opens nothing"
 GONE = (

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from core.errors import UserError
 from retrieval.answering.answer import Answerer
 from retrieval.answering.load_selector import ChosenSelector, chosen_selector, training_of
-from core.errors import UserError
+from retrieval.encoders.cross_encoder.port import Selector
+from retrieval.index.versions import index_root, require_no_new_pairs
 from retrieval.lazy import load_selector
 from retrieval.models import IndexForm, IndexVersion
-from retrieval.search.search_session import Searcher
 from retrieval.ranking.fusion import ALONE, BM25
-from retrieval.encoders.cross_encoder.port import Selector
+from retrieval.search.search_session import Searcher
 from retrieval.vectors.folder import verify
-from retrieval.index.versions import index_root, require_no_new_pairs
 
 FULL = "full"
 DATASET, NEURAL, SELECTOR, ANSWER = "dataset", "neural", "selector", "answer"

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.errors import UserError
-from retrieval.models import QaPair
-from retrieval.search.search_session import Hit, Searcher
-from retrieval.ranking.fusion import ALONE
-from retrieval.encoders.cross_encoder.port import Selector
 from core.text.clean import clean_text
+from retrieval.encoders.cross_encoder.port import Selector
+from retrieval.models import QaPair
+from retrieval.ranking.fusion import ALONE
+from retrieval.search.search_session import Hit, Searcher
 
 CANDIDATES = 500
 KEPT = 5  # the best, and what comes next

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from core.errors import UserError
 from core.files.open import check_is_file
-from retrieval.models import QaPair
-from core.progress import Progress, no_progress
-from retrieval.corpus.pair_reader import MAX_QUESTION
 from core.files.rows import Row, RowFault, json_rows, not_empty, text_field
+from core.progress import Progress, no_progress
 from core.text.clean import clean_text, is_utf8, question_key
+from retrieval.corpus.pair_reader import MAX_QUESTION
+from retrieval.models import QaPair
 
 LOOKUP = 2_000  # keys in one database query
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from core.errors import UserError
 from retrieval.registry.registry import registered_selector
-from retrieval.trained import TrainedModel
 from retrieval.registry.training_record import FILE, made, read_training
+from retrieval.trained import TrainedModel
 
 
 @dataclass(frozen=True)

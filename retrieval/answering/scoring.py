@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.progress import Progress, no_progress
 from retrieval.answering.ablations import PAPER, WORDS, System
 from retrieval.answering.answer import Answerer
 from retrieval.answering.answer_match import is_right
 from retrieval.answering.known_answers import KnownQuestion
 from retrieval.ranking.bootstrap import Values, intervals, p_values
-from core.progress import Progress, no_progress
 
 DECIMALS = 4
 

@@ -7,13 +7,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from core.rest.fields import Text, Whole
+from core.rest.openapi import operation
+from core.rest.parsing import body
 from retrieval.answering.answer import CANDIDATES
 from retrieval.api.access import MayLook
-from core.rest.openapi import operation
-from core.rest.fields import Text, Whole
-from core.rest.parsing import body
-from retrieval.web.answers import answered
 from retrieval.corpus.pair_reader import MAX_QUESTION
+from retrieval.web.answers import answered
 
 MOST = 1_000
 ROW = {

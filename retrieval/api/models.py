@@ -8,14 +8,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from retrieval.api.access import MayLook
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
-from retrieval.registry.improvement import Shelf, Shown
+from retrieval.api.access import MayLook
 from retrieval.ranking.metrics import WAYS
 from retrieval.registry.card import card
-from retrieval.trained import TrainedModel
+from retrieval.registry.improvement import Shelf, Shown
 from retrieval.registry.training_record import made
+from retrieval.trained import TrainedModel
 
 TAG = "database"
 

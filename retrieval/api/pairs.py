@@ -8,12 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from retrieval.api.access import MayLook
 from core.rest.openapi import operation
 from core.rest.pagination import TextPages, page
 from core.rest.parsing import query
-from retrieval.models import QaPair
+from retrieval.api.access import MayLook
 from retrieval.corpus.pair_reader import MAX_ID, MAX_SOURCE
+from retrieval.models import QaPair
 
 TAG = "database"
 

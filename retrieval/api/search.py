@@ -7,14 +7,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from retrieval.api.access import MayLook
-from core.rest.openapi import operation
 from core.rest.fields import Text, Whole
+from core.rest.openapi import operation
 from core.rest.parsing import body
-from retrieval.web.search_runner import find
-from retrieval.web.search import RETRIEVERS
-from retrieval.search.search_session import DEPTH
+from retrieval.api.access import MayLook
 from retrieval.corpus.pair_reader import MAX_QUESTION
+from retrieval.search.search_session import DEPTH
+from retrieval.web.search import RETRIEVERS
+from retrieval.web.search_runner import find
 
 
 class Sought(serializers.Serializer[dict[str, Any]]):

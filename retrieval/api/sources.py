@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from retrieval.api.access import MayLook
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
+from retrieval.api.access import MayLook
 from retrieval.corpus.statistics import newest_figures
 from retrieval.models import IndexForm, IndexKind, IndexVersion
 

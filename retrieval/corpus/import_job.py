@@ -16,18 +16,14 @@ from django.contrib.auth.models import User
 from django.db import OperationalError
 
 from core.errors import UserError
-from retrieval.corpus.statistics import ask_to_count
 from core.files.disk_full import is_full
-from retrieval.corpus.ingest import IngestResult, ingest
-from retrieval.jobs import Result, Watch, keep, request
-from retrieval.lazy import load_scorer
-from retrieval.models import Job
 from core.progress import Progress
+from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.pair_reader import Reading, check_license, check_source
-from retrieval.registry.registry import resolve_model
 from retrieval.corpus.rejected_rows import Rejects
-from retrieval.corpus.sources.top_share import Best, share_of
 from retrieval.corpus.sources.formats import FORMATS
+from retrieval.corpus.sources.top_share import Best, share_of
+from retrieval.corpus.statistics import ask_to_count
 from retrieval.corpus.uploads import (
     REJECTED,
     Sent,
@@ -37,6 +33,10 @@ from retrieval.corpus.uploads import (
     throw_away_sent,
     waiting_folders,
 )
+from retrieval.jobs import Result, Watch, keep, request
+from retrieval.lazy import load_scorer
+from retrieval.models import Job
+from retrieval.registry.registry import resolve_model
 
 KIND = "ingest"
 SHOWN_NAME = 60

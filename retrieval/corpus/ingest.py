@@ -9,13 +9,13 @@ from pathlib import Path
 from django.db import IntegrityError, connection, transaction
 
 from core.errors import UserError
-from retrieval.models import QaPair
+from core.files.rows import Row
 from core.progress import Progress, no_progress
 from retrieval.corpus.pair_reader import Pair, Reading, check_license, check_source
 from retrieval.corpus.rejected_rows import Rejects, rejects_path
-from core.files.rows import Row
-from retrieval.corpus.sources.top_share import Best, Kept, Selection
 from retrieval.corpus.sources.formats import FORMATS
+from retrieval.corpus.sources.top_share import Best, Kept, Selection
+from retrieval.models import QaPair
 
 NOT_BEST = "not among the best"
 

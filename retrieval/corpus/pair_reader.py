@@ -11,11 +11,11 @@ from typing import NamedTuple
 from django.conf import settings
 
 from core.errors import UserError
-from core.progress import Progress
 from core.files.rows import Row, RowFault, number_field, optional_field, text_field
-from retrieval.corpus.sources.top_share import Best, Selection, selection
-from retrieval.corpus.sources.formats import read_source
+from core.progress import Progress
 from core.text.clean import clean_text, is_utf8, pair_key, question_key
+from retrieval.corpus.sources.formats import read_source
+from retrieval.corpus.sources.top_share import Best, Selection, selection
 
 MAX_QUESTION = 10_000
 MAX_ANSWER = 50_000

@@ -11,10 +11,10 @@ from django.contrib.auth.models import User
 from django.db.models import Max
 
 from core.errors import UserError
-from retrieval.jobs import Result, Watch, request
-from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.corpus.sources.counts import SourceCounts, Words, source_counts
 from retrieval.index.versions import chosen_index, restored_pairs
+from retrieval.jobs import Result, Watch, request
+from retrieval.models import IndexVersion, Job, QaPair
 
 KIND = "count"
 SUBJECT = "the database"

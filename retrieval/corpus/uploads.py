@@ -18,9 +18,9 @@ from django.conf import settings
 
 from core.errors import UserError
 from core.files.open import opened, refuse_other_encodings
-from retrieval.lazy import parquet_bytes
-from core.progress import Progress
 from core.files.rows import DELIMITERS
+from core.progress import Progress
+from retrieval.lazy import parquet_bytes
 
 MOST_FILES = 20
 MOST_BYTES = 10_000_000_000  # of all files of an import

@@ -11,11 +11,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from core.errors import UserError
-from retrieval.models import IndexVersion, QaPair
-from retrieval.vectors.pair_keys import LOOKUP
 from core.files.rows import RowFault, read_rows, text_field
-from retrieval.vectors.folder import rebuild_hint
 from retrieval.index.versions import restored_pairs
+from retrieval.models import IndexVersion, QaPair
+from retrieval.vectors.folder import rebuild_hint
+from retrieval.vectors.pair_keys import LOOKUP
 
 PAIR = ("pair", "pair_key")
 # A pair's key, or its id in the database.

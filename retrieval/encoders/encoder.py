@@ -6,13 +6,13 @@ from importlib import metadata
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
+from core.errors import UserError
+from core.progress import Progress, no_progress
 from retrieval.encoders.batches import Batch, Rows, ahead
 from retrieval.encoders.forward import TYPES, forward, require_precision
 from retrieval.encoders.loading import chosen_device, fingerprint_of, load_model, pooling_of
 from retrieval.encoders.process_pool import WorkerPool, usual_processes
 from retrieval.encoders.tokens import Inputs, reads_tokens, token_batches
-from core.errors import UserError
-from core.progress import Progress, no_progress
 from retrieval.vectors.types import Vectors
 
 # Tokens in a batch, padding counted. On a CPU what a layer gives should stay in its cache; a GPU

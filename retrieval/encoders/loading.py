@@ -18,10 +18,10 @@ from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder, SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
-from retrieval.encoders.bundled import bundled_folder
-from retrieval.encoders.out_of_memory import wants_memory
 from core.errors import UserError
+from retrieval.encoders.bundled import bundled_folder
 from retrieval.encoders.cross_encoder.port import is_selector
+from retrieval.encoders.out_of_memory import wants_memory
 
 DEVICES = ("auto", "cpu", "cuda")
 # What the libraries raise of a checkpoint that is broken, whichever of its files it is.

@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from sentence_transformers import SentenceTransformer
 
+from core.errors import UserError
 from retrieval.encoders.batches import Batch, Rows
 from retrieval.encoders.forward import TYPES, forward
 from retrieval.encoders.loading import load_model
-from core.errors import UserError
 from retrieval.vectors.types import Vectors
 
 # Batches under way for each process: the next one is always at hand.

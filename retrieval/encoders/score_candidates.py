@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from retrieval.ranking.records import CandidateRecord, QueryRecord
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from retrieval.ranking.runs import ScoredQuery
 from retrieval.encoders.cross_encoder.port import Selector
 from retrieval.ranking.input_forms import RETRIEVER_FORMS
+from retrieval.ranking.records import CandidateRecord, QueryRecord
+from retrieval.ranking.runs import ScoredQuery
 from retrieval.vectors.types import Encoder, Vectors
 
 # Candidates scored at once: enough that texts of one length fill whole batches.

@@ -7,13 +7,13 @@ import numpy as np
 
 from retrieval.index.port import VectorIndex
 from retrieval.index.rescore import Scores, nearest
+from retrieval.index.versions import folder_of, index_root
 from retrieval.lazy import index_class
 from retrieval.models import IndexVersion, QaPair
-from retrieval.vectors.pair_keys import LOOKUP, withdrawn_keys
 from retrieval.vectors.folder import REMOVED, open_version_store
+from retrieval.vectors.pair_keys import LOOKUP, withdrawn_keys
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, PairKeys, Positions, Vectors, packed
-from retrieval.index.versions import folder_of, index_root
 
 
 @dataclass(frozen=True)

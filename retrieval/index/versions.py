@@ -10,12 +10,12 @@ from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from core.errors import UserError
+from core.text.clean import is_utf8
 from retrieval.models import IndexVersion, QaPair
-from retrieval.vectors.pair_keys import withdrawn_keys
 from retrieval.registry.registry import registered_at
 from retrieval.vectors.folder import Manifest, rebuild_hint, verify
+from retrieval.vectors.pair_keys import withdrawn_keys
 from retrieval.vectors.shards import Identity
-from core.text.clean import is_utf8
 from retrieval.vectors.types import PairKeys, places
 
 WITHDRAWN = "withdrawn.npy"  # keys of the pairs that were withdrawn when the version was made

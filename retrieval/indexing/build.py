@@ -7,30 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrieval.indexing.coverage import Coverage, cover, packed
-from retrieval.indexing.encode import encode_missing, identity_of
-from retrieval.indexing.distributed import spread
 from core.errors import UserError
-from retrieval.indexing.incremental import Made, ground, is_whole, make_index
+from core.progress import Progress, no_progress
 from retrieval.index.choice import Choice
 from retrieval.index.port import VectorIndex
-from retrieval.lazy import chosen_device, load_encoder, measure_recall
-from retrieval.models import IndexForm, IndexVersion, QaPair
-from retrieval.indexing.plan import AUTO, BuildOptions, Order, choice_of, pairs_encoder, precision_of
-from retrieval.vectors.pair_keys import DatabasePairs, database_pairs, sampled, texts_of
-from core.progress import Progress, no_progress
-from retrieval.vectors.folder import (
-    REMOVED,
-    complete,
-    fresh_version,
-    install,
-    one_build,
-    store_folder,
-)
-from retrieval.vectors.remote import fetch_holding, publish
-from retrieval.vectors.shards import Identity, Shard, sound_shards
-from retrieval.vectors.store import VectorStore
-from retrieval.vectors.types import Encoder, Mask, PairKeys, unpacked
 from retrieval.index.versions import (
     WITHDRAWN,
     choose,
@@ -40,6 +20,33 @@ from retrieval.index.versions import (
     record,
     require_storable,
 )
+from retrieval.indexing.coverage import Coverage, cover, packed
+from retrieval.indexing.distributed import spread
+from retrieval.indexing.encode import encode_missing, identity_of
+from retrieval.indexing.incremental import Made, ground, is_whole, make_index
+from retrieval.indexing.plan import (
+    AUTO,
+    BuildOptions,
+    Order,
+    choice_of,
+    pairs_encoder,
+    precision_of,
+)
+from retrieval.lazy import chosen_device, load_encoder, measure_recall
+from retrieval.models import IndexForm, IndexVersion, QaPair
+from retrieval.vectors.folder import (
+    REMOVED,
+    complete,
+    fresh_version,
+    install,
+    one_build,
+    store_folder,
+)
+from retrieval.vectors.pair_keys import DatabasePairs, database_pairs, sampled, texts_of
+from retrieval.vectors.remote import fetch_holding, publish
+from retrieval.vectors.shards import Identity, Shard, sound_shards
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Encoder, Mask, PairKeys, unpacked
 
 if TYPE_CHECKING:
     from retrieval.index.recall import Recall

@@ -21,18 +21,18 @@ from django.db.models import Case, F, Max, Q, Sum, When
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from retrieval.indexing import encode
-from core.leases import MOST_ATTEMPTS, free
-from retrieval.indexing.shard_worker import keys_of
 from core.errors import UserError
-from retrieval.models import EncodingJob, EncodingShard
+from core.leases import MOST_ATTEMPTS, free
 from core.progress import Progress, no_progress
+from retrieval.indexing import encode
+from retrieval.indexing.shard_worker import keys_of
+from retrieval.models import EncodingJob, EncodingShard
 from retrieval.vectors.remote import fetch_missing
 from retrieval.vectors.shards import Identity, Shard, verify_shard
 from retrieval.vectors.types import PairKeys, places
 
 QUEUE = "encoding"
-TASK = "retrieval.tasks.encode_shard"
+TASK = "quorum.encode_shard"
 START = f"start one by `celery --app config worker --queues {QUEUE}`"
 LOOK_SECONDS = 1.0
 SENT_AT_ONCE = 100  # more than all workers take up before the next are sent

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from core.progress import Progress, no_progress
 from retrieval.models import IndexForm
 from retrieval.vectors.pair_keys import texts_of
-from core.progress import Progress, no_progress
 from retrieval.vectors.shards import Identity, Shard, write_shard
 from retrieval.vectors.types import Encoder, PairKeys, Vectors, packed, unpacked
 

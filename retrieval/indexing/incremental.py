@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrieval.indexing.coverage import Coverage, cover
 from core.errors import UserError
 from retrieval.index.choice import Choice
+from retrieval.index.open_index import open_index
 from retrieval.index.port import VectorIndex
+from retrieval.index.versions import folder_of, index_root
+from retrieval.indexing.coverage import Coverage, cover
 from retrieval.lazy import index_class
 from retrieval.models import IndexKind, IndexVersion
-from retrieval.index.open_index import open_index
 from retrieval.vectors.folder import REMOVED, shards_of, verify
 from retrieval.vectors.shards import Shard, names
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, PairKeys
-from retrieval.index.versions import folder_of, index_root
 
 if TYPE_CHECKING:
     from retrieval.index.recall import Recall

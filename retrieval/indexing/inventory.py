@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from core.errors import UserError
+from retrieval.index.versions import index_root
 from retrieval.models import IndexVersion
 from retrieval.vectors.folder import IDENTITY
 from retrieval.vectors.shards import REBUILD, Identity, Shard, complete_shards
-from retrieval.index.versions import index_root
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 from core.errors import UserError
 from retrieval.index.choice import Choice, choose, free_memory
+from retrieval.index.versions import newest_first
 from retrieval.lazy import choose_precision, free_on_gpu, load_encoder
 from retrieval.models import IndexKind, IndexVersion
 from retrieval.vectors.pair_keys import sampled, texts_of
 from retrieval.vectors.types import Encoder, PairKeys, unpacked
-from retrieval.index.versions import newest_first
 
 AUTO = "auto"
 PRECISIONS = ("fp32", "bf16", "fp16")

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrieval.indexing.inventory import made_here, stores
 from retrieval.index.approximate.pgvector_tables import drop_tables
 from retrieval.index.lexical.index import lexical_folder
+from retrieval.index.versions import chosen_index, folder_of, index_root
+from retrieval.indexing.inventory import made_here, stores
 from retrieval.models import EncodingJob, IndexKind, IndexVersion
 from retrieval.vectors.folder import one_build, shards_of
 from retrieval.vectors.unfinished import clear_unfinished
-from retrieval.index.versions import chosen_index, folder_of, index_root
 
 FOLDERS = ("versions", "lexical")
 

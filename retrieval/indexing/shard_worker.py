@@ -7,15 +7,15 @@ from dataclasses import asdict
 import numpy as np
 from django.db.models import QuerySet
 
-from core.leases import MOST_ATTEMPTS, Heart, take
-from retrieval.indexing.encode import encode_missing, identity_of
 from core.errors import UserError
+from core.leases import MOST_ATTEMPTS, Heart, take
+from retrieval.index.versions import index_root
+from retrieval.indexing.encode import encode_missing, identity_of
 from retrieval.models import EncodingJob, EncodingShard
 from retrieval.vectors.folder import store_folder
 from retrieval.vectors.remote import publish
 from retrieval.vectors.shards import Identity, Shard
 from retrieval.vectors.types import Encoder, PairKeys
-from retrieval.index.versions import index_root
 
 BROKEN_OFF = "The worker ended before it had encoded them: its log says more."
 

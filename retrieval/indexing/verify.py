@@ -5,15 +5,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from core.errors import UserError
-from retrieval.indexing.inventory import Store, made_here, stores
-from retrieval.models import IndexVersion
 from core.progress import Progress, no_progress
+from retrieval.index.versions import folder_of, index_root
+from retrieval.indexing.inventory import Store, made_here, stores
 from retrieval.indexing.prune import Pruning, pruning, renewed
+from retrieval.models import IndexVersion
+from retrieval.vectors.checksums import Facts, verify_files
 from retrieval.vectors.folder import files_of_all, rebuild_hint, require_manifest, shards_of
 from retrieval.vectors.remote import fetch_missing
 from retrieval.vectors.shards import record_of
-from retrieval.vectors.checksums import Facts, verify_files
-from retrieval.index.versions import folder_of, index_root
 
 PRUNE = "`manage.py vectors prune`"
 RESTORE = "restore it from a backup, query sets were retrieved with it"

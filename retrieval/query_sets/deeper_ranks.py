@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from retrieval.search.candidates import Found, find, require_enough, require_same_model, save
 from core.errors import UserError
+from core.progress import Progress, no_progress
+from retrieval.index.open_index import OpenIndex, open_index
+from retrieval.index.versions import current_index
 from retrieval.lazy import load_encoder
 from retrieval.models import Candidate, IndexVersion, Query, QuerySet
-from retrieval.index.open_index import OpenIndex, open_index
-from core.progress import Progress, no_progress
 from retrieval.query_sets.held_out import drawn_again, save_audit
 from retrieval.registry.registry import model_of
+from retrieval.search.candidates import Found, find, require_enough, require_same_model, save
 from retrieval.search.retrievers import open_retrievers
 from retrieval.vectors.types import Encoder
-from retrieval.index.versions import current_index
 
 LOOKUP = 200  # queries, with all their candidates
 

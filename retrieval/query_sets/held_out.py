@@ -12,11 +12,11 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, OuterRef
 
 from core.errors import UserError
-from retrieval.models import QaPair, Query, QuerySet
-from core.progress import Progress, no_progress
-from retrieval.corpus.pair_reader import MAX_ID, MAX_QUESTION
 from core.files.rows import Row, RowFault, optional_field, read_rows, text_field
+from core.progress import Progress, no_progress
 from core.text.clean import clean_text, question_key
+from retrieval.corpus.pair_reader import MAX_ID, MAX_QUESTION
+from retrieval.models import QaPair, Query, QuerySet
 
 MAX_NAME = 100
 LOOKUP = 10_000  # keys in one database query

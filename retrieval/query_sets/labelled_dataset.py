@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.errors import UserError
-from retrieval.corpus.ingest import insert_pairs
-from retrieval.models import Candidate, QaPair, Query, QuerySet
-from retrieval.ranking.fusion import RETRIEVERS
-from core.progress import Progress
-from retrieval.query_sets.held_out import QUERY, read_draft
-from retrieval.corpus.pair_reader import MAX_ANSWER, MAX_QUESTION, Pair
 from core.files.rows import Row, RowFault, read_rows, text_field
+from core.progress import Progress
 from core.text.clean import pair_key, question_key
+from retrieval.corpus.ingest import insert_pairs
+from retrieval.corpus.pair_reader import MAX_ANSWER, MAX_QUESTION, Pair
+from retrieval.models import Candidate, QaPair, Query, QuerySet
+from retrieval.query_sets.held_out import QUERY, read_draft
+from retrieval.ranking.fusion import RETRIEVERS
 
 QUERIES_PER_STEP = 200
 LOOKUP = 10_000  # keys in one database query

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from django.conf import settings
 
+from retrieval.models import IndexVersion
 from retrieval.ranking.metrics import WAYS, Way
 from retrieval.registry.card import figure_names, percent
-from retrieval.models import IndexVersion
-from retrieval.trained import TrainedModel
 from retrieval.registry.training_record import Figures, Training, made
+from retrieval.trained import TrainedModel
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from retrieval.encoders.bundled import bundled_folder
 from core.errors import UserError
-from retrieval.trained import TrainedModel
+from retrieval.encoders.bundled import bundled_folder
 from retrieval.registry.training_record import FILE
+from retrieval.trained import TrainedModel
 
 
 def require_own_name(name: str, base: str) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from core.errors import UserError
-from retrieval.ranking.metrics import WAYS, Way
 from core.text.clean import is_utf8
 from retrieval.ranking.input_forms import FORMS
+from retrieval.ranking.metrics import WAYS, Way
 
 FILE = "training.json"  # written last: a training without it has not ended
 FORMAT = 1

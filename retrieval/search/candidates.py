@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import UserError
+from core.progress import Progress, no_progress
+from retrieval.index.open_index import OpenIndex
 from retrieval.index.rescore import Scores
 from retrieval.models import Candidate, IndexVersion, QaPair, Query
-from retrieval.index.open_index import OpenIndex
-from core.progress import Progress, no_progress
 from retrieval.search.retrievers import Ranks, Retrievers
 from retrieval.vectors.folder import rebuild_hint
 from retrieval.vectors.types import Encoder, Mask, Positions, Vectors, unpacked

@@ -4,18 +4,18 @@ from collections.abc import Callable, Sequence
 
 from django.db import transaction
 
-from retrieval.search.candidates import find, require_enough, require_same_model, save
 from core.errors import UserError
+from core.progress import Progress, no_progress
+from retrieval.index.open_index import open_index
+from retrieval.index.versions import chosen_index, current_index, index_root
 from retrieval.lazy import load_encoder
 from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
-from retrieval.index.open_index import open_index
 from retrieval.ranking.fusion import ALONE
-from core.progress import Progress, no_progress
 from retrieval.registry.registry import model_of
+from retrieval.search.candidates import find, require_enough, require_same_model, save
 from retrieval.search.retrievers import checked, open_retrievers
 from retrieval.vectors.folder import open_version_store
 from retrieval.vectors.types import Encoder, Vectors
-from retrieval.index.versions import chosen_index, current_index, index_root
 
 __all__ = ["current_index", "load_encoder", "pair_vectors", "retrieve"]
 

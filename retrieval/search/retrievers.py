@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import UserError
+from core.progress import Progress, no_progress
+from retrieval.index.open_index import OpenIndex
 from retrieval.index.rescore import Scores, rescored
 from retrieval.lazy import lexical_index
 from retrieval.models import IndexVersion
-from retrieval.index.open_index import OpenIndex
 from retrieval.ranking.fusion import ALONE, BM25, DENSE, RETRIEVERS, Pooled, fused
-from core.progress import Progress, no_progress
 from retrieval.vectors.types import Mask, Positions, Vectors
 
 if TYPE_CHECKING:

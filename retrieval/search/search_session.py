@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retrieval.search.candidates import require_same_model
 from core.errors import UserError
+from core.text.clean import clean_text
+from retrieval.index.open_index import open_index
 from retrieval.lazy import load_encoder
 from retrieval.models import IndexVersion, QaPair
-from retrieval.index.open_index import open_index
-from retrieval.vectors.pair_keys import withdrawn_last
 from retrieval.ranking.fusion import ALONE, DENSE
 from retrieval.registry.registry import model_of
+from retrieval.search.candidates import require_same_model
 from retrieval.search.retrievers import Pools, Retrievers, open_retrievers
-from core.text.clean import clean_text
+from retrieval.vectors.pair_keys import withdrawn_last
 from retrieval.vectors.types import Encoder, Mask, unpacked
 
 DEPTH = 30

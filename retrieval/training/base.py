@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from retrieval.encoders.loading import folder_of
 from retrieval.registry.registry import digest_of_folder, resolve_base
-from retrieval.training.loop.tasks import task_of
 from retrieval.training.loop.out_of_memory import freed
+from retrieval.training.loop.tasks import task_of
 from retrieval.training.recipe import Recipe
 
 

@@ -10,17 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from retrieval.answering.threshold import choose_threshold, top_answer
-from retrieval.ranking.records import QueryRecord
-from retrieval.encoders.encoder import load_encoder
-from retrieval.ranking.metrics import Way, means
-from retrieval.registry.registry import digest_of_folder
-from retrieval.ranking.runs import ScoredQuery, ranked, write_run
-from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
+from retrieval.encoders.cross_encoder.load import (
+    TrainedSelector,
+    classes_of,
+    load_selector,
+    new_selector,
+)
 from retrieval.encoders.cross_encoder.port import Selector
-from retrieval.training.recipe import Recipe
+from retrieval.encoders.encoder import load_encoder
+from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
+from retrieval.ranking.metrics import Way, means
+from retrieval.ranking.records import QueryRecord
+from retrieval.ranking.runs import ScoredQuery, ranked, write_run
+from retrieval.registry.registry import digest_of_folder
 from retrieval.training.data.release_splits import Release
-from retrieval.encoders.cross_encoder.load import TrainedSelector, classes_of, load_selector, new_selector
 from retrieval.training.loop.stages import Trained, best_of
+from retrieval.training.recipe import Recipe
 
 WAY: Way = "qrc"
 DECIMALS = 4

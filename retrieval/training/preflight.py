@@ -8,16 +8,16 @@ from typing import Any
 
 import torch
 
+from core.errors import UserError
 from retrieval.encoders.forward import require_precision
 from retrieval.encoders.loading import chosen_device
-from core.errors import UserError
-from retrieval.vectors.checksums import sha256_of
+from retrieval.registry.training_record import FORMAT, LONGEST_BASE, LONGEST_RELEASE, NAME
 from retrieval.training.base import Base, found_base
 from retrieval.training.data.duplicates import Duplicates, read_duplicates
 from retrieval.training.data.examples import ANCHOR, Examples, of_duplicates, of_release
-from retrieval.training.recipe import RANKING, Recipe
 from retrieval.training.data.release_splits import Release, read_release
-from retrieval.registry.training_record import FORMAT, LONGEST_BASE, LONGEST_RELEASE, NAME
+from retrieval.training.recipe import RANKING, Recipe
+from retrieval.vectors.checksums import sha256_of
 
 LIBRARIES = (
     "accelerate",

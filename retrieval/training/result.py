@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UserError
-from retrieval.vectors.unfinished import sync
 from retrieval.registry.training_record import FILE, read_training
+from retrieval.vectors.unfinished import sync
 
 ORDER = "order.json"  # what was asked for
 LOCK = ".lock"

@@ -20,12 +20,12 @@ import yaml
 from django.conf import settings as site
 
 from core.progress import Progress, no_progress
-from retrieval.vectors.folder import one_build
-from retrieval.training.preflight import Asked, Lesson, Order, looked_through
 from retrieval.training.evaluate import Judged, judged
 from retrieval.training.loop.out_of_memory import enough_memory
-from retrieval.training.result import claimed, write_training
 from retrieval.training.loop.stages import Stage, Trained, best_of
+from retrieval.training.preflight import Asked, Lesson, Order, looked_through
+from retrieval.training.result import claimed, write_training
+from retrieval.vectors.folder import one_build
 
 OURS = re.compile(r"first|grid-\d+|seed-\d+")
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UserError
+from retrieval.vectors.checksums import Facts, sha256_of, verify_files
 from retrieval.vectors.remote import fetch_missing
 from retrieval.vectors.shards import Identity, Shard, writing
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.unfinished import sync, unfinished
-from retrieval.vectors.checksums import Facts, sha256_of, verify_files
 
 MANIFEST = "manifest.json"
 IDENTITY = "identity.json"

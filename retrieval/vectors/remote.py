@@ -17,6 +17,7 @@ from django.core.files.storage import storages
 
 from core.errors import UserError
 from core.storage import place_of, steps, translated
+from retrieval.vectors.checksums import Facts
 from retrieval.vectors.shards import (
     Identity,
     Shard,
@@ -27,9 +28,8 @@ from retrieval.vectors.shards import (
     write_record,
     writing,
 )
-from retrieval.vectors.unfinished import sync, unfinished
-from retrieval.vectors.checksums import Facts
 from retrieval.vectors.types import PairKeys, places
+from retrieval.vectors.unfinished import sync, unfinished
 
 ALIAS = "vectors"
 AT_ONCE = 4  # downloads

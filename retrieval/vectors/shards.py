@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import UserError
-from retrieval.vectors.unfinished import clear_unfinished, sync, sync_folder, unfinished
 from retrieval.vectors.checksums import Facts, facts_of, verify_files
 from retrieval.vectors.types import PairKeys, Stored, Vectors
+from retrieval.vectors.unfinished import clear_unfinished, sync, sync_folder, unfinished
 
 DTYPES = ("float32", "float16")
 REBUILD = "run `manage.py index`"

@@ -5,14 +5,14 @@ from threading import Lock
 
 from django.conf import settings
 
+from core.errors import UserError
 from retrieval.answering.answer import CANDIDATES, Answered, Answerer
 from retrieval.answering.load_selector import ChosenSelector, chosen_selector
-from retrieval.web.search_runner import current_searcher
-from core.errors import UserError
-from retrieval.lazy import load_selector
-from retrieval.search.search_session import Searcher
-from retrieval.ranking.fusion import ALONE
 from retrieval.encoders.cross_encoder.port import Selector
+from retrieval.lazy import load_selector
+from retrieval.ranking.fusion import ALONE
+from retrieval.search.search_session import Searcher
+from retrieval.web.search_runner import current_searcher
 
 PATIENCE = 5  # seconds
 # A selector works for one request at a time, and searches need not wait for it.

@@ -7,14 +7,14 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from retrieval.answering.answer import CANDIDATES, Answered
-from retrieval.answering.load_selector import training_of
-from retrieval.web.answers import answered
-from retrieval.web.search_runner import MAX_ASKED
-from retrieval.web.access import database_page, may
 from core.errors import UserError
 from core.frame import framed
 from core.text.clean import clean_text
+from retrieval.answering.answer import CANDIDATES, Answered
+from retrieval.answering.load_selector import training_of
+from retrieval.web.access import database_page, may
+from retrieval.web.answers import answered
+from retrieval.web.search_runner import MAX_ASKED
 
 
 class AskForm(forms.Form):

@@ -9,14 +9,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from retrieval.corpus import statistics as figures
-from retrieval.corpus import import_job as imports
-from retrieval.web.forms import BuildForm
-from retrieval.web.access import database_page, may
-from retrieval.corpus.statistics import Figures, newest_figures
 from core.frame import framed
-from retrieval.models import IndexVersion, Job, QaPair
+from retrieval.corpus import import_job as imports
+from retrieval.corpus import statistics as figures
+from retrieval.corpus.statistics import Figures, newest_figures
 from retrieval.job_handlers import INDEX, WORKS
+from retrieval.models import IndexVersion, Job, QaPair
+from retrieval.web.access import database_page, may
+from retrieval.web.forms import BuildForm
 
 SHOWN_VERSIONS = 8
 SHOWN_JOBS = 8

@@ -11,16 +11,16 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from retrieval.web.database import may_see
-from retrieval.web.forms import ImportForm
-from retrieval.web.access import IMPORT, database_page, may
-from retrieval.corpus.statistics import newest_figures
+from core.files.csv_safety import harmless
 from core.frame import framed
 from retrieval.corpus.import_job import KIND, MOST_REJECTED, rejected_of, rejected_rows
-from retrieval.models import Job
 from retrieval.corpus.sources.formats import FORMATS
-from core.files.csv_safety import harmless
+from retrieval.corpus.statistics import newest_figures
 from retrieval.corpus.uploads import MOST_BYTES, MOST_FILES, PLAIN
+from retrieval.models import Job
+from retrieval.web.access import IMPORT, database_page, may
+from retrieval.web.database import may_see
+from retrieval.web.forms import ImportForm
 
 SHOWN_ROWS = 50
 COLUMNS = ("line", "reason", "text")

@@ -4,9 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from retrieval.web.access import database_page
 from core.frame import framed
-from retrieval.registry.improvement import Shelf
 from retrieval.registry.card import (
     SPLITS,
     before,
@@ -16,8 +14,10 @@ from retrieval.registry.card import (
     percent,
     values_in_words,
 )
-from retrieval.trained import TrainedModel
+from retrieval.registry.improvement import Shelf
 from retrieval.registry.training_record import Training
+from retrieval.trained import TrainedModel
+from retrieval.web.access import database_page
 
 SHOWN = 100
 

@@ -4,10 +4,10 @@ from django.db import models as db
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from retrieval.web.access import database_page, may
 from core.frame import framed
-from retrieval.models import QaPair, QuerySet
 from retrieval.corpus.pair_reader import MAX_ID, MAX_SOURCE
+from retrieval.models import QaPair, QuerySet
+from retrieval.web.access import database_page, may
 
 PAGE_SIZE = 50
 SHOWN = 10  # queries that a pair is a candidate of

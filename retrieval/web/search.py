@@ -7,15 +7,15 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from retrieval.web.search_runner import MAX_ASKED, Found, find
-from retrieval.web.access import database_page, may
 from core.errors import UserError
-from retrieval.corpus.statistics import newest_figures
 from core.frame import framed
+from core.text.clean import clean_text
+from retrieval.corpus.statistics import newest_figures
+from retrieval.corpus.withdraw import KEY_LENGTH, NAME
 from retrieval.models import QaPair
 from retrieval.ranking.fusion import BM25, DENSE
-from core.text.clean import clean_text
-from retrieval.corpus.withdraw import KEY_LENGTH, NAME
+from retrieval.web.access import database_page, may
+from retrieval.web.search_runner import MAX_ASKED, Found, find
 
 BY_ID = "id"
 RETRIEVERS = {"both": (DENSE, BM25), "meaning": (DENSE,), "words": (BM25,)}

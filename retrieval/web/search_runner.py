@@ -9,12 +9,12 @@ from threading import Lock
 from django.conf import settings
 
 from core.errors import UserError
+from retrieval.index.versions import chosen_index, index_root
 from retrieval.lazy import words_are_read
 from retrieval.models import IndexVersion, QaPair
-from retrieval.search.search_session import DEPTH, Hit, Searcher
 from retrieval.ranking.fusion import BM25
+from retrieval.search.search_session import DEPTH, Hit, Searcher
 from retrieval.vectors.folder import rebuild_hint, verify
-from retrieval.index.versions import chosen_index, index_root
 
 # Of a question, characters on a page: twelve bytes each at most in an address of 8,190.
 MAX_ASKED = 650

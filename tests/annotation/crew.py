@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from annotation.analytics.workers.effort import Person, people_of
 from annotation.models import (
     Account,
     Assignment,
@@ -14,7 +15,6 @@ from annotation.models import (
     Observation,
     Worker,
 )
-from annotation.analytics.workers.effort import Person, people_of
 from tests.annotation.hits import make_campaign, make_hit
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from annotation.models import Campaign, Control, Hit, HitItem, Instructions, Triplet
-from retrieval.models import Candidate, QaPair, Query, QuerySet
 from core.text.clean import pair_key, question_key
+from retrieval.models import Candidate, QaPair, Query, QuerySet
 
 Row = tuple[str, str, str]  # query, question, answer
 

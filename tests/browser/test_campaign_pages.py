@@ -11,9 +11,10 @@ from playwright.sync_api import ConsoleMessage, Page
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from annotation.access.audit_log import by_command, record
+from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.quality import summary as review_figures
 from annotation.analytics.workers import summary as worker_figures
-from annotation.access.audit_log import by_command, record
 from annotation.models import (
     Account,
     Campaign,
@@ -25,10 +26,9 @@ from annotation.models import (
     Worker,
 )
 from annotation.pipeline.publishing.publish import publish
-from annotation.analytics.campaign.snapshots import take
 from retrieval.models import Job
 from tests.annotation.hits import make_campaign
-from tests.annotation.test_rehearsal import made_up
+from tests.annotation.simulation.test_dry_run import made_up
 from tests.browser.conftest import WCAG
 from tests.small_campaign import Stage
 

@@ -11,10 +11,10 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.crowd.hit_url import hit_url
+from annotation.crowd.practice_url import practice_url
 from annotation.models import Campaign, ExpertLabel
 from annotation.pipeline.gold.adjudicate import What
 from annotation.pipeline.gold.gold_file import MAX_NOTE
-from annotation.crowd.practice_url import practice_url
 from tests.browser.conftest import PATIENCE_MS
 from tests.hostile import HOST, MARK
 from tests.hostile_campaign import HITS, PRACTICE, TEXTS, hostile_campaign

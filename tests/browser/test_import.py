@@ -8,9 +8,9 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.jobs.handlers import WORKS
+from retrieval.corpus.uploads import uploads_root
 from retrieval.jobs import run
 from retrieval.models import Job, QaPair
-from retrieval.corpus.uploads import uploads_root
 from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
 from tests.browser.test_adjudicate import sign_in
 from tests.retrieval.web.jobs import sent, worked

@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.crowd.inhouse.models import Work
 from annotation.crowd.hit_url import hit_url
+from annotation.crowd.inhouse.models import Work
 from annotation.models import Campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy

@@ -11,11 +11,11 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from annotation.crowd.practice_url import practice_url
 from annotation.models import Campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.pipeline.setup.instructions import add_version
 from annotation.pipeline.setup.practice_items import create_practice
-from annotation.crowd.practice_url import practice_url
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.hits import make_campaign, make_hit
 from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot

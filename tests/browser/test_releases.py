@@ -18,9 +18,9 @@ from exports.delivery.signed_links import link
 from exports.models import Build, Download, Release
 from tests.annotation.hits import make_campaign
 from tests.browser.conftest import CheckAccess, TakeShot
+from tests.exports.delivery.stored import stored_release
 from tests.exports.releases import lie_at
-from tests.exports.site.people import reader
-from tests.exports.stored import stored_release
+from tests.exports.web.people import reader
 
 ADDRESS = "/campaigns/demo/releases"
 PHONE = {"width": 390, "height": 844}
@@ -174,7 +174,7 @@ def test_where_there_is_no_clipboard_the_code_is_copied_the_old_way(
     sign_in(page, site, reader("dan"))
     page.goto(f"{site.url}{ADDRESS}/1")
     page.get_by_role("button", name="Copy The command that verifies").click()
-    assert page.evaluate("getSelection().toString()").strip() == "python -m exports.verify.__main__ demo-1"
+    assert page.evaluate("getSelection().toString()").strip() == "python -m exports.verify demo-1"
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
 
 

@@ -14,7 +14,7 @@ from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Member, Work
 from annotation.models import Exclusion, PracticeItem, Worker
-from tests.annotation.site.stage import PASSWORD, make_member, offer_hits
+from tests.annotation.web.stage import PASSWORD, make_member, offer_hits
 
 HIT_PAGE = re.compile(r"/work/[0-9a-f]{32}$")
 PHONE = {"width": 390, "height": 844}

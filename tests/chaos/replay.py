@@ -38,8 +38,8 @@ from annotation.models import (
 )
 from demo.processes import ROOT, without_outside
 from exports.building.export import export
-from exports.models import WorkerSalt
 from exports.building.options import Options
+from exports.models import WorkerSalt
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 from tests.chaos.audit import restored_workers
 from tests.chaos.record import Work, read_record

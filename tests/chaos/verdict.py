@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from annotation.protocol.screening.exclusion import ExclusionDecision, Review, exclusions
-from annotation.protocol.policy.policy import Policy
-from annotation.protocol.packing.repack import MOST_BARRED
 from annotation.protocol.labels.majority import Label, decide
+from annotation.protocol.packing.repack import MOST_BARRED
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.screening.exclusion import ExclusionDecision, Review, exclusions
 from tests.chaos.record import Record, Work
 
 WorkerKey = TypeVar("WorkerKey", bound=Hashable)

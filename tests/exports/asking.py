@@ -6,11 +6,11 @@ from typing import Any
 
 from annotation.models import Campaign, Judgment, Triplet
 from annotation.pipeline.labelling.label import write_labels
+from exports.building.options import Options
 from exports.building.queue import Released, release_now
+from exports.building.requests import request_build
 from exports.building.steps import SHARES
 from exports.models import Build, Release
-from exports.building.options import Options
-from exports.building.requests import request_build
 from tests.exports.reading import contents
 
 

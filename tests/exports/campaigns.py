@@ -27,8 +27,8 @@ from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.ledger.accounts import book, set_budget
 from annotation.pipeline.ledger.postings import settle
 from annotation.protocol.policy.policy import Policy
-from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 from core.text.clean import pair_key, question_key
+from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
 
 # Two tea candidates and one of moon take more than two votes; tea's second stays unresolved.
 VERDICTS = {

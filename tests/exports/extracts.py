@@ -1,4 +1,4 @@
-"""Extracts of campaigns that no database ever held, made of a seed: what `exports.building.assemble` starts of.
+"""Extracts of campaigns that no database ever held, made of a seed: inputs of a build.
 
 The record holds together as a real one does: labels are the majority of the valid votes, ties are
 broken or stay unresolved, failed work is rejected, an excluded worker's votes are discarded.
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annotation.protocol.policy.policy import Policy
+from core.text.clean import pair_key
 from exports.layout.files import (
     ASSIGNMENTS,
     CAMPAIGN,
@@ -29,10 +30,9 @@ from exports.layout.files import (
     QUERIES,
     RELEASE,
 )
-from exports.splits.splits import SPLITS
 from exports.layout.schemas import TABLES, control_digest
+from exports.splits.splits import SPLITS
 from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, document, line, read
-from core.text.clean import pair_key
 
 WORKERS = {"ada": 0.97, "bob": 0.9, "cleo": 0.95, "dan": 0.85, "eve": 0.5}
 SPAMMER = "eve"

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from exports.building.assemble import Previous, build
+from exports.building.options import Options
 from exports.layout.files import MANIFEST, PLACEMENTS, RELEASE
 from exports.layout.manifest import manifest
-from exports.building.options import Options
 from retrieval.ranking.records import document
 from tests.exports.extracts import Extract, random_extract
 

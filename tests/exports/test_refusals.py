@@ -9,10 +9,10 @@ import pytest
 from pytest_django import Settings
 
 from annotation.models import Campaign, Triplet, Worker
-from exports.building.export import export
-from exports.layout.atomic_folder import unfinished
-from exports.building.options import Options
 from core.errors import UserError
+from exports.building.export import export
+from exports.building.options import Options
+from exports.layout.atomic_folder import unfinished
 from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.reading import FILES, contents
 

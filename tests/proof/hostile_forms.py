@@ -6,9 +6,9 @@ from urllib.parse import quote
 
 from django.urls import reverse
 
+from annotation.crowd.practice_url import practice_url
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.gold.adjudicate import Desk, What
-from annotation.crowd.practice_url import practice_url
 from tests.team import PASSWORD
 
 CODE = "CODE"  # stands for the code of an open invitation

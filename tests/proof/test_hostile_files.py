@@ -9,15 +9,15 @@ import pytest
 from pytest_django import Settings
 
 from annotation.models import Campaign, Control, ExpertLabel, Instructions, PracticeItem
-from annotation.pipeline.setup.create import create_campaign, read_policy
 from annotation.pipeline.controls.import_controls import import_controls
 from annotation.pipeline.gold.import_gold import import_gold
+from annotation.pipeline.setup.create import create_campaign, read_policy
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
+from core.text.clean import clean_text, is_utf8
 from retrieval.corpus.ingest import ingest
 from retrieval.models import QaPair, Query
 from retrieval.query_sets.held_out import load_queries
-from core.text.clean import clean_text, is_utf8
 from tests.annotation import hits
 from tests.hostile import ATTACKS, BYTES, HALF_CHARACTERS, LONG
 from tests.hostile_campaign import TEXTS, practice_rows

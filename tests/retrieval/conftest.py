@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from core.text.clean import pair_key, question_key
 from retrieval.lazy import load_encoder
 from retrieval.models import QaPair
-from core.text.clean import pair_key, question_key
 
 AddPairs = Callable[..., list[QaPair]]
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from annotation.analytics.campaign.progress import progress
+from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.knowledge import Gold, read_gold
 from annotation.crowd.simulated.workers import Crew, Simulation
-from annotation.crowd.simulated.browser import WorkerSite
 from annotation.models import Assignment, Campaign, Judgment
 from annotation.pipeline.publishing.publish import publish
-from annotation.analytics.campaign.progress import progress
 from demo.services import Services
 from tests.mturk import crowd_at
 from tests.services.stack import ServiceStack, wait_until

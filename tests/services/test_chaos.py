@@ -17,23 +17,23 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from annotation.analytics.campaign.progress import progress
 from annotation.crowd.port import CrowdError
+from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.knowledge import Gold, read_gold
 from annotation.crowd.simulated.workers import Crew, Simulation
-from annotation.crowd.simulated.browser import WorkerSite
 from annotation.models import Campaign, Intent
-from annotation.pipeline.publishing.pack import pack_campaign
-from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.controls.import_controls import SHIPPED, import_controls
 from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.publishing.publish import publish
-from annotation.analytics.campaign.progress import progress
+from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
 from demo.services import Services
 from demo.stack import ROOT
 from exports.building.export import export
-from retrieval.indexing.build import build_index
 from retrieval.corpus.ingest import ingest
+from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
 from tests.chaos.audit import audit
 from tests.chaos.replay import differing_files, replayed_release

@@ -14,7 +14,7 @@ from django.db import connection
 from annotation.models import Campaign
 from demo.processes import ROOT, without_outside
 from demo.services import Services
-from tests.annotation.pipeline.budget_race import (
+from tests.annotation.pipeline.ledger.budget_race import (
     HALF,
     WRITERS,
     assert_half_is_published,
@@ -36,7 +36,7 @@ import sys
 import django
 django.setup()
 from annotation.crowd.factory import open_crowd
-from tests.annotation.pipeline import budget_race as race
+from tests.annotation.pipeline.ledger import budget_race as race
 name, who = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()

@@ -11,7 +11,7 @@ from django.db import connection
 from demo.processes import ROOT, without_outside
 from exports.extract.extract import extract
 from tests.exports.campaigns import make_campaign
-from tests.exports.record.oracle import contents, salted
+from tests.exports.extract.oracle import contents, salted
 
 pytestmark = pytest.mark.services
 # Keys whose order a database would settle by its collation; every kind of vote and of work.
@@ -30,7 +30,7 @@ django.setup()
 from django.core.management import call_command
 from exports.extract.extract import extract
 from tests.exports.campaigns import make_campaign
-from tests.exports.record.oracle import salted
+from tests.exports.extract.oracle import salted
 from tests.services.test_record import TEXT, VERDICTS
 call_command("migrate", verbosity=0)
 campaign = salted(make_campaign(VERDICTS, text=TEXT, backwards=True))

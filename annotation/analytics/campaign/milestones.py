@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from annotation.analytics.campaign.quote import Quoted, quoted
 from annotation.models import Account, Campaign
-from annotation.pipeline.publishing.pack import triplets_to_judge
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.analytics.campaign.quote import Quoted, quoted
+from annotation.pipeline.publishing.pack import triplets_to_judge
 from retrieval.models import Job
 
 KINDS = ("retrieve", "pack", "publish")

@@ -2,15 +2,15 @@
 
 from django.db.models import Count, Q, Sum
 
-from annotation.models import Assignment, Campaign, Intent
-from annotation.analytics.workers.effort import effort_of, people_of
-from annotation.pipeline.setup.pool_depth import audited_by
-from annotation.pipeline.outbox.claims import waiting
-from annotation.analytics.quality.expert_agreement import expert_figures
-from annotation.pipeline.ledger.accounts import account_of
 from annotation.analytics.campaign.status import standing, stuck
-from annotation.pipeline.labelling.votes import first_pairs, valid_judgments
+from annotation.analytics.quality.expert_agreement import expert_figures
+from annotation.analytics.workers.effort import effort_of, people_of
 from annotation.crowd.practice_url import practice_url
+from annotation.models import Assignment, Campaign, Intent
+from annotation.pipeline.labelling.votes import first_pairs, valid_judgments
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.outbox.claims import waiting
+from annotation.pipeline.setup.pool_depth import audited_by
 from annotation.protocol.labels.agreement import Pairs, agreement
 from retrieval.models import Candidate
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.urls import reverse
 
-from annotation.crowd.mturk.endpoints import is_sandbox
+from annotation.analytics.campaign.milestones import Plan, plan_of
 from annotation.crowd.factory import Place, place_of
+from annotation.crowd.mturk.endpoints import is_sandbox
 from annotation.models import Campaign
 from annotation.pipeline.ledger.accounts import first_round_cents, within
-from annotation.pipeline.publishing.lifecycle import check_prolongable
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.publishing.lifecycle import check_prolongable
 from annotation.pipeline.publishing.publish import check_place
-from annotation.analytics.campaign.milestones import Plan, plan_of
 from annotation.protocol.estimates.cost import assignment_cents, is_free
 from core.errors import UserError
 

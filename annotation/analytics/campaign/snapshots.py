@@ -1,9 +1,10 @@
 """A campaign's figures at a time, which pages read in place of counting long tables.
 
 They are taken at the end of each pass, and by a page where the campaign is small. Keys of
-`figures`, beside the counts that `annotation.analytics.campaign.progress` gives under the same names:
+`figures`, beside the counts of `annotation.analytics.campaign.progress` under the same names:
 
-    hits_by_state           {state: HITs in it}, of `annotation.analytics.quality.hit_states`: each HIT in one alone
+    hits_by_state           {state: HITs in it}, each HIT in one alone: see
+                            `annotation.analytics.quality.hit_states`
     stages                  sampled, retrieved, packed, published, submitted, reviewed, labelled:
                             each with `done`, `of`, and what comes in an hour, `rate`
     forecast                hours until no triplet is open, with `least` and `most`; or null
@@ -32,15 +33,6 @@ from typing import Any, NamedTuple
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 
-from annotation.analytics.quality import summary as review_figures
-from annotation.analytics.workers import summary as worker_figures
-from annotation.analytics.quality.hit_states import hits_by_state
-from annotation.models import Campaign, Snapshot
-from annotation.pipeline.outbox.claims import Clock
-from annotation.pipeline.publishing.forecast import most_prolonging, outlook
-from annotation.pipeline.setup.instructions import hits_of_versions
-from annotation.analytics.campaign.status import shortage, standing, stuck
-from annotation.pipeline.labelling.votes import first_pairs
 from annotation.analytics.campaign.progress import (
     assignment_counts,
     hit_counts,
@@ -49,12 +41,21 @@ from annotation.analytics.campaign.progress import (
     trouble_counts,
     vote_counts,
 )
-from annotation.protocol.labels.agreement import estimate, kappa, observed, rounded
-from annotation.protocol.labels.label_error import wilson_interval
+from annotation.analytics.campaign.status import shortage, standing, stuck
+from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.quality.hit_states import hits_by_state
+from annotation.analytics.workers import summary as worker_figures
+from annotation.models import Campaign, Snapshot
+from annotation.pipeline.labelling.votes import first_pairs
+from annotation.pipeline.outbox.claims import Clock
+from annotation.pipeline.publishing.forecast import most_prolonging, outlook
+from annotation.pipeline.setup.instructions import hits_of_versions
 from annotation.protocol.estimates.eta import Reading, forecast, pace_of
 from annotation.protocol.estimates.history_thinning import superfluous
-from retrieval.models import Candidate
+from annotation.protocol.labels.agreement import estimate, kappa, observed, rounded
+from annotation.protocol.labels.label_error import wilson_interval
 from core.sqlite_busy import if_free
+from retrieval.models import Candidate
 
 Figures = dict[str, Any]
 

@@ -7,10 +7,15 @@ Keys of `figures`: controls (see `pipeline.control_rates`), and disagreements, t
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from annotation.analytics.quality.control_accuracy import (
+    Figures,
+    added_up,
+    control_figures,
+    rates_of,
+)
 from annotation.models import Campaign, Control, ReviewFigures
-from annotation.pipeline.outbox.claims import Clock
-from annotation.analytics.quality.control_accuracy import Figures, added_up, control_figures, rates_of
 from annotation.pipeline.labelling.disagreements import STORED, weigh_all
+from annotation.pipeline.outbox.claims import Clock
 from annotation.protocol.screening.control_accuracy import ControlRate
 
 

@@ -9,7 +9,12 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Assignment, Campaign, Control, HitItem, Judgment, Worker
 from annotation.protocol.screening.exclusion import Review, exclusions
-from annotation.protocol.screening.peer_agreement import Agreement, Compared, agreement_with_others, beside_others
+from annotation.protocol.screening.peer_agreement import (
+    Agreement,
+    Compared,
+    agreement_with_others,
+    beside_others,
+)
 
 PAGE_SIZE = 50
 

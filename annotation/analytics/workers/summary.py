@@ -1,8 +1,8 @@
 """A campaign's workers in figures: made after a pass, so that pages walk no judgments.
 
 Keys of a workforce's `figures`: workers, handed_in, timed, median_ms, hourly_cents_median and
-hourly_cents_pooled (see `annotation.analytics.workers.effort`), step_s and counts of the times, and `reported`, the
-items that most workers have reported, the first MOST_REPORTED of them.
+hourly_cents_pooled (see `annotation.analytics.workers.effort`), step_s and counts of the times,
+and `reported`, the items that most workers have reported, the first MOST_REPORTED of them.
 """
 
 from collections import defaultdict
@@ -14,14 +14,19 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 
+from annotation.analytics.workers.effort import Person, effort_of, histogram, people_of
 from annotation.analytics.workers.item_reports import reported_items
 from annotation.models import Assignment, Campaign, Judgment, WorkerFigures, Workforce
-from annotation.analytics.workers.effort import Person, effort_of, histogram, people_of
-from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.labelling.votes import ROWS
-from annotation.protocol.screening.exclusion import is_near
-from annotation.protocol.screening.peer_agreement import Agreement, Compared, agreement_with_others, beside_others
+from annotation.pipeline.outbox.claims import Clock
 from annotation.protocol.policy.policy import Policy
+from annotation.protocol.screening.exclusion import is_near
+from annotation.protocol.screening.peer_agreement import (
+    Agreement,
+    Compared,
+    agreement_with_others,
+    beside_others,
+)
 
 FRESH = timedelta(minutes=1)
 MOST_REPORTED = 500

@@ -15,8 +15,8 @@ from annotation.pipeline.labelling.label import Outcome, outcome_of
 from annotation.pipeline.ledger.accounts import Booked
 from annotation.pipeline.moderation.exclusion import exclusions_of, worker_in
 from annotation.protocol.estimates.cost import assignment_cents
-from annotation.protocol.policy.policy import Policy
 from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 
 

@@ -10,8 +10,8 @@ from django.http import Http404, HttpRequest
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from annotation.models import Campaign
 from annotation.access.roles import DOWNLOAD, VIEW, may_anywhere, may_enter, visible_campaigns
+from annotation.models import Campaign
 from core.log_context import also_about
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import visible_campaigns
 from annotation.api.base.access import user_of
 from annotation.api.base.idempotency import Done
-from annotation.access.roles import visible_campaigns
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
 from core.rest.parsing import query

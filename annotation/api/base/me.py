@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import PERMISSIONS
 from annotation.api.base.access import user_of
 from annotation.models import Role
-from annotation.access.roles import PERMISSIONS
 from core.rest.openapi import operation
 
 

@@ -18,8 +18,8 @@ from limits.strategies import MovingWindowRateLimiter
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from annotation.crowd.rate_limit import LOCAL, redis_storage
 from annotation.access.throttle import address_of
+from annotation.crowd.rate_limit import LOCAL, redis_storage
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # which loads this module

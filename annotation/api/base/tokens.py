@@ -17,10 +17,10 @@ from rest_framework.views import APIView
 from annotation.access.audit_log import Via, by_api, record
 from annotation.api.base.access import user_of
 from annotation.web.account.sign_in import SignInForm
-from core.rest.openapi import operation
 from core.rest.fields import Text, Whole
-from core.rest.problems import Refusal
+from core.rest.openapi import operation
 from core.rest.parsing import body
+from core.rest.problems import Refusal
 
 MOST_DAYS = 365
 USUAL_DAYS: int = knox_settings.TOKEN_TTL.days

@@ -8,17 +8,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import CREATE, visible_campaigns
 from annotation.api.base.access import campaign_of, require, user_of
-from annotation.api.campaigns.creation import NewCampaign, ask_for_sample, create_at_once
 from annotation.api.base.idempotency import Done, once
 from annotation.api.base.jobs import ROW as JOB
 from annotation.api.base.jobs import JobRow, accepted
+from annotation.api.campaigns.creation import NewCampaign, ask_for_sample, create_at_once
 from annotation.api.campaigns.policy import PolicyField
 from annotation.api.campaigns.serializers import READ, ROW, CampaignRead, CampaignRow
+from annotation.jobs.tasks import run_job, soon
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from annotation.protocol.estimates.cost import PAPER_AGREEMENT, quote
-from annotation.access.roles import CREATE, visible_campaigns
-from annotation.jobs.tasks import run_job, soon
 from core.rest.openapi import key_header, operation
 from core.rest.pagination import KeyPages, page
 from core.rest.parsing import body, query

@@ -10,13 +10,13 @@ from rest_framework import serializers
 
 from annotation.access.audit_log import by_api
 from annotation.api.campaigns.policy import PolicyField
-from annotation.operations.create_campaign import Wanted, endow, request_creation
 from annotation.models import Campaign
-from annotation.pipeline.setup.create import SEEDS, create_campaign
+from annotation.operations.create_campaign import Wanted, endow, request_creation
 from annotation.pipeline.ledger.dollars import AMOUNT, cents_of
+from annotation.pipeline.setup.create import SEEDS, create_campaign
 from annotation.protocol.policy.policy import Policy
-from core.rest.fields import Text, Whole
 from core.errors import UserError
+from core.rest.fields import Text, Whole
 from retrieval.models import Job
 
 MOST_QUERIES = 10_000

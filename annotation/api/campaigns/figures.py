@@ -8,11 +8,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.base.access import campaign_of
 from annotation.analytics.campaign.charts import Chart
-from annotation.models import Campaign, Snapshot
 from annotation.analytics.campaign.overview_charts import POINTS, charts_of
 from annotation.analytics.campaign.snapshots import series
+from annotation.api.base.access import campaign_of
+from annotation.models import Campaign, Snapshot
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
 

@@ -9,17 +9,17 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.access.audit_log import by_api
+from annotation.access.roles import WRITE_INSTRUCTIONS
 from annotation.api.base.access import campaign_of, user_of
 from annotation.api.base.idempotency import Done, once
-from annotation.operations.logged_changes import save_instructions
 from annotation.models import Instructions
+from annotation.operations.logged_changes import save_instructions
 from annotation.pipeline.setup.instructions import MOST_CHARACTERS, Added, Overtaken
-from annotation.access.roles import WRITE_INSTRUCTIONS
-from core.rest.openapi import key_header, operation
 from core.rest.fields import Text, Whole
+from core.rest.openapi import key_header, operation
 from core.rest.pagination import NewestPages, page
-from core.rest.problems import Refusal
 from core.rest.parsing import body
+from core.rest.problems import Refusal
 
 TAG = "campaigns"
 MOST_VERSIONS = 2**31 - 1

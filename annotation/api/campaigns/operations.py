@@ -9,14 +9,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.access.audit_log import by_api
-from annotation.operations.campaign.operation import Act, Field, perform
-from annotation.operations.campaign.registry import ACTS
 from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, check_key, once
-from annotation.models import Campaign
 from annotation.jobs.tasks import deliver_campaign, soon
-from core.rest.openapi import key_header, operation
+from annotation.models import Campaign
+from annotation.operations.campaign.operation import Act, Field, perform
+from annotation.operations.campaign.registry import ACTS
 from core.rest.fields import Flag, Text, Whole
+from core.rest.openapi import key_header, operation
 from core.rest.parsing import body
 
 LONGEST_TEXT = 2000

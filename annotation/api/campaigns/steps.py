@@ -9,19 +9,19 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.access.audit_log import Actor, by_api
+from annotation.access.roles import CHANGE_CONTROLS, RUN, VIEW
+from annotation.analytics.campaign.publication_preview import Publication, publication_of
 from annotation.api.base.access import campaign_of, user_of
 from annotation.api.base.idempotency import check_key, once
 from annotation.api.base.jobs import ROW, JobRow, accepted
 from annotation.jobs.requests import ask_for, ask_to_look, ask_to_reconcile
 from annotation.models import Campaign
-from annotation.analytics.campaign.publication_preview import Publication, publication_of
 from annotation.simulation.options import MOST_HITS as MOST_REHEARSED
 from annotation.simulation.options import MOST_WORKERS, Options, read_options
-from annotation.access.roles import CHANGE_CONTROLS, RUN, VIEW
-from core.rest.openapi import key_header, operation
-from core.rest.fields import Flag, Share, Whole
-from core.rest.parsing import Nothing, body
 from core.errors import UserError
+from core.rest.fields import Flag, Share, Whole
+from core.rest.openapi import key_header, operation
+from core.rest.parsing import Nothing, body
 from retrieval.models import Job
 from retrieval.ranking.fusion import RETRIEVERS
 

@@ -8,10 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.operations import logged_changes as deeds
-from annotation.analytics.quality import summary as review_figures
 from annotation.access.audit_log import by_api
+from annotation.access.roles import CHANGE_CONTROLS
+from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.quality.control_accuracy import Figures
 from annotation.api.base.access import campaign_of, require, user_of
+from annotation.api.base.idempotency import Done, once
 from annotation.api.controls.controls import (
     OF_A_CAMPAIGN,
     OF_THE_POOL,
@@ -28,13 +30,11 @@ from annotation.api.controls.controls import (
     retired,
     shown,
 )
-from annotation.api.base.idempotency import Done, once
 from annotation.models import Campaign, Control, Suggestion
-from annotation.analytics.quality.control_accuracy import Figures
+from annotation.operations import logged_changes as deeds
 from annotation.pipeline.controls.controls import Texts
 from annotation.pipeline.controls.suggest import suggestions
 from annotation.protocol.screening.control_accuracy import ControlRate
-from annotation.access.roles import CHANGE_CONTROLS
 from core.rest.openapi import key_header, operation
 from core.rest.pagination import KeyPages, page
 from core.rest.parsing import Nothing, body, query

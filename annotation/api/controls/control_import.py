@@ -11,15 +11,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.access.audit_log import Actor, by_api
+from annotation.access.roles import CHANGE_CONTROLS
 from annotation.api.base.access import require, user_of
-from annotation.api.controls.controls import OF_THE_POOL, SENT, TAG, TextsSent
 from annotation.api.base.idempotency import Done, once
 from annotation.api.base.inline_rows import as_file
+from annotation.api.controls.controls import OF_THE_POOL, SENT, TAG, TextsSent
 from annotation.operations.logged_changes import add_controls_of
 from annotation.pipeline.controls.import_controls import SHIPPED, Imported
-from annotation.access.roles import CHANGE_CONTROLS
-from core.rest.openapi import key_header, operation
 from core.rest.fields import Flag
+from core.rest.openapi import key_header, operation
 from core.rest.parsing import body
 
 MOST = 2000

@@ -9,18 +9,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.operations import logged_changes as deeds
-from annotation.analytics.quality import summary as review_figures
 from annotation.access.audit_log import by_api
+from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
+from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.quality.control_accuracy import rates_of
 from annotation.api.base.access import require, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.models import Campaign, Control
-from annotation.analytics.quality.control_accuracy import rates_of
+from annotation.operations import logged_changes as deeds
 from annotation.pipeline.controls.controls import MOST_CHARACTERS, Texts
 from annotation.protocol.screening.control_accuracy import ControlRate
-from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
-from core.rest.openapi import key_header, operation
 from core.rest.fields import Text
+from core.rest.openapi import key_header, operation
 from core.rest.pagination import KeyPages, page
 from core.rest.parsing import Nothing, body, query
 

@@ -16,16 +16,16 @@ from annotation.api.base.jobs import ROW as JOB
 from annotation.api.base.jobs import JobRow, accepted
 from annotation.jobs.requests import ask_for_count, ask_for_index
 from annotation.operations.logged_changes import withdraw_pair
-from retrieval.api.access import MayLook
-from core.rest.openapi import key_header, operation
 from core.rest.fields import Flag, Share, Text
-from retrieval.api.pairs import ROW, PairRow
+from core.rest.openapi import key_header, operation
 from core.rest.parsing import Nothing, body
-from retrieval.web.access import BUILD, WITHDRAW
+from retrieval.api.access import MayLook
+from retrieval.api.pairs import ROW, PairRow
 from retrieval.index.choice import KINDS
-from retrieval.models import IndexForm, QaPair
 from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.job_handlers import IndexWanted
+from retrieval.models import IndexForm, QaPair
+from retrieval.web.access import BUILD, WITHDRAW
 
 TAG = "database"
 MOST_REASON = 500

@@ -17,21 +17,21 @@ from rest_framework.views import APIView
 
 from annotation.access.audit_log import by_api
 from annotation.api.base.access import require, user_of
+from annotation.api.base.authentication import BearerToken
 from annotation.api.base.idempotency import Done, once
 from annotation.api.base.jobs import ROW, JobRow, accepted, visible_jobs
-from annotation.api.base.authentication import BearerToken
 from annotation.jobs.requests import ask_to_import
-from retrieval.api.access import MayLook
+from core.errors import UserError
 from core.rest.openapi import key_header, operation
 from core.rest.pagination import PlacePages, places
 from core.rest.parsing import body
-from retrieval.web.access import IMPORT
-from retrieval.web.upload_stream import MOST_NAME, Received, receiving
-from core.errors import UserError
+from retrieval.api.access import MayLook
 from retrieval.corpus.import_job import KIND, MOST_REJECTED, Wanted, rejected_rows
-from retrieval.models import Job
 from retrieval.corpus.pair_reader import MAX_LICENSE, MAX_SOURCE
 from retrieval.corpus.sources.formats import FORMATS
+from retrieval.models import Job
+from retrieval.web.access import IMPORT
+from retrieval.web.upload_stream import MOST_NAME, Received, receiving
 
 TAG = "database"
 MOST_FIELD = 100

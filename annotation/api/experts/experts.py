@@ -13,14 +13,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.access.audit_log import by_api, record
+from annotation.access.roles import ADJUDICATE
 from annotation.api.base.access import campaign_of, user_of
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Campaign, ExpertLabel, Triplet
 from annotation.pipeline.gold.adjudicate import Desk, What
 from annotation.pipeline.gold.gold_file import MAX_NOTE
-from annotation.access.roles import ADJUDICATE
-from core.rest.openapi import operation
 from core.rest.fields import Text, Whole
+from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
 from core.rest.parsing import body, query
 from core.text.clean import clean_text

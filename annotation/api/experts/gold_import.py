@@ -9,17 +9,17 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.access.audit_log import Actor, by_api
+from annotation.access.roles import RUN
 from annotation.api.base.access import campaign_of, user_of
-from annotation.api.experts.experts import TAG
 from annotation.api.base.idempotency import Done, once
 from annotation.api.base.inline_rows import as_file
-from annotation.operations.import_gold import add_gold_of
+from annotation.api.experts.experts import TAG
 from annotation.models import Campaign
+from annotation.operations.import_gold import add_gold_of
 from annotation.pipeline.gold.gold_file import MAX_EXPERT, MAX_NOTE
 from annotation.pipeline.gold.import_gold import EXPERT
-from annotation.access.roles import RUN
-from core.rest.openapi import key_header, operation
 from core.rest.fields import Flag, Text, Whole
+from core.rest.openapi import key_header, operation
 from core.rest.parsing import body
 from retrieval.corpus.pair_reader import MAX_ANSWER, MAX_QUESTION
 

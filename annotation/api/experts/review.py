@@ -9,8 +9,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.analytics.workers import summary as worker_figures
-from annotation.api.base.access import campaign_of
 from annotation.analytics.workers.item_reports import ReportedItem, read_items
+from annotation.api.base.access import campaign_of
 from annotation.models import Campaign
 from annotation.pipeline.labelling.disagreements import (
     MOST,

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.base.access import campaign_of
 from annotation.analytics.quality.label_derivation import Vote, derivation, votes_on
+from annotation.api.base.access import campaign_of
 from core.rest.openapi import operation
 
 TAG = "labels"

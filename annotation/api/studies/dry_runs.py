@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.access.roles import RUN
 from annotation.api.base.access import campaign_of
 from annotation.simulation.report import figures
-from annotation.access.roles import RUN
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
 from retrieval.models import Job

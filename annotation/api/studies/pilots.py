@@ -10,15 +10,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.access.audit_log import by_api
+from annotation.access.roles import CREATE, visible_campaigns
+from annotation.analytics.quality.pilot_report import Arm, PilotReport, pilot_report
 from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, check_key, once
-from annotation.operations.logged_changes import foresee_pilot, make_pilot
 from annotation.models import Pilot
+from annotation.operations.logged_changes import foresee_pilot, make_pilot
 from annotation.pipeline.setup.create_pilot import MOST_TRIPLETS, NAME, TRIPLETS, pilots
-from annotation.analytics.quality.pilot_report import Arm, PilotReport, pilot_report
-from annotation.access.roles import CREATE, visible_campaigns
-from core.rest.openapi import key_header, operation
 from core.rest.fields import Flag, Text, Whole
+from core.rest.openapi import key_header, operation
 from core.rest.pagination import NewestPages, page
 from core.rest.parsing import body
 

@@ -10,10 +10,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.workers.what_if import excluding, restoring
 from annotation.api.base.access import campaign_of
 from annotation.api.workers.workers import TAG, at_work
 from annotation.models import Campaign, Intent, Worker, WorkerFigures
-from annotation.analytics.workers.what_if import excluding, restoring
 from annotation.pipeline.moderation.message import letters_of
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page

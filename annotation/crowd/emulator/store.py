@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from annotation.crowd.emulator.state import lifecycle
-from annotation.crowd.emulator.state import money
-from annotation.crowd.emulator.state import qualifications
 from annotation.crowd.emulator.errors import StartError
 from annotation.crowd.emulator.session import Clock, Session
+from annotation.crowd.emulator.state import lifecycle, money, qualifications
 
 APPLICATION_ID = 0x4D54524B  # "MTRK": tells our files from other SQLite files
 VERSION = 2

@@ -10,12 +10,12 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from annotation.crowd.port import CrowdHit, HitTypeSpec, Submission
 from annotation.crowd.inhouse.errors import missing, refused, translated
 from annotation.crowd.inhouse.hit_types import hit_type_of
 from annotation.crowd.inhouse.leases import lapse, sweep
 from annotation.crowd.inhouse.models import Extension, HitType, Offer, Work
 from annotation.crowd.inhouse.workers import InhouseWorkers
+from annotation.crowd.port import CrowdHit, HitTypeSpec, Submission
 from annotation.protocol.policy.policy import CROWDED_HIT
 
 ENDPOINT = "inhouse"

@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 from django.db import IntegrityError, transaction
 
-from annotation.crowd.port import HitTypeSpec
 from annotation.crowd.inhouse.errors import refused
 from annotation.crowd.inhouse.models import Barred, HitType, Queue
 from annotation.crowd.inhouse.workers import qualification
+from annotation.crowd.port import HitTypeSpec
 
 
 def hit_type_of(spec: HitTypeSpec) -> HitType:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from annotation.crowd.port import CrowdError, CrowdHit, HitTypeSpec, Submission
 from annotation.crowd.mturk.answers import cents_of, crowd_hit, dollars_of, submission
+from annotation.crowd.mturk.endpoints import SUBMIT_PATH, is_production, is_sandbox, site_of
 from annotation.crowd.mturk.errors import is_replay, message, name, translated
 from annotation.crowd.mturk.requirements import qualification_requirements
-from annotation.crowd.mturk.endpoints import SUBMIT_PATH, is_production, is_sandbox, site_of
 from annotation.crowd.mturk.workers import PAGE, MTurkWorkers
 from annotation.crowd.mturk.xml import external_question
+from annotation.crowd.port import CrowdError, CrowdHit, HitTypeSpec, Submission
 
 if TYPE_CHECKING:
     from mypy_boto3_mturk.type_defs import HITTypeDef

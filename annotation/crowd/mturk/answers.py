@@ -4,8 +4,8 @@ from datetime import UTC
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
-from annotation.crowd.port import CrowdError, CrowdHit, Submission
 from annotation.crowd.mturk.xml import read_answers
+from annotation.crowd.port import CrowdError, CrowdHit, Submission
 
 if TYPE_CHECKING:
     from mypy_boto3_mturk.type_defs import AssignmentTypeDef, HITTypeDef

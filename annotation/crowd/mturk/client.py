@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from boto3.session import Session
 from botocore.config import Config
 
-from annotation.crowd.mturk.errors import is_throttle
 from annotation.crowd.mturk.endpoints import is_amazon
+from annotation.crowd.mturk.errors import is_throttle
 from annotation.crowd.rate_limit import RateLimiter
 
 if TYPE_CHECKING:

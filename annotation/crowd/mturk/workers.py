@@ -2,10 +2,10 @@
 
 from botocore.exceptions import ClientError
 
-from annotation.crowd.port import CrowdError
 from annotation.crowd.mturk.answers import cents_of, dollars_of
 from annotation.crowd.mturk.client import MTurkConnection
 from annotation.crowd.mturk.errors import is_replay, name, translated
+from annotation.crowd.port import CrowdError
 
 PAGE = 100  # the most that MTurk gives at once
 _NAME_IS_TAKEN = "QualificationTypeAlreadyExists"

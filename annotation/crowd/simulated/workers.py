@@ -12,9 +12,9 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from annotation.crowd.simulated.profiles import Crew, Worker, fraction, make_workers
-from annotation.crowd.simulated.knowledge import Gold
 from annotation.crowd.simulated.browser import Lapsed, QuestionForm, WorkerSite
+from annotation.crowd.simulated.knowledge import Gold
+from annotation.crowd.simulated.profiles import Crew, Worker, fraction, make_workers
 from core.progress import Progress, no_progress
 from core.text.clean import normalise_question
 

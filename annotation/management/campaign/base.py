@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 
 from annotation.access.audit_log import by_command
+from annotation.crowd.factory import open_crowd
+from annotation.crowd.port import Crowd
+from annotation.models import Campaign
 from annotation.operations.campaign.operation import Act, perform
 from annotation.operations.campaign.retry import calls_wait
-from annotation.crowd.port import Crowd
-from annotation.crowd.factory import open_crowd
-from annotation.models import Campaign
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import check_endpoint

@@ -9,8 +9,8 @@ from annotation.management.campaign.base import Options as Given
 from annotation.management.campaign.base import Result, Step
 from annotation.models import Campaign
 from annotation.simulation.options import SHARES, Options, read_options
-from annotation.simulation.run import rehearse
 from annotation.simulation.report import told
+from annotation.simulation.run import rehearse
 from core.command import QuorumCommand
 from core.progress import Progress, no_progress
 

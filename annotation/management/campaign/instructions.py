@@ -6,9 +6,9 @@ from pathlib import Path
 from django.core.management.base import CommandParser
 
 from annotation.access.audit_log import by_command
-from annotation.operations.logged_changes import save_instructions
 from annotation.management.campaign.base import Options, Result, Step
 from annotation.models import Campaign
+from annotation.operations.logged_changes import save_instructions
 from annotation.pipeline.setup.instructions import read_instructions
 from core.command import QuorumCommand
 

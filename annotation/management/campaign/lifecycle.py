@@ -2,8 +2,8 @@
 
 from django.core.management.base import CommandParser
 
-from annotation.operations.campaign.registry import LIFE
 from annotation.management.campaign.base import no_arguments, step_of, yes_argument
+from annotation.operations.campaign.registry import LIFE
 
 
 def _dollars_argument(parser: CommandParser) -> None:

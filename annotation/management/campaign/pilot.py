@@ -3,12 +3,12 @@
 from django.core.management.base import CommandParser
 
 from annotation.access.audit_log import by_command
-from annotation.operations.logged_changes import make_pilot
+from annotation.analytics.quality.pilot_report import Arm, pilot_report
 from annotation.management.campaign.base import Options, Result, Step
 from annotation.models import Campaign
+from annotation.operations.logged_changes import make_pilot
 from annotation.pipeline.ledger.dollars import cents_of
 from annotation.pipeline.setup.create_pilot import TRIPLETS, pilot_of
-from annotation.analytics.quality.pilot_report import Arm, pilot_report
 from annotation.protocol.estimates.cost import quote
 from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
 from annotation.protocol.studies.pilot import Comparison

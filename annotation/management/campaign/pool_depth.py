@@ -8,9 +8,9 @@ from django.core.management.base import CommandParser
 from annotation.access.audit_log import by_command, record
 from annotation.management.campaign.base import Options, Result, Step
 from annotation.models import Campaign
-from annotation.pipeline.setup.pool_depth import QUERIES, audit_report, create_audit
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of
+from annotation.pipeline.setup.pool_depth import QUERIES, audit_report, create_audit
 from annotation.protocol.studies.pool_depth import LEVEL
 from core.command import QuorumCommand
 

@@ -10,24 +10,24 @@ from django.db import transaction
 from django.urls import reverse
 
 from annotation.access.audit_log import by_command, record
-from annotation.crowd.port import Crowd
+from annotation.analytics.campaign.progress import progress
+from annotation.analytics.campaign.snapshots import take_after_a_pass
+from annotation.analytics.campaign.status import standing
 from annotation.crowd.factory import open_crowd
+from annotation.crowd.port import Crowd
 from annotation.management.campaign.base import Options, Result, Step, calls_made
 from annotation.models import Campaign
 from annotation.pipeline.advance import advance
-from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
 from annotation.pipeline.publishing.publish import Published, publish
-from annotation.analytics.campaign.status import standing
-from annotation.analytics.campaign.progress import progress
 from annotation.protocol.estimates.cost import quote
 from annotation.protocol.packing.pack import hits_needed
-from annotation.analytics.campaign.snapshots import take_after_a_pass
 from core.command import QuorumCommand
 from core.errors import UserError
-from retrieval.ranking.fusion import BM25
 from core.progress import Progress, no_progress
+from retrieval.ranking.fusion import BM25
 from retrieval.search.retrieve import retrieve
 
 

@@ -2,10 +2,17 @@
 
 from django.core.management.base import CommandParser
 
-from annotation.operations.campaign import workers as people
-from annotation.operations.campaign import assignments as works
-from annotation.management.campaign.base import Options, Result, Step, carry_out, step_of, yes_argument
+from annotation.management.campaign.base import (
+    Options,
+    Result,
+    Step,
+    carry_out,
+    step_of,
+    yes_argument,
+)
 from annotation.models import Campaign, Intent
+from annotation.operations.campaign import assignments as works
+from annotation.operations.campaign import workers as people
 from annotation.pipeline.moderation.qualification import withdraw_refused
 from core.command import QuorumCommand
 from core.errors import UserError

@@ -7,23 +7,23 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotation.access.audit_log import by_command, record
+from annotation.crowd.port import CrowdError
+from annotation.management.campaign import dry_run as campaign_rehearse
+from annotation.management.campaign import instructions as campaign_texts
+from annotation.management.campaign import lifecycle as campaign_life
+from annotation.management.campaign import pilot as campaign_pilot
+from annotation.management.campaign import pool_depth as campaign_audit
+from annotation.management.campaign import steps as campaign_steps
+from annotation.management.campaign import workers as campaign_people
+from annotation.management.campaign.base import Options, Result
+from annotation.management.campaign.expert_words import in_words
+from annotation.models import Campaign
 from annotation.operations.create_campaign import KIND as CREATE
 from annotation.operations.create_campaign import endow
-from annotation.crowd.port import CrowdError
-from annotation.management.campaign import pool_depth as campaign_audit
-from annotation.management.campaign import lifecycle as campaign_life
-from annotation.management.campaign import workers as campaign_people
-from annotation.management.campaign import pilot as campaign_pilot
-from annotation.management.campaign import dry_run as campaign_rehearse
-from annotation.management.campaign import steps as campaign_steps
-from annotation.management.campaign import instructions as campaign_texts
-from annotation.management.campaign.expert_words import in_words
-from annotation.management.campaign.base import Options, Result
-from annotation.models import Campaign
-from annotation.pipeline.setup.create import create_campaign, get_campaign, read_policy
-from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, clause, dollars, no_money
+from annotation.pipeline.setup.create import create_campaign, get_campaign, read_policy
+from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.protocol.policy.policy import CROWDS
 from core.command import QuorumCommand, add_subcommand
 from core.errors import UserError

@@ -13,11 +13,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.access.audit_log import by_command, record
-from annotation.crowd.simulated.profiles import Crew
-from annotation.crowd.simulated.knowledge import read_gold
 from annotation.crowd.inhouse.members import invite
-from annotation.crowd.simulated.workers import Simulation
 from annotation.crowd.simulated.browser import WorkerSite
+from annotation.crowd.simulated.knowledge import read_gold
+from annotation.crowd.simulated.profiles import Crew
+from annotation.crowd.simulated.workers import Simulation
 from annotation.pipeline.controls.import_controls import SHIPPED
 from core.command import QuorumCommand, add_subcommand
 from core.errors import UserError

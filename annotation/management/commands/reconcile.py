@@ -6,12 +6,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.access.audit_log import by_command, record
-from annotation.crowd.port import Crowd
 from annotation.crowd.factory import open_crowd
+from annotation.crowd.port import Crowd
 from annotation.models import Campaign
-from annotation.pipeline.setup.create import get_campaign
-from annotation.pipeline.reconcile.run import reconcile
 from annotation.pipeline.reconcile.report import Reconciled
+from annotation.pipeline.reconcile.run import reconcile
+from annotation.pipeline.setup.create import get_campaign
 from core.command import QuorumCommand
 from core.errors import UserError
 

@@ -6,13 +6,18 @@ from functools import partial
 
 from django.utils import timezone
 
-from annotation.operations.campaign.operation import Act, Field, Options, Result
-from annotation.models import Campaign
-from annotation.pipeline.moderation import decisions as by_hand
-from annotation.pipeline.moderation.bonus import check_covered, foresee_bonus, give_bonus, withdraw_bonus
-from annotation.pipeline.ledger.dollars import cents_of, clause, dollars
-from annotation.pipeline.moderation.exclusion import foresee
 from annotation.access.roles import MANAGE_WORKERS
+from annotation.models import Campaign
+from annotation.operations.campaign.operation import Act, Field, Options, Result
+from annotation.pipeline.ledger.dollars import cents_of, clause, dollars
+from annotation.pipeline.moderation import decisions as by_hand
+from annotation.pipeline.moderation.bonus import (
+    check_covered,
+    foresee_bonus,
+    give_bonus,
+    withdraw_bonus,
+)
+from annotation.pipeline.moderation.exclusion import foresee
 
 ASSIGNMENT = Field("assignment", "assignment", "Assignment", "as the crowd names it")
 DOLLARS = Field("dollars", "dollars", "Bonus", "for the worker; the fee of MTurk is added")

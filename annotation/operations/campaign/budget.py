@@ -1,13 +1,13 @@
 """What a campaign may cost."""
 
-from annotation.operations.campaign.operation import Act, Field, Options, Result
-from annotation.operations.campaign.cached_forecast import standing_of
+from annotation.access.roles import FUND
 from annotation.models import Account, Campaign
-from annotation.pipeline.publishing import lifecycle
-from annotation.pipeline.publishing.forecast import undecided
+from annotation.operations.campaign.cached_forecast import standing_of
+from annotation.operations.campaign.operation import Act, Field, Options, Result
 from annotation.pipeline.ledger.accounts import OverBudget, account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, dollars
-from annotation.access.roles import FUND
+from annotation.pipeline.publishing import lifecycle
+from annotation.pipeline.publishing.forecast import undecided
 from core.errors import UserError
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
+from annotation.analytics.campaign.status import Shortage, Stuck, standing
 from annotation.models import Campaign, Instructions, Intent, Snapshot
+from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.publishing.forecast import Outlook, Prolonging, outlook
 from annotation.pipeline.setup.instructions import hits_of_versions
-from annotation.pipeline.ledger.accounts import account_of
-from annotation.analytics.campaign.status import Shortage, Stuck, standing
 
 MANY_HITS = 1000  # so many are counted while a reader waits
 

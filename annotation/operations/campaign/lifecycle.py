@@ -5,22 +5,22 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from annotation.operations.campaign.operation import Act, Field, Options, Result
-from annotation.operations.campaign.retry import calls_wait
+from annotation.access.roles import FUND, RUN
+from annotation.models import Campaign
 from annotation.operations.campaign.cached_forecast import (
     KnownProlonging,
     known_outlook,
     known_prolonging,
     standing_of,
 )
-from annotation.models import Campaign
-from annotation.pipeline.publishing import lifecycle
-from annotation.pipeline.outbox.claims import waiting
-from annotation.pipeline.publishing.forecast import prolongations, prolonging
+from annotation.operations.campaign.operation import Act, Field, Options, Result
+from annotation.operations.campaign.retry import calls_wait
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.ledger.dollars import clause, dollars
+from annotation.pipeline.outbox.claims import waiting
+from annotation.pipeline.publishing import lifecycle
+from annotation.pipeline.publishing.forecast import prolongations, prolonging
 from annotation.protocol.estimates.cost import is_free
-from annotation.access.roles import FUND, RUN
 from core.errors import UserError
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from annotation.operations.campaign.operation import Act, Options, Result
-from annotation.operations.campaign.cached_forecast import known_outlook, standing_of
+from annotation.access.roles import RUN
 from annotation.models import Campaign
+from annotation.operations.campaign.cached_forecast import known_outlook, standing_of
+from annotation.operations.campaign.operation import Act, Options, Result
+from annotation.pipeline.ledger.dollars import clause, dollars
 from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.forecast import Outlook
-from annotation.pipeline.ledger.dollars import clause, dollars
 from annotation.protocol.estimates.cost import is_free
-from annotation.access.roles import RUN
 from core.errors import UserError
 
 State = Campaign.State

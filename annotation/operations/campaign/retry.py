@@ -1,10 +1,10 @@
 """Calls to the crowd, made again."""
 
-from annotation.operations.campaign.operation import Act, Options, Result
-from annotation.operations.campaign.cached_forecast import known_failures
-from annotation.models import Campaign
-from annotation.pipeline.publishing.publish import retry_failed
 from annotation.access.roles import RUN
+from annotation.models import Campaign
+from annotation.operations.campaign.cached_forecast import known_failures
+from annotation.operations.campaign.operation import Act, Options, Result
+from annotation.pipeline.publishing.publish import retry_failed
 
 
 def calls_wait(count: int) -> str:

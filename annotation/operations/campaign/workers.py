@@ -4,16 +4,16 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 
-from annotation.operations.campaign.operation import Act, Field, Options, Result
+from annotation.access.roles import MANAGE_WORKERS
+from annotation.analytics.workers.what_if import if_excluded, if_restored
 from annotation.crowd.inhouse.members import is_member, member_called
 from annotation.crowd.worker_notices import FAREWELL
 from annotation.models import Campaign
-from annotation.pipeline.moderation import qualification as practice
+from annotation.operations.campaign.operation import Act, Field, Options, Result
 from annotation.pipeline.ledger.dollars import clause
+from annotation.pipeline.moderation import qualification as practice
 from annotation.pipeline.moderation.exclusion import exclude, foresee, restore
-from annotation.analytics.workers.what_if import if_excluded, if_restored
 from annotation.pipeline.moderation.message import foresee_message, write_to
-from annotation.access.roles import MANAGE_WORKERS
 from core.errors import UserError
 
 WORKER = Field(

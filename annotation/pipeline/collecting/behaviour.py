@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from annotation.models import Assignment, ItemReport, Observation
-from core.files.bulk_insert import insert
 from annotation.protocol.screening.behaviour import SIGNALS, is_straight, read_reports, read_signals
+from core.files.bulk_insert import insert
 
 MILLISECOND = timedelta(milliseconds=1)
 

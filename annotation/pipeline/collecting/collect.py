@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from annotation.crowd.port import Crowd, CrowdError, CrowdHit, Submission
 from annotation.models import Assignment, Campaign, Hit, Intent, Worker
-from annotation.pipeline.outbox.threads import calling
-from annotation.pipeline.outbox.claims import UNSENT, Clock
 from annotation.pipeline.ledger.accounts import locked, release_rest
+from annotation.pipeline.outbox.claims import UNSENT, Clock
+from annotation.pipeline.outbox.threads import calling
 from core.log_context import about
 from core.progress import Progress, no_progress
 

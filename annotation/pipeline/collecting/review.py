@@ -18,13 +18,13 @@ from annotation.models import (
     Intent,
     Judgment,
 )
-from core.files.bulk_insert import insert, insert_objects
+from annotation.pipeline.collecting.behaviour import Work, observe
 from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.ledger.postings import discard, settle
-from annotation.pipeline.collecting.behaviour import Work, observe
 from annotation.pipeline.publishing.publish import token
-from annotation.protocol.screening.exclusion import Review, exclusions
 from annotation.protocol.screening.control import ControlCheck, check_controls
+from annotation.protocol.screening.exclusion import Review, exclusions
+from core.files.bulk_insert import insert, insert_objects
 
 BATCH = 2000
 FIELD = "item-"  # the form field of an item is this and the item's key

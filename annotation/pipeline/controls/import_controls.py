@@ -7,8 +7,14 @@ from pathlib import Path
 from django.db import IntegrityError, transaction
 
 from annotation.models import Control
+from annotation.pipeline.controls.controls import (
+    MOST_CHARACTERS,
+    Texts,
+    UnfitTexts,
+    check_texts,
+    positive,
+)
 from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
-from annotation.pipeline.controls.controls import MOST_CHARACTERS, Texts, UnfitTexts, check_texts, positive
 from core.files.rows import Row, RowFault, read_rows, text_field
 
 SHIPPED = Path(__file__).with_name("positive.jsonl")

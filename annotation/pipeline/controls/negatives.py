@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from annotation.models import Campaign, Control
-from core.files.bulk_insert import insert
 from annotation.protocol.packing.pack import draw_negatives
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
+from core.files.bulk_insert import insert
 from retrieval.models import IndexVersion, QaPair
 from retrieval.search.retrieve import current_index, pair_vectors
 

@@ -6,10 +6,10 @@ from itertools import chain
 from pathlib import Path
 
 from annotation.pipeline.gold.rejected_rows import Rejected
-from core.progress import Progress
-from retrieval.corpus.pair_reader import MAX_ANSWER, MAX_QUESTION
 from core.files.rows import EXCERPT, Row, RowFault, optional_field, read_rows, text_field
+from core.progress import Progress
 from core.text.clean import normalise_question, question_key
+from retrieval.corpus.pair_reader import MAX_ANSWER, MAX_QUESTION
 
 MAX_EXPERT = 150
 MAX_NOTE = 2_000

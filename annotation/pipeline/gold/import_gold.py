@@ -11,19 +11,19 @@ from typing import NamedTuple
 from django.db import IntegrityError, transaction
 
 from annotation.models import Campaign, ExpertLabel, Triplet
-from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
 from annotation.pipeline.gold.gold_file import (
     MAX_EXPERT,
     GoldPair,
     Meanings,
     read_gold_file,
 )
-from annotation.pipeline.ledger.accounts import locked
+from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
 from annotation.pipeline.labelling.votes import ROWS
+from annotation.pipeline.ledger.accounts import locked
 from core.errors import UserError
-from retrieval.models import QaPair
 from core.progress import Progress, no_progress
 from core.text.clean import clean_text, is_utf8, normalise_question
+from retrieval.models import QaPair
 
 EXPERT = "gold"  # where neither the file nor the command names one
 BATCH = 5_000

@@ -9,8 +9,8 @@ from django.db.models import Count
 
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.labelling.votes import ROWS, tallies
-from annotation.protocol.policy.policy import Policy
 from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.policy.policy import Policy
 
 
 class Outcome(NamedTuple):

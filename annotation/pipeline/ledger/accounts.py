@@ -16,9 +16,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, Count, F, Sum, When
 
 from annotation.models import Account, Assignment, Campaign, Entry, Hit, Intent
-from core.files.bulk_insert import insert_objects
 from annotation.protocol.estimates.cost import assignment_cents, tie_places
 from annotation.protocol.policy.policy import Policy
+from core.files.bulk_insert import insert_objects
 
 BATCH = 1000
 CAP = "never_over_budget"

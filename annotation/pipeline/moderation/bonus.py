@@ -6,10 +6,10 @@ from django.db import transaction
 
 from annotation.models import Assignment, Campaign, Intent
 from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
-from annotation.pipeline.ledger.postings import release_bonuses, reserve_bonus
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.ledger.postings import release_bonuses, reserve_bonus
 from annotation.pipeline.outbox.cancel import withdraw
+from annotation.pipeline.publishing.publish import token
 from annotation.protocol.estimates.cost import bonus_price_cents
 from core.errors import UserError
 

@@ -12,14 +12,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.models import Assignment, Campaign, Intent
-from annotation.pipeline.outbox.claims import UNSENT
+from annotation.pipeline.labelling.votes import valid_judgments
 from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
-from annotation.pipeline.ledger.postings import reserve_overturn
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.ledger.postings import reserve_overturn
+from annotation.pipeline.outbox.cancel import withdraw
+from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.publishing.publish import token
 from annotation.pipeline.reconcile.snapshot import DECISIONS
-from annotation.pipeline.labelling.votes import valid_judgments
-from annotation.pipeline.outbox.cancel import withdraw
 from core.errors import UserError
 
 OVERTURN_FOR = timedelta(days=30)  # so long MTurk lets a rejection be taken back

@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from annotation.crowd.worker_notices import PAID, reason_of
 from annotation.models import Assignment, Campaign, Exclusion, Intent, Triplet, Worker
-from annotation.pipeline.ledger import postings as ledger_moves
 from annotation.pipeline.labelling.label import write_labels
-from annotation.pipeline.ledger.accounts import account_of, locked
-from annotation.pipeline.publishing.publish import token
 from annotation.pipeline.labelling.votes import valid_judgments
+from annotation.pipeline.ledger import postings as ledger_moves
+from annotation.pipeline.ledger.accounts import account_of, locked
 from annotation.pipeline.outbox.cancel import withdraw
+from annotation.pipeline.publishing.publish import token
 from core.errors import UserError
 
 Kind = Intent.Kind

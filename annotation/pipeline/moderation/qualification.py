@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign, Exclusion, Intent, PracticeResult, Worker
-from annotation.pipeline.publishing.publish import token
 from annotation.pipeline.outbox.cancel import withdraw
+from annotation.pipeline.publishing.publish import token
 from annotation.protocol.screening.qualification import TRIES, least_right, percent_right
 from core.errors import UserError
 

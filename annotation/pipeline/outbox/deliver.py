@@ -16,16 +16,6 @@ from django.utils import timezone
 
 from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, Hit, Intent
-from core.files.bulk_insert import update_each
-from annotation.pipeline.outbox.threads import Caller, calling
-from annotation.pipeline.outbox.claims import (
-    SPENDING,
-    UNSENT,
-    Clock,
-    claim,
-    record_done,
-    record_fault,
-)
 from annotation.pipeline.ledger.accounts import locked, release_rest
 from annotation.pipeline.ledger.postings import (
     release_overturned,
@@ -34,7 +24,17 @@ from annotation.pipeline.ledger.postings import (
     settle_overturned,
 )
 from annotation.pipeline.moderation.qualification import scores
+from annotation.pipeline.outbox.claims import (
+    SPENDING,
+    UNSENT,
+    Clock,
+    claim,
+    record_done,
+    record_fault,
+)
 from annotation.pipeline.outbox.send import Known, Outcome, is_forgotten, send
+from annotation.pipeline.outbox.threads import Caller, calling
+from core.files.bulk_insert import update_each
 from core.progress import Progress, no_progress
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from annotation.crowd.port import Crowd, CrowdError
 from annotation.crowd.hit_url import hit_url
-from core.prometheus import CROWD_CALLS
+from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, Intent
 from annotation.pipeline.publishing.publish import hit_type
 from core.log_context import about
+from core.prometheus import CROWD_CALLS
 
 log = logging.getLogger(__name__)
 

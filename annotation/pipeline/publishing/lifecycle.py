@@ -11,14 +11,6 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Campaign, Hit, Intent
-from annotation.pipeline.moderation.bonus import withdraw_refused
-from annotation.pipeline.outbox.claims import SPENDING, UNSENT
-from annotation.pipeline.publishing.forecast import (
-    Prolonging,
-    prolongations,
-    prolonging,
-    takeable_hits,
-)
 from annotation.pipeline.ledger.accounts import (
     account_of,
     book,
@@ -27,8 +19,16 @@ from annotation.pipeline.ledger.accounts import (
     reserve,
     reserved_cents,
 )
-from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.moderation.bonus import withdraw_refused
 from annotation.pipeline.outbox.cancel import withdraw
+from annotation.pipeline.outbox.claims import SPENDING, UNSENT
+from annotation.pipeline.publishing.forecast import (
+    Prolonging,
+    prolongations,
+    prolonging,
+    takeable_hits,
+)
+from annotation.pipeline.publishing.publish import token
 from core.errors import UserError
 
 BATCH = 1000

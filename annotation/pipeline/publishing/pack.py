@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import Q, Value
 
 from annotation.models import Campaign, Control, Hit, HitItem, Triplet
-from core.files.bulk_insert import insert, insert_found
 from annotation.pipeline.controls.negatives import create_negatives
 from annotation.protocol.estimates.cost import PAPER_AGREEMENT, assignment_cents
 from annotation.protocol.packing.pack import (
@@ -24,8 +23,9 @@ from annotation.protocol.packing.pack import (
 )
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from retrieval.models import Candidate
+from core.files.bulk_insert import insert, insert_found
 from core.progress import Progress, no_progress
+from retrieval.models import Candidate
 
 ROWS = 10_000
 HIT_COLUMNS = (

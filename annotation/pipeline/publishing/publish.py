@@ -8,9 +8,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.crowd.port import Crowd, HitTypeSpec
-from annotation.models import Campaign, Hit, Intent
-from annotation.pipeline.ledger.accounts import account_of, book, first_round_cents, locked, reserve, within
 from annotation.crowd.practice_url import practice_url
+from annotation.models import Campaign, Hit, Intent
+from annotation.pipeline.ledger.accounts import (
+    account_of,
+    book,
+    first_round_cents,
+    locked,
+    reserve,
+    within,
+)
 from annotation.protocol.estimates.cost import assignment_cents, quote, tie_places
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError

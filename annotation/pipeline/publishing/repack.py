@@ -17,9 +17,14 @@ from annotation.models import (
     Triplet,
     Worker,
 )
-from annotation.pipeline.publishing.pack import controls_by_name, create_items, hit_key, positive_names
 from annotation.pipeline.ledger.accounts import account_of, book, reserve, within
 from annotation.pipeline.ledger.postings import excluded_workers
+from annotation.pipeline.publishing.pack import (
+    controls_by_name,
+    create_items,
+    hit_key,
+    positive_names,
+)
 from annotation.pipeline.publishing.publish import create_intent, token
 from annotation.protocol.estimates.cost import assignment_cents
 from annotation.protocol.packing.pack import HitSpec, PackingError, negatives_needed

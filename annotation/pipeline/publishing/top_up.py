@@ -17,8 +17,8 @@ from annotation.models import Campaign, Hit, HitItem, Intent, Triplet
 from annotation.pipeline.ledger.accounts import account_of, book, release_spare, reserve
 from annotation.pipeline.publishing.publish import ask_for_affordable, left_out, set_capped, token
 from annotation.pipeline.publishing.repack import repack
-from annotation.protocol.policy.policy import CROWDED_HIT, Policy
 from annotation.protocol.labels.majority import decide_tally, places_to_open
+from annotation.protocol.policy.policy import CROWDED_HIT, Policy
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

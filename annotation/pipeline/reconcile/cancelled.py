@@ -9,12 +9,12 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.models import Campaign, Intent
-from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.ledger.accounts import locked
-from annotation.pipeline.reconcile.snapshot import DONE, Sides
+from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair
 from annotation.pipeline.reconcile.sizes import bought_places
+from annotation.pipeline.reconcile.snapshot import DONE, Sides
 
 
 def answer_purchases(sides: Sides, report: Reconciled) -> None:

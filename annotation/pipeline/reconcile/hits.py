@@ -10,13 +10,20 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Sum
 
 from annotation.crowd.port import CrowdHit
 from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Triplet
+from annotation.pipeline.ledger.accounts import (
+    OverBudget,
+    account_of,
+    book,
+    locked,
+    release_rest,
+    reserve,
+)
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
-from annotation.pipeline.ledger.accounts import OverBudget, account_of, book, locked, release_rest, reserve
 from annotation.pipeline.publishing.publish import token
-from annotation.pipeline.reconcile.snapshot import Ours, Sides
+from annotation.pipeline.publishing.repack import PLACES
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair
-from annotation.pipeline.publishing.repack import PLACES
+from annotation.pipeline.reconcile.snapshot import Ours, Sides
 from annotation.protocol.estimates.cost import tie_places
 
 BATCH = 500

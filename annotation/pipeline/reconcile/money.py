@@ -4,9 +4,9 @@ from django.db import transaction
 from django.db.models import Q, Sum
 
 from annotation.models import Account, Campaign, Hit, Intent
-from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.ledger.accounts import Booked, Place, account_of, locked, reserve_exactly
 from annotation.pipeline.ledger.postings import settle
+from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.reconcile.report import Reconciled, Repair
 
 FAILED = Intent.State.FAILED

@@ -14,13 +14,13 @@ from annotation.models import Assignment, Campaign
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.publish import check_endpoint
 from annotation.pipeline.recompute import recompute
+from annotation.pipeline.reconcile.assignments import compare_work
 from annotation.pipeline.reconcile.cancelled import answer_purchases
 from annotation.pipeline.reconcile.hits import find_missing, meet_strangers, publish_anew
-from annotation.pipeline.reconcile.snapshot import Sides, list_theirs, look
 from annotation.pipeline.reconcile.money import check_account, settle_decided
 from annotation.pipeline.reconcile.report import Reconciled
 from annotation.pipeline.reconcile.sizes import compare_sizes, compare_times
-from annotation.pipeline.reconcile.assignments import compare_work
+from annotation.pipeline.reconcile.snapshot import Sides, list_theirs, look
 from core.errors import UserError
 from core.progress import Progress, no_progress
 

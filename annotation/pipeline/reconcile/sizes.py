@@ -8,12 +8,12 @@ from django.db.models import Q, QuerySet, Sum
 
 from annotation.crowd.port import CrowdHit
 from annotation.models import Campaign, Hit, Intent
-from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.ledger.accounts import OverBudget, locked
+from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.publishing.publish import token
-from annotation.pipeline.reconcile.snapshot import DONE, MADE, Ours, Sides
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair
+from annotation.pipeline.reconcile.snapshot import DONE, MADE, Ours, Sides
 
 # We reckon from the moment of our call, the crowd from that of the HIT; collect tells the rest.
 SLACK = timedelta(minutes=10)

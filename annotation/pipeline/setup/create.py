@@ -14,8 +14,8 @@ from annotation.pipeline.setup.instructions import read_instructions
 from annotation.pipeline.setup.practice_items import create_practice
 from annotation.protocol.policy.policy import INHOUSE, CrowdKind, Policy, PolicyError
 from core.errors import UserError
-from retrieval.models import QuerySet
 from core.progress import Progress, no_progress
+from retrieval.models import QuerySet
 from retrieval.query_sets.held_out import draw_queries, own_queries
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")  # fits an address, a file name, a command

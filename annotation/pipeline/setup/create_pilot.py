@@ -15,9 +15,9 @@ from annotation.models import Campaign, Pilot, PracticeItem, Triplet
 from annotation.pipeline.setup.create import check_name_and_seed, new_campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
-from retrieval.query_sets.sample_candidates import copy_candidates, draw_candidates
 from core.errors import UserError
 from retrieval.models import Candidate
+from retrieval.query_sets.sample_candidates import copy_candidates, draw_candidates
 
 TRIPLETS = 200  # as in the paper
 MOST_TRIPLETS = 5_000  # a person has to label each of them

@@ -7,14 +7,14 @@ from pathlib import Path
 from django.db import IntegrityError, transaction
 
 from annotation.models import Campaign, Triplet
-from core.files.bulk_insert import insert
 from annotation.pipeline.setup.create import check_name_and_seed, start_campaign
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from retrieval.query_sets.labelled_dataset import Faults, MadeLabel, read_dataset, store_dataset
-from retrieval.models import QuerySet
+from core.files.bulk_insert import insert
 from core.progress import Progress, no_progress
 from retrieval.corpus.pair_reader import check_license, check_source
+from retrieval.models import QuerySet
+from retrieval.query_sets.labelled_dataset import Faults, MadeLabel, read_dataset, store_dataset
 
 COLUMNS = (
     "campaign_id",

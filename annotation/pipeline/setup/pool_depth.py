@@ -8,10 +8,10 @@ from django.db import transaction
 from annotation.models import Campaign, PracticeItem, Triplet
 from annotation.pipeline.setup.create import check_name_and_seed, new_campaign
 from annotation.protocol.studies.pool_depth import Hidden, Labels, hidden
-from retrieval.query_sets.deeper_ranks import Deeper, look_deeper, store_audit
 from core.errors import UserError
-from retrieval.models import QuerySet
 from core.progress import Progress, no_progress
+from retrieval.models import QuerySet
+from retrieval.query_sets.deeper_ranks import Deeper, look_deeper, store_audit
 from retrieval.vectors.types import Encoder
 
 QUERIES = 100  # as many as a person can judge, and enough for an interval

@@ -12,12 +12,12 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from annotation.operations.campaign.registry import ACTS
-from annotation.web.base.layout import page
-from annotation.web.account.log_details import details_in_words
-from annotation.models import Action, Campaign
 from annotation.access.roles import visible_campaigns
+from annotation.models import Action, Campaign
+from annotation.operations.campaign.registry import ACTS
+from annotation.web.account.log_details import details_in_words
 from annotation.web.base.guards import campaign_page, dashboard_page
+from annotation.web.base.layout import page
 from core.files.csv_safety import harmless
 
 PAGE_SIZE = 50

@@ -10,9 +10,9 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.access.audit_log import by_page, record
-from annotation.web.base.layout import page
-from annotation.web.base.guards import refuse, staff_page
 from annotation.access.lock_outs import locked_out, unlock
+from annotation.web.base.guards import refuse, staff_page
+from annotation.web.base.layout import page
 
 UNLOCK = "annotation.delete_attempt"
 LACKS = (

@@ -16,10 +16,10 @@ from django.views.decorators.cache import never_cache
 from knox.models import AuthToken
 
 from annotation.access.audit_log import Via, by_page, record
+from annotation.access.lock_outs import record_lock_outs
+from annotation.access.throttle import Limit, TooMany, address_of, attempt, forget, reached
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Attempt
-from annotation.access.throttle import Limit, TooMany, address_of, attempt, forget, reached
-from annotation.access.lock_outs import record_lock_outs
 
 MINUTES = 15
 WAIT = (

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 
 from django.db.models import Q, QuerySet
 
+from annotation.access.roles import kept_from
 from annotation.crowd.inhouse.adapter import ENDPOINT
 from annotation.crowd.inhouse.models import HitType, Member, Work
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Campaign, Hit
-from annotation.pipeline.publishing.pilot_arms import WITH_ARMS, works_in_other_arm
 from annotation.pipeline.moderation.qualification import exclusion_of
-from annotation.access.roles import kept_from
+from annotation.pipeline.publishing.pilot_arms import WITH_ARMS, works_in_other_arm
 from annotation.web.annotator.judging_page import has_judged
 
 UNKNOWN = "Its campaign is not here any more: give it back and take another one."

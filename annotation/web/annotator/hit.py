@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
+from annotation.crowd.hit_url import BadVisit, Visit, read_hit_key, read_visit
 from annotation.crowd.mturk.endpoints import (
     MTURK_SANDBOX_SITE,
     MTURK_SITE,
@@ -18,12 +19,11 @@ from annotation.crowd.mturk.endpoints import (
     spellings,
 )
 from annotation.crowd.worker_notices import why_excluded
-from annotation.crowd.hit_url import BadVisit, Visit, read_hit_key, read_visit
-from annotation.web.base.middleware import AWAY_SECONDS
 from annotation.models import Assignment, Campaign, Hit
-from annotation.pipeline.publishing.pilot_arms import WITH_ARMS, works_in_other_arm
 from annotation.pipeline.moderation.qualification import exclusion_of
+from annotation.pipeline.publishing.pilot_arms import WITH_ARMS, works_in_other_arm
 from annotation.web.annotator.judging_page import has_judged, judging_context
+from annotation.web.base.middleware import AWAY_SECONDS
 
 # Where Amazon's workers and requesters see our page, and where a submit may lead them on to.
 _MTURK_SITES = (

@@ -7,9 +7,9 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from annotation.analytics.quality.text_diff import Part, mark_differences
-from annotation.web.base.markdown import render_markdown
-from annotation.models import Assignment, Hit, HitItem, ItemReport
 from annotation.crowd.practice_url import practice_url
+from annotation.models import Assignment, Hit, HitItem, ItemReport
+from annotation.web.base.markdown import render_markdown
 
 LINE = 72  # characters of a text's line in the page's widest column
 ANSWER_LINES = 7

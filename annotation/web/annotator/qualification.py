@@ -11,11 +11,12 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation.crowd.port import CrowdError
-from annotation.crowd.factory import open_crowd
+from annotation.access.throttle import Limit, TooMany, address_of, attempt
 from annotation.analytics.quality.text_diff import Part, mark_differences
+from annotation.crowd.factory import open_crowd
+from annotation.crowd.port import CrowdError
+from annotation.crowd.practice_url import read_practice
 from annotation.crowd.worker_notices import whom_to_write_to, why_excluded
-from annotation.web.base.markdown import render_markdown
 from annotation.models import Campaign, PracticeItem, PracticeResult
 from annotation.pipeline.moderation.qualification import (
     check_open,
@@ -24,10 +25,9 @@ from annotation.pipeline.moderation.qualification import (
     practise,
     tries_of,
 )
-from annotation.crowd.practice_url import read_practice
 from annotation.protocol.screening.qualification import TRIES, least_right
-from annotation.access.throttle import Limit, TooMany, address_of, attempt
 from annotation.web.base.guards import MemberRequest, member_page, refuse
+from annotation.web.base.markdown import render_markdown
 from core.errors import UserError
 
 _WORKER_ID = re.compile(r"A[A-Z0-9]{1,63}")

@@ -15,12 +15,9 @@ from annotation.crowd.inhouse import assignments as desk
 from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.ids import is_id
 from annotation.crowd.inhouse.models import HANDED_IN, Queue, Work
-from annotation.web.base.middleware import wants_json
 from annotation.models import Hit, HitItem
 from annotation.pipeline.collecting.review import FIELD
 from annotation.protocol.screening.behaviour import REPORT, REPORT_TEXT, SIGNALS, SIGNALS_LENGTH
-from annotation.web.base.guards import MemberRequest, member_page, refuse
-from annotation.web.annotator.judging_page import ShownItem, judging_context
 from annotation.web.annotator.eligibility import (
     NOT_CHOSEN,
     UNKNOWN,
@@ -29,6 +26,9 @@ from annotation.web.annotator.eligibility import (
     queues_of_others,
     why_not,
 )
+from annotation.web.annotator.judging_page import ShownItem, judging_context
+from annotation.web.base.guards import MemberRequest, member_page, refuse
+from annotation.web.base.middleware import wants_json
 
 NOTHING_LEFT = "There are no more HITs of this kind at the moment. Thank you!"
 NO_KIND = "There are no HITs of this kind: start from your own page."

@@ -12,18 +12,18 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from annotation.access.roles import kept_from
 from annotation.crowd.inhouse import assignments as desk
 from annotation.crowd.inhouse.adapter import ENDPOINT
 from annotation.crowd.inhouse.models import HitType, Member, Notice, Work
+from annotation.crowd.practice_url import practice_url
 from annotation.crowd.worker_notices import why_excluded
-from annotation.web.base.markdown import render_markdown
 from annotation.models import Campaign, Exclusion, PracticeResult
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.crowd.practice_url import practice_url
 from annotation.protocol.screening.qualification import TRIES
-from annotation.access.roles import kept_from
-from annotation.web.base.guards import MemberRequest, member_page
 from annotation.web.annotator.eligibility import other_arms
+from annotation.web.base.guards import MemberRequest, member_page
+from annotation.web.base.markdown import render_markdown
 
 MOST_REMARKS = 5
 

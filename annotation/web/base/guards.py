@@ -10,12 +10,12 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 
+from annotation.access.roles import VIEW, may_enter, visible_campaigns
 from annotation.crowd.inhouse.members import member_of
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.worker_notices import whom_to_write_to
-from annotation.web.base.middleware import wants_json
 from annotation.models import Campaign
-from annotation.access.roles import VIEW, may_enter, visible_campaigns
+from annotation.web.base.middleware import wants_json
 from core.log_context import also_about
 
 View = Callable[..., HttpResponse]

@@ -4,13 +4,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from annotation.web.base.layout import page
-from annotation.models import Campaign
 from annotation.access.roles import visible_campaigns
+from annotation.models import Campaign
 from annotation.web.base.guards import dashboard_page
-from retrieval.web.access import may_look
-from retrieval.models import Job
+from annotation.web.base.layout import page
 from retrieval.job_handlers import WORKS as DATABASE_WORKS
+from retrieval.models import Job
+from retrieval.web.access import may_look
 
 PART = "dashboard/_job.html"
 

@@ -6,7 +6,6 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from annotation.models import Campaign
 from annotation.access.roles import (
     ADJUDICATE,
     BUILD,
@@ -19,6 +18,7 @@ from annotation.access.roles import (
     VIEW,
     WRITE_INSTRUCTIONS,
 )
+from annotation.models import Campaign
 from core.frame import framed
 
 NAMES = {

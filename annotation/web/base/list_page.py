@@ -5,9 +5,9 @@ from typing import Any, Protocol
 from django import forms
 from django.http import HttpRequest, HttpResponse
 
-from annotation.web.base.pagination import Window, key_of
-from annotation.web.base.layout import page
 from annotation.models import Campaign
+from annotation.web.base.layout import page
+from annotation.web.base.pagination import Window, key_of
 
 
 class Find(Protocol):

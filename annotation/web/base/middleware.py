@@ -12,9 +12,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.log import log_response
 
+from core.log_context import about
 from core.prometheus import REQUESTS
 from core.rest.problems import of_the_api, plain
-from core.log_context import about
 
 AWAY_SECONDS = 60
 NO_PAGE = (

@@ -8,13 +8,13 @@ from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from annotation.web.campaigns.overview_data import finish
-from annotation.web.base.layout import page
+from annotation.access.roles import CREATE, visible_campaigns
 from annotation.models import Account, Campaign, Snapshot
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
-from annotation.access.roles import CREATE, visible_campaigns
 from annotation.web.base.guards import dashboard_page
+from annotation.web.base.layout import page
+from annotation.web.campaigns.overview_data import finish
 
 PAGE_SIZE = 50
 

@@ -9,10 +9,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
+from annotation.access.roles import WRITE_INSTRUCTIONS
+from annotation.models import Campaign, Instructions
 from annotation.operations.campaign.cached_forecast import known_hits_of_versions
 from annotation.operations.logged_changes import save_instructions
-from annotation.web.base.markdown import render_markdown
-from annotation.models import Campaign, Instructions
 from annotation.pipeline.setup.instructions import (
     MOST_CHARACTERS,
     Added,
@@ -20,8 +20,8 @@ from annotation.pipeline.setup.instructions import (
     Unchanged,
     clean_instructions,
 )
-from annotation.access.roles import WRITE_INSTRUCTIONS
 from annotation.web.base.guards import campaign_page, permitted, refuse
+from annotation.web.base.markdown import render_markdown
 from core.errors import UserError
 
 

@@ -9,13 +9,13 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
-from annotation.jobs.requests import ask_for
-from annotation.web.base.layout import page
-from annotation.crowd.hit_url import preview_path
-from annotation.models import Campaign
-from annotation.analytics.campaign.milestones import plan_of
 from annotation.access.roles import RUN
+from annotation.analytics.campaign.milestones import plan_of
+from annotation.crowd.hit_url import preview_path
+from annotation.jobs.requests import ask_for
+from annotation.models import Campaign
 from annotation.web.base.guards import campaign_page, refuse
+from annotation.web.base.layout import page
 from core.errors import UserError
 from retrieval.ranking.fusion import RETRIEVERS
 from retrieval.search.retrievers import checked

@@ -11,15 +11,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
+from annotation.jobs.tasks import deliver_campaign, soon
+from annotation.models import Assignment, Campaign
 from annotation.operations.campaign.operation import Act, Field, perform
-from annotation.operations.campaign.workers import worker_of
 from annotation.operations.campaign.registry import ACTS
+from annotation.operations.campaign.workers import worker_of
+from annotation.pipeline.ledger.dollars import cents_of, dollars
+from annotation.web.base.guards import campaign_page, refuse
 from annotation.web.base.layout import page
 from annotation.web.workers.workers import names_of
-from annotation.models import Assignment, Campaign
-from annotation.pipeline.ledger.dollars import cents_of, dollars
-from annotation.jobs.tasks import deliver_campaign, soon
-from annotation.web.base.guards import campaign_page, refuse
 from core.errors import UserError
 
 LONGEST = 2000

@@ -9,14 +9,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.access.audit_log import by_page
-from annotation.jobs.requests import ask_to_look
-from annotation.web.campaigns.overview_data import Board, read_board
-from annotation.web.base.chart_tables import as_csv
-from annotation.web.base.layout import May, page
-from annotation.models import Campaign, Snapshot
 from annotation.analytics.campaign.overview_charts import POINTS, charts_of
 from annotation.analytics.campaign.snapshots import is_small, newest, series, take, take_if_old
+from annotation.jobs.requests import ask_to_look
+from annotation.models import Campaign, Snapshot
+from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import May, page
+from annotation.web.campaigns.overview_data import Board, read_board
 from core.errors import UserError
 
 UNCHANGED = 204  # of which htmx swaps nothing

@@ -9,15 +9,15 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.operations.campaign.registry import ACTS
-from annotation.crowd.factory import place_of
-from annotation.models import Account, Campaign, Snapshot
-from annotation.pipeline.ledger.dollars import dollars
-from annotation.analytics.campaign.status import Stuck, standing
-from annotation.protocol.estimates.cost import is_free
 from annotation.access.roles import RUN
 from annotation.access.roles import Account as Reader
 from annotation.analytics.campaign.snapshots import FRESH, RECENT
+from annotation.analytics.campaign.status import Stuck, standing
+from annotation.crowd.factory import place_of
+from annotation.models import Account, Campaign, Snapshot
+from annotation.operations.campaign.registry import ACTS
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.estimates.cost import is_free
 from core.errors import UserError
 from retrieval.models import Job
 

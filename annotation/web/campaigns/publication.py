@@ -9,12 +9,12 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
-from annotation.jobs.requests import ask_for
-from annotation.web.base.layout import page
-from annotation.models import Campaign
-from annotation.analytics.campaign.publication_preview import Publication, publication_of
 from annotation.access.roles import RUN
+from annotation.analytics.campaign.publication_preview import Publication, publication_of
+from annotation.jobs.requests import ask_for
+from annotation.models import Campaign
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
 from core.errors import UserError
 
 

@@ -8,11 +8,11 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
-from annotation.jobs.requests import ask_to_reconcile
-from annotation.web.base.layout import page
-from annotation.models import Campaign
 from annotation.access.roles import RUN
+from annotation.jobs.requests import ask_to_reconcile
+from annotation.models import Campaign
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
 from core.errors import UserError
 from retrieval.models import Job
 

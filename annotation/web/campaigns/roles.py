@@ -11,9 +11,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.access.audit_log import by_page
-from annotation.web.base.layout import page
 from annotation.access.role_grants import account_called, give_role, take_role
-from annotation.models import Campaign, Role
 from annotation.access.roles import (
     ADJUDICATE,
     BUILD,
@@ -27,7 +25,9 @@ from annotation.access.roles import (
     VIEW,
     WRITE_INSTRUCTIONS,
 )
+from annotation.models import Campaign, Role
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
 from core.errors import UserError
 
 WORDS = {

@@ -10,14 +10,14 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
-from annotation.web.controls.control import lacks
+from annotation.access.roles import CHANGE_CONTROLS
+from annotation.operations.logged_changes import add_controls_of
+from annotation.pipeline.controls.import_controls import SHIPPED, Imported
+from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
+from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page
 from annotation.web.base.uploaded_file import ENDINGS, sent_file
-from annotation.operations.logged_changes import add_controls_of
-from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
-from annotation.pipeline.controls.import_controls import SHIPPED, Imported
-from annotation.access.roles import CHANGE_CONTROLS
-from annotation.web.base.guards import dashboard_page
+from annotation.web.controls.control import lacks
 from core.errors import UserError
 
 MOST_BYTES = 5_000_000

@@ -8,16 +8,16 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from annotation.analytics.quality import summary as review_figures
-from annotation.web.base.pagination import PAGE_SIZE, key_of, window
-from annotation.web.base.layout import page
-from annotation.models import Campaign, Control, Suggestion
-from annotation.analytics.quality.control_accuracy import Figures, rates_of
-from annotation.pipeline.controls.suggest import suggestions
-from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
-from annotation.protocol.policy.policy import Policy
 from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
+from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.quality.control_accuracy import Figures, rates_of
+from annotation.models import Campaign, Control, Suggestion
+from annotation.pipeline.controls.suggest import suggestions
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 from annotation.web.base.guards import campaign_page, dashboard_page
+from annotation.web.base.layout import page
+from annotation.web.base.pagination import PAGE_SIZE, key_of, window
 from retrieval.models import Job
 
 MOST = 1000  # of the pool, on one page

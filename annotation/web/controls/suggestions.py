@@ -9,14 +9,14 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.access.audit_log import by_page
-from annotation.jobs.requests import ask_to_look
-from annotation.web.controls.control import ControlForm, lacks
-from annotation.web.base.layout import page
-from annotation.operations.logged_changes import confirm_suggestion, dismiss_suggestion
-from annotation.models import Campaign, Suggestion
-from annotation.pipeline.controls.suggest import suggestions
 from annotation.access.roles import CHANGE_CONTROLS
+from annotation.jobs.requests import ask_to_look
+from annotation.models import Campaign, Suggestion
+from annotation.operations.logged_changes import confirm_suggestion, dismiss_suggestion
+from annotation.pipeline.controls.suggest import suggestions
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
+from annotation.web.controls.control import ControlForm, lacks
 from core.errors import UserError
 
 TEXTS = ("triplet__candidate__query", "triplet__candidate__pair")

@@ -11,14 +11,14 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page, record
-from annotation.crowd.inhouse.members import member_of
+from annotation.access.roles import ADJUDICATE
 from annotation.analytics.quality.text_diff import Part, mark_differences
-from annotation.web.base.markdown import render_markdown
+from annotation.crowd.inhouse.members import member_of
 from annotation.models import Campaign, ExpertLabel, ItemReport, Triplet
 from annotation.pipeline.gold.adjudicate import Desk, What
 from annotation.pipeline.gold.gold_file import MAX_NOTE
-from annotation.access.roles import ADJUDICATE
 from annotation.web.base.guards import campaign_page, refuse
+from annotation.web.base.markdown import render_markdown
 from core.errors import UserError
 from core.text.clean import clean_text
 

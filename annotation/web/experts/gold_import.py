@@ -10,15 +10,15 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
-from annotation.web.base.layout import page
-from annotation.web.base.uploaded_file import ENDINGS, sent_file
-from annotation.operations.import_gold import add_gold_of
+from annotation.access.roles import RUN
 from annotation.models import Campaign
-from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
+from annotation.operations.import_gold import add_gold_of
 from annotation.pipeline.gold.gold_file import MAX_EXPERT
 from annotation.pipeline.gold.import_gold import EXPERT, Imported
-from annotation.access.roles import RUN
+from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
+from annotation.web.base.uploaded_file import ENDINGS, sent_file
 from core.errors import UserError
 
 MOST_BYTES = 5_000_000

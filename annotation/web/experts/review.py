@@ -6,12 +6,17 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from annotation.web.base.pagination import PAGE_SIZE
-from annotation.web.base.layout import page
 from annotation.analytics.workers.item_reports import ReportedItem, read_items
 from annotation.models import Campaign, ExpertLabel, HitItem, ItemReport, Triplet
-from annotation.pipeline.labelling.disagreements import MOST, WEIGHED_AT_ONCE, most_important, split_of
+from annotation.pipeline.labelling.disagreements import (
+    MOST,
+    WEIGHED_AT_ONCE,
+    most_important,
+    split_of,
+)
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
+from annotation.web.base.pagination import PAGE_SIZE
 
 TEXTS = ("candidate__query", "candidate__pair")
 MOST_REPORTS = 200  # the newest ones

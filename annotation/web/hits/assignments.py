@@ -7,11 +7,11 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from annotation.operations.campaign.workers import worker_of
-from annotation.web.base.pagination import PAGE_SIZE, Window
-from annotation.web.base.list_page import list_page
 from annotation.models import Assignment, Campaign, Worker
+from annotation.operations.campaign.workers import worker_of
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.list_page import list_page
+from annotation.web.base.pagination import PAGE_SIZE, Window
 
 REACH = 5_000  # HITs whose assignments one page looks through
 # A HIT's assignments stand together on a page; no crowd takes more for one HIT.

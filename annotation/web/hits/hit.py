@@ -9,11 +9,11 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from annotation.web.base.layout import page
 from annotation.analytics.quality.hit_states import HitState, with_state
 from annotation.models import Assignment, Campaign, Entry, Hit, HitItem, Intent, Judgment
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
 
 ITEMS = ("control", "triplet__candidate__query", "triplet__candidate__pair")
 MOST = 200  # calls and entries; a HIT has a few for each of its places

@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from annotation.web.base.pagination import Window, window
-from annotation.web.base.list_page import list_page
 from annotation.analytics.quality.hit_states import HitState, with_state
 from annotation.models import Campaign
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.list_page import list_page
+from annotation.web.base.pagination import Window, window
 
 REACH = 10_000  # HITs that one page looks through
 

@@ -6,13 +6,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from annotation.web.base.layout import page
+from annotation.access.roles import ADJUDICATE
+from annotation.analytics.quality.label_derivation import derivation, votes_on
 from annotation.analytics.quality.text_diff import mark_differences
 from annotation.models import Campaign, ItemReport, Triplet
 from annotation.pipeline.gold.adjudicate import What
-from annotation.access.roles import ADJUDICATE
-from annotation.analytics.quality.label_derivation import derivation, votes_on
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
 
 TEXTS = ("candidate__query", "candidate__pair")
 

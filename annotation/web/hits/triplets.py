@@ -10,10 +10,10 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from annotation.web.base.pagination import Window, key_of, window
-from annotation.web.base.list_page import list_page
 from annotation.models import Campaign, Triplet
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.list_page import list_page
+from annotation.web.base.pagination import Window, key_of, window
 from retrieval.models import Candidate, QaPair
 
 TEXTS = ("candidate__query", "candidate__pair")

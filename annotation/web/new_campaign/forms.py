@@ -7,11 +7,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from django import forms
 
-from annotation.web.new_campaign.draft import Draft
-from annotation.pipeline.setup.create import SEEDS, check_name_and_seed
 from annotation.pipeline.ledger.dollars import cents_of
-from annotation.protocol.policy.policy import INHOUSE, Policy, PolicyError
+from annotation.pipeline.setup.create import SEEDS, check_name_and_seed
 from annotation.protocol.policy.descriptions import GROUPS, OPEN, Group, Words
+from annotation.protocol.policy.policy import INHOUSE, Policy, PolicyError
+from annotation.web.new_campaign.draft import Draft
 from core.errors import UserError
 from retrieval.index.versions import chosen_index
 

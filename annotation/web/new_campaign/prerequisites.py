@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.urls import reverse
 
-from annotation.pipeline.publishing.pack import positive_names
 from annotation.access.roles import CHANGE_CONTROLS, Account
-from retrieval.web.access import BUILD, IMPORT
+from annotation.pipeline.publishing.pack import positive_names
 from core.errors import UserError
-from retrieval.registry.improvement import retriever_line
-from retrieval.models import IndexVersion, QaPair
 from retrieval.index.versions import chosen_index
+from retrieval.models import IndexVersion, QaPair
+from retrieval.registry.improvement import retriever_line
+from retrieval.web.access import BUILD, IMPORT
 
 
 @dataclass(frozen=True)

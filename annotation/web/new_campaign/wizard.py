@@ -17,17 +17,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
+from annotation.access.roles import CREATE
+from annotation.analytics.campaign.quote import quoted
+from annotation.jobs.tasks import run_job, soon
 from annotation.operations.create_campaign import request_creation
-from annotation.web.new_campaign.draft import Draft, read_upload
-from annotation.web.new_campaign.forms import BudgetForm, PolicyForm, QueriesForm, preset, written
-from annotation.web.base.layout import page
-from annotation.web.new_campaign.prerequisites import Supplies, supplies
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.policy import Policy
-from annotation.analytics.campaign.quote import quoted
-from annotation.access.roles import CREATE
-from annotation.jobs.tasks import run_job, soon
 from annotation.web.base.guards import View, dashboard_page, refuse
+from annotation.web.base.layout import page
+from annotation.web.new_campaign.draft import Draft, read_upload
+from annotation.web.new_campaign.forms import BudgetForm, PolicyForm, QueriesForm, preset, written
+from annotation.web.new_campaign.prerequisites import Supplies, supplies
 from core.errors import UserError
 from retrieval.models import Job
 

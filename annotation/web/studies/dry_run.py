@@ -9,15 +9,15 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
+from annotation.access.roles import RUN
 from annotation.jobs.requests import ask_to_look
-from annotation.web.base.chart_tables import as_csv
-from annotation.web.base.layout import page
-from annotation.web.studies.dry_run_report import Rehearsed, charts, table
 from annotation.models import Campaign
 from annotation.simulation.options import MOST_WORKERS, Options, read_options
 from annotation.simulation.sample import most_queries, usual_queries
-from annotation.access.roles import RUN
+from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
+from annotation.web.studies.dry_run_report import Rehearsed, charts, table
 from core.errors import UserError
 from retrieval.models import Candidate, Job
 

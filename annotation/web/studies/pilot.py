@@ -4,16 +4,16 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
+from annotation.access.roles import ADJUDICATE, RUN, VIEW, visible_campaigns
 from annotation.analytics.campaign.charts import Chart, Series
-from annotation.web.base.chart_tables import as_csv
-from annotation.web.base.layout import page
+from annotation.analytics.quality.pilot_report import Arm, PilotReport, pilot_report
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.setup.create_pilot import pilots
-from annotation.analytics.quality.pilot_report import Arm, PilotReport, pilot_report
 from annotation.protocol.estimates.cost import is_free
 from annotation.protocol.studies.pilot import Comparison
-from annotation.access.roles import ADJUDICATE, RUN, VIEW, visible_campaigns
+from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import dashboard_page
+from annotation.web.base.layout import page
 
 Row = tuple[str, str, str]  # with the answer, without it
 NOTHING = "-"

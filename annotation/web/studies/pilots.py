@@ -10,12 +10,12 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
-from annotation.web.base.layout import page
-from annotation.operations.logged_changes import foresee_pilot, make_pilot
-from annotation.models import Campaign, Pilot
-from annotation.pipeline.setup.create_pilot import MOST_TRIPLETS, NAME, TRIPLETS
 from annotation.access.roles import CREATE, visible_campaigns
+from annotation.models import Campaign, Pilot
+from annotation.operations.logged_changes import foresee_pilot, make_pilot
+from annotation.pipeline.setup.create_pilot import MOST_TRIPLETS, NAME, TRIPLETS
 from annotation.web.base.guards import dashboard_page, refuse
+from annotation.web.base.layout import page
 from core.errors import UserError
 
 NOT_YOURS = (

@@ -11,20 +11,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.analytics.campaign.charts import Chart, Series
-from annotation.web.base.chart_tables import as_csv
-from annotation.web.base.pagination import key_of
-from annotation.web.base.layout import page
-from annotation.web.workers.columns import duration, flags_of, limit_of, percent
-from annotation.web.workers.workers import fresh_workforce, names_of
-from annotation.crowd.worker_notices import reason_of
-from annotation.models import Assignment, Campaign, Exclusion, Intent, Worker, WorkerFigures
-from annotation.pipeline.moderation.decisions import OVERTURN_FOR
-from annotation.pipeline.ledger.dollars import dollars
-from annotation.analytics.workers.what_if import excluding, restoring
-from annotation.pipeline.moderation.message import letters_of
-from annotation.protocol.screening.exclusion import is_near
-from annotation.protocol.policy.policy import Policy
-from annotation.web.base.guards import campaign_page
 from annotation.analytics.workers.history import (
     Evidence,
     Reviewed,
@@ -33,6 +19,20 @@ from annotation.analytics.workers.history import (
     page_of,
     reviews_of,
 )
+from annotation.analytics.workers.what_if import excluding, restoring
+from annotation.crowd.worker_notices import reason_of
+from annotation.models import Assignment, Campaign, Exclusion, Intent, Worker, WorkerFigures
+from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.moderation.decisions import OVERTURN_FOR
+from annotation.pipeline.moderation.message import letters_of
+from annotation.protocol.policy.policy import Policy
+from annotation.protocol.screening.exclusion import is_near
+from annotation.web.base.chart_tables import as_csv
+from annotation.web.base.guards import campaign_page
+from annotation.web.base.layout import page
+from annotation.web.base.pagination import key_of
+from annotation.web.workers.columns import duration, flags_of, limit_of, percent
+from annotation.web.workers.workers import fresh_workforce, names_of
 
 POINTS = 80  # of the chart
 LETTERS = 20  # messages and payments that are shown

@@ -10,10 +10,15 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from annotation.analytics.campaign import snapshots
-from annotation.analytics.workers import summary as worker_figures
 from annotation.analytics.campaign.charts import Chart, Series
+from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.workers.effort import BARS
+from annotation.analytics.workers.item_reports import read_items
 from annotation.crowd.inhouse.members import members_named, user_names
+from annotation.models import Campaign, Exclusion, WorkerFigures, Workforce
+from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.chart_tables import as_csv
+from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.workers.columns import (
     Column,
@@ -25,11 +30,6 @@ from annotation.web.workers.columns import (
     order_of,
     ordering,
 )
-from annotation.analytics.workers.item_reports import read_items
-from annotation.models import Campaign, Exclusion, WorkerFigures, Workforce
-from annotation.analytics.workers.effort import BARS
-from annotation.pipeline.ledger.dollars import dollars
-from annotation.web.base.guards import campaign_page
 from core.sqlite_busy import if_free
 
 PAGE_SIZE = 50

@@ -5,12 +5,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from core.command import QuorumCommand
 from exports.comparison.compare import compare
-from exports.comparison.report import markdown, text
 from exports.comparison.hit_plot import plot_path, write_hit_plot
 from exports.comparison.named_runs import FORM, named_runs
+from exports.comparison.report import markdown, text
 from exports.evaluation.systems import BASELINES
-from core.command import QuorumCommand
 from retrieval.ranking.metrics import WAYS
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from core.command import QuorumCommand
 from exports.evaluation.evaluate import evaluate
 from exports.evaluation.pair_metrics import PAIRWISE
 from exports.evaluation.systems import BASELINES
-from core.command import QuorumCommand
 from retrieval.ranking.metrics import WAYS
 
 SIGNIFICANT = 0.05

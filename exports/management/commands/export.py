@@ -7,12 +7,12 @@ from django.core.management.base import CommandParser
 
 from annotation.access.audit_log import by_command, record
 from annotation.pipeline.setup.create import get_campaign
+from core.command import QuorumCommand
 from exports.building.export import export
-from exports.statistics.terminal import render_table
 from exports.management.release_options import add_options, read_options
 from exports.management.release_words import changes_in_words, check
 from exports.models import Build
-from core.command import QuorumCommand
+from exports.statistics.terminal import render_table
 
 
 class Command(QuorumCommand):

@@ -7,11 +7,11 @@ from django.db import transaction
 
 from annotation.access.audit_log import by_command, record
 from annotation.pipeline.setup.create import get_campaign
+from core.command import QuorumCommand, add_subcommand
+from exports.building.requests import request_build
 from exports.management.release_options import add_options, read_options
 from exports.management.release_words import changes_in_words
 from exports.models import Build, Release
-from exports.building.requests import request_build
-from core.command import QuorumCommand, add_subcommand
 
 
 class Command(QuorumCommand):

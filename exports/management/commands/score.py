@@ -6,8 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from exports.evaluation.score_model import FORM, Wanted, queries_of, score
 from core.command import QuorumCommand
+from exports.evaluation.score_model import FORM, Wanted, queries_of, score
 from retrieval.ranking.input_forms import RETRIEVER_FORMS
 
 

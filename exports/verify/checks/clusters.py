@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+from exports.layout.files import PLACEMENTS
+from exports.splits.clusters import Nearness, NearQuery, near_duplicates
+from exports.verify.checks.records import Records
 from exports.verify.facts import Facts
 from exports.verify.findings import Findings, shown
-from exports.verify.checks.records import Records
-from exports.splits.clusters import Nearness, NearQuery, near_duplicates
-from exports.layout.files import PLACEMENTS
 
 KIND = "near-duplicates"
 

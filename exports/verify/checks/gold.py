@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from exports.layout.files import GOLD
 from exports.verify.findings import Findings, shown
 from exports.verify.schemas import GOLD_SHAPE, read_lines
-from exports.layout.files import GOLD
 
 
 def check_gold(folder: Path, queries: Collection[str], findings: Findings) -> int:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from annotation.protocol.labels.majority import decide_tally
+from exports.layout.files import JUDGMENTS, PLACEMENTS
+from exports.layout.schemas import control_digest
+from exports.splits.splits import SPLITS
+from exports.statistics.votes import Votes, numbers
 from exports.verify.facts import Facts
 from exports.verify.findings import Findings, shown
-from exports.statistics.votes import Votes, numbers
-from exports.layout.files import JUDGMENTS, PLACEMENTS
-from exports.splits.splits import SPLITS
-from exports.layout.schemas import control_digest
 from retrieval.ranking.records import CandidateRecord, QueryRecord, read
 
 KIND = "labels and judgments"

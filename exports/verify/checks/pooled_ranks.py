@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from exports.verify.facts import Facts
 from exports.verify.findings import shown
-from retrieval.ranking.records import CandidateRecord
 from retrieval.ranking.fusion import DENSE, fused_score
+from retrieval.ranking.records import CandidateRecord
 
 
 def pool_faults(candidates: Sequence[CandidateRecord], facts: Facts) -> Iterator[str]:

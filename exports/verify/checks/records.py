@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from annotation.protocol.labels.majority import decide_tally
-from exports.verify.facts import Facts
-from exports.verify.findings import Findings, shown
-from exports.verify.checks.pooled_ranks import pool_faults
-from exports.verify.schemas import PLACEMENT_SHAPE, read_lines, record_shape
+from core.text.clean import normalise_question, pair_key
 from exports.layout.files import PLACEMENTS
 from exports.splits.splits import SPLITS
+from exports.verify.checks.pooled_ranks import pool_faults
+from exports.verify.facts import Facts
+from exports.verify.findings import Findings, shown
+from exports.verify.schemas import PLACEMENT_SHAPE, read_lines, record_shape
 from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, line, parse
-from core.text.clean import normalise_question, pair_key
 
 DISJOINT = "in two splits"
 

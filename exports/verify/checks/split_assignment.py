@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from exports.layout.files import PLACEMENTS, RELEASE
+from exports.splits.splits import SPLITS, Placeable, SplitError, place
+from exports.verify.checks.records import Records
 from exports.verify.facts import Facts
 from exports.verify.findings import Findings, shown
 from exports.verify.rebuild.compare_files import other_versions
-from exports.verify.checks.records import Records
-from exports.layout.files import PLACEMENTS, RELEASE
-from exports.splits.splits import SPLITS, Placeable, SplitError, place
 
 NOT_DRAWN = "{}: which split a query is in was not drawn again: {}."
 

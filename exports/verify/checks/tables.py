@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from exports.verify.facts import Facts
-from exports.verify.findings import Findings, shown
-from exports.statistics.votes import Ints, Votes, numbers, read_votes
-from exports.statistics.assignments import rows
 from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
 from exports.layout.schemas import TABLES
+from exports.statistics.assignments import rows
+from exports.statistics.votes import Ints, Votes, numbers, read_votes
+from exports.verify.facts import Facts
+from exports.verify.findings import Findings, shown
 
 ROWS = 65_536
 # A piece of work in one number: its HIT, and the number of its worker.

@@ -10,8 +10,8 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exports.verify.findings import shown
 from exports.layout.manifest import versions
+from exports.verify.findings import shown
 
 LINE = 2**16  # bytes that are read at once
 ROWS = 65_536

@@ -8,25 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exports.evaluation.baselines import write_runs
+from exports.building.changelog import write_changes
 from exports.card.croissant import croissant
 from exports.card.plots import write_plots
 from exports.card.readme import card
-from exports.building.changelog import write_changes
-from exports.verify.facts import Facts, check_counts
-from exports.verify.findings import Findings
-from exports.verify.rebuild.split_changes import check_moved
-from exports.verify.rebuild.compare_files import (
-    first_difference,
-    link_all,
-    other_quorum,
-    other_versions,
-    written,
-)
-from exports.verify.rebuild.text_tolerance import other_checksums, other_numbers, other_texts
-from exports.verify.schemas import OBJECT, read_object
-from exports.verify.rebuild.statistics import check_stats, overlaid
-from exports.statistics.compute import figures
+from exports.evaluation.baselines import write_runs
 from exports.formats.write import same, write_formats
 from exports.layout.files import (
     CAMPAIGN,
@@ -42,6 +28,20 @@ from exports.layout.files import (
     SPLIT_FILES,
     STATS,
 )
+from exports.statistics.compute import figures
+from exports.verify.facts import Facts, check_counts
+from exports.verify.findings import Findings
+from exports.verify.rebuild.compare_files import (
+    first_difference,
+    link_all,
+    other_quorum,
+    other_versions,
+    written,
+)
+from exports.verify.rebuild.split_changes import check_moved
+from exports.verify.rebuild.statistics import check_stats, overlaid
+from exports.verify.rebuild.text_tolerance import other_checksums, other_numbers, other_texts
+from exports.verify.schemas import OBJECT, read_object
 from retrieval.ranking.records import document
 
 # Of a file and the one made again: what of them may not differ whatever the rest does, in words.

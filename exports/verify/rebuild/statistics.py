@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from exports.verify.findings import Findings, shown
 from exports.layout.files import STATS
+from exports.verify.findings import Findings, shown
 
 Path = tuple[str, ...]
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.errors import UserError
-from core.progress import Progress
 from core.files.rows import EXCERPT, Row, RowFault, not_empty, read_lines
+from core.progress import Progress
 from retrieval.corpus.sources.records import (
     LONGEST_RECORD,
     NO_ANSWER,

@@ -6,12 +6,11 @@ from functools import partial
 from pathlib import Path
 
 from core.files.open import check_is_file
-from retrieval.lazy import parquet_rows
-from core.progress import Progress
 from core.files.rows import Column, Row, not_empty, read_rows
-from retrieval.corpus.sources import communities
-from retrieval.corpus.sources import question_answering
+from core.progress import Progress
+from retrieval.corpus.sources import communities, question_answering
 from retrieval.corpus.sources.records import Extract, check_names, found_rows, read_records
+from retrieval.lazy import parquet_rows
 
 Read = Callable[[Path, Progress], Iterator[Row]]
 PAIR: tuple[Column, ...] = (("question",), ("answer",))

@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 from core.errors import UserError
 from core.files.open import opened, refuse_other_encodings
-from core.progress import Progress
 from core.files.rows import EXCERPT, json_type
+from core.progress import Progress
 
 CHUNK = 1 << 16
 LONGEST_ELEMENT = 50_000_000

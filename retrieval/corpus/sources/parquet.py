@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import UserError
-from core.progress import Progress
 from core.files.rows import EXCERPT, NOT_UTF8, Row
+from core.progress import Progress
 
 ROWS = 500
 OUT_OF_RANGE = "a date or time in the row is out of range"

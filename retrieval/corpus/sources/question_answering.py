@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.progress import Progress
 from core.files.rows import EXCERPT, Row, RowFault, not_empty
+from core.progress import Progress
 from retrieval.corpus.sources.json_stream import member_elements
 from retrieval.corpus.sources.records import (
     Found,

@@ -10,12 +10,12 @@ import torch
 from transformers import AutoConfig
 from transformers.utils import logging as transformers_logging
 
-from retrieval.encoders.bundled import bundled_folder
-from retrieval.encoders.loading import BROKEN, chosen_device, fingerprint_of, told_if_broken
 from core.errors import UserError
-from retrieval.encoders.cross_encoder.port import FORM_FILE, form_of
-from retrieval.ranking.input_forms import parts
+from retrieval.encoders.bundled import bundled_folder
 from retrieval.encoders.cross_encoder.model import SelectorModel
+from retrieval.encoders.cross_encoder.port import FORM_FILE, form_of
+from retrieval.encoders.loading import BROKEN, chosen_device, fingerprint_of, told_if_broken
+from retrieval.ranking.input_forms import parts
 
 BATCH = 64
 

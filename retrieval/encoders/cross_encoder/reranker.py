@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sentence_transformers import CrossEncoder
 
+from core.errors import UserError
+from retrieval.corpus.sources.top_share import Scorer
+from retrieval.encoders.cross_encoder.port import form_of, is_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.loading import BROKEN, chosen_device
-from core.errors import UserError
-from retrieval.encoders.cross_encoder.port import form_of, is_selector
-from retrieval.corpus.sources.top_share import Scorer
 from retrieval.vectors.types import Encoder
 
 BATCH = 64

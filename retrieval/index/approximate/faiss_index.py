@@ -13,8 +13,8 @@ import faiss
 import numpy as np
 
 from core.errors import UserError
-from retrieval.index.tuning import RECALL, least_effort
 from retrieval.index.port import Found
+from retrieval.index.tuning import RECALL, least_effort
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 

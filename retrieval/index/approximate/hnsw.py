@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import faiss
 
-from retrieval.index.tuning import sample
 from retrieval.index.approximate.faiss_index import FaissIndex, number
+from retrieval.index.tuning import sample
 from retrieval.vectors.store import VectorStore
 
 TRAINED_ON = 50_000  # rows, which give each number's range

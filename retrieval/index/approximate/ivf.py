@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import faiss
 import numpy as np
 
-from retrieval.index.tuning import SEED, sample
 from retrieval.index.approximate.faiss_index import FaissIndex, number
+from retrieval.index.tuning import SEED, sample
 from retrieval.vectors.store import VectorStore
 
 MOST_LISTS = 8_192

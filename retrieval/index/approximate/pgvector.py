@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from psycopg2.extensions import connection as Connection
 from psycopg2.sql import SQL
 
-from retrieval.index.tuning import RECALL, least_effort
 from retrieval.index.approximate.pgvector_server import SCHEMA, connect, transaction
 from retrieval.index.approximate.pgvector_tables import (
     as_text,
@@ -29,6 +28,7 @@ from retrieval.index.approximate.pgvector_tables import (
     shards_of,
 )
 from retrieval.index.port import Found
+from retrieval.index.tuning import RECALL, least_effort
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 

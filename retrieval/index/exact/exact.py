@@ -6,8 +6,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from retrieval.index.port import Found
 from retrieval.index.exact.scan import scan
+from retrieval.index.port import Found
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 

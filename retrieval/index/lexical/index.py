@@ -18,12 +18,13 @@ import numpy as np
 import orjson
 from scipy.sparse import csc_matrix
 
-from retrieval.index.lexical.bm25 import Vocabulary, weights, words
 from core.errors import UserError
-from retrieval.index.rescore import Scores
-from retrieval.models import IndexForm, IndexVersion
-from retrieval.vectors.pair_keys import texts_of
 from core.progress import Progress, no_progress
+from retrieval.index.lexical.bm25 import Vocabulary, weights, words
+from retrieval.index.rescore import Scores
+from retrieval.index.versions import folder_of, index_root
+from retrieval.models import IndexForm, IndexVersion
+from retrieval.vectors.checksums import verify_files
 from retrieval.vectors.folder import (
     MANIFEST,
     REMOVED,
@@ -33,9 +34,8 @@ from retrieval.vectors.folder import (
     one_build,
     open_version_store,
 )
-from retrieval.vectors.checksums import verify_files
+from retrieval.vectors.pair_keys import texts_of
 from retrieval.vectors.types import Mask, PairKeys, Positions, unpacked
-from retrieval.index.versions import folder_of, index_root
 
 PAIRS_AT_ONCE = 10_000
 # The logarithms of another machine may differ in their last digit: that must not change a rank.

@@ -8,15 +8,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from core.command import QuorumCommand
 from retrieval.answering import ablations
 from retrieval.answering.ablations import FULL, PAPER_SOURCE, Opened, System, index_named
 from retrieval.answering.answer import CANDIDATES
 from retrieval.answering.answer_match import PROXY
 from retrieval.answering.known_answers import in_the_database, read_known
 from retrieval.answering.scoring import outcomes, rows
-from retrieval.ranking.bootstrap import LEVEL
-from core.command import QuorumCommand
 from retrieval.index.versions import current_index
+from retrieval.ranking.bootstrap import LEVEL
 
 STAND_IN = ("INDEX", "SELECTOR")
 HEAD = (

@@ -7,14 +7,14 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from tqdm import tqdm
 
-from retrieval.indexing.build import build_index
 from core.command import QuorumCommand, record
 from core.errors import UserError
 from retrieval.corpus.statistics import SUBJECT
 from retrieval.index.choice import BYTES, KINDS
+from retrieval.indexing.build import build_index
+from retrieval.indexing.plan import AUTO, PRECISIONS, BuildOptions
 from retrieval.lazy import lexical_index
 from retrieval.models import IndexForm, IndexVersion
-from retrieval.indexing.plan import AUTO, PRECISIONS, BuildOptions
 from retrieval.registry.registry import resolve_model, trained_form
 
 

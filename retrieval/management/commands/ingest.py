@@ -9,10 +9,10 @@ from django.core.management.base import CommandParser
 from core.command import QuorumCommand, record, table
 from core.errors import UserError
 from retrieval.corpus.ingest import IngestResult, ingest
+from retrieval.corpus.sources.formats import FORMATS
+from retrieval.corpus.sources.top_share import Best, share_of
 from retrieval.lazy import load_scorer
 from retrieval.registry.registry import resolve_either
-from retrieval.corpus.sources.top_share import Best, share_of
-from retrieval.corpus.sources.formats import FORMATS
 
 
 class Command(QuorumCommand):

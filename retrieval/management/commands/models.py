@@ -7,8 +7,8 @@ from django.core.management.base import CommandParser
 
 from core.command import REFUSED, Error, QuorumCommand, add_subcommand, table
 from core.errors import UserError
-from retrieval.registry.improvement import Shelf, Shown, in_points
 from retrieval.registry.card import card, figure_names, over_seeds, percent
+from retrieval.registry.improvement import Shelf, Shown, in_points
 from retrieval.registry.register import register_and_record
 from retrieval.registry.registry import model_named, verify
 from retrieval.registry.training_record import made

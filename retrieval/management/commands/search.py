@@ -4,11 +4,11 @@ from typing import Any, cast
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from retrieval.management.stdin_questions import SHOWN, asked_questions
 from core.command import QuorumCommand, table
-from retrieval.search.search_session import DEPTH, Searcher
-from retrieval.ranking.fusion import ALONE, RETRIEVERS
 from retrieval.index.versions import current_index
+from retrieval.management.stdin_questions import SHOWN, asked_questions
+from retrieval.ranking.fusion import ALONE, RETRIEVERS
+from retrieval.search.search_session import DEPTH, Searcher
 
 
 class Command(QuorumCommand):

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.errors import UserError
-from core.progress import Progress, no_progress
 from core.files.rows import Row, RowFault, number_field, optional_field, read_rows, text_field
+from core.progress import Progress, no_progress
 from core.text.clean import question_key
 
 LONGEST = 10_000  # characters

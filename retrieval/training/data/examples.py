@@ -12,10 +12,10 @@ from itertools import cycle, islice
 
 from datasets import Dataset
 
-from retrieval.ranking.records import QueryRecord
 from core.errors import UserError
-from retrieval.training.data.duplicates import Duplicate
 from retrieval.ranking.input_forms import parts
+from retrieval.ranking.records import QueryRecord
+from retrieval.training.data.duplicates import Duplicate
 from retrieval.training.recipe import RANKING, Recipe
 
 Candidate = str | list[str]

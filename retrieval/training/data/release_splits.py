@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrieval.ranking.records import DatasetError, QueryRecord, read
 from core.errors import UserError
-from retrieval.vectors.checksums import sha256_of
 from core.text.clean import question_key
+from retrieval.ranking.records import DatasetError, QueryRecord, read
+from retrieval.vectors.checksums import sha256_of
 
 MANIFEST = "manifest.json"
 RELEASE = "release.json"

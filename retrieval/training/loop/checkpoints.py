@@ -13,8 +13,8 @@ from safetensors import SafetensorError
 from transformers import TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 
-from retrieval.encoders.out_of_memory import wants_memory
 from core.errors import UserError
+from retrieval.encoders.out_of_memory import wants_memory
 from retrieval.training.result import write
 
 WHOLE = "whole"  # in a checkpoint that was written to its end: its files and their sizes

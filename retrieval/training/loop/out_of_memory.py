@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import torch
 
-from retrieval.encoders.out_of_memory import wants_memory
 from core.errors import UserError
+from retrieval.encoders.out_of_memory import wants_memory
 from retrieval.training.recipe import Settings
 
 # Of the loss on dev, whatever a model is trained with: losses of batches of other sizes do not

@@ -15,8 +15,8 @@ from datasets import Dataset
 
 from core.progress import Progress
 from retrieval.training.loop.fit import Plan, fit
-from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.loop.out_of_memory import freed
+from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.recipe import Recipe, Settings
 from retrieval.training.result import write
 

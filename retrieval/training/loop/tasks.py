@@ -16,12 +16,12 @@ from sentence_transformers.sentence_transformer.losses import (
 )
 from sentence_transformers.sentence_transformer.training_args import BatchSamplers
 
-from retrieval.encoders.loading import load_model
 from core.errors import UserError
-from retrieval.training.loop.fit import Task
-from retrieval.training.recipe import RANKING, Recipe
 from retrieval.encoders.cross_encoder.load import new_selector, save_selector
+from retrieval.encoders.loading import load_model
+from retrieval.training.loop.fit import Task
 from retrieval.training.loop.trainers import RetrieverTrainer, SelectorTrainer
+from retrieval.training.recipe import RANKING, Recipe
 
 LOSSES = {
     "multiple-negatives-ranking": MultipleNegativesRankingLoss,

@@ -13,7 +13,7 @@ from django.utils import timezone
 from knox.models import AuthToken
 
 from annotation.access.audit_log import by_command
-from annotation.operations.logged_changes import make_pilot
+from annotation.analytics.campaign.snapshots import take
 from annotation.jobs.handlers import WORKS
 from annotation.models import (
     Assignment,
@@ -26,19 +26,19 @@ from annotation.models import (
     Suggestion,
     Triplet,
 )
+from annotation.operations.logged_changes import make_pilot
 from annotation.pipeline.collecting.collect import look
-from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.collecting.review import review
-from annotation.analytics.campaign.snapshots import take
-from exports.models import Build, Release
+from annotation.pipeline.publishing.publish import publish
 from exports.building.options import Options
-from retrieval.corpus.statistics import ask_to_count
+from exports.models import Build, Release
 from retrieval.corpus.import_job import rejected_path
+from retrieval.corpus.statistics import ask_to_count
+from retrieval.corpus.uploads import new_folder
 from retrieval.jobs import run
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.registry.registry import register
-from retrieval.corpus.uploads import new_folder
-from tests.annotation.test_rehearsal import made_up
+from tests.annotation.simulation.test_dry_run import made_up
 from tests.retrieval.trainings import trained
 from tests.small_campaign import Stage, packed_campaign
 

@@ -17,11 +17,11 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.crowd.port import Crowd, HitTypeSpec
 from annotation.crowd.inhouse import assignments as desk
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.mturk.adapter import MTurkCrowd
+from annotation.crowd.port import Crowd, HitTypeSpec
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -3,6 +3,7 @@
 COPIES = (
     "annotation",
     "config",
+    "core",
     "exports",
     "pyproject.toml",
     "retrieval",
@@ -10,6 +11,7 @@ COPIES = (
     "tests/__init__.py",
     "tests/annotation/__init__.py",
     "tests/annotation/pipeline",
+    "tests/core",
     "tests/conftest.py",
     "tests/mturk.py",
     "tests/retrieval/__init__.py",
@@ -20,20 +22,26 @@ COPIES = (
 PLUGINS = ("pytest_django.plugin",)
 
 MUTANTS = {
-    ("create.py", "test_create.py"): (
+    ("annotation/pipeline/setup/create.py", "tests/annotation/pipeline/setup/test_create.py"): (
         ("a name is given once", "filter(name=name).exists()", "filter(name=name).count() > 1"),
         ("a name is short and plain", "if not NAME.fullmatch(name):", "if not NAME.match(name):"),
         ("all or nothing", "@transaction.atomic\ndef create", "def create"),
         ("the policy is an object", "if not isinstance(data, dict):", "if data is None:"),
     ),
-    ("instructions.py", "test_create.py"): (
-        ("blank instructions", "if not text.strip():", "if not text:"),
-    ),
-    ("calls.py", "test_calls.py"): (
+    (
+        "annotation/pipeline/setup/instructions.py",
+        "tests/annotation/pipeline/setup/test_create.py",
+    ): (("blank instructions", "if not text.strip():", "if not text:"),),
+    ("annotation/pipeline/outbox/threads.py", "tests/annotation/pipeline/outbox/test_threads.py"): (
         ("our own record in our own thread", "if crowd.is_local:", "if False:"),
     ),
-    ("bulk.py", "test_bulk.py"): (("every lot", "while some := [[", "if some := [["),),
-    ("default_instructions.py", "test_default_instructions.py"): (
+    ("core/files/bulk_insert.py", "tests/core/files/test_bulk_insert.py"): (
+        ("every lot", "while some := [[", "if some := [["),
+    ),
+    (
+        "annotation/pipeline/setup/default_instructions.py",
+        "tests/annotation/pipeline/setup/test_default_instructions.py",
+    ): (
         ("the policy's numbers", "items=_number(policy.hit_size)", "items=_number(7)"),
         ("no rejection where none is", 'on_failed_control == "reject"', 'on_failed_control != "x"'),
         (
@@ -42,7 +50,10 @@ MUTANTS = {
             '"One slip does not end your participation. "',
         ),
     ),
-    ("assemble.py", "test_assemble.py"): (
+    (
+        "annotation/pipeline/publishing/pack.py",
+        "tests/annotation/pipeline/publishing/test_pack.py",
+    ): (
         ("packed once", "if hits := campaign.hits.count():", "if (hits := 0):"),
         ("all or nothing", "    with transaction.atomic():\n", "    if campaign:\n"),
         ("no candidate is missing", "or found != wanted:", "or found > wanted:"),
@@ -64,10 +75,14 @@ MUTANTS = {
             'instructions.earliest("version")',
         ),
     ),
-    ("assemble.py", "test_repack.py"): (
-        ("a triplet alone", "    _check_pool_for_ties(len(positives), policy)\n", ""),
-    ),
-    ("negatives.py", "test_assemble.py"): (
+    (
+        "annotation/pipeline/publishing/pack.py",
+        "tests/annotation/pipeline/publishing/test_repack.py",
+    ): (("a triplet alone", "    _check_pool_for_ties(len(positives), policy)\n", ""),),
+    (
+        "annotation/pipeline/controls/negatives.py",
+        "tests/annotation/pipeline/publishing/test_pack.py",
+    ): (
         ("held-out questions", ".exclude(question_key__in=held_out)", ""),
         (
             "a shared word is near",
@@ -79,7 +94,10 @@ MUTANTS = {
         ("as many negatives", "count=len(names), seed", "count=len(names) - 1, seed"),
         ("any order of the rows", '.order_by("pair_key")', '.order_by("pk")'),
     ),
-    ("publish.py", "test_publish.py"): (
+    (
+        "annotation/pipeline/publishing/publish.py",
+        "tests/annotation/pipeline/publishing/test_publish.py",
+    ): (
         ("an empty campaign", "if not campaign.hits.exists():", "if campaign.pk is None:"),
         ("the balance", "if needed and needed > (", "if needed and needed > 9 * ("),
         ("the whole first round", "hits * policy.annotators * assignment", "hits * assignment"),
@@ -95,11 +113,14 @@ MUTANTS = {
         ("who is shut out", "exclusion_id=exclusion_id or None", "exclusion_id=None"),
         ("the time allotted", "policy.assignment_minutes * 60", "policy.assignment_minutes"),
     ),
-    ("publish.py", "test_deliver_faults.py"): (
+    (
+        "annotation/pipeline/publishing/publish.py",
+        "tests/annotation/pipeline/outbox/test_deliver_faults.py",
+    ): (
         ("what failed is retried", "    retry_failed(campaign)\n", ""),
         ("no qualification for blocks", 'policy.exclude_by == "qualification" and', ""),
     ),
-    ("ledger.py", "test_ledger.py"): (
+    ("annotation/pipeline/ledger/accounts.py", "tests/annotation/pipeline/ledger/test_ledger.py"): (
         ("no change, no entry", "        if not change:\n            return\n", ""),
         ("an effect of its own", ":{account.entries.count()}", ""),
         (
@@ -113,7 +134,7 @@ MUTANTS = {
         ("nothing to release", "            if rest > 0:\n", "            if True:\n"),
         ("a spare is released once", ".update(spare=0)", ".update()"),
     ),
-    ("ledger.py", "test_inhouse.py"): (
+    ("annotation/pipeline/ledger/accounts.py", "tests/annotation/pipeline/whole/test_inhouse.py"): (
         (
             "what costs nothing is no entry",
             "for entry in entries if entry.cents]",
@@ -121,7 +142,7 @@ MUTANTS = {
         ),
         ("what costs nothing is affordable", "if cents else wanted", "if cents else 0"),
     ),
-    ("ledger_moves.py", "test_ledger.py"): (
+    ("annotation/pipeline/ledger/postings.py", "tests/annotation/pipeline/ledger/test_ledger.py"): (
         (
             "what is not decided waits",
             "decided.exclude(status=Assignment.Status.SUBMITTED)",
@@ -166,17 +187,24 @@ MUTANTS = {
         ),
         ("each turn anew", 'f"{account}:{turn}"', 'f"{account}"'),
     ),
-    ("collect.py", "test_inhouse.py"): (
-        ("workers of this crowd", "_workers(campaign.policy.crowd,", '_workers("mturk",'),
-    ),
-    ("forecast.py", "test_inhouse.py"): (
+    (
+        "annotation/pipeline/collecting/collect.py",
+        "tests/annotation/pipeline/whole/test_inhouse.py",
+    ): (("workers of this crowd", "_workers(campaign.policy.crowd,", '_workers("mturk",'),),
+    (
+        "annotation/pipeline/publishing/forecast.py",
+        "tests/annotation/pipeline/whole/test_inhouse.py",
+    ): (
         (
             "where no money moves, none lacks",
             " if hit.price_cents else missing",
             " if hit.price_cents else 0",
         ),
     ),
-    ("publish.py", "test_first_batch.py"): (
+    (
+        "annotation/pipeline/publishing/publish.py",
+        "tests/annotation/pipeline/publishing/test_first_batch.py",
+    ): (
         ("no more than the batch", "min(unasked, max(0, most - asked))", "unasked"),
         ("so many in all", "max(0, most - asked)", "most"),
         ("what is out is out", "max(most, asked) if most < hits", "most if most < hits"),
@@ -189,15 +217,19 @@ MUTANTS = {
             "campaign.hits.all()",
         ),
     ),
-    ("publish.py", "test_inhouse.py"): (
-        ("no budget for nothing", "if not first_round_cents(policy) or ", "if "),
-    ),
-    ("claims.py", "test_deliver.py"): (
+    (
+        "annotation/pipeline/publishing/publish.py",
+        "tests/annotation/pipeline/whole/test_inhouse.py",
+    ): (("no budget for nothing", "if not first_round_cents(policy) or ", "if "),),
+    ("annotation/pipeline/outbox/claims.py", "tests/annotation/pipeline/outbox/test_deliver.py"): (
         ("a claim is respected", "claimed_at__lt=lapsed)", "claimed_at__lt=now)"),
         ("a claim runs out", "claimed_at__lt=lapsed)", "claimed_at=None)"),
         ("the first sending counts", 'Coalesce(F("first_sent_at"), now)', "now"),
     ),
-    ("claims.py", "test_deliver_faults.py"): (
+    (
+        "annotation/pipeline/outbox/claims.py",
+        "tests/annotation/pipeline/outbox/test_deliver_faults.py",
+    ): (
         ("permanent is failed", "    if error.permanent:\n", "    if False:\n"),
         ("passing is pending", "    if error.permanent:\n", "    if True:\n"),
         (
@@ -211,7 +243,7 @@ MUTANTS = {
             "state=Intent.State.FAILED",
         ),
     ),
-    ("send.py", "test_deliver.py"): (
+    ("annotation/pipeline/outbox/send.py", "tests/annotation/pipeline/outbox/test_deliver.py"): (
         (
             "the token's life",
             "TOKEN_LIFE = timedelta(hours=23)",
@@ -225,7 +257,10 @@ MUTANTS = {
         ),
         ("places already there", "known.places.get(intent.hit.pk, 0) + intent", "intent"),
     ),
-    ("send.py", "test_deliver_faults.py"): (
+    (
+        "annotation/pipeline/outbox/send.py",
+        "tests/annotation/pipeline/outbox/test_deliver_faults.py",
+    ): (
         (
             "the crowd's own approval",
             "        if status == Assignment.Status.SUBMITTED:",
@@ -237,28 +272,37 @@ MUTANTS = {
             "if False:\n        crowd.block",
         ),
     ),
-    ("send.py", "test_repack.py"): (
+    ("annotation/pipeline/outbox/send.py", "tests/annotation/pipeline/publishing/test_repack.py"): (
         ("who has judged is barred", "barred=intent.hit.barred", "barred=()"),
         ("only the known", "known_id=campaign.known_id", 'known_id=""'),
         ("known by number", "value=worker.pk", "value=1"),
     ),
-    ("deliver.py", "test_deliver.py"): (
+    ("annotation/pipeline/outbox/deliver.py", "tests/annotation/pipeline/outbox/test_deliver.py"): (
         ("looked up by our key", "{hit.annotation: hit.hit_id for", "{hit.hit_id: hit.hit_id for"),
         ("the status is stored", ".update(status=status)", ".update()"),
     ),
-    ("deliver.py", "test_deliver_faults.py"): (
+    (
+        "annotation/pipeline/outbox/deliver.py",
+        "tests/annotation/pipeline/outbox/test_deliver_faults.py",
+    ): (
         ("an empty account buys nothing", "short or campaign.state ==", "campaign.state =="),
         ("what is sent may be bought", "state__in=UNSENT, first_sent_at=None)", "state__in=[])"),
     ),
-    ("deliver.py", "test_ledger.py"): (
+    ("annotation/pipeline/outbox/deliver.py", "tests/annotation/pipeline/ledger/test_ledger.py"): (
         ("decisions are booked", "    settle(campaign)\n    if any", "    if any"),
     ),
-    ("collect.py", "test_collect.py"): (
+    (
+        "annotation/pipeline/collecting/collect.py",
+        "tests/annotation/pipeline/collecting/test_collect.py",
+    ): (
         ("only what is new is fetched", "theirs.handed_in > hit.stored", "theirs.handed_in"),
         ("our HITs alone", "        if hit is None:\n            continue\n", ""),
         ("what is stored stays", "if theirs.assignment_id not in known", "if True"),
     ),
-    ("review.py", "test_review.py"): (
+    (
+        "annotation/pipeline/collecting/review.py",
+        "tests/annotation/pipeline/collecting/test_review.py",
+    ): (
         ("order of submission", 'in_order = "submitted_at", "crowd_id"', 'in_order = ("hit",)'),
         (
             "exclusions in that order",
@@ -287,16 +331,25 @@ MUTANTS = {
         ),
         ("every batch", "range(0, len(found), BATCH)", "range(0, 1, BATCH)"),
     ),
-    ("review.py", "test_observations.py"): (
+    (
+        "annotation/pipeline/collecting/review.py",
+        "tests/annotation/pipeline/collecting/test_behaviour.py",
+    ): (
         ("what browsers told is kept", "    observe(works)\n", ""),
         ("whom to write to", "if settings.CONTACT else why", "if not settings.CONTACT else why"),
     ),
-    ("observe.py", "test_observations.py"): (
+    (
+        "annotation/pipeline/collecting/behaviour.py",
+        "tests/annotation/pipeline/collecting/test_behaviour.py",
+    ): (
         ("the time that they had", "wall_ms=wall // MILLISECOND", "wall_ms=10**15"),
         ("straight lines", "is_straight(work.answers, work.items.keys())", "False"),
         ("the item that is meant", "work.items[report.key]", "min(work.items.values())"),
     ),
-    ("votes.py", "test_label.py"): (
+    (
+        "annotation/pipeline/labelling/votes.py",
+        "tests/annotation/pipeline/labelling/test_label.py",
+    ): (
         ("what failed is no vote", ", assignment__passed=True\n", "\n"),
         ("the excluded have no vote", "judgments.exclude(worker__in=excluded)", "judgments"),
         (
@@ -306,7 +359,10 @@ MUTANTS = {
         ),
         ("controls are not counted", "triplet__isnull=False, ", ""),
     ),
-    ("label.py", "test_label.py"): (
+    (
+        "annotation/pipeline/labelling/label.py",
+        "tests/annotation/pipeline/labelling/test_label.py",
+    ): (
         ("the votes are counted", "votes, positive = tally.votes", "positive, votes = tally.votes"),
         (
             "a changed outcome is written",
@@ -314,7 +370,10 @@ MUTANTS = {
             "if stored[1] is None and (right := outcome(votes, positive)):",
         ),
     ),
-    ("open_places.py", "test_label.py"): (
+    (
+        "annotation/pipeline/publishing/top_up.py",
+        "tests/annotation/pipeline/labelling/test_label.py",
+    ): (
         (
             "what is missing is bought",
             "places_to_open(by_extension.values(), wanting.outstanding)",
@@ -329,7 +388,10 @@ MUTANTS = {
         ("a HIT of ten may grow", "if hit.places < CROWDED_HIT else MANY", ""),
         ("our count of places", "        hit.places += extra\n", ""),
     ),
-    ("open_places.py", "test_open_places.py"): (
+    (
+        "annotation/pipeline/publishing/top_up.py",
+        "tests/annotation/pipeline/publishing/test_top_up.py",
+    ): (
         ("published ones alone", "    if not campaign.hit_type_id:", "    if False:"),
         (
             "a campaign at rest buys nothing",
@@ -359,7 +421,10 @@ MUTANTS = {
         ("what is spent is gone", "        left -= new * hit.price_cents\n", ""),
         ("a spare is used once", "        hit.spare -= extra - new\n", ""),
     ),
-    ("repack.py", "test_repack.py"): (
+    (
+        "annotation/pipeline/publishing/repack.py",
+        "tests/annotation/pipeline/publishing/test_repack.py",
+    ): (
         ("the rest waits", "flush=nothing_comes", "flush=True"),
         ("the rest goes at last", "flush=nothing_comes", "flush=False"),
         (
@@ -380,10 +445,11 @@ MUTANTS = {
             "",
         ),
     ),
-    ("review.py", "test_repack.py"): (
-        ("a second vote", "        votes = _first_only(votes)\n", "        pass\n"),
-    ),
-    ("advance.py", "test_whole_way.py"): (
+    (
+        "annotation/pipeline/collecting/review.py",
+        "tests/annotation/pipeline/publishing/test_repack.py",
+    ): (("a second vote", "        votes = _first_only(votes)\n", "        pass\n"),),
+    ("annotation/pipeline/advance.py", "tests/annotation/pipeline/whole/test_whole_way.py"): (
         ("finished without open votes", "not left and not is_open(campaign)", "not left"),
         (
             "what follows is sent",

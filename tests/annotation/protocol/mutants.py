@@ -12,7 +12,7 @@ COPIES = (
 )
 
 MUTANTS = {
-    ("policy.py", "test_policy.py"): (
+    ("annotation/protocol/policy/policy.py", "tests/annotation/protocol/policy/test_policy.py"): (
         ("the paper's default", "_number(0, 1)] = 0.10", "_number(0, 1)] = 0.11"),
         (
             "a range's lower end",
@@ -49,7 +49,7 @@ MUTANTS = {
         ),
         ("one's own are no Masters", "        if value\n    ]", "        if not value\n    ]"),
     ),
-    ("packing.py", "test_packing.py"): (
+    ("annotation/protocol/packing/pack.py", "tests/annotation/protocol/packing/test_pack.py"): (
         (
             "hits_needed rounds up",
             "return -(-triplets // policy.real_items)",
@@ -118,7 +118,10 @@ MUTANTS = {
         ("any order of triplets", "(triplet.query, triplet.rank, triplet.key)", "triplet.query"),
         ("any order of the pool", "order = sorted(keys)", "order = list(keys)"),
     ),
-    ("packing.py", "test_packing_properties.py"): (
+    (
+        "annotation/protocol/packing/pack.py",
+        "tests/annotation/protocol/packing/test_pack_properties.py",
+    ): (
         ("every triplet once", "stacks[number].pop() for", "stacks[number][-1] for"),
         ("most left go first again", "(-len(stacks[number])", "(len(stacks[number])"),
         (
@@ -127,14 +130,17 @@ MUTANTS = {
             "(-left[stack[-1].query], len(stack))",
         ),
     ),
-    ("packing.py", "test_negatives.py"): (
+    (
+        "annotation/protocol/packing/pack.py",
+        "tests/annotation/protocol/packing/test_negatives.py",
+    ): (
         ("no pair twice", "if (query, question) in tried:", "if query == question:"),
         ("a negative is not near", "if not too_near(query, question):", "if query != question:"),
         ("as many as asked", "while len(drawn) < count and", "while len(drawn) <= count and"),
         ("too few are an error", "if len(drawn) < count:", "if not drawn:"),
         ("a copy is no other question", "sorted(set(questions))", "sorted(questions)"),
     ),
-    ("repack.py", "test_repack.py"): (
+    ("annotation/protocol/packing/repack.py", "tests/annotation/protocol/packing/test_repack.py"): (
         ("ten can be barred", "len(triplet.earlier) <= MOST_BARRED", "len(triplet.earlier) < 10"),
         (
             "the rest waits",
@@ -179,7 +185,10 @@ MUTANTS = {
             "for worker in sorted(triplet.earlier)[:1]}",
         ),
     ),
-    ("repack.py", "test_repack_properties.py"): (
+    (
+        "annotation/protocol/packing/repack.py",
+        "tests/annotation/protocol/packing/test_repack_properties.py",
+    ): (
         ("groups of different queries", "if one.query not in met and", "if"),
         (
             "ten at most",
@@ -193,14 +202,20 @@ MUTANTS = {
             "given = list(triplets)",
         ),
     ),
-    ("control.py", "test_control.py"): (
+    (
+        "annotation/protocol/screening/control.py",
+        "tests/annotation/protocol/screening/test_control.py",
+    ): (
         ("a missed control fails", "answered[key] != right", "answered[key] > right"),
         ("one miss is enough", "(not missed and not", "(len(missed) < 2 and not"),
         ("an unanswered item fails", "(not missed and not unanswered,", "(not missed,"),
         ("real items are answered too", "{*items, *expected}", "{*expected}"),
         ("an answer is 0 or 1", "if value in (0, 1)", "if value >= 0"),
     ),
-    ("blacklist.py", "test_blacklist.py"): (
+    (
+        "annotation/protocol/screening/exclusion.py",
+        "tests/annotation/protocol/screening/test_exclusion.py",
+    ): (
         ("strictly more", "if failures[worker] > most", "if failures[worker] >= most"),
         ("min_assignments", "< policy.min_assignments:", "<= policy.min_assignments:"),
         ("a newcomer's first slip", " or reviewed[worker] < policy.min_assignments:", ":"),
@@ -218,7 +233,10 @@ MUTANTS = {
             "Fraction(policy.max_failure_rate)",
         ),
     ),
-    ("vote.py", "test_vote.py"): (
+    (
+        "annotation/protocol/labels/majority.py",
+        "tests/annotation/protocol/labels/test_majority.py",
+    ): (
         (
             "annotators at least",
             "if votes < policy.annotators:",
@@ -239,16 +257,16 @@ MUTANTS = {
         ("outstanding places count", "default=0) - max(0, outstanding)", "default=0)"),
         ("no negative places", "max(0, max(wanted, default=0)", "max(-9, max(wanted, default=0)"),
     ),
-    ("agreement.py", "test_agreement.py"): (
-        ("agreement is equality", "first == second", "first <= second"),
-        ("no agreement of nothing", "return None\n    return sum(", "return 0.0\n    return sum("),
+    (
+        "annotation/protocol/labels/agreement.py",
+        "tests/annotation/protocol/labels/test_agreement.py",
+    ): (
+        ("agreement is equality", "pairs[:, 0] + pairs[:, 3], pairs.sum", "pairs[:, 0], pairs.sum"),
+        ("no agreement of nothing", "if np.isfinite(number) else None", ""),
+        ("no kappa of one value", "where=whole != 0)", "where=whole >= 0)"),
+        ("the second votes count", "second = pairs[:, 2]", "second = pairs[:, 0]"),
     ),
-    ("kappa.py", "test_agreement.py"): (
-        ("no kappa of one value", "for vote in pair}) < 2:", "for vote in pair}) < 1:"),
-        ("kappa of two values", "for vote in pair}) < 2:", "for vote in pair}) < 3:"),
-        ("the second votes count", "score(first, second)", "score(first, first)"),
-    ),
-    ("cost.py", "test_cost.py"): (
+    ("annotation/protocol/estimates/cost.py", "tests/annotation/protocol/estimates/test_cost.py"): (
         ("fees round half up", "percent + 50) // 100", "percent + 49) // 100"),
         ("fees are not cut off", "percent + 50) // 100", "percent) // 100"),
         ("at least a cent", "max(1, (reward_cents", "max(0, (reward_cents"),
@@ -274,7 +292,10 @@ MUTANTS = {
             "hits * policy.annotators * price",
         ),
     ),
-    ("signals.py", "test_signals.py"): (
+    (
+        "annotation/protocol/screening/behaviour.py",
+        "tests/annotation/protocol/screening/test_behaviour.py",
+    ): (
         ("signals of this version", '_whole(told.get("v")) != VERSION', 'told.get("v") != VERSION'),
         ("a text of a sane length", " or len(text) > SIGNALS_LENGTH", ""),
         ("deep nesting", "(ValueError, RecursionError)", "ValueError"),

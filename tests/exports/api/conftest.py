@@ -6,7 +6,7 @@ from annotation.models import Campaign
 from exports.models import Release
 from tests.annotation.api.people import Program, person
 from tests.annotation.hits import make_campaign
-from tests.exports.stored import stored_release
+from tests.exports.delivery.stored import stored_release
 
 
 @pytest.fixture(autouse=True)

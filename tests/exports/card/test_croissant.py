@@ -16,8 +16,8 @@ from exports.card.croissant import COLUMNS, croissant
 from exports.card.write import write_card
 from exports.formats.batch import columns
 from exports.layout.files import CROISSANT, MANIFEST
-from exports.splits.splits import SPLITS
 from exports.layout.schemas import TABLES
+from exports.splits.splits import SPLITS
 from retrieval.ranking.fusion import RETRIEVERS
 from tests.exports.card.releases import ready
 

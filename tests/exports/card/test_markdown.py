@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 from markdown_it import MarkdownIt
 
-from exports.card.markdown import environment
 from core.text.markdown import Markdown, escape, one_line, table
+from exports.card.markdown import environment
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 HOSTILE = [

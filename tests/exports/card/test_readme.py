@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 
 from exports.card.plots import write_plots
 from exports.card.readme import card
-from exports.layout.files import CHANGES, STATS
 from exports.formats.loading_code import snippets
+from exports.layout.files import CHANGES, STATS
 from retrieval.ranking.records import document
 from tests.exports.card.figures import AGREEMENT, CAMPAIGN, COMPLETE, WORKERS, row
 from tests.exports.card.releases import RELEASED, ready

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from exports.building.assemble import build
+from exports.building.options import Options
 from exports.card.write import write_card
 from exports.layout.files import CARD, CROISSANT, MANIFEST
-from exports.building.options import Options
 from tests.exports.card.releases import ready
 from tests.exports.extracts import random_extract
 

@@ -13,9 +13,9 @@ from hypothesis import settings as examples
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
+from core.text.clean import normalise_question
 from retrieval.encoders.bundled import bundled_folder
 from retrieval.ranking.records import CandidateRecord, QueryRecord
-from core.text.clean import normalise_question
 from tests.exports.formats.releases import hostile_split, queries, write_release
 
 NEGATIVES = [f"negative_{number}" for number in range(1, 6)]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UserError
 from retrieval.answering.ablations import (
     ANSWER,
     DATASET,
@@ -22,15 +23,14 @@ from retrieval.answering.ablations import (
     without_selector,
 )
 from retrieval.indexing.build import build_index
-from core.errors import UserError
 from retrieval.lazy import load_encoder
 from retrieval.models import IndexVersion
 from retrieval.registry.registry import register
 from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.conftest import AddPairs
+from tests.retrieval.management.weather import build
 from tests.retrieval.training import tiny
 from tests.retrieval.trainings import trained
-from tests.retrieval.weather import build
 
 pytestmark = pytest.mark.django_db
 PAIRS = [("What is bread?", "Flour and water."), ("What is paris?", "The capital of france.")]

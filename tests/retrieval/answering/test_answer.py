@@ -2,14 +2,14 @@
 
 import pytest
 
-from retrieval.answering.answer import KEPT, Answerer
 from core.errors import UserError
+from retrieval.answering.answer import KEPT, Answerer
+from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.models import QaPair
 from retrieval.search.search_session import Searcher
-from retrieval.corpus.withdraw import withdraw_pairs
 from tests.retrieval.answering.overlap import OverlapSelector
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.weather import KEYWORDS, PAIRS, build
+from tests.retrieval.management.weather import KEYWORDS, PAIRS, build
 
 pytestmark = pytest.mark.django_db
 

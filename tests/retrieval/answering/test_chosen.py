@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from retrieval.answering.load_selector import ChosenSelector, chosen_selector
 from core.errors import UserError
+from retrieval.answering.load_selector import ChosenSelector, chosen_selector
 from retrieval.registry.registry import register
 from tests.retrieval.answering.saved import training_folder
 from tests.retrieval.trainings import SELECTOR, trained, values, write

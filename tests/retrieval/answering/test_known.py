@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.answering.known_answers import KnownQuestion, in_the_database, read_known
 from core.errors import UserError
+from retrieval.answering.known_answers import KnownQuestion, in_the_database, read_known
 from tests.retrieval.conftest import AddPairs
 
 

@@ -11,7 +11,7 @@ from retrieval.models import IndexVersion
 from retrieval.search.search_session import Searcher
 from tests.retrieval.answering.overlap import OverlapSelector
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.weather import KEYWORDS, build
+from tests.retrieval.management.weather import KEYWORDS, build
 
 INDEX = IndexVersion(path="qqa-1")
 SYSTEMS = [

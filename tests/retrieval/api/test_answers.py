@@ -7,8 +7,8 @@ import pytest
 from django.contrib.auth.models import Permission, User
 
 from retrieval.indexing.build import build_index
-from retrieval.web.answers import answered
 from retrieval.lazy import load_encoder
+from retrieval.web.answers import answered
 from tests.annotation.api.people import Program, is_problem
 from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.conftest import AddPairs

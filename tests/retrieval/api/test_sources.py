@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 
-from retrieval.indexing.build import build_index
-from retrieval.web.search_runner import find
-from retrieval.web.search import RETRIEVERS
 from retrieval.corpus.statistics import ask_to_count, newest_figures
+from retrieval.indexing.build import build_index
+from retrieval.job_handlers import WORKS
 from retrieval.jobs import run
 from retrieval.models import IndexVersion
-from retrieval.job_handlers import WORKS
+from retrieval.web.search import RETRIEVERS
+from retrieval.web.search_runner import find
 from tests.annotation.api.people import Program, is_problem
 from tests.retrieval.conftest import AddPairs
 from tests.small_campaign import PAIRS

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from retrieval.index.exact import top_k as best
 from retrieval.index.exact import scan
+from retrieval.index.exact import top_k as best
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors

@@ -13,10 +13,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from retrieval.indexing.build import build_index
 from core.errors import UserError
 from retrieval.index.approximate import pgvector_tables
-from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.approximate.pgvector import PgVectorIndex
 from retrieval.index.approximate.pgvector_server import SCHEMA
 from retrieval.index.approximate.pgvector_tables import (
@@ -25,9 +23,11 @@ from retrieval.index.approximate.pgvector_tables import (
     copied,
     drop_tables,
 )
+from retrieval.index.exact.exact import ExactIndex
+from retrieval.index.open_index import OpenIndex, open_index
 from retrieval.index.port import VectorIndex
 from retrieval.index.rescore import nearest
-from retrieval.index.open_index import OpenIndex, open_index
+from retrieval.indexing.build import build_index
 from retrieval.indexing.plan import BuildOptions
 from retrieval.indexing.prune import prune
 from retrieval.vectors.shards import Identity, Shard, write_shard

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from retrieval.ranking.records import CandidateRecord, QueryRecord
+from retrieval.encoders.cross_encoder.load import load_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.score_candidates import score_with_encoder
+from retrieval.ranking.input_forms import parts
+from retrieval.ranking.records import CandidateRecord, QueryRecord
 from retrieval.training.data.examples import of_release
 from retrieval.training.loop.fit import Fitted, Plan, fit
-from retrieval.ranking.input_forms import parts
 from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.recipe import Recipe, Settings, made
-from retrieval.encoders.cross_encoder.load import load_selector
 from tests.retrieval.training.killing import killed
 
 RANKING, CONTRASTIVE = "multiple-negatives-ranking", "online-contrastive"

@@ -10,10 +10,10 @@ from werkzeug.routing import Map, Rule
 from annotation.crowd.emulator.errors import Refused
 from annotation.crowd.emulator.http.faults import Faults
 from annotation.crowd.emulator.http.faulty_wire import FaultyWire
+from annotation.crowd.emulator.http.wire import Wire
 from annotation.crowd.emulator.http.worker_pages import Pages
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.validation import Model
-from annotation.crowd.emulator.http.wire import Wire
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

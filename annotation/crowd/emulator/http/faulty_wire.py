@@ -7,8 +7,8 @@ from werkzeug import Request, Response
 
 from annotation.crowd.emulator.dispatch import Answer
 from annotation.crowd.emulator.http.faults import Fault, Faults, record
-from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.http.wire import Wire, json_response, operation_name
+from annotation.crowd.emulator.store import Store
 
 THROTTLED: Answer = {"__type": "ThrottlingException", "message": "Rate exceeded"}
 FAILED: dict[int, Answer] = {

@@ -13,8 +13,8 @@ from types import FrameType
 from waitress import wasyncore
 from waitress.server import create_server
 
-from annotation.crowd.emulator.http.app import Emulator
 from annotation.crowd.emulator.errors import StartError
+from annotation.crowd.emulator.http.app import Emulator
 from annotation.crowd.emulator.http.faults import Faults
 from annotation.crowd.emulator.session import Clock
 from annotation.crowd.emulator.store import Store

@@ -7,6 +7,8 @@ from typing import NoReturn
 
 from werkzeug import Request, Response
 
+from annotation.crowd.emulator.dispatch import Answer, Call, Operation
+from annotation.crowd.emulator.errors import RequestError, unsupported
 from annotation.crowd.emulator.operations import account as operations_account
 from annotation.crowd.emulator.operations import assignments as operations_assignments
 from annotation.crowd.emulator.operations import bonuses as operations_bonuses
@@ -14,8 +16,6 @@ from annotation.crowd.emulator.operations import hits as operations_hits
 from annotation.crowd.emulator.operations import lifecycle as operations_lifecycle
 from annotation.crowd.emulator.operations import qualifications as operations_qualifications
 from annotation.crowd.emulator.operations import workers as operations_workers
-from annotation.crowd.emulator.dispatch import Answer, Call, Operation
-from annotation.crowd.emulator.errors import RequestError, unsupported
 from annotation.crowd.emulator.pagination import Pager
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.validation import TARGET_PREFIX, Model

@@ -9,12 +9,12 @@ from markupsafe import Markup
 from werkzeug import Request, Response
 from werkzeug.utils import redirect
 
-from annotation.crowd.emulator.state import money
-from annotation.crowd.emulator.state import assignments as work
 from annotation.crowd.emulator.errors import Refused
 from annotation.crowd.emulator.http.faults import HASTY_APPROVAL, Faults, record
-from annotation.crowd.emulator.state.questions import frame_url
 from annotation.crowd.emulator.session import Row
+from annotation.crowd.emulator.state import assignments as work
+from annotation.crowd.emulator.state import money
+from annotation.crowd.emulator.state.questions import frame_url
 from annotation.crowd.emulator.store import Store
 
 TEMPLATES = Path(__file__).with_name("templates")

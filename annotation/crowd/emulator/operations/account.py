@@ -1,7 +1,7 @@
 """MTurk's operation on the requester's account."""
 
-from annotation.crowd.emulator.state import money
 from annotation.crowd.emulator.dispatch import Answer, Call, Operation
+from annotation.crowd.emulator.state import money
 
 
 def get_account_balance(call: Call) -> Answer:

@@ -2,12 +2,11 @@
 
 import json
 
-from annotation.crowd.emulator.state import lifecycle
-from annotation.crowd.emulator.state import money
 from annotation.crowd.emulator.dispatch import DAY, Answer, Call, Operation, check_length, found
 from annotation.crowd.emulator.errors import RequestError
-from annotation.crowd.emulator.state.hits import hit_answer, hit_record, kept_hit
 from annotation.crowd.emulator.session import Row
+from annotation.crowd.emulator.state import lifecycle, money
+from annotation.crowd.emulator.state.hits import hit_answer, hit_record, kept_hit
 
 OVERRIDE_SECONDS = 30 * DAY
 FEEDBACK_LENGTH = 1024

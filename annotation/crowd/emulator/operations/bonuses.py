@@ -1,6 +1,5 @@
 """MTurk's operations on bonuses: money for a worker besides the reward."""
 
-from annotation.crowd.emulator.state import money
 from annotation.crowd.emulator.dispatch import TOKEN_LIFE, Answer, Call, Operation, token_used
 from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.emulator.operations.assignments import (
@@ -9,6 +8,7 @@ from annotation.crowd.emulator.operations.assignments import (
     require_status,
 )
 from annotation.crowd.emulator.session import Row
+from annotation.crowd.emulator.state import money
 
 MAX_BONUS_CENTS = 1_000_000
 

@@ -1,8 +1,8 @@
 """MTurk's operations that end a HIT, or give it more time."""
 
-from annotation.crowd.emulator.state import lifecycle
 from annotation.crowd.emulator.dispatch import DAY, Answer, Call, Operation
 from annotation.crowd.emulator.errors import invalid
+from annotation.crowd.emulator.state import lifecycle
 from annotation.crowd.emulator.state.hits import hit_record, invalid_state, kept_hit
 
 MAX_LIFE_SECONDS = 365 * DAY  # assumed here: the longest life that a new HIT can be given

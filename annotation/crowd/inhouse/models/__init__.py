@@ -4,6 +4,7 @@ Nothing here refers to the rest of annotation, and its rows are no votes: `colle
 record through the port, as it reads MTurk's. Django finds all of it here.
 """
 
+from annotation.crowd.inhouse.models.assignments import HANDED_IN, Bonus, Extension, Offer, Work
 from annotation.crowd.inhouse.models.members import Invitation, Member, Notice
 from annotation.crowd.inhouse.models.qualifications import (
     Barred,
@@ -13,7 +14,6 @@ from annotation.crowd.inhouse.models.qualifications import (
     Qualification,
     Queue,
 )
-from annotation.crowd.inhouse.models.assignments import HANDED_IN, Bonus, Extension, Offer, Work
 
 __all__ = [
     "HANDED_IN",

@@ -1,0 +1,230 @@
+"""Whether a release's numbers are true: `python -m exports.verify DIR`.
+
+1. Every file is the one that the manifest names, and there are no others.
+2. Queries, candidates, labels and splits are as a release's must be.
+3. Each label is the majority of its judgments, and each judgment is valid.
+4. Every figure, and each file that is made of others, is what the records make.
+
+Needs the folder alone, neither settings nor a database. Exit status: 0 no difference, 1 some
+difference, 2 the folder is no release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import UserError
+from exports.layout.files import (
+    CAMPAIGN,
+    CONTROLS,
+    JUDGMENTS,
+    MANIFEST,
+    OF_THE_ANNOTATORS,
+    PLACEMENTS,
+)
+from exports.statistics.assignments import read_controls
+from exports.verify.checks.clusters import check_clusters
+from exports.verify.checks.gold import check_gold
+from exports.verify.checks.labels import LabelCheck, judged_queries
+from exports.verify.checks.records import Records, check_disjoint, check_records
+from exports.verify.checks.split_assignment import check_placed
+from exports.verify.checks.tables import check_judgments, check_table, check_work
+from exports.verify.facts import Facts, check_facts
+from exports.verify.findings import Findings
+from exports.verify.manifest import check_files, read_manifest
+from exports.verify.rebuild.rebuild import RECORDS, Again
+
+Say = Callable[[str], object]
+TAKEN_ON_TRUST = (
+    f"{CAMPAIGN}: nothing here proves the seeds, the retriever and its scores, the sources, who "
+    "was excluded and why, and what was paid in bonuses. Who writes every file anew, votes and "
+    "gold included, makes another release: compare the manifest's sha256 with the one you know."
+)
+AT_RANDOM = (
+    "The queries were dealt out at random, as asked: near-duplicates may be in two splits, and are "
+    "no difference."
+)
+BY_MEANING = (
+    f"{PLACEMENTS}: clusters are checked by the queries' words and their positives; that queries "
+    "are near by their embeddings, or by way of queries in no split, is taken as it stands."
+)
+LEFT_OUT = (
+    "The judgments were left out: labels are checked against their own counts of votes alone, no "
+    "file tells whether a control is among them, and which triplets are open or unresolved and "
+    "what the work cost is the campaign's own word."
+)
+NO_GOLD = "There is no gold: how often the labels are wrong is not known."
+DAMAGED = (
+    "Labels, figures and formats were not made again: {} missing or damaged, see the differences."
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    differences: list[str]
+    unchecked: list[str]
+    checked: int  # files, labels and figures that were looked at
+
+
+def silent(step: str) -> None:
+    """Nobody watches."""
+
+
+def verify(folder: Path, *, previous: Path | None = None, say: Say = silent) -> Report:
+    """`previous`: the folder of the release before. UserError where `folder` is no release."""
+    findings = Findings()
+    manifest = read_manifest(folder)
+    say("files and checksums")
+    paths: set[str] = set()
+    with findings.reading(MANIFEST):
+        paths = check_files(folder, manifest, findings)
+    facts = None
+    with findings.reading(CAMPAIGN):
+        facts = check_facts(folder, manifest, paths, findings)
+    if facts is not None:
+        with findings.reading(str(folder)):
+            _check_contents(folder, paths, facts, previous, findings, say)
+    else:
+        findings.unchecked.append(DAMAGED.format(_named(_lacking(paths, findings, ()))))
+    return Report(list(findings.differences()), findings.unchecked, findings.checked)
+
+
+def _check_contents(
+    folder: Path,
+    paths: set[str],
+    facts: Facts,
+    previous: Path | None,
+    findings: Findings,
+    say: Say,
+) -> None:
+    records = None
+    if not _lacking(paths, findings, ()):
+        say("queries, candidates and splits")
+        records = _check_records(folder, facts, findings)
+    tables = OF_THE_ANNOTATORS if facts.judgments else ()
+    for name in tables:
+        if name in paths:
+            check_table(folder, name, findings)
+    lacking = _lacking(paths, findings, tables)
+    if lacking or records is None:
+        findings.unchecked.append(DAMAGED.format(_named(lacking)))
+        return
+    if facts.judgments:
+        say("labels and judgments")
+        _check_labels(folder, facts, records, findings)
+    if not any(findings.differences()):  # of other labels or clusters, other splits would be drawn
+        check_placed(records, facts, findings)
+    _make_again(folder, paths, facts, previous, findings, say)
+    _tell_unchecked(facts, records, findings)
+
+
+def _lacking(paths: set[str], findings: Findings, tables: Sequence[str]) -> list[str]:
+    """The files without which nothing can be made again."""
+    return [
+        name for name in (*RECORDS, *tables) if name not in paths or name in findings.unreadable
+    ]
+
+
+def _named(lacking: Sequence[str]) -> str:
+    """Files can be read, and yet campaign.json hold no policy to go by."""
+    names = lacking or [CAMPAIGN]
+    return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def _check_records(folder: Path, facts: Facts, findings: Findings) -> Records:
+    records = check_records(folder, facts, findings)
+    if not check_gold(folder, records.placements, findings):
+        findings.unchecked.append(NO_GOLD)
+    if facts.at_random:
+        findings.unchecked.append(AT_RANDOM)
+    else:
+        check_disjoint(records, findings)
+    check_clusters(records, facts, findings)
+    findings.unchecked.append(BY_MEANING)
+    return records
+
+
+def _check_labels(folder: Path, facts: Facts, records: Records, findings: Findings) -> None:
+    work = check_work(folder, facts, findings)
+    excluded = facts.campaign["excluded_workers"]
+    controls = read_controls(folder / CONTROLS).digests
+    check = LabelCheck(folder, facts, records.placements, controls, findings)
+    with findings.reading(JUDGMENTS):
+        check.check(judged_queries(check_judgments(folder, work, excluded, findings)))
+
+
+def _make_again(
+    folder: Path,
+    paths: set[str],
+    facts: Facts,
+    previous: Path | None,
+    findings: Findings,
+    say: Say,
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="quorum-verify-") as work:
+        again = Again(folder, Path(work), paths, facts, findings)
+        steps: Mapping[str, Callable[[], None]] = {
+            "formats and runs": again.formats,
+            "changes": lambda: again.changes(previous),
+            "figures": again.stats,
+            "card and plots": again.card,
+            "all files": again.leftovers,
+        }
+        for name, step in steps.items():
+            say(name)
+            with findings.reading(name):
+                step()
+            if name in findings.unreadable:
+                return
+
+
+def _tell_unchecked(facts: Facts, records: Records, findings: Findings) -> None:
+    if not facts.judgments:
+        findings.unchecked.append(LEFT_OUT)
+    if records.imported:
+        findings.unchecked.append(
+            f"{records.imported:,} labels were made elsewhere: no votes tell how they came about, "
+            "and which triplets are open or unresolved is the campaign's own word."
+        )
+    findings.unchecked.append(TAKEN_ON_TRUST)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m exports.verify", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the release, unpacked")
+    parser.add_argument("--previous", type=Path, metavar="DIR", help="the release before it")
+    parser.add_argument("--json", action="store_true", help="the report as one object")
+    options = parser.parse_args(arguments)
+    try:
+        report = verify(
+            options.folder,
+            previous=options.previous,
+            say=lambda step: print(f"checking {step} ...", file=sys.stderr),
+        )
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(json.dumps(asdict(report)) if options.json else render(options.folder, report))
+    return 1 if report.differences else 0
+
+
+def render(folder: Path, report: Report) -> str:
+    """For the terminal."""
+    parts: list[Any] = [f"{folder}: {report.checked:,} files, labels and figures checked"]
+    if report.differences:
+        number = len(report.differences)
+        parts += [f"{number:,} difference{'' if number == 1 else 's'}:"]
+        parts += [f"  {difference}" for difference in report.differences]
+    else:
+        parts += ["no difference"]
+    if report.unchecked:
+        parts += ["not checked:", *(f"  {sentence}" for sentence in report.unchecked)]
+    return "\n".join(parts)

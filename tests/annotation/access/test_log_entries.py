@@ -1,0 +1,357 @@
+"""Whatever people do to money, votes and people stands in the log, by whichever door they come."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.core.management import CommandError, get_commands
+from pytest_django import Settings
+
+from annotation.crowd.inhouse.models import Invitation, Member
+from annotation.management.commands import campaign as campaign_command
+from annotation.management.commands.campaign import CREATE, IMPORT
+from annotation.models import Action, Campaign, Hit
+from annotation.operations.campaign.registry import ACTS
+from annotation.pipeline.setup.create import create_campaign
+from annotation.protocol.policy.policy import Policy
+from exports.models import Build
+from retrieval.models import IndexVersion, QaPair
+from tests.annotation.hits import make_campaign
+from tests.annotation.management.test_commands import MADE_ELSEWHERE, run
+from tests.annotation.parts import at, logged
+from tests.annotation.web.stage import make_member, staff
+from tests.conftest import SetStage
+from tests.exports.campaigns import make_campaign as judged_campaign
+from tests.small_campaign import POLICY, Stage, retrieved_campaign, write_rows
+
+pytestmark = pytest.mark.django_db
+
+# Nothing of money, votes or people is other than before.
+LOOKS = {"quote", "status", "audit-report", "pilot-report", "rehearse"}
+# Steps before a campaign is published, then those after, with what they want besides its name.
+BEFORE = {CREATE, IMPORT, "pack", "publish"}
+AFTER: Mapping[str, Sequence[str]] = {
+    "budget": ["20000"],
+    "collect": [],
+    "pause": ["--yes"],
+    "expire": ["--yes"],
+    "extend": ["--days", "7", "--yes"],
+    "cancel": ["--yes"],
+    "retry": [],
+}
+# Steps that have tests of their own of the row, for they need more of a campaign.
+ELSEWHERE = {
+    "retrieve", "resume", "exclude", "restore", "bonus", "admit", "approve", "reject", "message",
+    "audit", "pilot", "instructions",
+}  # fmt: skip
+COMMANDS = {
+    # Of money, votes, people and data: their rows are asked for here.
+    "campaign", "controls", "crowd", "export", "gold", "index", "ingest", "models", "reconcile",
+    "release", "vectors", "withdraw",
+    # A look, or files alone.
+    "ask", "compare", "doctor", "evaluate", "evaluate_answers", "mturk_emulator", "score",
+    "search", "sources", "train",
+}  # fmt: skip
+SMALL_INDEX = ("--form", "QQ", "--kind", "exact", "--precision", "fp32", "--device", "cpu")
+
+
+def verbs() -> list[str]:
+    return [verb for _, verb, _ in logged()]
+
+
+def last() -> Action:
+    return Action.objects.latest("pk")
+
+
+@pytest.fixture
+def published(stage: Stage) -> Stage:
+    stage.publish()
+    return stage
+
+
+def test_every_command_and_every_step_is_known_to_this_test() -> None:
+    ours = {
+        name
+        for name, app in get_commands().items()
+        if app in {"annotation", "retrieval", "exports"}
+    }
+    assert ours == COMMANDS
+    steps = {CREATE, IMPORT, *campaign_command.STEPS}
+    assert steps == LOOKS | BEFORE | set(AFTER) | ELSEWHERE
+
+
+def test_steps_that_are_acts_are_logged_by_the_act_s_name() -> None:
+    """`perform` writes the row of each act, which its own tests ask for."""
+    assert {"budget", "pause", "expire", "extend", "cancel", "retry", "exclude"} <= set(ACTS)
+
+
+@pytest.mark.parametrize("step", AFTER)
+def test_a_step_of_a_published_campaign_writes_its_row(published: Stage, step: str) -> None:
+    run("campaign", step, "faq", *AFTER[step])
+    row = last()
+    assert (row.verb, row.campaign, row.via, row.user) == (
+        step, published.campaign, "command", None,
+    )  # fmt: skip
+    assert row.actor
+
+
+def test_resuming_is_logged(published: Stage) -> None:
+    run("campaign", "pause", "faq", "--yes")
+    run("campaign", "resume", "faq", "--yes")
+    assert verbs() == ["pause", "resume"]
+
+
+@pytest.mark.usefixtures("small_database")
+def test_creating_and_packing_are_logged_with_what_came_of_them(tmp_path: Path) -> None:
+    run("campaign", "create", "sampled", "--sample", "4", "--seed", "9", "--budget", "12.5")
+    row = last()
+    assert (row.verb, row.campaign) == ("create", Campaign.objects.get(name="sampled"))
+    assert row.details["budget_cents"] == 1250
+    retrieved_campaign(tmp_path)
+    for _ in range(2):  # packed once
+        run("campaign", "pack", "faq")
+    assert verbs() == ["create", "pack"]
+    assert last().details["hits"] == 5
+
+
+def test_publishing_is_logged_with_its_hits(stage: Stage) -> None:
+    run("campaign", "publish", "faq")
+    row = last()
+    assert (row.verb, row.campaign, row.details["new"]) == ("publish", stage.campaign, 5)
+
+
+def test_what_is_refused_leaves_no_row(stage: Stage, tmp_path: Path) -> None:
+    for words in (
+        ["campaign", "create", "faq", "--sample", "4"],
+        ["campaign", "budget", "faq", "a lot"],
+        ["campaign", "expire", "faq", "--yes"],
+        ["campaign", "import", "made", str(tmp_path / "none.jsonl")],
+        ["campaign", "instructions", "faq", str(tmp_path / "none.md")],
+        ["controls", "import", str(tmp_path / "none.jsonl")],
+        ["gold", "import", str(tmp_path / "none.jsonl"), "--campaign", "faq"],
+        ["crowd", "invite", "--days", "9999"],
+        ["release", "build", "nobody"],
+    ):
+        with pytest.raises(CommandError):
+            run(*words)
+    assert logged() == []
+
+
+@pytest.mark.usefixtures("db")
+def test_what_is_done_to_the_database_is_logged_by_the_names_that_pages_use(
+    tmp_path: Path,
+) -> None:
+    rows = [{"question": f"What is {name}?", "answer": f"It is {name}."} for name in "abc"]
+    path = write_rows(tmp_path / "pairs.jsonl", rows)
+    run("ingest", str(path), "--source", "faq", "--license", "CC0")
+    row = last()
+    assert (row.verb, row.subject, row.campaign, row.via) == (
+        "import pairs", "faq", None, "command",
+    )  # fmt: skip
+    assert row.details["files"] == ["pairs.jsonl"]
+    assert (row.details["license"], row.details["added"]) == ("CC0", 3)
+    key = QaPair.objects.order_by("pk")[0].pair_key
+    run("withdraw", "--pair", key)
+    run("withdraw", "--pair", key)  # nothing new
+    run("withdraw", "--source", "faq", "--restore")
+    rows_of = [(one.verb, one.subject, one.details.get("changed")) for one in Action.objects.all()]
+    assert sorted(rows_of[1:], key=str) == sorted(
+        [("withdraw pair", f"pair {key}", 1), ("restore pairs", "source faq", 1)], key=str
+    )
+    with pytest.raises(CommandError):
+        run(
+            "ingest", str(write_rows(tmp_path / "none.jsonl", [{"question": "?"}])), "--source", "x"
+        )
+    assert Action.objects.count() == 3
+
+
+def test_an_import_whose_row_cannot_be_written_adds_nothing(
+    db: None, tmp_path: Path, settings: Settings
+) -> None:
+    settings.DEED_LOG = "tests.annotation.access.test_log_entries.no_room"
+    path = write_rows(tmp_path / "pairs.jsonl", [{"question": "What is a?", "answer": "It is a."}])
+    with pytest.raises(RuntimeError, match="no room"):
+        run("ingest", str(path), "--source", "faq")
+    assert not QaPair.objects.exists()
+
+
+def no_room(verb: str, **_: object) -> None:
+    raise RuntimeError("no room")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_database")
+def test_candidates_found_by_command_are_logged_once() -> None:
+    run("index", *SMALL_INDEX)
+    campaign = create_campaign("faq", policy=Policy.from_dict(POLICY), seed=7, sample=3)
+    for _ in range(2):  # found once
+        run("campaign", "retrieve", "faq", "--device", "cpu")
+    assert verbs() == ["build index", "retrieve"]
+    assert last().campaign == campaign
+    assert last().details == {"retrievers": ["dense"], "queries": 3, "candidates": 15}
+
+
+def test_candidates_that_were_there_are_not_logged(tmp_path: Path, small_database: None) -> None:
+    retrieved_campaign(tmp_path)
+    run("campaign", "retrieve", "faq")
+    assert logged() == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_database")
+def test_an_index_is_logged_though_its_words_fail(settings: Settings) -> None:
+    settings.INDEX_DIR.mkdir(exist_ok=True)
+    (settings.INDEX_DIR / "lexical").write_text("a file stands in the way")
+    with pytest.raises(CommandError, match="lexical cannot be used"):
+        run("index", *SMALL_INDEX, "--lexical")
+    assert IndexVersion.objects.count() == 2
+    assert verbs() == ["build index"]
+    assert (last().subject, last().details["kind"], last().details["words_asked_for"]) == (
+        "the database", "exact", True,
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("small_database")
+def test_whatever_is_pruned_is_logged_though_it_held_no_byte(settings: Settings) -> None:
+    stray = settings.INDEX_DIR / "versions" / "of-another-database"
+    stray.mkdir()
+    run("vectors", "prune", "--dry-run")
+    assert logged() == []
+    for _ in range(2):  # the second finds nothing
+        run("vectors", "prune")
+    assert not stray.exists()
+    assert verbs() == ["prune vectors"]
+    assert last().details == {"folders": [stray.name], "files": 0, "bytes": 0}
+
+
+def test_importing_a_dataset_is_logged(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "made.jsonl", [MADE_ELSEWHERE])  # type: ignore[list-item]
+    run("campaign", "import", "made", str(path), "--budget", "5")
+    row = last()
+    assert (row.verb, str(row.campaign)) == ("import", "made")
+    assert (row.details["candidates"], row.details["budget_cents"]) == (2, 500)
+
+
+def test_another_wording_is_logged_by_either_door(tmp_path: Path) -> None:
+    campaign = make_campaign()
+    path = tmp_path / "rules.md"
+    path.write_text("Another wording.")
+    run("campaign", "instructions", "faq", str(path))
+    run("campaign", "instructions", "faq")  # printed
+    ada = staff("ada", "add_instructions")
+    form = {"text": "A third one.", "based_on": "2", "save": "1"}
+    assert at(ada).post("/campaigns/faq/instructions", form).status_code == 200
+    at(ada).post("/campaigns/faq/instructions", form)  # nothing new
+    rows = list(Action.objects.order_by("pk"))
+    assert [(row.verb, row.via, row.campaign) for row in rows] == [
+        ("instructions", "command", campaign),
+        ("instructions", "page", campaign),
+    ]
+    assert [row.details["version"] for row in rows] == [2, 3]
+    authors = campaign.instructions.order_by("version").values_list("author", flat=True)
+    assert list(authors) == ["", "", "ada"]  # empty: by command
+
+
+@pytest.mark.usefixtures("db")
+def test_a_control_pool_is_logged(tmp_path: Path) -> None:
+    rows = [{"query": "how many a", "question": "the number of a", "answer": "Ten."}]
+    path = write_rows(tmp_path / "pool.jsonl", rows)
+    run("controls", "import", str(path))
+    assert last().verb == "import-controls"
+    assert last().details == {"file": "pool.jsonl", "read": 1, "added": 1, "pool": 1}
+    bad = write_rows(tmp_path / "bad.jsonl", [{"query": "how many a"}])
+    with pytest.raises(CommandError, match=str(bad)):
+        run("controls", "import", str(bad))
+    assert verbs() == ["import-controls"]
+
+
+def test_gold_is_logged_with_its_file(stage: Stage, tmp_path: Path) -> None:
+    triplets = stage.campaign.triplets.select_related("candidate__query", "candidate__pair")
+    triplet = triplets.order_by("pk")[0]
+    texts = {
+        "query": triplet.candidate.query.text,
+        "question": triplet.candidate.pair.question,
+        "label": "1",
+    }
+    path = write_rows(tmp_path / "gold.jsonl", [texts])
+    run("gold", "import", str(path), "--campaign", "faq")
+    row = last()
+    assert (row.verb, row.campaign) == ("import-gold", stage.campaign)
+    assert (row.details["file"], row.details["labels_new"]) == ("gold.jsonl", 1)
+
+
+def test_a_reconciliation_is_logged_for_each_campaign(published: Stage) -> None:
+    run("reconcile", "faq")
+    assert (last().verb, last().campaign) == ("reconcile", published.campaign)
+    assert last().details == {"full": False, "all_gone": False}
+
+
+def test_builds_of_releases_are_logged_by_command(tmp_path: Path) -> None:
+    campaign = judged_campaign()
+    run("release", "build", "demo", "--partial")
+    assert (last().verb, last().campaign) == ("build-release", campaign)
+    Build.objects.all().delete()
+    run("export", "demo", "--out", str(tmp_path / "out"), "--partial", "--quiet")
+    assert verbs() == ["build-release"] * 2
+    assert last().details == Build.objects.get().options
+
+
+def test_people_of_the_team_are_logged(client: object) -> None:
+    dora = staff("dora", "add_invitation", "change_member")
+    doras = at(dora)
+    doras.post("/team", {"note": "friends", "days": "7", "uses": "2"})
+    invitation = Invitation.objects.get()
+    doras.post(f"/team/invitations/{invitation.pk}/revoke")
+    ada = make_member("ada")
+    for active in ("0", "1"):
+        doras.post(f"/team/members/{ada.pk}", {"active": active})
+    run("crowd", "invite", "--note", "the library")
+    deeds = ["invite", "revoke-invitation", "deactivate", "activate", "invite"]
+    whom = ["friends", "friends", "ada", "ada", "the library"]
+    assert [(verb, subject) for _, verb, subject in logged()] == list(zip(deeds, whom, strict=True))
+    assert Action.objects.filter(via="command").count() == 1
+
+
+def test_who_joins_stands_in_the_log_once(client: object) -> None:
+    link = run("crowd", "invite", "--json").split('"link": "')[1].split('"')[0]
+    eve = User.objects.create_user("eve")
+    for _ in range(2):
+        at(eve).post(f"/join/{link.rpartition('/')[2]}")
+    assert verbs() == ["invite", "join"]
+    assert last().details == {"worker": Member.objects.get().worker_id}
+
+
+def test_a_new_password_stands_in_the_log_without_itself() -> None:
+    ada = User.objects.create_user("ada", password="a long sentence of hers")
+    words = {"new_password1": "violet canyon 7", "new_password2": "violet canyon 7"}
+    at(ada).post("/password", words | {"old_password": "wrong"})
+    assert logged() == []
+    at(ada).post("/password", words | {"old_password": "a long sentence of hers"})
+    assert logged() == [("ada", "change-password", "ada")]
+    assert "canyon" not in str(last().details)
+
+
+def test_a_deed_at_the_adjudication_page_and_its_row_are_one(
+    set_stage: SetStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the row cannot be written, nothing is done."""
+    stage = set_stage()
+    ada = staff("ada", "add_instructions")
+    ada.user_permissions.add(Permission.objects.get(codename="run_campaign"))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise RuntimeError("no room")
+
+    monkeypatch.setattr("annotation.models.Action.objects.create", refuse)
+    client = at(User.objects.get(pk=ada.pk))
+    for address, form in (
+        ("/campaigns/faq/instructions", {"text": "New.", "based_on": "1", "save": "1"}),
+        ("/admin/campaigns/faq/acts/pause", {"agreed": "yes"}),
+    ):
+        with pytest.raises(RuntimeError, match="no room"):
+            client.post(address, form)
+    stage.campaign.refresh_from_db()
+    assert stage.campaign.state == Campaign.State.ACTIVE
+    assert stage.campaign.instructions.count() == 1
+    assert Hit.objects.exists()

@@ -1,0 +1,90 @@
+"""What the status of a campaign says of the experts' labels."""
+
+import pytest
+
+from annotation.analytics.campaign.progress import progress
+from annotation.analytics.quality.expert_agreement import expert_figures
+from annotation.management.campaign.expert_words import in_words
+from annotation.models import Campaign
+from annotation.pipeline.gold.adjudicate import Desk, What
+from tests.annotation.experts import unresolved
+from tests.exports.campaigns import make_campaign
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    """Of nine triplets one is unresolved: tea's second."""
+    return make_campaign()
+
+
+def test_the_status_counts_what_experts_said(campaign: Campaign) -> None:
+    """Of nine triplets, one unresolved is adjudicated by two who disagree, two are samples."""
+    for name, label in (("ada", 1), ("bob", 0)):
+        desk = Desk(campaign, What.UNRESOLVED, name, worker_id=None)
+        desk.decide(unresolved(campaign), label, "")
+    sample = Desk(campaign, What.SAMPLE, "ada", worker_id=None)
+    yes, no = (campaign.triplets.filter(label=label).first() for label in (1, 0))
+    assert yes
+    assert no
+    sample.decide(yes, 1, "")
+    sample.decide(no, 1, "")
+    found = progress(campaign)["expert"]
+    assert isinstance(found, dict)
+    assert found.pop("label_error_basis").startswith("labelled triplets whose expert label")
+    assert found == {
+        "labels": 4,
+        "triplets": 3,
+        "unresolved_adjudicated": 1.0,
+        "agreement": 0.0,
+        "label_error": 0.5,
+        "label_error_interval": [
+            0.0945,
+            0.9055,
+        ],  # 0.5 -+ 1.96 / 2.9207 * sqrt(0.125 + 3.8415 / 16)
+        "label_error_triplets": 2,
+        "label_error_reason": None,
+    }
+
+
+def test_a_label_changed_after_the_votes_were_seen_counts_as_it_was_first_given(
+    campaign: Campaign,
+) -> None:
+    """Who sees the crowd's label may come round to it: that would make the error smaller."""
+    labelled = campaign.triplets.filter(label=1).first()
+    assert labelled
+    desks = [Desk(campaign, What.SAMPLE, name, worker_id=None) for name in ("ada", "bob")]
+    for desk, label in zip(desks, (0, 1), strict=True):
+        desk.decide(labelled, label, "")
+    before = expert_figures(campaign)
+    assert before.agreement == 0.0
+    for label in (1, 0, 1):
+        desks[0].decide(labelled, label, "a second look")
+    assert expert_figures(campaign) == before
+    given = labelled.expert_labels.get(expert="ada")
+    assert (given.label, given.blind_label) == (1, 0)
+
+
+def test_a_note_alone_changes_no_label(campaign: Campaign) -> None:
+    desk = Desk(campaign, What.UNRESOLVED, "ada", worker_id=None)
+    for note in ("", "why"):
+        desk.decide(unresolved(campaign), 1, note)
+    given = unresolved(campaign).expert_labels.get()
+    assert (given.label, given.blind_label, given.note) == (1, None, "why")
+
+
+def test_the_status_says_in_a_line_what_experts_said(campaign: Campaign) -> None:
+    assert in_words(progress(campaign)["expert"]) is None
+    triplet = unresolved(campaign)
+    Desk(campaign, What.UNRESOLVED, "ada", worker_id=None).decide(triplet, 1, "")
+    first = "1 labels on 1 triplets, 100.0% of the unresolved ones decided"
+    assert in_words(progress(campaign)["expert"]) == first
+    labelled = campaign.triplets.filter(label=1).first()
+    assert labelled
+    for name, label in (("ada", 1), ("bob", 1), ("eve", 0)):
+        Desk(campaign, What.SAMPLE, name, worker_id=None).decide(labelled, label, "")
+    assert in_words(progress(campaign)["expert"]) == (
+        "4 labels on 2 triplets, 100.0% of the unresolved ones decided, agreement 33.3%, "
+        "label error 0.0% (0.0% to 79.3%) of 1"
+    )

@@ -1,0 +1,223 @@
+"""Who works and how: the owner's figures."""
+
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation.analytics.campaign.progress import progress
+from annotation.analytics.workers.effort import (
+    BARS,
+    Effort,
+    effort_of,
+    histogram,
+    hourly,
+    people_of,
+)
+from annotation.analytics.workers.item_reports import Complaint, read_items, reported_items
+from annotation.models import Exclusion, Worker
+from tests.annotation.crew import NOON, Crew, make_crew
+from tests.annotation.hits import make_campaign
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = "<script>alert(1)</script>\"'&{{ 7 }}"
+
+
+@pytest.fixture
+def crew() -> Crew:
+    return make_crew()
+
+
+def test_medians_and_wages_are_those_worked_out_by_hand(crew: Crew) -> None:
+    """At 15 cents a HIT.
+
+    Ada: 100, 110 and 210 s, all approved: 45 cents in 420 s are 386 (385.7) an hour; median 110.
+    Bob: 40 s approved, 60 s rejected, 500 s undecided: 15 cents in 100 s are 540; median 60.
+    Cara: 200 s approved with bonuses of 5 and, only asked for, 90 cents: 20 in 200 s are 360.
+    Dan: two HITs without a time: no wage, no median.
+    All: 40 60 100 110 200 210 500: median 110; 80 cents in 720 s are 400 an hour;
+    the worker in the middle of 360, 386 and 540 has 386.
+    """
+    for number, seconds in ((1, 100), (2, 110), (3, 210)):
+        crew.work("ada", number, seconds)
+    crew.work("bob", 1, 40)
+    crew.work("bob", 2, 60, status="rejected", passed=False)
+    crew.bonus(crew.work("bob", 3, 500, status="submitted"), 70)
+    done = crew.work("cara", 1, 200)
+    crew.bonus(done, 5)
+    crew.bonus(done, 90, state="pending")
+    crew.work("dan", 1)
+    crew.work("dan", 2)
+    found = crew.people()
+    figures = {
+        name: (person.handed_in, person.failed, person.median_ms, person.hourly_cents)
+        for name, person in found.items()
+    }
+    assert figures == {
+        "ada": (3, 0, 110_000, 386),
+        "bob": (3, 1, 60_000, 540),
+        "cara": (1, 0, 200_000, 360),
+        "dan": (2, 0, None, None),
+    }
+    assert effort_of(found.values()) == Effort(
+        timed=7, median_ms=110_000, hourly_cents_median=386, hourly_cents_pooled=400
+    )
+
+
+def test_the_median_of_an_even_number_lies_between(crew: Crew) -> None:
+    for number, seconds in enumerate((10, 20, 31, 400), start=1):
+        crew.work("ada", number, seconds)
+    assert crew.people()["ada"].median_ms == 25_500
+
+
+def test_where_nothing_is_paid_by_the_piece_there_is_no_wage() -> None:
+    crew = make_crew(
+        crowd="inhouse", masters=False, min_approval_percent=0, min_approved=0, reward_cents=0
+    )
+    crew.work("ada", 1, 60)
+    assert crew.people()["ada"].hourly_cents is None
+    effort = effort_of(crew.people().values())
+    assert (effort.median_ms, effort.hourly_cents_median, effort.hourly_cents_pooled) == (
+        60_000,
+        None,
+        None,
+    )
+
+
+def test_all_work_rejected_earns_nothing_an_hour(crew: Crew) -> None:
+    crew.work("eve", 1, 60, status="rejected", passed=False)
+    assert crew.people()["eve"].hourly_cents == 0
+
+
+def test_no_time_at_all_divides_nothing(crew: Crew) -> None:
+    crew.work("eve", 1, 0)
+    assert crew.people()["eve"].hourly_cents is None
+    assert hourly(15, 0) is None
+    assert hourly(None, 1000) is None
+
+
+def test_a_bonus_for_work_without_a_time_is_in_no_wage(crew: Crew) -> None:
+    crew.work("ada", 1, 60)
+    crew.bonus(crew.work("ada", 2), 500)
+    assert crew.people()["ada"].hourly_cents == 15 * 60
+
+
+def test_changes_and_straight_lines_are_counted_by_hit(crew: Crew) -> None:
+    """Changes by HITs with a time, straight lines by all that were observed."""
+    crew.work("ada", 1, 60, changes=3)
+    crew.work("ada", 2, 60, changes=2, straight=True)
+    crew.work("ada", 3)
+    crew.work("ada", 4, straight=True)
+    ada = crew.people()["ada"]
+    assert (ada.changes_per_hit, ada.straight_share) == (2.5, 0.5)
+
+
+def test_reports_and_exclusions_are_those_of_this_campaign(crew: Crew) -> None:
+    done = crew.work("ada", 1, 60)
+    crew.report(done, 0)
+    crew.report(done, 1)
+    crew.work("eve", 1, 60)
+    other = make_campaign("other")
+    for campaign, restored_at in ((other, None), (crew.campaign, NOON)):
+        Exclusion.objects.create(
+            campaign=campaign, worker=done.worker, failures=1, reviewed=1, restored_at=restored_at
+        )
+    eve = Worker.objects.get(worker_id="eve")
+    Exclusion.objects.create(campaign=crew.campaign, worker=eve, failures=1, reviewed=1)
+    found = crew.people()
+    assert (found["ada"].reports, found["ada"].excluded) == (2, False)
+    assert (found["eve"].reports, found["eve"].excluded) == (0, True)
+    assert people_of(other) == []
+
+
+@pytest.mark.parametrize(("seconds", "fast"), [(29.9, True), (30, False), (30.1, False)])
+def test_fast_is_under_a_third_of_the_campaign_s_median(
+    crew: Crew, seconds: float, fast: bool
+) -> None:
+    """The campaign's is 90 seconds, whatever eve takes."""
+    for number in (1, 2, 3):
+        crew.work("ada", number, 90)
+    crew.work("eve", 4, seconds)
+    assert crew.people()["eve"].is_fast is fast
+    assert not crew.people()["ada"].is_fast
+
+
+@pytest.mark.parametrize(("straight", "told"), [(0, False), (1, False), (2, True)])
+def test_more_than_a_fifth_of_straight_lines_is_worth_a_look(
+    crew: Crew, straight: int, told: bool
+) -> None:
+    for number in range(1, 6):
+        crew.work("eve", number, 60, straight=number <= straight)
+    assert crew.people()["eve"].is_straight is told
+
+
+@pytest.mark.parametrize(
+    ("times", "step", "counts"),
+    [
+        ([], 1, {}),
+        ([0, 999, 1000, 18_999], 1, {0: 2, 1: 1, 18: 1}),
+        ([19_000] * 20, 2, {9: 20}),
+        ([30_000] * 99 + [3_600_000], 2, {15: 99, 19: 1}),
+        ([10**12], 21_600, {19: 1}),
+    ],
+)
+def test_the_bars_hold_every_time_and_the_last_one_the_longest(
+    times: list[int], step: int, counts: dict[int, int]
+) -> None:
+    found = histogram(times)
+    assert found.step_s == step
+    assert list(found.counts) == [counts.get(bar, 0) for bar in range(BARS)]
+
+
+def test_status_tells_of_times_and_wages_once_there_are_some(crew: Crew) -> None:
+    crew.work("ada", 1)
+    assert "median_active_seconds" not in progress(crew.campaign)
+    crew.work("ada", 2, 45.25)
+    crew.work("bob", 2, 60)
+    found = progress(crew.campaign)
+    assert found["median_active_seconds"] == 52.6
+    assert (found["hourly_cents_median"], found["hourly_cents_pooled"]) == (1046, 1026)
+    out = StringIO()
+    call_command("campaign", "status", "faq", stdout=out)
+    (told,) = (line for line in out.getvalue().splitlines() if "worker in the middle" in line)
+    assert told.endswith("$10.46")
+
+
+def test_items_that_most_have_reported_come_first(crew: Crew) -> None:
+    ada, bob, cara = (crew.work(name, 1) for name in ("ada", "bob", "cara"))
+    crew.report(ada, 0, "other", "Dull.")
+    crew.report(ada, 1)
+    crew.report(bob, 1, "personal")
+    crew.report(cara, 1, text="Which?")
+    first, second = read_items(list(reported_items(crew.campaign)))
+    assert (first.position, first.workers) == (2, 3)
+    assert first.complaints == [
+        Complaint("It cannot be understood", 2, ["Which?"]),
+        Complaint("It holds personal data", 1),
+    ]
+    assert (second.query, second.control, second.workers) == ("query 0", "", 1)
+    assert second.complaints == [Complaint("Something else", 1, ["Dull."])]
+    assert list(reported_items(make_campaign("other"))) == []
+
+
+@pytest.mark.parametrize("name", ["observation", "itemreport"])
+def test_the_staff_look_at_the_records_and_change_none(
+    client: Client, crew: Crew, name: str
+) -> None:
+    client.force_login(User.objects.create_superuser("ada"))
+    work = crew.work("ada", 1, 60)
+    crew.report(work, 0, "other", HOSTILE)
+    row = work.observation if name == "observation" else work.reports.get()
+    listed = reverse(f"admin:annotation_{name}_changelist")
+    shown = reverse(f"admin:annotation_{name}_change", args=[row.pk])
+    for page in (listed, f"{listed}?q=ada", shown):
+        response = client.get(page)
+        assert response.status_code == 200
+        assert HOSTILE not in response.content.decode()
+    assert client.post(shown, {}).status_code == 403
+    assert client.get(reverse(f"admin:annotation_{name}_add")).status_code == 403
+    assert client.post(reverse(f"admin:annotation_{name}_delete", args=[row.pk])).status_code == 403

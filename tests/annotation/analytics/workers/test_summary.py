@@ -1,0 +1,179 @@
+"""Workers' figures are made after a pass, and are those worked out by hand."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotation.access.audit_log import by_command, record
+from annotation.analytics.workers import summary as worker_figures
+from annotation.models import (
+    Assignment,
+    Exclusion,
+    Intent,
+    Judgment,
+    Worker,
+    WorkerFigures,
+    Workforce,
+)
+from annotation.pipeline.labelling.label import write_labels
+from annotation.protocol.screening.peer_agreement import Agreement
+from tests.annotation.crew import Crew, make_crew
+from tests.small_campaign import Stage
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def crew() -> Crew:
+    return make_crew()
+
+
+def judge(crew: Crew, assignment: Assignment, value: int) -> None:
+    """The one triplet of the crew's HITs."""
+    item = assignment.hit.items.get(triplet__isnull=False)
+    Judgment.objects.create(
+        assignment=assignment,
+        item=item,
+        triplet_id=item.triplet_id,
+        worker=assignment.worker,
+        value=value,
+    )
+
+
+def vote(crew: Crew, number: int, votes: dict[str, int], **work: object) -> None:
+    for name, value in votes.items():
+        judge(crew, crew.work(name, number, 60, **work), value)  # type: ignore[arg-type]
+
+
+def shares(crew: Crew) -> dict[str, tuple[int, int]]:
+    write_labels(crew.campaign)
+    names = dict(Worker.objects.values_list("pk", "worker_id"))
+    found = worker_figures.agreements_of(crew.campaign)
+    return {names[pk]: (one.agreeing, one.compared) for pk, one in found.items()}
+
+
+def test_each_vote_is_held_against_all_others(crew: Crew) -> None:
+    """A column a HIT:
+
+            1  2  3  4
+      ada   1  0  1  1
+      bob   1  0
+      eve   0     0
+
+    Ada and bob each stand against a split pair in HIT 1. Ada has bob's 0 on her side in HIT 2 and
+    eve's against her in HIT 3: 1 of 2. Bob has ada's in HIT 2: 1 of 1. Eve has both against her in
+    HIT 1 and ada in HIT 3: 0 of 2.
+    """
+    vote(crew, 1, {"ada": 1, "bob": 1, "eve": 0})
+    vote(crew, 2, {"ada": 0, "bob": 0})
+    vote(crew, 3, {"ada": 1, "eve": 0})
+    vote(crew, 4, {"ada": 1})
+    assert shares(crew) == {"ada": (1, 2), "bob": (1, 1), "eve": (0, 2)}
+
+
+def test_votes_of_work_that_failed_or_was_refused_are_nobody_s_measure(crew: Crew) -> None:
+    vote(crew, 1, {"ada": 1})
+    vote(crew, 1, {"eve": 0}, passed=False, status="rejected")
+    vote(crew, 1, {"bob": 0}, status="rejected")
+    assert shares(crew) == {"ada": (0, 0)}
+
+
+def test_the_excluded_are_measured_by_the_others_and_measure_nobody(crew: Crew) -> None:
+    vote(crew, 1, {"ada": 1, "bob": 1, "eve": 0})
+    eve = Worker.objects.get(worker_id="eve")
+    Exclusion.objects.create(campaign=crew.campaign, worker=eve, failures=1, reviewed=1)
+    assert shares(crew) == {"ada": (1, 1), "bob": (1, 1), "eve": (0, 1)}
+
+
+def test_a_row_holds_what_the_page_shows(crew: Crew) -> None:
+    """Ada: 1 of 4 failed, at 60 s for 15 cents: $9.00 an hour in the three that were paid."""
+    for number in (1, 2, 3):
+        crew.work("ada", number, 60, changes=2)
+    crew.report(crew.work("ada", 4, status="rejected", passed=False, straight=True), 0)
+    worker_figures.take(crew.campaign)
+    row = WorkerFigures.objects.get()
+    assert (row.handed_in, row.reviewed, row.failed, row.failure_rate) == (4, 4, 1, 0.25)
+    assert (row.timed, row.median_ms, row.hourly_cents) == (3, 60_000, 900)
+    assert (row.observed, row.straight, row.straight_share) == (4, 1, 0.25)
+    assert (row.changes_per_hit, row.reports, row.agreement, row.compared) == (2, 1, None, 0)
+    assert (row.near, row.fast, row.one_answer) == (True, False, True)
+
+
+def test_a_wage_that_no_column_holds_is_the_highest_that_one_does(crew: Crew) -> None:
+    """A browser said 1 ms, and the worker got a bonus of $10: $36.5 million an hour."""
+    work = crew.work("ada", 1, 0.001)
+    Intent.objects.create(
+        campaign=crew.campaign,
+        kind=Intent.Kind.BONUS,
+        state=Intent.State.DONE,
+        token="bonus",
+        assignment=work,
+        worker=work.worker,
+        cents=1000,
+    )
+    made = worker_figures.take(crew.campaign)
+    assert made.figures["hourly_cents_pooled"] == 1015 * 3_600_000
+    assert WorkerFigures.objects.get().hourly_cents == 2**31 - 1
+
+
+def test_all_together_has_the_effort_and_the_bars(crew: Crew) -> None:
+    for number, seconds in enumerate((10, 20, 30), start=1):
+        crew.work("ada", number, seconds)
+    done = crew.work("bob", 1)
+    crew.report(done, 1)
+    made = worker_figures.take(crew.campaign)
+    seen = made.figures
+    assert (seen["workers"], seen["handed_in"], seen["timed"]) == (2, 4, 3)
+    assert seen["median_ms"] == 20_000
+    assert (seen["step_s"], sum(seen["counts"])) == (2, 3)
+    assert seen["reported"] == [done.hit.items.get(position=1).pk]
+
+
+def test_taking_again_replaces_and_adds(crew: Crew) -> None:
+    crew.work("ada", 1, 60)
+    worker_figures.take(crew.campaign)
+    crew.work("ada", 2, 60)
+    crew.work("bob", 1, 60)
+    worker_figures.take(crew.campaign)
+    rows = WorkerFigures.objects.order_by("worker__worker_id")
+    assert list(rows.values_list("worker__worker_id", "handed_in")) == [("ada", 2), ("bob", 1)]
+    assert Workforce.objects.count() == 1
+
+
+def test_they_are_old_after_a_minute_or_once_somebody_has_acted(crew: Crew) -> None:
+    assert worker_figures.is_old(crew.campaign, None)
+    made = worker_figures.take(crew.campaign)
+    assert not worker_figures.is_old(crew.campaign, made)
+    Workforce.objects.update(at=timezone.now() - timedelta(seconds=61))
+    assert worker_figures.is_old(crew.campaign, worker_figures.newest(crew.campaign))
+    made = worker_figures.take(crew.campaign)
+    record(by_command(), "exclude", campaign=crew.campaign)
+    assert worker_figures.is_old(crew.campaign, made)
+
+
+def test_the_agreement_of_a_whole_campaign_is_what_counting_votes_says(stage: Stage) -> None:
+    """The oracle goes through lists of votes, worker by worker."""
+    stage.publish()
+    for number in (1, 2, 3):
+        for name, share in (("ada", 2), ("bob", 3), ("cleo", 5)):
+            if (number + share) % 4:
+                stage.work(name, number, lambda query, rank, n=share: (len(query) + rank) % n % 2)
+        stage.advance()
+    stage.advance()
+    votes = list(
+        Judgment.objects.filter(triplet__isnull=False, assignment__passed=True).values_list(
+            "worker_id", "triplet_id", "value"
+        )
+    )
+    expected = {}
+    for worker in {worker for worker, _, _ in votes}:
+        agreeing = compared = 0
+        for _, triplet, value in (one for one in votes if one[0] == worker):
+            others = [v for w, t, v in votes if t == triplet and w != worker]
+            if others.count(0) != others.count(1):
+                compared += 1
+                agreeing += value == (others.count(1) > others.count(0))
+        expected[worker] = Agreement(agreeing, compared)
+    assert len(expected) >= 2
+    assert worker_figures.agreements_of(stage.campaign) == expected

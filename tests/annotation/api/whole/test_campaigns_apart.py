@@ -1,0 +1,164 @@
+"""What is of another campaign is not found under this one's name, whoever asks."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from annotation.models import Campaign, ExpertLabel, Intent, Role, Suggestion, Worker
+from retrieval.models import Job
+from tests.annotation.api.campaign import campaign_at_work, hand_in
+from tests.annotation.api.people import Program, is_problem, person
+from tests.annotation.hits import make_hit
+from tests.annotation.simulation.test_dry_run import made_up
+
+TEXTS = {"query": "a query", "question": "a question", "answer": "an answer"}
+Row = Callable[[Campaign], object]
+
+
+def triplet_of(campaign: Campaign) -> int:
+    return int(campaign.triplets.order_by("pk")[0].pk)
+
+
+def control_of(campaign: Campaign) -> int:
+    return int(campaign.controls.get().pk)
+
+
+def suggestion_of(campaign: Campaign) -> int:
+    return Suggestion.objects.get(triplet__campaign=campaign).pk
+
+
+def worker_of(campaign: Campaign) -> str:
+    return f"{campaign.name}-worker-0"
+
+
+# By the address's end, the row of a campaign that stands in it.
+READ: Mapping[str, Row] = {
+    "triplets/{}": triplet_of,
+    "triplets/{}/votes": triplet_of,
+    "hits/{}": lambda campaign: campaign.hits.latest("number").number,
+    "assignments/{}": lambda campaign: campaign.hits.all()[0].assignments.all()[0].pk,
+    "controls/{}": control_of,
+    "expert-labels/{}": lambda of: ExpertLabel.objects.get(triplet__campaign=of).pk,
+    "workers/{}": worker_of,
+    "workers/{}/letters": worker_of,
+    "workers/{}/what-if": worker_of,
+    "instructions/{}": lambda campaign: campaign.instructions.latest("version").version,
+}
+WRITTEN: Mapping[str, tuple[Row, object]] = {
+    "controls/{}/replace": (control_of, TEXTS),
+    "controls/{}/retire": (control_of, {}),
+    "suggestions/{}/confirm": (suggestion_of, TEXTS),
+    "suggestions/{}/dismiss": (suggestion_of, {}),
+}
+LISTS = (
+    "triplets", "labels", "hits", "assignments", "controls", "suggestions", "roles", "rehearsals",
+    "expert-labels", "workers/both/letters",
+)  # fmt: skip
+
+
+@pytest.fixture
+def other(campaign: Campaign) -> Campaign:
+    """With a row of each kind, and with more HITs and instructions than the first one has."""
+    other = campaign_at_work("other")
+    make_hit(other, real=[("a second query", "question", "answer")])
+    other.instructions.create(version=2, text="# Rules")
+    for each in (campaign, other):
+        Suggestion.objects.create(triplet=each.triplets.order_by("pk")[0])
+        Role.objects.create(user=person(f"of {each}"), campaign=each, name="viewer")
+        Job.objects.create(
+            kind="rehearse", subject=each.name, arguments={}, state="done",
+            ended_at=timezone.now(), result=made_up(),
+        )  # fmt: skip
+        write_to_both(each)
+    return other
+
+
+def write_to_both(campaign: Campaign) -> None:
+    """To one worker, who has worked in either."""
+    worker, _ = Worker.objects.get_or_create(crowd="mturk", worker_id="both")
+    hand_in(campaign.hits.all()[0], worker)
+    Intent.objects.create(
+        campaign=campaign, kind=Intent.Kind.NOTIFY, token=f"{campaign}", worker=worker,
+        reason=f"Thank you for {campaign}.",
+    )  # fmt: skip
+
+
+@pytest.fixture(params=["both", "one"])
+def reader(request: pytest.FixtureRequest, campaign: Campaign, other: Campaign) -> Program:
+    """An owner, of whom nothing is kept where the row is, or everything."""
+    user = person("cleo", campaign, "owner")
+    if request.param == "both":
+        Role.objects.create(user=user, campaign=other, name="owner")
+    return Program(user)
+
+
+@pytest.mark.parametrize("path", READ)
+def test_a_row_of_another_campaign_is_not_there(
+    other: Campaign, reader: Program, path: str
+) -> None:
+    row = path.format(READ[path](other))
+    assert is_problem(reader.get(f"campaigns/faq/{row}"), 404)
+
+
+@pytest.mark.parametrize("path", READ)
+def test_it_is_there_under_its_own_name(other: Campaign, path: str) -> None:
+    owner = Program(person("cleo", other, "owner"))
+    row = path.format(READ[path](other))
+    assert owner.get(f"campaigns/other/{row}").status_code == 200
+
+
+@pytest.mark.parametrize("path", WRITTEN)
+def test_a_row_of_another_campaign_is_not_changed(
+    other: Campaign, reader: Program, path: str
+) -> None:
+    row, sent = WRITTEN[path]
+    answer = reader.post(f"campaigns/faq/{path.format(row(other))}", sent, key="one")
+    # Whoever may not confirm for all campaigns is told so before the row is looked for.
+    assert is_problem(answer, 403 if path.endswith("confirm") else 404)
+    assert other.controls.get().retired_at is None
+    assert Suggestion.objects.get(triplet__campaign=other).state == "open"
+
+
+def test_nobody_confirms_a_suggestion_under_another_name(other: Campaign) -> None:
+    root = Program(User.objects.create_superuser("root"))
+    path = f"campaigns/faq/suggestions/{suggestion_of(other)}/confirm"
+    assert is_problem(root.post(path, TEXTS, key="one"), 404)
+    assert Suggestion.objects.get(triplet__campaign=other).state == "open"
+
+
+def test_nobody_takes_a_role_under_another_name(other: Campaign, reader: Program) -> None:
+    role = Role.objects.get(user__username="of other")
+    assert is_problem(reader.delete(f"campaigns/faq/roles/{role.pk}"), 404)
+    assert Role.objects.filter(pk=role.pk).exists()
+
+
+def test_nobody_labels_a_triplet_under_another_name(other: Campaign, reader: Program) -> None:
+    sent = {"triplet": triplet_of(other), "label": 0, "pile": "sample"}
+    assert is_problem(reader.post("campaigns/faq/expert-labels", sent), 404)
+    assert ExpertLabel.objects.get(triplet__campaign=other).expert == "cleo"
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_has_the_rows_of_its_own_campaign_alone(
+    campaign: Campaign, other: Campaign, path: str
+) -> None:
+    """The reader of both sees what the reader of one does."""
+    one, both = person("ada", campaign, "owner"), person("cleo", other, "owner")
+    # Whoever has not labelled it is told of no expert's label.
+    ExpertLabel.objects.create(
+        triplet_id=triplet_of(campaign), expert="ada", label=1, source="sample"
+    )
+    Role.objects.create(user=both, campaign=campaign, name="owner")
+    told = [Program(user).get(f"campaigns/faq/{path}").json()["results"] for user in (one, both)]
+    assert told[0] == told[1]
+    assert told[0]
+    assert told[0] != Program(both).get(f"campaigns/other/{path}").json()["results"]
+
+
+def test_a_filter_by_another_campaign_s_triplet_finds_nothing(
+    other: Campaign, reader: Program
+) -> None:
+    path = f"campaigns/faq/expert-labels?triplet={triplet_of(other)}"
+    assert reader.get(path).json()["results"] == []

@@ -1,0 +1,129 @@
+"""What the pages do, programs can do: each page beside the operations that offer the same."""
+
+from collections.abc import Mapping
+
+from tests.annotation.api.whole.described import description
+from tests.annotation.web.walk.walk import routes
+
+# What has no operation, and why.
+SITE = "of the site itself: its entrance, its health, its own files"
+DESK = "an annotator's own work, which is judged by a person"
+ACCOUNTS = "accounts and invitations are the administrators', who are people at the page"
+TABLE: Mapping[str, str] = {
+    "admin/database/": "source_list index_list index_read job_list",
+    "admin/database/search": "pair_search",
+    "admin/database/ask": "pair_answer",
+    "admin/database/import": "source_list",
+    "admin/database/imports/<int:pk>": "job_read import_rejected",
+    "admin/database/imports/<int:pk>/<int:number>/rejected.csv": "import_rejected",
+    "admin/database/pairs": "pair_list",
+    "admin/database/models": "model_list",
+    "admin/database/models/<str:name>": "model_read",
+    "admin/database/pairs/<int:pk>": "pair_read",
+    "admin/database/upload": "pair_import",
+    "admin/database/index": "index_build",
+    "admin/database/count": "source_count",
+    "admin/database/pairs/<int:pk>/withdraw": "pair_withdraw pair_restore",
+    "admin/log/": "log_list",
+    "admin/campaigns/<slug:name>/log/": "log_list",
+    "admin/campaigns/<slug:name>/roles/": "role_list role_give",
+    "admin/campaigns/<slug:name>/roles/<int:pk>/": "role_give role_take",
+    "admin/campaigns/<slug:name>/workers/": "worker_list worker_figures_list workforce_read",
+    "admin/campaigns/<slug:name>/workers/times.csv": "workforce_read",
+    "admin/campaigns/<slug:name>/workers/reports": "report_list",
+    "admin/campaigns/<slug:name>/workers/<int:pk>": "worker_read letter_list assignment_list",
+    "admin/campaigns/<slug:name>/workers/<int:pk>/what-if": "worker_what_if",
+    "admin/campaigns/<slug:name>/workers/<int:pk>/controls.csv": "assignment_list",
+    "admin/jobs/<int:pk>": "job_read",
+    "admin/campaigns/": "campaign_list",
+    "admin/campaigns/new": "campaign_create",
+    "admin/campaigns/<slug:name>/plan": "campaign_quote campaign_retrieve campaign_pack hit_read",
+    "admin/campaigns/<slug:name>/publish": "campaign_publish",
+    "admin/campaigns/<slug:name>/": "campaign_read chart_list snapshot_list",
+    "admin/campaigns/<slug:name>/live": "campaign_read",
+    "admin/campaigns/<slug:name>/count": "campaign_snapshot",
+    "admin/campaigns/<slug:name>/charts/<slug:key>.csv": "chart_read",
+    "admin/campaigns/<slug:name>/acts/<slug:act>": "campaign_act_budget campaign_act_pause",
+    "admin/campaigns/<slug:name>/reconcile": "campaign_reconcile",
+    "admin/campaigns/<slug:name>/review/import": "expert_label_import",
+    "admin/campaigns/<slug:name>/review/": "disagreement_list triplet_list report_list",
+    "admin/campaigns/<slug:name>/triplets/": "triplet_list",
+    "admin/campaigns/<slug:name>/triplets/<int:pk>": "triplet_read triplet_votes expert_label_list",
+    "admin/campaigns/<slug:name>/hits/": "hit_list",
+    "admin/campaigns/<slug:name>/hits/<int:pk>": "hit_read",
+    "admin/campaigns/<slug:name>/assignments/": "assignment_list assignment_read",
+    "admin/campaigns/<slug:name>/controls/": "campaign_control_list campaign_control_rates",
+    "admin/campaigns/<slug:name>/controls/<int:pk>": "campaign_control_read "
+    "campaign_control_replace campaign_control_retire",
+    "admin/campaigns/<slug:name>/suggestions/": "campaign_suggest suggestion_list",
+    "admin/campaigns/<slug:name>/suggestions/<int:pk>": "suggestion_confirm suggestion_dismiss",
+    "admin/campaigns/<slug:name>/rehearsal": "campaign_rehearse rehearsal_list",
+    "admin/pilots/": "pilot_list pilot_create",
+    "admin/pilots/<slug:name>/": "pilot_read",
+    "admin/controls/": "control_list",
+    "admin/controls/add": "control_create",
+    "admin/controls/import": "control_import",
+    "admin/controls/<int:pk>": "control_read control_replace control_retire",
+    "campaigns/<slug:name>/instructions": "instructions_list instructions_read instructions_create",
+    "campaigns/<slug:name>/adjudicate": "expert_label_next expert_label_create",
+    "releases": "release_list",
+    "campaigns/<slug:name>/releases": "release_list build_list",
+    "campaigns/<slug:name>/releases/build": "build_create",
+    "campaigns/<slug:name>/releases/builds/<int:pk>": "build_read",
+    "campaigns/<slug:name>/releases/<int:number>": "release_read",
+    "sign-in": "token_create",
+}
+WITHOUT: Mapping[str, str] = {
+    "admin/lock-outs/": ACCOUNTS,
+    "admin/lock-outs/<slug:digest>/end": ACCOUNTS,
+    "team": ACCOUNTS,
+    "team/invitations/<int:pk>/revoke": ACCOUNTS,
+    "team/members/<int:pk>": ACCOUNTS,
+    "join/<str:code>": ACCOUNTS,
+    "password": ACCOUNTS,
+    "work": DESK,
+    "work/next": DESK,
+    "work/instructions/<slug:name>": DESK,
+    "work/<id:assignment_id>": DESK,
+    "work/<id:assignment_id>/return": DESK,
+    "work/<id:assignment_id>/renew": DESK,
+    "hit/<str:signed>": DESK,
+    "practice/<str:signed>": DESK,
+    "": SITE,
+    "health": SITE,
+    "metrics": SITE,
+    "sign-out": SITE,
+    "campaigns/<slug:name>/people": SITE,  # leads to the workers
+    "releases/<str:token>/<str:filename>": "the link that `release_read` gives",
+    "campaigns/<slug:name>/releases/<int:number>/plots/<slug:plot>.svg": "a file of the release",
+}
+# Django's own frame, and the records, which are looked at by administrators alone.
+FRAME = ("admin/login/", "admin/logout/", "admin/password_change/", "admin/jsi18n/",
+         "admin/autocomplete/", "admin/search/", "admin/r/", "admin/^", "admin/(")  # fmt: skip
+
+
+def pages() -> set[str]:
+    found = {route for route, pattern in routes() if not route.startswith(("api/", "^api/"))}
+    records = {route for route in found if is_a_record(route)}
+    return found - records - {"admin/"}
+
+
+def is_a_record(route: str) -> bool:
+    own = ("admin/database/", "admin/campaigns/", "admin/lock-outs/", "admin/controls/",
+           "admin/pilots/", "admin/jobs/", "admin/log/")  # fmt: skip
+    return route.startswith(FRAME) or (route.startswith("admin/") and not route.startswith(own))
+
+
+def operations_of_all() -> set[str]:
+    paths = description()["paths"].values()
+    return {described["operationId"] for path in paths for described in path.values()}
+
+
+def test_every_page_has_its_operations_or_a_reason() -> None:
+    assert pages() - TABLE.keys() - WITHOUT.keys() == set()
+    assert (TABLE.keys() | WITHOUT.keys()) - pages() == set()
+
+
+def test_the_operations_named_are_there() -> None:
+    named = {name for words in TABLE.values() for name in words.split()}
+    assert named - operations_of_all() == set()

@@ -1,0 +1,178 @@
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from annotation.crowd.emulator.http.faults import Faults
+from tests.annotation.crowd.emulator.turk import SESSION, Clock, Turk
+
+ROOT = Path(__file__).resolve().parents[5]
+MODULE = [sys.executable, "-m", "annotation.crowd.emulator"]
+COMMAND = [sys.executable, "manage.py", "mturk_emulator"]
+
+
+@contextmanager
+def program(
+    command: Sequence[str], state: Path, *options: str
+) -> Iterator[tuple[subprocess.Popen[str], Turk, str]]:
+    """The running program, its user, and the line that it printed at its start."""
+    process = subprocess.Popen(
+        [*command, "--port", "0", "--state", str(state), *options],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"QUORUM_DATA": str(state.parent)},
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = re.search(r"http://127\.0\.0\.1:\d+", line)
+    assert found is not None
+    turk = Turk(found[0], state, Clock(), SESSION.client("mturk", endpoint_url=found[0]))
+    try:
+        yield process, turk, line
+    finally:
+        turk.close()
+        process.kill()
+        process.communicate()
+
+
+def test_it_says_where_it_listens_and_stops_when_told(tmp_path: Path) -> None:
+    with program(MODULE, tmp_path / "state.sqlite3", "--balance", "500") as (process, turk, line):
+        assert line == f"mturk emulator listening on {turk.url}\n"
+        assert turk.balance() == ("5.00", "0.00")
+        turk.worker("AADA")  # leaves a connection open
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_the_state_outlives_the_program(tmp_path: Path, ending: signal.Signals) -> None:
+    state = tmp_path / "state.sqlite3"
+    with program(MODULE, state, "--balance", "1000") as (process, turk, _):
+        hit_id = turk.hit(places=3, UniqueRequestToken="once")
+        submitted = turk.worker("AADA").do(hit_id)
+        pending = turk.worker("ABOB").take(hit_id)
+        token = turk.api.list_qualification_types(MustBeRequestable=False, MaxResults=1)
+        process.send_signal(ending)
+        process.wait(10)
+    with program(MODULE, state, "--balance", "7") as (process, turk, _):
+        assert turk.counts(hit_id) == ("Assignable", 1, 1, 0)
+        assert turk.balance() == ("9.46", "0.54")
+        assert [each["AssignmentId"] for each in turk.assignments(hit_id)] == [submitted]
+        assert turk.worker("ABOB").submit(pending).status_code == 200
+        with pytest.raises(turk.api.exceptions.RequestError, match=hit_id):
+            turk.hit(UniqueRequestToken="once")
+        following = turk.api.list_qualification_types(
+            MustBeRequestable=False, NextToken=token["NextToken"]
+        )
+        assert following["NumResults"] == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [([], "mturk emulator listening on URL\n"), (["--json"], '{"url": "URL"}\n')],
+)
+def test_the_management_command_serves_too(
+    tmp_path: Path, options: list[str], expected: str
+) -> None:
+    state = tmp_path / "state.sqlite3"
+    with program(COMMAND, state, "--balance", "500", *options) as (process, turk, line):
+        assert line.replace(turk.url, "URL") == expected
+        assert turk.balance() == ("5.00", "0.00")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+
+
+def refused(*options: str) -> str:
+    """What the program says when it cannot start: one sentence, exit status 2."""
+    done = subprocess.run(
+        [*MODULE, *options], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def test_a_port_in_use_is_said_in_one_sentence(turk: Turk, tmp_path: Path) -> None:
+    port = turk.url.rsplit(":", 1)[1]
+    message = refused("--port", port, "--state", str(tmp_path / "other.sqlite3"))
+    assert port in message
+    assert "choose another port" in message
+    assert not (tmp_path / "other.sqlite3").exists()
+
+
+@pytest.mark.parametrize("program", [MODULE, COMMAND])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--balance", "-5"), ("--balance", "1e3"), ("--port", "-1"), ("--port", "65536")],
+)
+def test_a_number_out_of_range_is_refused_by_its_option(
+    tmp_path: Path, program: list[str], option: str, value: str
+) -> None:
+    state = tmp_path / "state.sqlite3"
+    command = [*program, "--state", str(state), "--port", "0", option, value]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    told = f"error: argument {option}: '{value}' is not a whole number from 0 to "
+    assert told in done.stderr.splitlines()[-1]
+    assert not state.exists()
+
+
+def test_a_file_that_is_not_our_state_is_left_alone(tmp_path: Path) -> None:
+    text, database = tmp_path / "notes.txt", tmp_path / "other.sqlite3"
+    text.write_text("some notes, and quite a few of them")
+    db = sqlite3.connect(database)
+    db.execute("CREATE TABLE precious (x)")
+    db.close()
+    before = text.read_bytes(), database.read_bytes()
+    for path in (text, database, tmp_path):
+        assert "name another file" in refused("--port", "0", "--state", str(path))
+    assert (text.read_bytes(), database.read_bytes()) == before
+
+
+@pytest.mark.parametrize("program", [MODULE, COMMAND])
+@pytest.mark.parametrize("share", ["1.5", "-0.1", "nan", "often"])
+def test_a_share_of_faults_is_from_0_to_1(tmp_path: Path, program: list[str], share: str) -> None:
+    state = tmp_path / "state.sqlite3"
+    command = [*program, "--state", str(state), "--port", "0", f"--faults={share}"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"argument --faults: '{share}' is not a share from 0 to 1" in done.stderr
+    assert not state.exists()
+
+
+@pytest.mark.parametrize("command", [MODULE, COMMAND])
+def test_the_program_injects_the_faults_of_its_seed(tmp_path: Path, command: list[str]) -> None:
+    state = tmp_path / "state.sqlite3"
+    with program(command, state, "--faults", "1", "--fault-seed", "7") as (_, turk, _line):
+        expected = Faults(1.0, 7).of_call()
+        with suppress(httpx.RemoteProtocolError):
+            turk.raw("GetAccountBalance")
+        (row,) = turk.rows("SELECT kind, operation FROM faults")
+    assert expected is not None
+    assert tuple(row) == (expected.kind, "GetAccountBalance")
+
+
+def test_it_runs_without_django_and_without_the_rest_of_quorum() -> None:
+    script = (
+        "import sys, annotation.crowd.emulator.__main__\n"
+        "ours = {'retrieval', 'exports', 'config', 'annotation.models', 'annotation.protocol'}\n"
+        "print(sorted(name for name in sys.modules if name == 'django' or name in ours))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"

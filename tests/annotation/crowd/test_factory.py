@@ -1,0 +1,67 @@
+"""Which crowd the settings choose, and that real money asks for --live."""
+
+import pytest
+from pytest_django import Settings
+
+from annotation.crowd.factory import AMAZON_CALLS_PER_SECOND, calls_per_second, open_crowd
+from annotation.crowd.mturk.adapter import MTurkCrowd
+from core.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAADA")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+def test_production_asks_for_live(settings: Settings) -> None:
+    settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION
+    with pytest.raises(UserError, match="--live") as refusal:
+        open_crowd("mturk", live=False)
+    assert settings.MTURK_PRODUCTION in str(refusal.value)
+    assert open_crowd("mturk", live=True).is_production
+
+
+def test_one_s_own_people_are_reached_without_live_and_without_an_endpoint(
+    settings: Settings,
+) -> None:
+    settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION
+    crowd = open_crowd("inhouse", live=False)
+    assert (crowd.endpoint, crowd.is_local, crowd.is_production) == ("inhouse", True, False)
+
+
+def test_the_sandbox_and_the_emulator_ask_for_nothing(settings: Settings) -> None:
+    for url in (settings.MTURK_SANDBOX, "http://127.0.0.1:8001"):
+        settings.MTURK_ENDPOINT = url
+        assert open_crowd("mturk", live=False).endpoint == url
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8001", "ftp://a", "http://", "http://a:b", "http://[a"])
+def test_an_endpoint_that_is_no_url_is_named(settings: Settings, url: str) -> None:
+    settings.MTURK_ENDPOINT = url
+    with pytest.raises(UserError, match="AWS_ENDPOINT_URL_MTURK"):
+        open_crowd("mturk", live=False)
+
+
+def test_amazon_is_called_slowly_unless_told_otherwise(settings: Settings) -> None:
+    settings.CROWD_CALLS_PER_SECOND = None
+    for url in (settings.MTURK_PRODUCTION, settings.MTURK_SANDBOX):
+        assert calls_per_second(url) == AMAZON_CALLS_PER_SECOND > 0
+    assert calls_per_second("http://127.0.0.1:8001") == 0
+
+
+@pytest.mark.parametrize("calls", [0, 3])
+def test_the_setting_holds_for_every_endpoint(settings: Settings, calls: int) -> None:
+    settings.CROWD_CALLS_PER_SECOND = calls
+    for url in (settings.MTURK_PRODUCTION, "http://127.0.0.1:8001"):
+        assert calls_per_second(url) == calls
+
+
+def test_all_crowds_of_a_process_count_together(settings: Settings) -> None:
+    settings.MTURK_ENDPOINT = "http://127.0.0.1:9"
+    settings.CROWD_CALLS_PER_SECOND = 1
+    settings.CROWD_RATE_STORAGE = "memory://"
+    first, second = open_crowd("mturk", live=False), open_crowd("mturk", live=False)
+    assert isinstance(first, MTurkCrowd)
+    assert isinstance(second, MTurkCrowd)
+    assert first.rate is second.rate

@@ -1,0 +1,109 @@
+"""Where the model asks for missing votes: HITs that grow, and new ones for repacked triplets."""
+
+from collections.abc import Iterable, Mapping
+
+from annotation.protocol.labels.majority import Label
+from annotation.protocol.packing.repack import OpenTriplet, regroup
+from tests.annotation.pipeline.whole.campaign_model import Hit, Intent, Model
+
+MOST_PLACES = 9  # of a HIT that began with fewer than ten
+
+
+def open_places(model: Model) -> None:
+    if model.state == "paused":
+        return
+    labels = model.labels()
+    still_open = {triplet for triplet, label in labels.items() if label.status == "open"}
+    for hit in model.hits:
+        idle = hit.known and not model.outstanding(hit)
+        if idle and (model.policy.tie_mode == "repack" or still_open.isdisjoint(hit.triplets)):
+            hit.reserved, hit.spare = hit.reserved - hit.spare, 0
+    left_over, to_repack = _extend(model, labels, still_open)
+    if to_repack:
+        left_over += _repack(model, to_repack)
+    if model.state == "capped":
+        model.ask_for_affordable()
+    model.set_capped(left_over > 0 or bool(model.wanted()))
+
+
+def _extend(
+    model: Model, labels: Mapping[int, Label], still_open: set[int]
+) -> tuple[int, list[int]]:
+    """(HITs that the budget leaves waiting, triplets that need another HIT)."""
+    newest = {triplet: hit for hit in model.hits for triplet in hit.triplets}
+    votes = model.votes()
+    growing: list[tuple[Hit, int]] = []
+    to_repack: list[int] = []
+    for hit in model.hits:
+        mine = [one for one in hit.triplets if one in still_open and newest[one] is hit]
+        if not (mine and hit.known and not hit.closed and model.reviewed(hit)):
+            continue
+        by_growth = [
+            labels[one].wanted
+            for one in mine
+            if model.policy.tie_mode == "extend"
+            or hit.repack
+            or len(votes[one]) < model.policy.annotators
+        ]
+        lacking = max(by_growth, default=0) - model.outstanding(hit)
+        if any(newest[one] is not hit for one in hit.triplets):
+            lacking = 0
+        extra = max(0, min(lacking, MOST_PLACES - hit.places))
+        if extra:
+            growing.append((hit, extra))
+        elif not model.outstanding(hit):
+            to_repack += mine
+    return sum(not _grow(model, hit, extra) for hit, extra in growing), to_repack
+
+
+def _grow(model: Model, hit: Hit, extra: int) -> bool:
+    new = max(0, extra - hit.spare)
+    if new * model.price > model.available:
+        return False
+    hit.spare -= extra - new
+    hit.reserved += new
+    hit.places += extra
+    model.intents.append(Intent("extend", hit, places=extra))
+    return True
+
+
+def _repack(model: Model, triplets: Iterable[int]) -> int:
+    """Groups that the budget leaves waiting."""
+    # One whose publication was never answered may be known, and its work reviewed.
+    unmet = (one.hit for one in model.intents if one.kind == "create")
+    coming = any(hit and not hit.known for hit in unmet)
+    coming = coming or any(hit.known and model.outstanding(hit) for hit in model.hits)
+    wanting = [_open_triplet(model, triplet) for triplet in triplets]
+    groups = regroup(wanting, model.policy, flush=not coming).groups
+    affordable = groups[: model.available // model.price]
+    if affordable:
+        _make_known(model)
+    for group in affordable:
+        number = len(model.hits) + 1
+        hit = Hit(
+            number,
+            model.key_of.format(number),
+            [int(triplet.key) for triplet in group.triplets],
+            places=1,
+            reserved=1,
+            asked=True,
+            repack=True,
+            barred=frozenset(model.workers[worker] for worker in group.barred),
+        )
+        model.hits.append(hit)
+        model.intents.append(Intent("create", hit, places=1))
+    return len(groups) - len(affordable)
+
+
+def _open_triplet(model: Model, triplet: int) -> OpenTriplet:
+    earlier = model.had(triplet) - model.excluded
+    numbers = frozenset(model.workers.index(worker) for worker in earlier)
+    return OpenTriplet(f"{triplet:020}", model.queries[triplet], numbers)
+
+
+def _make_known(model: Model) -> None:
+    reviewed = {work.worker for work in model.reviewed()}
+    for worker in model.workers:
+        if worker in reviewed and worker not in model.told | model.excluded:
+            model.told.add(worker)
+            model.intents.append(Intent("know", worker=worker))

@@ -1,0 +1,506 @@
+"""The practice round as workers meet it."""
+
+import html as escaping
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.signing import Signer
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from lxml import html
+from lxml.html import HtmlElement
+from pytest_django import Settings
+
+from annotation.access.throttle import Limit
+from annotation.crowd.hit_url import hit_url
+from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse.adapter import InhouseCrowd
+from annotation.crowd.inhouse.members import invite, join
+from annotation.crowd.inhouse.models import Member, Work
+from annotation.crowd.port import CrowdError
+from annotation.crowd.practice_url import practice_url, read_practice
+from annotation.models import Campaign, Exclusion, Hit, Intent, PracticeItem, PracticeResult, Worker
+from annotation.pipeline.moderation import qualification as pipeline
+from annotation.web.annotator import qualification as practice
+from tests.annotation.hits import make_campaign, make_hit
+from tests.team import Team, make_team
+
+pytestmark = pytest.mark.django_db
+
+ITEMS = (
+    ("How do owls see at night?", "how can owls see in the dark", "With large eyes.", 1),
+    ("Who taught Plato?", "Whom did Plato teach?", "Aristotle.", 0),
+    ("What is tin used for?", "Where is tin mined?", "In China.", 0),
+    ("How deep is the sea?", "the depth of the ocean", "Four kilometers on average.", 1),
+)
+RIGHT = {f"item-{position}": str(item[3]) for position, item in enumerate(ITEMS)}
+WRONG = {name: str(1 - int(value)) for name, value in RIGHT.items()}
+HALF = RIGHT | {"item-0": "0", "item-1": "1"}
+
+Visit = Callable[..., HttpResponse]
+
+
+def make_round(name: str = "faq", **policy: object) -> Campaign:
+    rules = {"practice_items": 4, "practice_pass_percent": 75, **policy}
+    campaign = make_campaign(name, **rules)
+    campaign.practice_id = "3PRACTICE"
+    campaign.endpoint = "http://127.0.0.1:8001"
+    campaign.save()
+    for position, (query, question, answer, expected) in enumerate(ITEMS):
+        PracticeItem.objects.create(
+            campaign=campaign,
+            position=position,
+            query=query,
+            question=question,
+            answer=answer,
+            expected=expected,
+            why=f"Reason {position}.",
+        )
+    return campaign
+
+
+@pytest.fixture
+def campaign(settings: Settings) -> Campaign:
+    settings.PUBLIC_URL = "https://quorum.example.org"
+    return make_round()
+
+
+def path_of(campaign: Campaign) -> str:
+    return practice_url(campaign).removeprefix("https://quorum.example.org")
+
+
+@pytest.fixture
+def hand_in(client: Client, campaign: Campaign) -> Visit:
+    """Ada's answers."""
+
+    def post(answers: dict[str, str], worker_id: str = "AADA") -> HttpResponse:
+        return client.post(path_of(campaign), {"workerId": worker_id, **answers})
+
+    return post
+
+
+def parse(response: HttpResponse) -> HtmlElement:
+    return html.fromstring(response.content.decode())
+
+
+def words(response: HttpResponse) -> str:
+    return " ".join(parse(response).xpath("//main")[0].text_content().split())
+
+
+def verdicts(response: HttpResponse) -> list[str]:
+    found = parse(response).xpath("//article//*[@class='verdict']")
+    return [each.text_content().split()[-1] for each in found]
+
+
+# The address
+
+
+def test_the_address_names_the_campaign_and_cannot_be_guessed(
+    client: Client, campaign: Campaign
+) -> None:
+    path = path_of(campaign)
+    assert read_practice(path.removeprefix("/practice/")) == campaign.uid.hex
+    assert campaign.name not in path
+    for forged in (campaign.uid.hex, f"{campaign.uid.hex}:x", Signer(salt="hit").sign("faq"), ":"):
+        response = client.get(f"/practice/{forged}")
+        assert response.status_code == 404
+        assert "There is no practice round at this address" in words(response)
+
+
+def test_a_campaign_without_items_has_no_round(client: Client, campaign: Campaign) -> None:
+    campaign.practice_items.all().delete()
+    assert client.get(path_of(campaign)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"practice_id": ""}, "opens when its campaign is published"),
+        ({"state": "cancelled"}, "has ended"),
+    ],
+)
+def test_a_round_that_is_not_open_says_so(
+    client: Client, campaign: Campaign, change: dict[str, str], sentence: str
+) -> None:
+    Campaign.objects.update(**change)
+    for response in (client.get(path_of(campaign)), client.post(path_of(campaign), RIGHT)):
+        assert response.status_code == 409
+        assert sentence in words(response)
+    assert not PracticeResult.objects.exists()
+
+
+# The form
+
+
+def test_it_says_what_it_is_and_asks_every_item(client: Client, campaign: Campaign) -> None:
+    response = client.get(path_of(campaign))
+    shown = words(response)
+    assert "judge 4 items" in shown
+    assert "at least 3 of 4 right you pass" in shown
+    assert "You have 3 tries" in shown
+    page = parse(response)
+    assert len(page.xpath("//fieldset")) == 4
+    assert {each.get("name") for each in page.xpath("//input[@type='radio']")} == set(RIGHT)
+    assert "Both ask the same." in page.xpath("//details")[0].text_content()
+
+
+def test_the_form_tells_no_answer(client: Client, campaign: Campaign) -> None:
+    text = client.get(path_of(campaign)).content.decode()
+    assert "Reason" not in text
+    forms = [html.tostring(each) for each in html.fromstring(text).xpath("//fieldset")]
+    bare = [
+        re.sub(rb"item-\d+|<dd.*?</dd>|Item \d|item \d", b"", form, flags=re.S) for form in forms
+    ]
+    assert len({re.sub(rb"\s+", b" ", form) for form in bare}) == 1
+
+
+def test_the_policy_says_whether_answers_are_shown(client: Client, settings: Settings) -> None:
+    settings.PUBLIC_URL = "https://quorum.example.org"
+    hidden = make_round("hidden", show_answer=False)
+    assert "Aristotle" not in client.get(path_of(hidden)).content.decode()
+
+
+def test_the_worker_id_of_the_address_stands_in_the_form(
+    client: Client, campaign: Campaign
+) -> None:
+    page = parse(client.get(path_of(campaign), {"workerId": " aada"}))
+    assert page.xpath("//input[@name='workerId']/@value") == ["AADA"]
+    assert "Try 1 of 3" in page.text_content()
+
+
+@pytest.mark.parametrize(
+    "worker_id", ["", "ADA LOVELACE", "B123", "A", "A" * 65, "<script>", "A\x00B"]
+)
+def test_who_names_nobody_loses_no_answer(hand_in: Visit, worker_id: str) -> None:
+    response = hand_in(RIGHT, worker_id)
+    assert response.status_code == 422
+    assert "Nothing was counted yet, and your answers are still here." in words(response)
+    checked = parse(response).xpath("//input[@checked]")
+    assert {each.get("name"): each.get("value") for each in checked} == RIGHT
+    assert parse(response).xpath("//script[not(@src)]") == []
+    assert not PracticeResult.objects.exists()
+
+
+@pytest.mark.parametrize("value", [None, "", "2", "yes", "01", "\u0661"])
+def test_what_is_left_out_is_named_and_nothing_else_lost(hand_in: Visit, value: str | None) -> None:
+    answers = {name: given for name, given in RIGHT.items() if name != "item-2"}
+    response = hand_in(answers if value is None else {**answers, "item-2": value})
+    assert response.status_code == 422
+    page = parse(response)
+    assert page.xpath("//*[@role='alert']//a/@href") == ["#item-3"]
+    checked = page.xpath("//input[@checked]")
+    assert {each.get("name"): each.get("value") for each in checked} == answers
+    assert not PracticeResult.objects.exists()
+
+
+def test_instructions_and_reasons_are_read_in_their_own_direction(
+    client: Client, campaign: Campaign, hand_in: Visit
+) -> None:
+    campaign.practice_items.update(why="لأن السؤالين واحد")
+    (rules,) = parse(client.get(path_of(campaign))).find_class("prose")
+    assert rules.get("dir") == "auto"
+    assert {each.get("dir") for each in parse(hand_in(WRONG)).find_class("why")} == {"auto"}
+
+
+# What comes of it
+
+
+def test_each_item_is_explained_and_the_score_told(hand_in: Visit) -> None:
+    response = hand_in(HALF)
+    assert verdicts(response) == ["Wrong", "Wrong", "Right", "Right"]
+    shown = words(response)
+    assert "2 of 4 right; 3 are needed" in shown
+    assert "you have 2 tries left" in shown
+    assert all(f"Reason {number}." in shown for number in range(4))
+    assert "You said No; it is a Yes." in shown
+    assert "You said No, and so it is." in shown
+    (again,) = parse(response).xpath("//a[.='Try again']/@href")
+    assert again.endswith("?workerId=AADA")
+
+
+def test_who_passes_reads_so_and_is_to_be_let_in(hand_in: Visit, campaign: Campaign) -> None:
+    response = hand_in(RIGHT)
+    assert "You passed" in words(response)
+    assert "takes about a minute" in words(response)
+    intent = Intent.objects.get()
+    assert (intent.kind, intent.campaign, intent.worker.worker_id) == ("train", campaign, "AADA")
+
+
+def test_who_has_passed_is_told_so_when_they_come_back(
+    client: Client, campaign: Campaign, hand_in: Visit
+) -> None:
+    hand_in(RIGHT)
+    response = client.get(path_of(campaign), {"workerId": "AADA"})
+    assert "You passed" in words(response)
+    # The id is only claimed: what somebody answered is nobody else's business.
+    assert verdicts(response) == []
+
+
+def test_after_the_last_try_it_says_whom_to_write_to(
+    client: Client, campaign: Campaign, hand_in: Visit, settings: Settings
+) -> None:
+    settings.CONTACT = "people@example.org"
+    hand_in(WRONG)
+    hand_in(WRONG | {"item-0": "1"})
+    response = hand_in(HALF)
+    assert "That was the last of 3 tries" in words(response)
+    assert "write to people@example.org" in words(response)
+    assert verdicts(response) == ["Wrong", "Wrong", "Right", "Right"]
+    for later in (hand_in(RIGHT), client.get(path_of(campaign), {"workerId": "AADA"})):
+        assert "That was the last of 3 tries" in words(later)
+        assert verdicts(later) == []
+    assert PracticeResult.objects.count() == 3
+    assert not Intent.objects.exists()
+
+
+def test_two_clicks_are_one_try(hand_in: Visit) -> None:
+    first, second = hand_in(WRONG), hand_in(WRONG)
+    assert "you have 2 tries left" in words(first)
+    assert words(second) == words(first)
+    assert PracticeResult.objects.count() == 1
+
+
+def test_tries_in_ever_other_names_from_one_address_come_to_an_end(
+    hand_in: Visit, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The id is only claimed, and a wrong try tells the answers."""
+    low = Limit("practice", 3, 60, "Come back in an hour.")
+    monkeypatch.setattr(practice, "FROM_AN_ADDRESS", low)
+    for number in range(3):
+        assert hand_in(RIGHT, f"A{number}").status_code == 200
+    response = hand_in(RIGHT, "AADA")
+    assert response.status_code == 429
+    assert "Come back in an hour." in words(response)
+    assert not Worker.objects.filter(worker_id="AADA").exists()
+    elsewhere = Client(REMOTE_ADDR="192.0.2.9")
+    form = {"workerId": "AADA", **RIGHT}
+    assert "You passed" in words(elsewhere.post(path_of(campaign), form))
+
+
+def test_the_real_limit_leaves_room_for_a_full_house(hand_in: Visit) -> None:
+    for number in range(practice.FROM_AN_ADDRESS.most):
+        assert hand_in(WRONG, f"A{number}").status_code == 200
+    response = hand_in(WRONG, "AADA")
+    assert response.status_code == 429
+    assert "from your address" in words(response)
+
+
+def test_when_too_many_wait_to_be_let_in_nobodys_try_is_lost(
+    hand_in: Visit, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "MOST_WAITING", 2)
+    for name in ("ABOB", "AEVE"):
+        hand_in(RIGHT, name)
+    response = hand_in(RIGHT)
+    assert response.status_code == 503
+    assert "come back in a few minutes" in words(response)
+    assert not Worker.objects.filter(worker_id="AADA").exists()
+    Intent.objects.update(state="done")
+    assert "You passed" in words(hand_in(RIGHT))
+
+
+def test_who_is_excluded_reads_why_and_cannot_practise(
+    client: Client, campaign: Campaign, hand_in: Visit
+) -> None:
+    eve = Worker.objects.create(crowd="mturk", worker_id="AEVE")
+    Exclusion.objects.create(campaign=campaign, worker=eve, failures=2, reviewed=10)
+    for response in (
+        client.get(path_of(campaign), {"workerId": "AEVE"}),
+        hand_in(RIGHT, "AEVE"),
+    ):
+        assert response.status_code == 403
+        assert "2 of your first 10 HITs failed" in words(response)
+    assert not PracticeResult.objects.exists()
+
+
+def test_a_form_from_elsewhere_is_refused(campaign: Campaign) -> None:
+    response = Client(enforce_csrf_checks=True).post(
+        path_of(campaign), {"workerId": "AADA", **RIGHT}
+    )
+    assert response.status_code == 403
+    assert not PracticeResult.objects.exists()
+
+
+@pytest.mark.parametrize("method", ["put", "delete", "patch"])
+def test_it_is_read_and_sent_and_nothing_else(
+    client: Client, campaign: Campaign, method: str
+) -> None:
+    assert getattr(client, method)(path_of(campaign)).status_code == 405
+
+
+def test_more_items_cost_no_more_queries(client: Client, campaign: Campaign) -> None:
+    client.get(path_of(campaign))
+    with CaptureQueriesContext(connection) as few:
+        client.get(path_of(campaign))
+    for position in range(4, 90):
+        PracticeItem.objects.create(
+            campaign=campaign, position=position, query="a", question="b", expected=1, why="c"
+        )
+    with CaptureQueriesContext(connection) as many:
+        client.get(path_of(campaign))
+    assert len(many) == len(few) <= 8
+
+
+ATTACKS = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</fieldset></form><form action=//evil.example>",
+    "{{ 7|add:7 }}{% now %}",
+)
+
+
+def test_every_text_is_shown_as_it_is(client: Client, campaign: Campaign, hand_in: Visit) -> None:
+    for position, attack in enumerate(ATTACKS):
+        campaign.practice_items.filter(position=position).update(
+            query=attack, question=f"? {attack}", answer=attack, why=attack
+        )
+    for response in (client.get(path_of(campaign)), hand_in(WRONG)):
+        page = parse(response)
+        assert [each.text_content() for each in page.find_class("query")] == list(ATTACKS)
+        assert [each.text_content() for each in page.find_class("answer")] == list(ATTACKS)
+        assert page.xpath("//script[not(@src)] | //img | //@onerror") == []
+    assert escaping.escape(ATTACKS[0]) in response.content.decode()
+
+
+# The way to it
+
+
+def links(client: Client, hit: Hit, **visit: str) -> list[dict[str, str]]:
+    page = parse(client.get(urlsplit(hit_url(hit.key)).path, visit))
+    return [dict(link.attrib) for link in page.xpath("//a[contains(@href, '/practice/')]")]
+
+
+def test_a_preview_leads_to_the_round_without_leaving_the_frame(
+    client: Client, campaign: Campaign
+) -> None:
+    hit = make_hit(campaign)
+    link = {"href": practice_url(campaign), "target": "_blank", "rel": "noopener"}
+    assert links(client, hit) == [link]
+    assert links(client, hit, assignmentId="3ADA", workerId="AADA") == []
+
+
+def test_the_page_opens_in_the_sandbox_that_a_tab_inherits_from_the_frame(
+    client: Client, campaign: Campaign, hand_in: Visit
+) -> None:
+    for response in (client.get(path_of(campaign)), hand_in(WRONG), client.get("/practice/x")):
+        assert response["Cross-Origin-Opener-Policy"] == "unsafe-none"
+
+
+def test_a_preview_without_a_round_leads_nowhere(client: Client) -> None:
+    assert links(client, make_hit(make_campaign("plain"))) == []
+
+
+# In-house
+
+
+@pytest.fixture
+def round_of_the_team(settings: Settings) -> Campaign:
+    settings.PUBLIC_URL = "https://quorum.example.org"
+    return make_round(
+        "team",
+        crowd="inhouse",
+        masters=False,
+        min_approval_percent=0,
+        min_approved=0,
+        reward_cents=0,
+    )
+
+
+def member(client: Client, name: str = "ada") -> Member:
+    user = User.objects.create_user(name)
+    code = invite(user, note="", days=1, uses=1, now=timezone.now())
+    client.force_login(user)
+    return join(code, user, now=timezone.now())
+
+
+def test_a_stranger_is_asked_to_sign_in_and_comes_back(
+    client: Client, round_of_the_team: Campaign
+) -> None:
+    path = path_of(round_of_the_team)
+    response = client.get(path)
+    assert response.status_code == 302
+    assert response["Location"].startswith("/sign-in?next=/practice/")
+    assert client.post(path, RIGHT).status_code in {302, 403}
+    assert not PracticeResult.objects.exists()
+
+
+def test_an_account_that_is_no_member_is_refused(
+    client: Client, round_of_the_team: Campaign
+) -> None:
+    client.force_login(User.objects.create_superuser("boss"))
+    assert client.get(path_of(round_of_the_team)).status_code == 403
+
+
+def test_a_team_in_one_house_is_not_counted_by_its_address(
+    round_of_the_team: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(practice, "FROM_AN_ADDRESS", Limit("practice", 1, 60, "No."))
+    for name in ("ada", "bob", "eve"):
+        client = Client()
+        member(client, name)
+        assert client.post(path_of(round_of_the_team), WRONG).status_code == 200
+
+
+def test_a_member_is_known_by_the_account_and_by_nothing_that_is_sent(
+    client: Client, round_of_the_team: Campaign
+) -> None:
+    ada = member(client)
+    page = client.get(path_of(round_of_the_team))
+    assert parse(page).xpath("//input[@name='workerId']") == []
+    client.post(path_of(round_of_the_team), {"workerId": "AEVE", **WRONG})
+    assert PracticeResult.objects.get().worker == Worker.objects.get(
+        crowd="inhouse", worker_id=ada.worker_id
+    )
+
+
+@pytest.fixture
+def team(small_database: None, tmp_path: Path) -> Team:
+    """One HIT, for members who had half of four practice items right."""
+    return make_team(tmp_path, "", practice_items=4, practice_pass_percent=50)
+
+
+def practise_as(name: str, team: Team) -> HttpResponse:
+    client = Client()
+    client.force_login(User.objects.get(username=name))
+    items = team.campaign.practice_items.values_list("position", "expected")
+    answers = {f"item-{position}": str(expected) for position, expected in items}
+    return client.post(urlsplit(practice_url(team.campaign)).path, answers)
+
+
+def take(name: str, team: Team) -> Work | None:
+    return desk.take(team.members[name], now=timezone.now())
+
+
+def test_the_queue_opens_to_a_member_as_soon_as_they_have_passed(team: Team) -> None:
+    assert take("ada", team) is None
+    response = practise_as("ada", team)
+    assert "The HITs of this campaign are in your queue now." in words(response)
+    assert parse(response).xpath("//main//a[contains(@class, 'button')]/@href") == ["/work"]
+    assert take("ada", team) is not None
+    assert take("bob", team) is None
+    assert team.advance().waiting == 0
+    assert [work.offer for work in team.works("ada")] != []
+
+
+class Away(InhouseCrowd):
+    """Cannot take anything down at the moment."""
+
+    def grant(self, worker_id: str, *, qualification_id: str, value: int) -> None:
+        raise CrowdError("away", permanent=False)
+
+
+def test_what_could_not_be_granted_at_once_is_granted_by_the_next_pass(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(practice, "open_crowd", lambda kind, *, live: Away())
+    assert "You passed" in words(practise_as("ada", team))
+    assert take("ada", team) is None
+    team.advance()
+    assert take("ada", team) is not None

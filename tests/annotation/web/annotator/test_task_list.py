@@ -1,0 +1,257 @@
+"""A member's own page."""
+
+import re
+
+import pytest
+from django.db import OperationalError, connection
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from lxml import html
+from pytest_django import Settings
+
+from annotation.crowd.inhouse.adapter import InhouseCrowd
+from annotation.crowd.inhouse.models import Bonus, Member, Work
+from annotation.models import (
+    Exclusion,
+    Hit,
+    Instructions,
+    PracticeItem,
+    PracticeResult,
+    Worker,
+)
+from tests.annotation.web.stage import offer_hits, sheet
+
+pytestmark = pytest.mark.django_db
+
+
+def text(response: HttpResponse) -> str:
+    assert response.status_code == 200
+    document = html.document_fromstring(response.content.decode())
+    return " ".join(" ".join(document.itertext()).split())
+
+
+def test_with_nothing_to_do_it_says_how_new_work_is_seen(adas: Client) -> None:
+    shown = text(adas.get("/work"))
+    assert "There is nothing to do" in shown
+    assert "load this page again later" in shown
+
+
+def test_instructions_are_read_in_their_own_direction(adas: Client) -> None:
+    (hit,) = offer_hits()
+    hit.instructions = Instructions.objects.create(
+        campaign=hit.campaign, version=2, text="هل السؤالان متكافئان؟"
+    )
+    hit.save()
+    Instructions.objects.create(campaign=hit.campaign, version=3, text="Of HITs yet to come.")
+    page = html.document_fromstring(adas.get("/work/instructions/faq").content.decode())
+    (rules,) = page.find_class("prose")
+    assert "هل السؤالان" in rules.text_content()
+    assert rules.get("dir") == "auto"
+
+
+def do(client: Client, count: int) -> None:
+    """Hand in so many HITs."""
+    for _ in range(count):
+        address = client.post("/work/next")["Location"]
+        work = Work.objects.get(assignment_id=address.rpartition("/")[2])
+        hit = Hit.objects.get(key=work.offer.annotation)
+        client.post(address, sheet(hit))
+
+
+def decide(*, rejected: int = 0) -> None:
+    """All that is handed in: the first ones are not accepted."""
+    for number, work in enumerate(Work.objects.filter(status="submitted").order_by("pk")):
+        if number < rejected:
+            InhouseCrowd().reject(
+                work.assignment_id, reason="Wrong answers to check questions: 1 <b>."
+            )
+        else:
+            InhouseCrowd().approve(work.assignment_id)
+
+
+def test_with_nothing_to_do_it_says_so_kindly(adas: Client) -> None:
+    page = text(adas.get("/work"))
+    assert "There is nothing to do at the moment. Thank you for looking in" in page
+    assert "Handed in 0" in page
+
+
+def test_each_kind_of_hit_is_offered_with_its_count_and_pay(adas: Client) -> None:
+    offer_hits("fish", hits=3)
+    offer_hits("birds", hits=2, reward_cents=12)
+    response = adas.get("/work")
+    page = text(response)
+    assert "Judge fish" in page
+    assert "3 to do Instructions Start" in page
+    assert "2 to do $0.12 each Instructions Start" in page
+    queues = html.document_fromstring(response.content).xpath("//input[@name='hit_type']/@value")
+    for name, queue in zip(["fish", "birds"], queues, strict=True):
+        address = adas.post("/work/next", {"hit_type": queue})["Location"]
+        work = Work.objects.get(assignment_id=address.rpartition("/")[2])
+        assert work.offer.annotation.startswith(name)
+        adas.post(f"{address}/return")
+        Work.objects.filter(status="accepted").update(status="returned")
+
+
+def test_what_is_in_hand_waits_there(adas: Client) -> None:
+    offer_hits(hits=2)
+    address = adas.post("/work/next")["Location"]
+    response = adas.get("/work")
+    assert f'href="{address}"' in response.content.decode()
+    assert "Continue" in text(response)
+    # One HIT in hand at a time.
+    assert "Start" not in text(response)
+
+
+def test_a_hit_in_hand_says_why_no_other_can_be_started(adas: Client) -> None:
+    offer_hits(hits=2)
+    assert "Finish or skip" not in text(adas.get("/work"))
+    adas.post("/work/next")
+    assert "Finish or skip the HIT you have first." in text(adas.get("/work"))
+
+
+def test_what_is_not_open_any_more_is_given_back_from_the_own_page(
+    adas: Client, ada: Member
+) -> None:
+    (hit,) = offer_hits()
+    offer_hits("birds")
+    address = adas.post("/work/next")["Location"]
+    if Work.objects.get(assignment_id=address.rpartition("/")[2]).offer.annotation != hit.key:
+        hit = Hit.objects.exclude(pk=hit.pk).get()
+    worker = Worker.objects.create(crowd="inhouse", worker_id=ada.worker_id)
+    Exclusion.objects.create(campaign=hit.campaign, worker=worker, failures=3, reviewed=10)
+    response = adas.get("/work")
+    assert "It is not open to you any more: give it back" in text(response)
+    assert "Continue" not in text(response)
+    assert f'action="{address}/return"' in response.content.decode()
+
+
+def test_progress_is_told_in_counts_where_nothing_is_paid(adas: Client) -> None:
+    offer_hits(hits=6)
+    do(adas, 4)
+    decide(rejected=1)
+    do(adas, 1)
+    page = text(adas.get("/work"))
+    assert "Last 24 hours 5 Handed in 5 Approved 3 Not accepted 1" in page
+    assert "$" not in page
+
+
+def test_progress_is_told_in_pay_where_something_is_paid(adas: Client) -> None:
+    offer_hits(hits=6, reward_cents=25)
+    do(adas, 3)
+    decide(rejected=1)
+    do(adas, 1)
+    work = Work.objects.filter(status="approved")[0]
+    InhouseCrowd().bonus(
+        work.member.worker_id, work.assignment_id, cents=100, reason="Well done.", token="b1"
+    )
+    assert Bonus.objects.count() == 1
+    assert "Earned $1.50 Awaiting review $0.25" in text(adas.get("/work"))
+
+
+def test_what_was_not_accepted_is_explained(adas: Client) -> None:
+    offer_hits(hits=2)
+    do(adas, 1)
+    decide(rejected=1)
+    response = adas.get("/work")
+    assert "Wrong answers to check questions: 1 <b>." in text(response)
+    assert b"<b>" not in response.content
+
+
+def test_who_is_shut_out_reads_why_and_is_offered_nothing_of_it(
+    adas: Client, ada: Member, settings: Settings
+) -> None:
+    settings.CONTACT = "quality@example.org"
+    (fish,) = offer_hits("fish")
+    offer_hits("birds")
+    worker = Worker.objects.create(crowd="inhouse", worker_id=ada.worker_id)
+    Exclusion.objects.create(campaign=fish.campaign, worker=worker, failures=3, reviewed=10)
+    page = text(adas.get("/work"))
+    assert "3 of your first 10 HITs failed" in page
+    assert "write to quality@example.org" in page
+    assert page.count("Start") == 1
+
+
+def practised(hit: Hit, member: Member, *, passed: bool) -> None:
+    worker, _ = Worker.objects.get_or_create(crowd="inhouse", worker_id=member.worker_id)
+    PracticeResult.objects.create(
+        campaign=hit.campaign,
+        worker=worker,
+        answers={"0": 1},
+        correct=int(passed),
+        items=1,
+        passed=passed,
+    )
+
+
+def test_a_campaign_with_a_practice_round_opens_after_it(adas: Client, ada: Member) -> None:
+    (hit,) = offer_hits("fish", practice_items=1)
+    PracticeItem.objects.create(
+        campaign=hit.campaign, position=0, query="a", question="b", expected=1, why="So."
+    )
+    response = adas.get("/work")
+    assert "Opens to you after a short practice round. 3 tries left." in text(response)
+    assert "Start" not in text(response)
+    (link,) = re.findall(r'href="(/practice/[^"]+)"', response.content.decode())
+    assert adas.get(link).status_code == 200
+    practised(hit, ada, passed=False)
+    assert "2 tries left." in text(adas.get("/work"))
+    practised(hit, ada, passed=True)
+    InhouseCrowd().grant(ada.worker_id, qualification_id=hit.campaign.practice_id, value=100)
+    page = text(adas.get("/work"))
+    assert "practice" not in page
+    assert "Start" in page
+
+
+def test_who_has_used_up_the_tries_is_not_sent_there_again(adas: Client, ada: Member) -> None:
+    (hit,) = offer_hits("fish", practice_items=1)
+    for _ in range(3):
+        practised(hit, ada, passed=False)
+    assert "practice" not in text(adas.get("/work"))
+
+
+def test_instructions_can_be_read_before_the_work(adas: Client) -> None:
+    offer_hits("fish")
+    assert 'href="/work/instructions/fish"' in adas.get("/work").content.decode()
+    assert "Both ask the same" in text(adas.get("/work/instructions/fish"))
+    assert adas.get("/work/instructions/birds").status_code == 404
+
+
+def test_whom_to_write_to_is_told(adas: Client, settings: Settings) -> None:
+    assert "Questions? Write to the people who invited you." in text(adas.get("/work"))
+    settings.CONTACT = "ann@example.org"
+    assert "Questions? Write to ann@example.org." in text(adas.get("/work"))
+    settings.CONTACT = "Ask at the front desk."
+    assert "Ask at the front desk." in text(adas.get("/work"))
+
+
+def test_many_hits_and_much_work_cost_no_more_queries(adas: Client) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            adas.get("/work")
+        return len(asked)
+
+    offer_hits("fish", hits=3)
+    do(adas, 1)
+    Work.objects.filter(status="accepted").update(status="returned")
+    few = queries()
+    # Of them one for messages, one for campaigns kept for others, four for the ways of the head.
+    assert few <= 26
+    offer_hits("birds", hits=12)
+    do(adas, 10)
+    Work.objects.filter(status="accepted").update(status="returned")
+    decide(rejected=4)
+    assert queries() <= few + 3  # of the second kind of HIT
+
+
+def test_while_the_database_is_away_pages_and_scripts_are_told_to_wait(adas: Client) -> None:
+    def refuse(*_: object) -> None:
+        raise OperationalError("gone")
+
+    json = {"Accept": "application/json"}
+    with connection.execute_wrapper(refuse):
+        page, told = adas.get("/work"), adas.post("/work/next", headers=json)
+    assert (page.status_code, page["Retry-After"]) == (503, "60")
+    assert "try again in a minute" in page.content.decode()
+    assert told.status_code == 503
+    assert "try again in a minute" in told.json()["error"]

@@ -1,0 +1,499 @@
+"""The plan of a campaign: what is done, what is next, and publishing batch by batch."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.test import Client
+from lxml import html
+from lxml.html import HtmlElement
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from annotation.analytics.campaign.milestones import plan_of
+from annotation.crowd.hit_url import PREVIEW, hit_url, preview_path
+from annotation.jobs.handlers import WORKS
+from annotation.models import Action, Campaign, Role
+from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.publishing.lifecycle import cancel, pause
+from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.setup.create import create_campaign
+from annotation.protocol.estimates.cost import quote
+from annotation.protocol.policy.policy import INHOUSE, Policy
+from retrieval import jobs
+from retrieval.models import Job
+from retrieval.search.retrieve import retrieve
+from tests.conftest import StartMTurk
+from tests.mturk import MTurk
+from tests.small_campaign import (
+    ENCODER,
+    POLICY,
+    QUERIES,
+    Stage,
+    packed_campaign,
+    retrieved_campaign,
+    write_rows,
+)
+
+pytestmark = pytest.mark.django_db
+
+PLAN, PUBLISH = "/admin/campaigns/faq/plan", "/admin/campaigns/faq/publish"
+
+
+def client_of(campaign: Campaign, role: str) -> Client:
+    user = User.objects.create_user(role)
+    Role.objects.create(user=user, campaign=campaign, name=role)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def parse(response: HttpResponse) -> HtmlElement:
+    return html.fromstring(response.content.decode())
+
+
+def text_of(response: HttpResponse) -> str:
+    texts = parse(response).xpath("//body//text()[not(ancestor::script or ancestor::style)]")
+    return " ".join(" ".join(texts).split())
+
+
+def buttons(client: Client) -> list[str]:
+    """The steps that the plan offers."""
+    page = parse(client.get(PLAN))
+    steps = page.xpath("//ol//form[@method='post']//input[@name='step']/@value")
+    return steps + ["publish"] * len(page.xpath(f"//form[@action='{PUBLISH}']"))
+
+
+def next_step(client: Client) -> str:
+    [panel] = parse(client.get(PLAN)).find_class("plan-next")
+    return str(panel.get("aria-labelledby"))
+
+
+def done(kind: str) -> Job:
+    """As a worker does it."""
+    job = Job.objects.get(kind=kind, state="queued")
+    jobs.run(job.pk, "x", WORKS)
+    job.refresh_from_db()
+    return job
+
+
+def confirm(client: Client, mturk: MTurk, first: str = "", **typed: str) -> HttpResponse:
+    """Read the page and press its button."""
+    address = f"{PUBLISH}?first={first}" if first else PUBLISH
+    [endpoint] = parse(client.get(address)).xpath("//input[@name='endpoint']/@value")
+    assert endpoint == mturk.url
+    return client.post(address, {"endpoint": endpoint, **typed})
+
+
+def at_the_crowd(campaign: Campaign) -> int:
+    return campaign.hits.exclude(crowd_id=None).count()
+
+
+@pytest.fixture
+def fresh(small_database: None, tmp_path: Path) -> Campaign:
+    """Created, and nothing else; with a budget."""
+    rows = [{"id": key, "query": text} for key, text in QUERIES.items()]
+    path = write_rows(tmp_path / "queries.jsonl", rows)
+    campaign = create_campaign("faq", policy=Policy.from_dict(POLICY), seed=7, queries=path)
+    set_budget(campaign, 100_000)
+    return campaign
+
+
+# The whole way
+
+
+def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: MTurk) -> None:
+    owner = client_of(fresh, "owner")
+    assert (buttons(owner), next_step(owner)) == (["retrieve"], "candidates")
+    assert owner.post(PLAN, {"step": "retrieve", "retrievers": "dense"})["Location"] == PLAN
+    # No worker could load the test's encoder by its name: the job finds all of it done.
+    retrieve(fresh.query_set, k=5, encoder=ENCODER)
+    assert done("retrieve").result == {"queries": 5, "candidates": 25}
+
+    assert (buttons(owner), next_step(owner)) == (["pack"], "hits")
+    assert owner.post(PLAN, {"step": "pack"})["Location"] == PLAN
+    packed = done("pack").result
+    assert packed
+    assert packed["hits"] == 5
+
+    assert (buttons(owner), next_step(owner)) == (["publish"], "publish")
+    assert confirm(owner, mturk, "2")["Location"] == PLAN
+    published = done("publish").result
+    assert published
+    assert (published["new"], published["held_back"]) == (2, 3)
+    assert at_the_crowd(fresh) == 2
+    assert "The first 2 of 5 HITs are asked for" in text_of(owner.get(PLAN))
+
+    fresh.refresh_from_db()
+    stage = Stage(fresh, mturk)
+    for name in ("ada", "bob"):
+        stage.work(name, 1)
+    for _ in range(2):
+        stage.advance()
+    assert at_the_crowd(fresh) == 2
+    assert confirm(owner, mturk)["Location"] == PLAN
+    done("publish")
+    assert at_the_crowd(fresh) == mturk.count("hits") == 5
+    assert (buttons(owner), next_step(owner)) == ([], "look")
+    verbs = Action.objects.order_by("pk").values_list("verb", "actor")
+    assert list(verbs) == [(verb, "owner") for verb in ("retrieve", "pack", "publish", "publish")]
+
+
+def test_the_way_is_told_while_the_work_is_under_way(fresh: Campaign) -> None:
+    owner = client_of(fresh, "owner")
+    owner.post(PLAN, {"step": "retrieve"})
+    job = Job.objects.get()
+    assert (job.kind, job.subject, job.arguments) == ("retrieve", "faq", {"retrievers": ["dense"]})
+    page = parse(owner.get(PLAN))
+    [shown] = page.xpath(f"//li[@aria-labelledby='candidates']//*[@id='job-{job.pk}']")
+    assert shown.get("hx-get") == f"/admin/jobs/{job.pk}"
+    assert buttons(owner) == []  # the others wait
+
+
+def test_the_same_work_twice_is_refused_in_a_sentence(fresh: Campaign) -> None:
+    owner = client_of(fresh, "owner")
+    owner.post(PLAN, {"step": "retrieve"})
+    again = owner.post(PLAN, {"step": "retrieve"})
+    assert again.status_code == 409
+    assert "is under way for faq already" in text_of(again)
+    assert Job.objects.count() == Action.objects.count() == 1
+
+
+@pytest.mark.parametrize("step", ["pack", "publish", "", "retrieve"])
+def test_a_step_out_of_its_turn_is_refused(fresh: Campaign, step: str) -> None:
+    if step == "retrieve":
+        retrieve(fresh.query_set, k=5, encoder=ENCODER)
+    refused = client_of(fresh, "owner").post(PLAN, {"step": step})
+    assert refused.status_code == 409
+    assert "its turn has not come" in text_of(refused)
+    assert not Job.objects.exists()
+    assert not Action.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [("dense", ["dense"]), ("bm25", ["bm25"]), ("dense,bm25", ["dense", "bm25"])],
+)
+def test_the_retrievers_are_chosen(fresh: Campaign, sent: str, kept: list[str]) -> None:
+    owner = client_of(fresh, "owner")
+    offered = parse(owner.get(PLAN)).xpath("//input[@name='retrievers']/@value")
+    assert sent in offered
+    owner.post(PLAN, {"step": "retrieve", "retrievers": sent})
+    assert Job.objects.get().arguments == {"retrievers": kept}
+
+
+def test_a_retriever_that_there_is_not_is_refused(fresh: Campaign) -> None:
+    refused = client_of(fresh, "owner").post(PLAN, {"step": "retrieve", "retrievers": "<b>"})
+    assert refused.status_code == 409
+    assert "There is no retriever" in text_of(refused)
+    assert "<b>'" not in refused.content.decode()
+
+
+def test_a_step_that_failed_says_why_and_can_be_asked_for_again(
+    small_database: None, tmp_path: Path
+) -> None:
+    campaign = retrieved_campaign(tmp_path)
+    owner = client_of(campaign, "owner")
+    campaign.query_set.queries.first().candidates.all().delete()  # type: ignore[union-attr]
+    owner.post(PLAN, {"step": "pack"})
+    assert done("pack").state == "failed"
+    assert "has 20 candidates where its policy wants 25" in text_of(owner.get(PLAN))
+    assert buttons(owner) == ["pack"]
+
+
+# The price
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [{}, {"tie_mode": "repack"}, {"masters": False, "reward_cents": 7}, {"annotators": 3}],
+)
+def test_the_quote_is_that_of_the_protocol(
+    small_database: None, tmp_path: Path, policy: Mapping[str, object]
+) -> None:
+    campaign = retrieved_campaign(tmp_path, **policy)
+    rows = parse(client_of(campaign, "viewer").get(PLAN)).xpath(
+        "//section//tbody/tr|//li//tbody/tr"
+    )
+    shown = [[cell.text_content().strip() for cell in row] for row in rows]
+    costs = quote(25, campaign.policy)
+    prices = costs.cents_min, costs.extend.cents, costs.repack.cents, costs.cents_max
+    assert [row[3] for row in shown] == [f"${cents / 100:,.2f}" for cents in prices]
+    bought = costs.assignments_min, costs.extend.assignments, costs.repack.assignments
+    assert [row[2] for row in shown][:3] == [str(count) for count in bought]
+    [own] = [row[0] for row in shown if "this policy" in row[0]]
+    assert f"by {campaign.policy.tie_mode}" in own
+
+
+def test_the_papers_price_by_hand(stage: Stage) -> None:
+    """Five HITs: 2 x 19 cents each; 0.78 ^ 5 = 0.289 of them have no tie, so 4 are extended."""
+    page = text_of(client_of(stage.campaign, "viewer").get(PLAN))
+    assert "An assignment costs $0.19: $0.15 for the worker and $0.04 for the crowd." in page
+    assert "The first round alone 2.00 10 $1.90" in page
+    assert "once more this policy 2.71 14 $2.66" in page
+    assert "Not counted: the replacements" in page
+
+
+def test_a_team_that_is_not_paid_has_no_prices(small_database: None, tmp_path: Path) -> None:
+    campaign = retrieved_campaign(tmp_path, **INHOUSE)
+    page = text_of(client_of(campaign, "owner").get(PLAN))
+    assert "No money moves" in page
+    assert "$" not in page
+    assert "Set the budget" not in page
+
+
+# The preview
+
+
+def test_a_real_hit_is_framed_as_a_worker_sees_it(stage: Stage) -> None:
+    viewer = client_of(stage.campaign, "viewer")
+    [frame] = parse(viewer.get(f"{PLAN}?hit=3")).xpath("//iframe")
+    assert frame.get("src") == preview_path(stage.hit(3).key)
+    assert PREVIEW in frame.get("src")
+    shown = viewer.get(frame.get("src"))
+    assert shown.status_code == 200
+    keys = set(stage.hit(3).items.values_list("key", flat=True))
+    assert {one.get("data-item") for one in parse(shown).xpath("//fieldset")} == keys
+    assert "Accept the HIT" in text_of(shown)
+
+
+def test_a_teams_preview_speaks_of_the_team(small_database: None, tmp_path: Path) -> None:
+    campaign = packed_campaign(tmp_path, **INHOUSE)
+    shown = Client().get(preview_path(campaign.hits.get(number=1).key))
+    assert "Members of the team answer its 7 items" in text_of(shown)
+    assert "Accept the HIT" not in text_of(shown)
+
+
+def ancestors(response: HttpResponse) -> list[str]:
+    rules = [rule.split() for rule in response["Content-Security-Policy"].split(";")]
+    [frames] = [values for name, *values in rules if name == "frame-ancestors"]
+    return frames
+
+
+def test_our_own_pages_may_frame_the_preview_and_nothing_else_of_the_hit(stage: Stage) -> None:
+    """What can be answered is framed by the crowd alone: nobody is led to press on it elsewhere."""
+    client, key = Client(), stage.hit(1).key
+    preview = client.get(preview_path(key))
+    assert ancestors(preview)[-1] == "'self'"
+    assert "X-Frame-Options" not in preview
+    path = hit_url(key).removeprefix("http://127.0.0.1:8000")
+    assert "'self'" in ancestors(client.get(path))  # without a parameter it is a preview, too
+    for accepted in ("3ADA", "<>"):
+        assert "'self'" not in ancestors(client.get(path, {"assignmentId": accepted}))
+    assert "'self'" not in ancestors(client.get("/hit/unsigned"))
+
+
+def test_the_page_itself_can_be_framed_by_nobody_and_frames_us_alone(stage: Stage) -> None:
+    page = client_of(stage.campaign, "viewer").get(PLAN)
+    assert "frame-src 'self'" in page["Content-Security-Policy"]
+    assert ancestors(page) == ["'none'"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"), [("", 1), ("5", 5), ("6", 5), ("0", 1), ("x", 1), ("٣", 1), ("9" * 99, 1)]
+)
+def test_any_hit_can_be_picked(stage: Stage, asked: str, shown: int) -> None:
+    page = client_of(stage.campaign, "viewer").get(PLAN, {"hit": asked})
+    [frame] = parse(page).xpath("//iframe")
+    assert frame.get("src") == preview_path(stage.hit(shown).key)
+
+
+# Publishing
+
+
+def test_the_price_the_place_and_what_waits_are_shown_before(stage: Stage) -> None:
+    owner = client_of(stage.campaign, "owner")
+    set_budget(stage.campaign, 3 * 57)
+    page = text_of(owner.get(f"{PUBLISH}?first=4"))
+    assert f"4 of the 5 HITs of faq go to the workers at {stage.mturk.url}." in page
+    assert "costs $1.52; $2.28 is reserved, a place for the tie of each HIT included." in page
+    assert "$1.71 left, which reaches 3 of them" in page
+    assert "The rest, 1, waits until somebody publishes it" in page
+    assert "This is an emulator, not Amazon: no real money moves." in page
+    assert not Job.objects.exists()
+    assert not Action.objects.exists()
+
+
+def test_what_was_confirmed_stands_in_the_log(stage: Stage) -> None:
+    confirm(client_of(stage.campaign, "manager"), stage.mturk, "2")
+    action = Action.objects.get()
+    assert (action.verb, action.actor, action.via) == ("publish", "manager", "page")
+    assert action.details == {
+        "first": 2,
+        "endpoint": stage.mturk.url,
+        "hits": 2,
+        "first_round_cents": 76,
+        "job": Job.objects.get().pk,
+    }
+
+
+def test_it_goes_to_the_crowd_that_was_confirmed_or_nowhere(
+    stage: Stage, start_mturk: StartMTurk, settings: Settings
+) -> None:
+    owner = client_of(stage.campaign, "owner")
+    confirm(owner, stage.mturk, "2")
+    other = start_mturk()
+    settings.MTURK_ENDPOINT = other.url  # of the worker
+    job = done("publish")
+    assert job.state == "failed"
+    assert f"It was confirmed for {stage.mturk.url}" in job.error
+    assert at_the_crowd(stage.campaign) == other.count("hits") == 0
+    # A page that was opened before is confirmed for nobody either.
+    stale = owner.post(PUBLISH, {"endpoint": stage.mturk.url})
+    assert stale.status_code == 200
+    assert not Job.objects.filter(state="queued").exists()
+
+
+@pytest.mark.parametrize("typed", ["", "FAQ", "faq2"])
+def test_real_money_takes_the_campaigns_name_typed(
+    stage: Stage, settings: Settings, typed: str
+) -> None:
+    """Nothing is sent there: the work is asked for and not done."""
+    settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION
+    owner = client_of(stage.campaign, "owner")
+    page = owner.get(f"{PUBLISH}?first=1")
+    assert "it is real money" in text_of(page)
+    confirmed = {"endpoint": settings.MTURK_PRODUCTION}
+    refused = owner.post(f"{PUBLISH}?first=1", confirmed | {"typed": typed})
+    assert "That is not the campaign" in text_of(refused)
+    assert not Job.objects.exists()
+    taken = owner.post(f"{PUBLISH}?first=1", confirmed | {"typed": " faq "})
+    assert taken["Location"] == PLAN
+    assert Job.objects.get().arguments == {"first": 1, "endpoint": settings.MTURK_PRODUCTION}
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [("0", "1 to 5 HITs"), ("6", "1 to 5 HITs"), ("x", "1 to 5 HITs"), ("9" * 5000, "1 to 5 HITs")],
+)
+def test_a_batch_that_cannot_be_is_refused(stage: Stage, first: str, said: str) -> None:
+    refused = client_of(stage.campaign, "owner").get(PUBLISH, {"first": first})
+    assert refused.status_code == 422
+    assert said in text_of(refused)
+
+
+def test_a_further_batch_counts_the_first(stage: Stage) -> None:
+    owner = client_of(stage.campaign, "owner")
+    confirm(owner, stage.mturk, "2")
+    done("publish")
+    assert "2 HITs of faq are asked for already" in text_of(owner.get(f"{PUBLISH}?first=2"))
+    assert "1 of the 5 HITs of faq goes to the workers" in text_of(owner.get(f"{PUBLISH}?first=3"))
+    confirm(owner, stage.mturk, "3")
+    done("publish")
+    assert at_the_crowd(stage.campaign) == 3
+    confirm(owner, stage.mturk, "5")
+    assert Job.objects.get(state="queued").arguments == {"endpoint": stage.mturk.url}
+    done("publish")
+    assert at_the_crowd(stage.campaign) == 5
+    assert "All 5 HITs of faq are asked for" in text_of(owner.get(PUBLISH))
+
+
+def test_what_keeps_a_campaign_from_being_published_is_told(stage: Stage) -> None:
+    owner = client_of(stage.campaign, "owner")
+    set_budget(stage.campaign, 0)
+    assert "has no budget yet" in text_of(owner.get(PUBLISH))
+    set_budget(stage.campaign, 10_000)
+    pause(stage.campaign)
+    assert "is paused" in text_of(owner.get(PUBLISH))
+    cancel(stage.campaign, stage.mturk.clock.now())
+    assert "is cancelled" in text_of(owner.post(PUBLISH, {"endpoint": stage.mturk.url}))
+    assert not Job.objects.exists()
+
+
+def test_nothing_unpacked_is_published(fresh: Campaign, mturk: MTurk) -> None:
+    assert "has no HITs yet" in text_of(client_of(fresh, "owner").get(PUBLISH))
+
+
+def test_a_team_is_told_where_its_work_will_be(
+    small_database: None, tmp_path: Path, settings: Settings
+) -> None:
+    settings.PUBLIC_URL = "https://quorum.example.org"
+    campaign = packed_campaign(tmp_path, **INHOUSE)
+    owner = client_of(campaign, "owner")
+    page = text_of(owner.get(f"{PUBLISH}?first=2"))
+    assert "the members of your team, at https://quorum.example.org/work" in page
+    assert "No money moves" in page
+    owner.post(f"{PUBLISH}?first=2", {"endpoint": "inhouse"})
+    assert Job.objects.count() == 1
+    done("publish")
+    assert at_the_crowd(campaign) == 2
+
+
+def test_the_plan_of_a_campaign_at_its_budget_says_so(stage: Stage) -> None:
+    set_budget(stage.campaign, 2 * 57)
+    publish(stage.campaign, stage.mturk.crowd)
+    stage.campaign.refresh_from_db()
+    page = text_of(client_of(stage.campaign, "viewer").get(PLAN))
+    assert "as far as the budget reaches: it is used up" in page
+
+
+# Who may, and how much it costs to look
+
+
+@pytest.mark.parametrize(
+    ("role", "reads", "runs"),
+    [
+        ("owner", 200, 302),
+        ("manager", 200, 302),
+        ("adjudicator", 200, 403),
+        ("viewer", 200, 403),
+        ("annotator", 403, 403),
+        ("stranger", 404, 404),
+        ("nobody", 302, 302),
+    ],
+)
+def test_who_may_read_the_plan_and_who_may_go_on(
+    small_database: None, mturk: MTurk, tmp_path: Path, role: str, reads: int, runs: int
+) -> None:
+    campaign = packed_campaign(tmp_path)
+    other = retrieved_campaign(tmp_path, "other")
+    client = _client_of(role, campaign, other)
+    assert client.get(PLAN).status_code == reads
+    packing = client.post(PLAN.replace("faq", "other"), {"step": "pack"})
+    assert packing.status_code == (302 if role == "stranger" else runs)
+    sent = client.post(PUBLISH, {"endpoint": mturk.url})
+    assert sent.status_code == runs
+    may = role in ("owner", "manager")
+    assert Job.objects.filter(kind="publish").exists() is may
+    assert Action.objects.filter(campaign=campaign).exists() is may
+
+
+def _client_of(role: str, campaign: Campaign, other: Campaign) -> Client:
+    """Of somebody who has the role in both, or owns the other one alone."""
+    if role == "nobody":
+        return Client()
+    if role == "stranger":
+        return client_of(other, "owner")
+    client = client_of(campaign, role)
+    Role.objects.create(user=User.objects.get(), campaign=other, name=role)
+    return client
+
+
+def test_a_viewer_is_offered_no_step(fresh: Campaign) -> None:
+    assert buttons(client_of(fresh, "viewer")) == []
+
+
+def test_the_forms_are_guarded_against_other_sites(stage: Stage) -> None:
+    guarded = Client(enforce_csrf_checks=True)
+    guarded.cookies = client_of(stage.campaign, "owner").cookies
+    assert guarded.post(PLAN, {"step": "pack"}).status_code == 403
+    assert guarded.post(PUBLISH, {"endpoint": stage.mturk.url}).status_code == 403
+
+
+def test_looking_takes_few_queries_and_counts_nothing(
+    stage: Stage, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    owner = client_of(stage.campaign, "owner")
+    for published in (False, True):
+        if published:
+            publish(stage.campaign, stage.mturk.crowd, most=2)
+        for address in (PLAN, f"{PUBLISH}?first=4"):
+            with django_assert_max_num_queries(20) as asked:
+                assert owner.get(address).status_code == 200
+            assert [one["sql"] for one in asked if "COUNT(" in one["sql"].upper()] == []
+
+
+def test_the_number_of_queries_is_read_off_their_last_position(fresh: Campaign) -> None:
+    plan = plan_of(fresh)
+    assert plan.queries == fresh.query_set.queries.count() == 5

@@ -1,0 +1,51 @@
+"""When a campaign will be done, in words."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from annotation.models import Campaign, Snapshot
+from annotation.web.campaigns.overview_data import finish
+
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+COUNTS = {"triplets": 100, "labelled": 30, "open": 69, "unresolved": 1, "forecast": None}
+
+
+def told(state: str = "active", **figures: object) -> str:
+    return finish(Campaign(state=state), Snapshot(at=NOON, figures={**COUNTS, **figures}))
+
+
+def test_nothing_is_foretold_before_there_are_triplets() -> None:
+    assert told(triplets=0, open=0) == "Nothing is packed yet."
+
+
+def test_what_is_done_is_done() -> None:
+    sentence = "Every triplet is decided: 99 with a label, 1 unresolved."
+    assert told(open=0, labelled=99) == sentence
+
+
+@pytest.mark.parametrize("state", ["paused", "cancelled"])
+def test_what_buys_nothing_has_no_end(state: str) -> None:
+    forecast = {"hours": 5.0, "least": 4.0, "most": 6.0}
+    assert told(state, forecast=forecast) == (
+        "69 triplets are open and stay so: nothing more is bought."
+    )
+
+
+def test_where_nothing_came_lately_nobody_knows() -> None:
+    assert told() == "69 triplets are open; none was decided in the last 6 hours."
+
+
+def test_a_forecast_has_its_range() -> None:
+    assert told(forecast={"hours": 26.5, "least": 20.0, "most": 36.0}) == (
+        "At the pace of the last hours the 69 open triplets are decided around 2026-11-23 14:30 "
+        "UTC, between 2026-11-23 08:00 UTC and 2026-11-24 00:00 UTC."
+    )
+
+
+@pytest.mark.parametrize("most", [None, 10_000.0, 1e9, 1e18])
+def test_an_uneven_pace_has_no_latest_end(most: float | None) -> None:
+    assert told(forecast={"hours": 1.0, "least": 0.5, "most": most}) == (
+        "At the pace of the last hours the 69 open triplets are decided around 2026-11-22 13:00 "
+        "UTC; the pace is too uneven to say when at the latest."
+    )

@@ -1,0 +1,190 @@
+"""What differs from the crowd's record is mended by a click, and told in sentences."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from annotation.analytics.campaign.snapshots import take
+from annotation.jobs.handlers import WORKS
+from annotation.jobs.tasks import run_job
+from annotation.models import Action, Snapshot
+from retrieval import jobs
+from retrieval.models import Job
+from tests.annotation.api.people import Program, person
+from tests.annotation.pipeline.reconcile.drift import create_there, delete_there
+from tests.annotation.web.base.readers import plays, root
+from tests.small_campaign import Stage
+
+pytestmark = pytest.mark.django_db
+
+OVERVIEW = "/admin/campaigns/faq/"
+PAGE = f"{OVERVIEW}reconcile"
+
+
+@pytest.fixture
+def published(stage: Stage) -> Stage:
+    stage.publish()
+    return stage
+
+
+@pytest.fixture
+def manager(published: Stage) -> Client:
+    return plays("manager", published.campaign)
+
+
+def text_of(response: Any) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def done(job: Job) -> Job:
+    """By a worker."""
+    ran = jobs.run(job.pk, "here", WORKS)
+    assert ran
+    return ran
+
+
+def asked(client: Client, **options: str) -> Job:
+    """By the page."""
+    answer = client.post(PAGE, options)
+    job = Job.objects.get(kind="reconcile", state="queued")
+    assert (answer.status_code, answer["Location"]) == (302, f"/admin/jobs/{job.pk}")
+    return job
+
+
+def test_what_differs_is_mended_and_each_repair_is_told(published: Stage, manager: Client) -> None:
+    gone = delete_there(published, 2)
+    job = done(asked(manager))
+    assert (job.state, job.error) == ("done", "")
+    lost, asked_anew = job.result["mended"]
+    assert gone in lost
+    assert (job.result["repairs"], job.result["left_to_you"]) == (2, [])
+    for shown in (manager.get(f"/admin/jobs/{job.pk}"), manager.get(PAGE)):
+        assert lost in text_of(shown)
+        assert asked_anew in text_of(shown)
+    published.deliver()
+    assert published.hit(2).crowd_id not in (None, gone)
+    assert done(asked(manager)).result["mended"] == []
+
+
+def test_what_is_left_to_a_person_is_told(published: Stage, manager: Client) -> None:
+    """All HITs are away: only somebody who says so has them published anew."""
+    for number in range(1, 6):
+        delete_there(published, number)
+    job = done(asked(manager))
+    (left,) = job.result["left_to_you"]
+    assert "The crowd lists none of the 5 HITs of faq" in left
+    assert left in text_of(manager.get(f"/admin/jobs/{job.pk}"))
+    assert done(asked(manager, all_gone="yes")).result["repairs"] == 5 + 5
+
+
+def test_every_hit_is_read_where_that_is_asked_for(published: Stage, manager: Client) -> None:
+    done(asked(manager))
+    assert Job.objects.latest("pk").done == 0
+    done(asked(manager, full="yes"))
+    assert Job.objects.latest("pk").arguments == {"full": True, "all_gone": False}
+    logged = Action.objects.filter(verb="reconcile").order_by("pk")
+    assert [action.details["full"] for action in logged] == [False, True]
+
+
+def test_a_crowd_that_is_away_is_told_in_a_sentence(published: Stage, manager: Client) -> None:
+    published.mturk.stop()
+    job = done(asked(manager))
+    assert job.state == "failed"
+    assert job.error.startswith("The comparison of faq ended early, run it again: ")
+    assert job.result["repairs"] == 0
+
+
+def test_figures_are_taken_though_the_comparison_ended_early(
+    published: Stage, manager: Client
+) -> None:
+    published.mturk.stop()
+    manager.post(PAGE)
+    job = Job.objects.get(kind="reconcile")
+    before = Snapshot.objects.count()
+    run_job(job.pk)
+    job.refresh_from_db()
+    assert job.state == "failed"
+    assert Snapshot.objects.count() == before + 1
+
+
+def test_hits_that_cannot_be_read_come_with_the_repair(published: Stage, manager: Client) -> None:
+    published.campaign.hits.filter(number__lte=2).update(fault="<no> such HIT.")
+    stuck = take(published.campaign).figures["stuck"]
+    assert stuck == [
+        {
+            "sentence": "2 HITs cannot be read: <no> such HIT; `manage.py reconcile faq` compares "
+            "them with the crowd's record",
+            "reason": "2 HITs cannot be read: <no> such HIT",
+            "act": "reconcile",
+            "options": {},
+        }
+    ]
+    (trouble,) = manager.get(OVERVIEW).context["board"].troubles
+    assert (trouble.repair.title, trouble.repair.link) == ("Reconcile", PAGE)
+    viewer = plays("viewer", published.campaign)
+    (trouble,) = viewer.get(OVERVIEW).context["board"].troubles
+    assert trouble.repair is None
+
+
+def test_a_hit_that_the_crowd_has_lost_is_readable_again(published: Stage, manager: Client) -> None:
+    """The very trouble that the button is offered for."""
+    delete_there(published, 2)
+    published.mturk.clock.move_on(days=1)
+    published.campaign.hits.filter(number=2).update(fault="no such HIT")
+    done(asked(manager))
+    published.deliver()
+    published.advance()
+    assert take(published.campaign).figures["stuck"] == []
+
+
+def test_two_at_once_are_one(published: Stage, manager: Client) -> None:
+    asked(manager)
+    again = manager.post(PAGE)
+    assert again.status_code == 409
+    assert "is under way for faq already" in text_of(again)
+    assert Action.objects.filter(verb="reconcile").count() == 1
+
+
+def test_one_that_is_not_published_has_nothing_to_be_compared(stage: Stage) -> None:
+    owner = plays("owner", stage.campaign)
+    assert "there is nothing to compare it with" in text_of(owner.get(PAGE))
+    refused = owner.post(PAGE)
+    assert refused.status_code == 409
+    assert "Campaign faq is not published" in text_of(refused)
+    assert "reconcile" not in text_of(owner.get(OVERVIEW))
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["viewer", "adjudicator", "annotator"])
+def test_whoever_may_not_run_the_campaign_asks_for_none(published: Stage, role: str) -> None:
+    client = plays(role, published.campaign)
+    assert client.get(PAGE).status_code == client.post(PAGE).status_code == 403
+    assert not Job.objects.exists()
+
+
+def test_a_form_of_another_site_asks_for_none(published: Stage) -> None:
+    root()
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = root().cookies
+    assert strict.post(PAGE).status_code == 403
+    assert not Job.objects.exists()
+
+
+def test_a_program_asks_for_it_and_reads_the_sentences(published: Stage) -> None:
+    gone = delete_there(published, 3)
+    create_there(published, "of nobody")
+    program = Program(person("ada", published.campaign, "manager"))
+    answer = program.post("campaigns/faq/jobs/reconcile", {"full": True}, key="one")
+    assert answer.status_code == 202
+    done(Job.objects.get())
+    told = program.get(f"jobs/{answer.json()['id']}").json()
+    assert told["state"] == "done"
+    assert any(gone in sentence for sentence in told["result"]["mended"])
+
+
+def test_a_program_is_told_that_there_is_nothing_to_compare(stage: Stage) -> None:
+    program = Program(person("ada", stage.campaign, "manager"))
+    answer = program.post("campaigns/faq/jobs/reconcile", {}, key="one")
+    assert answer.status_code == 422
+    assert "is not published" in answer.json()["detail"]

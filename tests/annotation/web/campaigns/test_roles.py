@@ -1,0 +1,137 @@
+"""The page of a campaign's roles."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from annotation.access.roles import PERMISSIONS
+from annotation.models import Campaign, Role
+from tests.annotation.hits import make_campaign
+from tests.annotation.parts import at, client_with, logged, with_role
+
+pytestmark = pytest.mark.django_db
+PAGE = "/admin/campaigns/faq/roles/"
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    return make_campaign()
+
+
+@pytest.fixture
+def ada(campaign: Campaign) -> User:
+    return with_role("ada", "owner", campaign)
+
+
+@pytest.fixture
+def adas(ada: User) -> Client:
+    return at(ada)
+
+
+def role_of(name: str) -> str | None:
+    return Role.objects.filter(user__username=name).values_list("name", flat=True).first()
+
+
+def test_it_shows_who_has_which_role_and_what_each_may(adas: Client, campaign: Campaign) -> None:
+    with_role("bob", "viewer", campaign)
+    with_role("cleo", "manager", None)
+    with_role("dan", "viewer", make_campaign("other"))
+    page = adas.get(PAGE).content.decode()
+    assert "bob" in page
+    assert "cleo (manager)" in page
+    assert "dan" not in page
+    allowed = sum(len(permissions) for permissions in PERMISSIONS.values()) + 1
+    assert page.count('class="role-may"') == allowed
+
+
+@pytest.mark.parametrize("role", ["manager", "adjudicator", "viewer"])
+def test_others_of_the_campaign_may_not(campaign: Campaign, role: str) -> None:
+    client = client_with(role, campaign)
+    mine = Role.objects.get()
+    assert client.get(PAGE).status_code == 403
+    assert client.post(PAGE, {"username": f"a-{role}", "role": "owner"}).status_code == 403
+    assert client.post(f"{PAGE}{mine.pk}/", {"role": "owner"}).status_code == 403
+    assert role_of(f"a-{role}") == role
+
+
+def test_an_owner_of_another_campaign_finds_nothing(campaign: Campaign, ada: User) -> None:
+    client = client_with("owner", make_campaign("other"), "eve")
+    assert client.get(PAGE).status_code == 404
+    assert client.post(PAGE, {"username": "eve", "role": "owner"}).status_code == 404
+    theirs = Role.objects.get(user=ada)
+    assert client.post(f"{PAGE}{theirs.pk}/", {"take": "yes"}).status_code == 404
+    assert (
+        client.post(f"/admin/campaigns/other/roles/{theirs.pk}/", {"take": "yes"}).status_code
+        == 404
+    )
+    assert role_of("ada") == "owner"
+
+
+def test_staff_see_campaigns_but_give_no_roles(campaign: Campaign) -> None:
+    staff = at(User.objects.create_user("carla", is_staff=True))
+    assert staff.get(PAGE).status_code == 403
+    assert Client().get(PAGE)["Location"] == f"/sign-in?next={PAGE}"
+
+
+def test_an_account_is_invited_by_its_name(adas: Client) -> None:
+    User.objects.create_user("bob")
+    response = adas.post(PAGE, {"username": "bob", "role": "adjudicator"})
+    assert (response.status_code, response["Location"]) == (302, PAGE)
+    assert role_of("bob") == "adjudicator"
+    assert logged() == [("ada", "give-role", "bob")]
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ({"username": "nobody", "role": "viewer"}, "There is no account &#x27;nobody&#x27;"),
+        ({"username": "ada", "role": "viewer"}, "ada is the last owner of faq"),
+        ({"username": "ada", "role": "king"}, "Select a valid choice"),
+        ({}, "This field is required"),
+        ({"username": "<script>alert(1)</script>", "role": "viewer"}, "&lt;script&gt;"),
+    ],
+)
+def test_what_cannot_be_is_told_in_the_page(adas: Client, form: dict[str, str], told: str) -> None:
+    response = adas.post(PAGE, form)
+    assert response.status_code == 422
+    page = response.content.decode()
+    assert told in page
+    assert "<script>alert(1)" not in page
+    assert logged() == []
+
+
+def test_a_role_is_changed_and_taken_by_its_row(adas: Client, campaign: Campaign) -> None:
+    bob = with_role("bob", "viewer", campaign)
+    row = f"{PAGE}{bob.roles.get().pk}/"
+    assert adas.post(row, {"role": "manager"}).status_code == 302
+    assert role_of("bob") == "manager"
+    assert adas.post(row, {"role": "manager"}).status_code == 422
+    assert adas.post(row, {"take": "yes"}).status_code == 302
+    assert role_of("bob") is None
+    assert adas.post(row, {"take": "yes"}).status_code == 404
+    assert adas.get(row).status_code == 405
+    assert [verb for _, verb, _ in logged()] == ["change-role", "take-role"]
+
+
+def test_who_gives_up_the_own_part_is_led_out(adas: Client, ada: User, campaign: Campaign) -> None:
+    with_role("bob", "owner", campaign)
+    response = adas.post(f"{PAGE}{ada.roles.get().pk}/", {"take": "yes"})
+    assert response["Location"] == "/admin/campaigns/"
+    assert adas.get(PAGE).status_code == 403
+
+
+def test_a_form_of_another_site_does_nothing(ada: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada)
+    User.objects.create_user("bob")
+    assert client.post(PAGE, {"username": "bob", "role": "owner"}).status_code == 403
+    assert role_of("bob") is None
+
+
+def test_the_page_asks_few_questions_whatever_the_size(
+    adas: Client, campaign: Campaign, django_assert_max_num_queries: object
+) -> None:
+    for number in range(30):
+        with_role(f"bob{number}", "viewer", campaign)
+    with django_assert_max_num_queries(20):  # type: ignore[operator]
+        adas.get(PAGE)

@@ -1,0 +1,376 @@
+"""The control pool and a campaign's controls: how they are answered, and who changes them."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.quality.control_accuracy import control_figures
+from annotation.models import (
+    Action,
+    Campaign,
+    Control,
+    Hit,
+    HitItem,
+    ReviewFigures,
+    Suggestion,
+)
+from annotation.pipeline.controls.suggest import suggest
+from annotation.protocol.labels.label_error import wilson_interval
+from retrieval.models import Job
+from tests.annotation.web.base.readers import plays, root, with_permission
+from tests.exports.campaigns import make_campaign
+
+pytestmark = pytest.mark.django_db
+
+POOL = "/admin/controls/"
+PAGE = "/admin/campaigns/demo/controls/"
+TEXTS = {"query": "how old is ada", "question": "the age of ada", "answer": "Ten."}
+HOSTILE = "<script>alert(1)</script>\"'{{ 7|add:7 }}"
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    """One positive and one negative control, both in every HIT; eve, excluded, failed."""
+    return make_campaign()
+
+
+@pytest.fixture
+def counted(campaign: Campaign) -> ReviewFigures:
+    return review_figures.take(campaign)
+
+
+@pytest.fixture
+def editor() -> Client:
+    return with_permission("change_control", "cleo")
+
+
+def positive() -> Control:
+    return Control.objects.get(kind="positive", key="demo", retired_at=None)
+
+
+def negative() -> Control:
+    return Control.objects.get(kind="negative", key="demo")
+
+
+def many(count: int = 8) -> None:
+    """Of each kind, so that one can be spared."""
+    campaign = Campaign.objects.get(name="demo")
+    for kind, of in (("positive", None), ("negative", campaign)):
+        for number in range(count):
+            texts = {"query": f"q{number}", "question": "u", "answer": "a"}
+            Control.objects.create(kind=kind, campaign=of, key=f"k{number}", **texts)
+
+
+def make_hits(campaign: Campaign, control: Control, count: int) -> None:
+    """With this control alone."""
+    instructions = campaign.instructions.get()
+    hits = [
+        Hit(
+            campaign=campaign,
+            instructions=instructions,
+            key=f"{control.pk}-{number}",
+            number=10_000 * control.pk + number,
+            seed=1,
+            places=1,
+            price_cents=19,
+        )
+        for number in range(count)
+    ]
+    made = Hit.objects.bulk_create(hits)
+    HitItem.objects.bulk_create(
+        HitItem(hit=hit, position=1, key=hit.key, control=control) for hit in made
+    )
+
+
+def test_the_figures_are_those_counted_by_hand(campaign: Campaign) -> None:
+    """24 works, two of eve's left out; a slip of bob's at either control is counted."""
+    work = campaign.hits.get(number=0).assignments.get(worker__worker_id="bob")
+    work.judgments.filter(item__control=positive()).update(value=0)
+    work.judgments.filter(item__control=negative()).update(value=1)
+    found = control_figures(campaign)
+    for control in (positive(), negative()):
+        assert found[control.kind] == {
+            "controls": 1,
+            "answered": 22,
+            "right": 21,
+            "worst": [[control.pk, 22, 21, 4]],
+        }
+
+
+def test_an_excluded_worker_s_answers_say_nothing_of_a_control(campaign: Campaign) -> None:
+    campaign.exclusions.update(restored_at=timezone.now())
+    found = control_figures(campaign)["positive"]
+    assert (found["answered"], found["right"]) == (24, 23)
+
+
+def test_the_pool_shows_rates_over_the_campaigns_that_the_reader_sees(
+    counted: ReviewFigures,
+) -> None:
+    other = make_campaign(name="other")
+    worst = [[positive().pk, 100, 50, 7]]
+    figures = {"controls": {"positive": {"worst": worst}}}
+    ReviewFigures.objects.create(campaign=other, at=timezone.now(), figures=figures)
+    (line,) = [one for one in root().get(POOL).context["lines"] if one.control == positive()]
+    assert (line.rate.answered, line.rate.right, line.rate.workers) == (122, 72, 11)
+    assert line.rate.interval == wilson_interval(72, 122)
+    assert line.doubtful
+    assert (line.share, line.interval) == ("59.0%", "50.1% to 67.3%")
+    lines = plays("viewer", counted.campaign).get(POOL).context["lines"]
+    (line,) = [one for one in lines if one.control == positive()]
+    assert (line.rate.answered, line.doubtful) == (22, False)
+
+
+def test_the_worst_controls_come_first_and_the_unknown_ones_last(counted: ReviewFigures) -> None:
+    many(2)
+    bad, unknown = Control.objects.filter(campaign=None, key__in=["k0", "k1"]).order_by("key")
+    counted.figures["controls"]["positive"]["worst"].append([bad.pk, 10, 5, 3])
+    counted.save()
+    lines = root().get(POOL).context["lines"]
+    assert [one.control for one in lines] == [bad, positive(), unknown]
+
+
+def test_the_pool_is_searched_by_words(campaign: Campaign) -> None:
+    many(3)
+    client = root()
+    for words, keys in (("q1", ["k1"]), ("q U", ["k0", "k1", "k2"]), ("nothing", []), ("%", [])):
+        lines = client.get(POOL, {"q": words}).context["lines"]
+        assert [one.control.key for one in lines] == keys
+
+
+def test_before_the_first_count_nothing_is_made_up(campaign: Campaign) -> None:
+    page = root().get(PAGE).content.decode()
+    assert "Nothing is counted yet" in page
+    assert root().get(POOL).context["lines"][0].share == ""
+
+
+def test_a_campaign_s_page_shows_both_kinds_with_their_totals(counted: ReviewFigures) -> None:
+    context = plays("viewer", counted.campaign).get(PAGE).context
+    for kind, control in (("positive", positive()), ("negative", negative())):
+        assert context["totals"][kind].rate[1:3] == (22, 22)
+        assert [line.control for line in context[f"{kind}s"]] == [control]
+    assert list(context["all"].rows) == [negative()]
+
+
+def test_a_control_is_added_and_logged(campaign: Campaign, editor: Client) -> None:
+    assert editor.post(f"{POOL}add", TEXTS)["Location"] == POOL
+    control = Control.objects.get(query=TEXTS["query"])
+    assert (control.kind, control.campaign, control.answer) == ("positive", None, "Ten.")
+    action = Action.objects.get(verb="add-control")
+    assert (action.actor, action.via, action.subject) == ("cleo", "page", f"control {control.pk}")
+    assert action.details == TEXTS
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        ({**TEXTS, "answer": ""}, "This field is required"),
+        ({**TEXTS, "question": "How old is Ada?"}, "the same text"),
+        ({**TEXTS, "query": "x" * 2001}, "at most 2000 characters"),
+    ],
+)
+def test_texts_that_are_no_control_are_refused_and_kept_in_the_form(
+    campaign: Campaign, editor: Client, texts: dict[str, str], words: str
+) -> None:
+    response = editor.post(f"{POOL}add", texts)
+    assert response.status_code == 422
+    page = response.content.decode()
+    assert words in page
+    assert "the age of ada" in page or "How old is Ada?" in page
+    assert not Control.objects.filter(answer="Ten.").exists()
+    assert not Action.objects.exists()
+
+
+def test_other_words_make_a_new_control_and_retire_the_old_one(
+    campaign: Campaign, editor: Client
+) -> None:
+    old = positive()
+    assert editor.post(f"{POOL}{old.pk}", TEXTS)["Location"] == POOL
+    old.refresh_from_db()
+    assert (old.query, old.retired_at is None) == ("CONTROL", False)
+    new = Control.objects.get(query=TEXTS["query"])
+    action = Action.objects.get(verb="replace-control")
+    assert (action.subject, action.details["replaces"]) == (f"control {new.pk}", old.pk)
+    retired = root().get(POOL, {"show": "retired"}).context["lines"]
+    assert [line.control for line in retired] == [old]
+    assert 'name="query"' not in editor.get(f"{POOL}{old.pk}").content.decode()
+
+
+def test_a_control_is_retired_and_logged(campaign: Campaign, editor: Client) -> None:
+    many()
+    old = positive()
+    assert editor.post(f"{POOL}{old.pk}", {"retire": "yes"}).status_code == 302
+    old.refresh_from_db()
+    assert old.retired_at is not None
+    assert Action.objects.get().verb == "retire-control"
+    again = editor.post(f"{POOL}{old.pk}", {"retire": "yes"})
+    assert (again.status_code, Action.objects.count()) == (422, 1)
+
+
+def test_the_last_control_is_not_retired(campaign: Campaign, editor: Client) -> None:
+    response = editor.post(f"{POOL}{positive().pk}", {"retire": "yes"})
+    assert response.status_code == 422
+    assert "add others first" in response.content.decode()
+    assert not Action.objects.exists()
+
+
+def test_a_manager_changes_the_campaign_s_controls_but_not_the_pool(campaign: Campaign) -> None:
+    many()
+    manager = plays("manager", campaign)
+    own = f"{PAGE}{negative().pk}"
+    assert manager.post(own, TEXTS)["Location"] == PAGE
+    assert campaign.controls.filter(key="demo.1", query=TEXTS["query"]).exists()
+    assert Action.objects.get().campaign == campaign
+    for page in (f"{POOL}add", f"{POOL}{positive().pk}"):
+        assert manager.post(page, TEXTS).status_code == 403
+    assert manager.get(POOL).status_code == manager.get(f"{POOL}{positive().pk}").status_code == 200
+    assert Action.objects.count() == 1
+
+
+@pytest.mark.parametrize("role", ["viewer", "adjudicator"])
+def test_viewers_look_and_change_nothing(campaign: Campaign, role: str) -> None:
+    many()
+    viewer = plays(role, campaign)
+    for page in (f"{POOL}{positive().pk}", f"{PAGE}{negative().pk}"):
+        response = viewer.get(page)
+        assert response.status_code == 200
+        assert 'name="retire"' not in response.content.decode()
+        for form in (TEXTS, {"retire": "yes"}):
+            assert viewer.post(page, form).status_code == 403
+    assert viewer.get(f"{POOL}add").status_code == 403
+    assert viewer.post(f"{PAGE[:-9]}suggestions/").status_code == 403
+    assert not Control.objects.exclude(retired_at=None).exists()
+    assert not Action.objects.exists()
+
+
+def test_others_do_not_even_look(campaign: Campaign, client: Client) -> None:
+    pages = (POOL, f"{POOL}add", f"{POOL}{positive().pk}", PAGE, f"{PAGE}{negative().pk}")
+    annotator = plays("annotator", campaign)
+    for page in pages:
+        assert client.get(page).status_code == 302
+        assert client.post(page, TEXTS).status_code in {302, 405}
+        assert annotator.get(page).status_code == 403
+    stranger = plays("owner", make_campaign(name="other"))
+    for page in pages[3:]:
+        assert stranger.get(page).status_code == 404
+
+
+def test_one_campaign_does_not_reach_another_s_controls(campaign: Campaign) -> None:
+    other = make_campaign(name="other")
+    foreign = other.controls.get()
+    owner = plays("owner", campaign)
+    assert owner.post(f"{PAGE}{foreign.pk}", TEXTS).status_code == 404
+    assert owner.post(f"{POOL}{foreign.pk}", TEXTS).status_code == 404
+    # What holds a control of the pool elsewhere is not told, either.
+    shared = root().get(f"{POOL}{positive().pk}").context["hits"]
+    assert {hit.campaign for hit in shared} == {campaign}
+    theirs = plays("viewer", other, "dan").get(f"{POOL}{positive().pk}")
+    assert theirs.context["hits"] == []
+
+
+def test_a_reader_of_a_small_campaign_sees_its_hits_with_a_much_used_control(
+    campaign: Campaign,
+) -> None:
+    make_hits(campaign, positive(), 1200)
+    small = make_campaign(name="small")
+    last = small.hits.get(number=0)
+    last.items.filter(control__kind="positive").update(control=positive())
+    viewer = plays("viewer", small).get(f"{POOL}{positive().pk}")
+    assert viewer.context["hits"] == [last]
+    first = campaign.hits.order_by("items__pk").filter(items__control=positive())[:10]
+    assert root().get(f"{POOL}{positive().pk}").context["hits"] == list(first)
+
+
+def test_changes_from_other_sites_are_refused(campaign: Campaign, editor: Client) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = editor.cookies
+    for page in (f"{POOL}add", f"{POOL}{positive().pk}"):
+        assert strict.post(page, TEXTS).status_code == 403
+    assert not Action.objects.exists()
+
+
+def suggestion(campaign: Campaign) -> Suggestion:
+    triplet = campaign.triplets.get(candidate__query__key="moon", candidate__rank=1)
+    return Suggestion.objects.create(triplet=triplet)
+
+
+def decide(campaign: Campaign, client: Client, form: dict[str, str]) -> Any:
+    pk = Suggestion.objects.get().pk
+    return client.post(f"/admin/campaigns/demo/suggestions/{pk}", form)
+
+
+def test_a_suggestion_is_confirmed_with_the_words_of_a_person(campaign: Campaign) -> None:
+    found = suggestion(campaign)
+    client = root()
+    page = client.get(f"/admin/campaigns/demo/suggestions/{found.pk}").content.decode()
+    assert "What about moon" in page
+    assert decide(campaign, client, TEXTS)["Location"] == PAGE
+    control = Control.objects.get(query=TEXTS["query"])
+    found.refresh_from_db()
+    assert (found.state, found.control, found.decided_by) == ("confirmed", control, "root")
+    action = Action.objects.get()
+    assert (action.verb, action.campaign, action.details["triplet"]) == (
+        "confirm-control", campaign, found.triplet_id,
+    )  # fmt: skip
+    assert decide(campaign, client, TEXTS | {"query": "other"}).status_code == 422
+
+
+def test_a_manager_dismisses_a_suggestion_but_confirms_none(campaign: Campaign) -> None:
+    suggestion(campaign)
+    manager = plays("manager", campaign)
+    assert decide(campaign, manager, TEXTS).status_code == 403
+    assert Suggestion.objects.get().state == "open"
+    assert decide(campaign, manager, {"dismiss": "yes"}).status_code == 302
+    assert Suggestion.objects.get().state == "dismissed"
+    assert [action.verb for action in Action.objects.all()] == ["dismiss-control"]
+    assert not Control.objects.filter(query=TEXTS["query"]).exists()
+
+
+@pytest.mark.parametrize("role", ["viewer", "adjudicator"])
+def test_whoever_may_not_change_controls_decides_nothing(campaign: Campaign, role: str) -> None:
+    suggestion(campaign)
+    client = plays(role, campaign)
+    for form in (TEXTS, {"dismiss": "yes"}):
+        assert decide(campaign, client, form).status_code == 403
+    assert Suggestion.objects.get().state == "open"
+    assert client.get(PAGE).context["suggestions"] == [Suggestion.objects.get()]
+
+
+def test_looking_for_controls_is_a_job_asked_for_once(campaign: Campaign) -> None:
+    manager = plays("manager", campaign)
+    for _ in range(2):
+        answer = manager.post("/admin/campaigns/demo/suggestions/")
+        assert answer["Location"] == PAGE
+    job = Job.objects.get()
+    assert (job.kind, job.subject, job.state) == ("suggest", "demo", "queued")
+    page = manager.get(PAGE).content.decode()
+    assert f'id="job-{job.pk}"' in page
+    assert manager.get("/admin/campaigns/demo/suggestions/").status_code == 405
+
+
+def test_hostile_texts_stay_texts(campaign: Campaign, editor: Client) -> None:
+    Control.objects.update(query=HOSTILE, question=HOSTILE + "?", answer=HOSTILE, key=HOSTILE[:60])
+    triplet = suggestion(campaign).triplet
+    triplet.candidate.pair.license = triplet.candidate.pair.question = HOSTILE
+    triplet.candidate.pair.save()
+    client = root()
+    pk, kinds = Suggestion.objects.get().pk, Control.objects.order_by("kind")
+    own, shared = kinds[0].pk, kinds[1].pk
+    pages = [POOL, f"{POOL}?q={HOSTILE}", f"{POOL}{shared}", PAGE, f"{PAGE}{own}"]
+    for page in [*pages, f"/admin/campaigns/demo/suggestions/{pk}"]:
+        response = client.get(page)
+        assert response.status_code == 200
+        assert "<script>alert" not in response.content.decode()
+
+
+@pytest.mark.parametrize("page", [POOL, PAGE])
+def test_the_pages_take_few_queries(
+    counted: ReviewFigures, page: str, django_assert_max_num_queries: Any
+) -> None:
+    many()
+    suggest(counted.campaign)
+    client = plays("manager", counted.campaign)
+    with django_assert_max_num_queries(20):
+        client.get(page)

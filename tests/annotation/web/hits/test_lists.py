@@ -1,0 +1,334 @@
+"""Lists that stay fast: pages by key, which together show exactly what was asked for."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import Q
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotation.models import Assignment, Campaign, Hit, Triplet, Worker
+from annotation.web.base import pagination as keyset
+from annotation.web.hits import assignments, hits, triplets
+from tests.annotation.web.base.readers import plays, root
+from tests.exports.campaigns import VERDICTS, make_campaign
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = "<script>alert(1)</script>\"'{{ 7|add:7 }}"
+JUDGED = {**VERDICTS, "sun": VERDICTS["rain"], "sea": VERDICTS["tea"]}
+LISTS = ("triplets", "hits", "assignments")
+
+
+def address(kind: str, name: str = "demo") -> str:
+    return f"/admin/campaigns/{name}/{kind}/"
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    """15 triplets of five queries, a HIT for each; other campaigns' rows lie before and behind."""
+    make_campaign({"moon": ["ada+ bob+"]}, name="before")
+    campaign = make_campaign(JUDGED)
+    make_campaign({"moon": ["ada+ bob+"]}, name="behind")
+    return campaign
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of three rows that look through five keys, so that there are many."""
+    monkeypatch.setattr(keyset, "PAGE_SIZE", 3)
+    monkeypatch.setattr(assignments, "PAGE_SIZE", 3)
+    monkeypatch.setattr(triplets, "TEXT_REACH", 4)
+    for module in (triplets, hits, assignments):
+        monkeypatch.setattr(module, "REACH", 5)
+
+
+def pages(client: Client, kind: str, /, **asked: object) -> Iterator[Any]:
+    start: int | None = 0
+    for _ in range(100):
+        response = client.get(address(kind), {**asked, "from": start})
+        assert response.status_code == 200
+        found = response.context["found"]
+        yield found
+        start = found.more
+        if start is None:
+            return
+    raise AssertionError("the pages have no end")
+
+
+def walk(client: Client, kind: str, /, **asked: object) -> list[Any]:
+    return [row for found in pages(client, kind, **asked) for row in found.rows]
+
+
+def about_moon(triplet: Triplet) -> bool:
+    return "about moon" in triplet.candidate.query.text
+
+
+TRIPLETS: list[tuple[dict[str, object], Callable[[Triplet], bool]]] = [
+    ({}, lambda _: True),
+    ({"status": "unresolved"}, lambda row: row.status == "unresolved"),
+    ({"label": "1"}, lambda row: row.label == 1),
+    ({"label": "none"}, lambda row: row.label is None),
+    ({"votes": 3}, lambda row: row.votes == 3),
+    ({"from_rank": 2, "to_rank": 2}, lambda row: row.candidate.rank == 2),
+    ({"from_rank": 3}, lambda row: row.candidate.rank >= 3),
+    ({"status": "labelled", "votes": 2}, lambda row: row.label is not None and row.votes == 2),
+    ({"q": "MOON"}, lambda row: "moon" in row.candidate.query.text),
+    ({"q": "about moon", "label": "1"}, lambda row: about_moon(row) and row.label == 1),
+    ({"q": "question 2", "within": "question"}, lambda row: row.candidate.rank == 2),
+    ({"q": "%"}, lambda row: "%" in row.candidate.query.text),
+    ({"q": "no such word"}, lambda _: False),
+    ({"votes": 9}, lambda _: False),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize(
+    ("asked", "expected"), TRIPLETS, ids=lambda one: "rows" if callable(one) else str(one)
+)
+def test_the_pages_of_triplets_show_what_was_asked_for(
+    campaign: Campaign, asked: dict[str, object], expected: Callable[[Triplet], bool]
+) -> None:
+    rows = campaign.triplets.select_related("candidate__query").order_by("pk")
+    assert walk(root(), "triplets", **asked) == [row for row in rows if expected(row)]
+
+
+def test_a_triplet_is_found_by_its_number(campaign: Campaign) -> None:
+    triplet = campaign.triplets.order_by("pk")[7]
+    assert walk(root(), "triplets", q=triplet.pk) == [triplet]
+    foreign = Triplet.objects.exclude(campaign=campaign).first()
+    assert foreign
+    assert walk(root(), "triplets", q=foreign.pk) == []
+
+
+def test_of_very_many_queries_the_first_ones_are_shown_and_it_says_so(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triplets, "MOST_QUERIES", 2)
+    response = root().get(address("triplets"), {"q": "what"})
+    first = campaign.query_set.queries.order_by("position")[:2]
+    found = {row.candidate.query for row in response.context["found"].rows}
+    assert found == set(first)
+    assert "More than 2 queries have these words" in response.content.decode()
+
+
+@pytest.mark.usefixtures("short")
+def test_a_page_says_how_far_it_has_looked(campaign: Campaign) -> None:
+    text = root().get(address("triplets"), {"votes": 9}).content.decode()
+    assert "None among the 5 triplets that this page has looked through" in text
+    assert "from=" in text
+
+
+@pytest.mark.usefixtures("short")
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.integers(1, 9), st.integers(1, 9))
+def test_however_long_the_pages_are_they_show_the_same(
+    monkeypatch: pytest.MonkeyPatch, campaign: Campaign, size: int, reach: int
+) -> None:
+    monkeypatch.setattr(keyset, "PAGE_SIZE", size)
+    rows = campaign.triplets.all()
+    met, start = [], 0
+    while True:
+        found = keyset.window(rows, start=start, where=Q(label=1), reach=reach)
+        assert len(found.rows) <= size
+        met += found.rows
+        if found.more is None:
+            break
+        assert found.more > start
+        start = found.more
+    assert met == list(rows.filter(label=1).order_by("pk"))
+
+
+def in_states(campaign: Campaign) -> dict[str, set[int]]:
+    """A few HITs in each state, by the numbers they have."""
+    now = timezone.now()
+    expected: dict[str, set[int]] = {}
+    for number, (name, columns) in enumerate(
+        [
+            ("faulty", {"fault": "unreadable"}),
+            ("faulty", {"fault": "unreadable", "crowd_id": None}),
+            ("planned", {"crowd_id": None}),
+            ("open", {"places": 9, "expires_at": now + timedelta(days=1)}),
+            ("open", {"places": 9}),
+            ("expired", {"places": 9, "expires_at": now - timedelta(days=1)}),
+            ("expired", {"places": 9, "closed_at": now}),
+            ("expired", {"places": 9, "gone": True}),
+            ("full", {"expires_at": now - timedelta(days=1)}),
+        ]
+    ):
+        campaign.hits.filter(number=number).update(**columns)
+        expected.setdefault(name, set()).add(number)
+    expected["full"] |= set(range(9, 15))  # as many handed in as there were places
+    return expected
+
+
+@pytest.mark.usefixtures("short")
+def test_every_hit_is_in_one_state(campaign: Campaign) -> None:
+    client, found = root(), {}
+    expected = in_states(campaign)
+    for state in expected:
+        numbers = [hit.number for hit in walk(client, "hits", state=state)]
+        assert numbers == sorted(numbers)
+        found[state] = set(numbers)
+    assert found == expected
+    assert [hit.number for hit in walk(client, "hits")] == list(range(15))
+
+
+def test_a_hit_is_found_by_number_key_and_id(campaign: Campaign) -> None:
+    hit = campaign.hits.get(number=7)
+    assert hit.crowd_id
+    for name in ("7", hit.key, hit.crowd_id):
+        assert walk(root(), "hits", q=name) == [hit]
+    foreign = Hit.objects.exclude(campaign=campaign).first()
+    assert foreign
+    assert walk(root(), "hits", q=foreign.key) == []
+
+
+@pytest.mark.usefixtures("short")
+def test_repacked_hits_can_be_told_from_the_first_round(campaign: Campaign) -> None:
+    campaign.hits.filter(number__in=[3, 12]).update(repack=True)
+    assert [hit.number for hit in walk(root(), "hits", kind="repack")] == [3, 12]
+    assert len(walk(root(), "hits", kind="first")) == 13
+
+
+WORKS: list[tuple[dict[str, object], Callable[[Assignment], bool]]] = [
+    ({}, lambda _: True),
+    ({"status": "rejected"}, lambda row: row.status == "rejected"),
+    ({"passed": "no"}, lambda row: row.passed is False),
+    ({"passed": "yes"}, lambda row: row.passed is True),
+    ({"passed": "none"}, lambda row: row.passed is None),
+    ({"worker": "third"}, lambda row: row.worker.worker_id == "third"),
+    ({"worker": "nobody"}, lambda _: False),
+    ({"q": "4"}, lambda row: row.hit.number == 4),
+]
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize(
+    ("asked", "expected"), WORKS, ids=lambda one: "rows" if callable(one) else str(one)
+)
+def test_the_pages_of_assignments_show_what_was_asked_for(
+    campaign: Campaign, asked: dict[str, object], expected: Callable[[Assignment], bool]
+) -> None:
+    campaign_works = Assignment.objects.filter(hit__campaign=campaign)
+    campaign_works.filter(hit__number=14).update(passed=None)
+    rows = campaign_works.select_related("hit", "worker").order_by("hit__number", "pk")
+    assert walk(root(), "assignments", **asked) == [row for row in rows if expected(row)]
+
+
+def test_an_assignment_is_found_by_its_id(campaign: Campaign) -> None:
+    work = Assignment.objects.filter(hit__campaign=campaign)[3]
+    assert walk(root(), "assignments", q=work.crowd_id) == [work]
+    foreign = Assignment.objects.exclude(hit__campaign=campaign).first()
+    assert foreign
+    assert walk(root(), "assignments", q=foreign.crowd_id) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("triplets", {"votes": "many"}),
+        ("triplets", {"status": "strange"}),
+        ("triplets", {"q": "a\0b"}),
+        ("triplets", {"q": "x" * 201}),
+        ("hits", {"state": "strange"}),
+        ("assignments", {"passed": "perhaps"}),
+    ],
+)
+def test_what_cannot_be_asked_for_is_said(
+    campaign: Campaign, kind: str, asked: dict[str, str]
+) -> None:
+    response = root().get(address(kind), asked)
+    assert response.status_code == 422
+    assert "dash-error" in response.content.decode()
+    assert "found" not in response.context
+
+
+@pytest.mark.parametrize("start", ["-1", "x", "9" * 30, "1 or 1=1", "²", ""])
+@pytest.mark.parametrize("kind", LISTS)
+def test_an_address_made_up_begins_at_the_beginning(
+    campaign: Campaign, kind: str, start: str
+) -> None:
+    client = root()
+    found = client.get(address(kind), {"from": start}).context["found"]
+    assert found.rows == client.get(address(kind)).context["found"].rows
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_whoever_sees_the_campaign_sees_its_lists(
+    campaign: Campaign, client: Client, kind: str
+) -> None:
+    page = address(kind)
+    for role in ("owner", "manager", "adjudicator", "viewer"):
+        assert plays(role, campaign).get(page).status_code == 200
+    elsewhere = Campaign.objects.get(name="before")
+    assert plays("owner", elsewhere).get(page).status_code == 404
+    assert plays("annotator", campaign).get(page).status_code == 403
+    assert client.get(page)["Location"] == f"/sign-in?next={page}"
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_list_takes_few_queries_and_counts_nothing(
+    campaign: Campaign, kind: str, django_assert_max_num_queries: Any
+) -> None:
+    client = plays("viewer", campaign)
+    with CaptureQueriesContext(connection) as made, django_assert_max_num_queries(20):
+        client.get(address(kind))
+    spoken = " ".join(query["sql"] for query in made)
+    assert "OFFSET" not in spoken
+    assert "COUNT(*)" not in spoken
+
+
+def test_hostile_texts_stay_texts(campaign: Campaign) -> None:
+    query = campaign.query_set.queries.first()
+    assert query
+    query.text = HOSTILE
+    query.save()
+    Worker.objects.filter(worker_id="bob").update(worker_id="<b>bob")
+    client = root()
+    for kind, asked in (("triplets", HOSTILE), ("hits", "</form>"), ("assignments", "</form>")):
+        for q in ("", asked):
+            page = client.get(address(kind), {"q": q}).content.decode()
+            assert HOSTILE not in page
+            assert "<b>bob" not in page
+            assert f'value="{asked}' not in page
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["triplet", "hit", "assignment", "judgment", "entry", "intent", "control", "expertlabel"],
+)
+def test_the_records_are_listed_without_counting_them(campaign: Campaign, name: str) -> None:
+    client = root()
+    with CaptureQueriesContext(connection) as made:
+        response = client.get(f"/admin/annotation/{name}/")
+    assert response.status_code == 200
+    assert [query["sql"] for query in made if "COUNT(*)" in query["sql"]] == []
+    assert len(made) <= 20
+
+
+def test_the_record_of_a_hit_loads_no_selects(
+    campaign: Campaign, django_assert_max_num_queries: Any
+) -> None:
+    client, hit = root(), campaign.hits.get(number=7)
+    with django_assert_max_num_queries(12):
+        page = client.get(f"/admin/annotation/hit/{hit.pk}/change/").content.decode()
+    assert "<option" not in page
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_an_empty_list_says_why_and_what_is_next(kind: str) -> None:
+    campaign = make_campaign({}, name="new")
+    client, plan = root(), f'<a href="/admin/campaigns/{campaign}/plan">'
+    page = client.get(address(kind, "new")).content.decode()
+    assert plan in page.split('aria-label="Found"')[1]
+    page = client.get(address(kind, "new"), {"q": "word"}).content.decode()
+    assert "Nothing is found: fewer filters find more." in page

@@ -1,0 +1,280 @@
+"""What people do to the q/a database by its pages: who may, what follows, and what the log says."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from annotation.jobs.handlers import WORKS
+from annotation.models import Action
+from retrieval.corpus.uploads import uploads_root
+from retrieval.jobs import run
+from retrieval.models import IndexVersion, Job, QaPair
+from retrieval.registry.registry import register
+from tests.retrieval.trainings import SELECTOR, trained
+from tests.retrieval.web.conftest import As, as_
+
+__all__ = ["as_"]
+
+pytestmark = pytest.mark.django_db
+
+CSV = b"question,answer\nWhy is the sky blue?,Light is scattered.\nWhy?\n"
+UPLOAD = "/admin/database/upload"
+
+
+@pytest.fixture(autouse=True)
+def _folders(tmp_path: Path, settings: Any) -> None:
+    settings.DATA_DIR = tmp_path / "data"
+    settings.INDEX_DIR = settings.DATA_DIR / "index"
+
+
+def upload(
+    browser: Client, files: Mapping[str, bytes], *, script: bool = False, **fields: str
+) -> Any:
+    sent = [SimpleUploadedFile(name, content) for name, content in files.items()]
+    headers = {"Accept": "application/json"} if script else {}
+    return browser.post(UPLOAD, {"source": "faq", **fields, "files": sent}, headers=headers)
+
+
+def worked() -> list[Job]:
+    """By a worker, until nothing waits."""
+    done = []
+    while job := Job.objects.filter(state=Job.State.QUEUED).first():
+        run(job.pk, f"worker {job.pk}", WORKS)
+        done.append(Job.objects.get(pk=job.pk))
+    return done
+
+
+def left() -> list[Path]:
+    return list(uploads_root().iterdir()) if uploads_root().is_dir() else []
+
+
+def the_pair() -> QaPair:
+    return QaPair.objects.create(
+        source="faq", source_id="1", question="Why?", answer="So.", question_key="q",
+        pair_key="0" * 64,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed"),
+    [
+        (UPLOAD, {"importer", "root"}),
+        ("/admin/database/index", {"builder", "root"}),
+        ("/admin/database/count", {"looker", "importer", "withdrawer", "builder", "staff", "root"}),
+        ("/admin/database/pairs/{pk}/withdraw", {"withdrawer", "root"}),
+    ],
+)
+@pytest.mark.parametrize(
+    "who",
+    ["looker", "importer", "withdrawer", "builder", "staff", "root", "stranger", "nobody"],
+)
+def test_each_deed_is_for_those_who_may(as_: As, address: str, allowed: set[str], who: str) -> None:
+    pair = the_pair()
+    browser, address = as_(who), address.format(pk=pair.pk)
+    assert browser.get(address).status_code in (405, 302)
+    answer = browser.post(address)
+    if who in allowed:
+        assert answer.status_code in (302, 422)
+    elif who == "nobody":
+        assert answer.headers["Location"] == "/sign-in"
+    else:
+        assert answer.status_code == 403
+        assert not Action.objects.exists()
+        assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("script", [False, True])
+def test_a_file_that_is_sent_is_imported_with_its_rejected_rows_told(as_: As, script: bool) -> None:
+    browser = as_("importer")
+    answer = upload(browser, {"faq.csv": CSV}, license="CC0", script=script)
+    address = json.loads(answer.content)["location"] if script else answer.headers["Location"]
+    assert answer.status_code == (201 if script else 302)
+    assert b"not yet imported" in browser.get(address).content
+    [job, count] = worked()
+    assert job.state == count.state == Job.State.DONE
+    assert list(QaPair.objects.values_list("question", "source", "license")) == [
+        ("Why is the sky blue?", "faq", "CC0")
+    ]
+    page = browser.get(address).content.decode()
+    assert "the row has 1 columns, the header 2" in page
+    [action] = Action.objects.all()
+    assert (action.actor, action.verb, action.subject) == ("importer", "import pairs", "faq")
+    assert action.details["files"] == ["faq.csv"]
+    assert action.details["job"] == job.pk
+
+
+def test_a_published_format_and_several_files_are_imported_at_once(as_: As) -> None:
+    files = {"part-00": b"q:why\ta:so\n", "part-01": b"q:how\ta:thus\ta:like this\n"}
+    upload(as_("importer"), files, format="wikianswers", source="wa")
+    worked()
+    assert set(QaPair.objects.values_list("question", "answer")) == {
+        ("why", "so"), ("how", "thus"), ("how", "like this"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "fields", "sentence"),
+    [
+        ({}, {}, "No file was sent"),
+        ({"a.csv": CSV}, {"source": ""}, "This field is required"),
+        ({"a.csv": CSV}, {"source": "x" * 101}, "at most 100 characters"),
+        ({"a.csv": CSV}, {"format": "no such"}, "Select a valid choice"),
+        ({"a.csv": CSV}, {"share": "10%"}, "Say how the best pairs are found"),
+        ({"a.csv": CSV, "b.csv": b""}, {}, "b.csv is empty"),
+        ({"a.csv": b"<!doctype html><p>Sign in"}, {}, "a.csv is a web page"),
+        ({"a.exe": CSV}, {}, "a.exe has an unknown type"),
+    ],
+)
+@pytest.mark.parametrize("script", [False, True])
+def test_what_cannot_be_imported_is_told_at_once_and_leaves_nothing(
+    as_: As, files: dict[str, bytes], fields: dict[str, str], sentence: str, script: bool
+) -> None:
+    answer = upload(as_("importer"), files, script=script, **fields)
+    assert answer.status_code == 422
+    said = json.loads(answer.content)["error"] if script else answer.content.decode()
+    assert sentence in said
+    assert not left()
+    assert not Job.objects.exists()
+    assert not Action.objects.exists()
+
+
+def test_a_second_import_into_a_source_waits_and_its_file_is_not_kept(as_: As) -> None:
+    browser = as_("importer")
+    upload(browser, {"a.csv": CSV})
+    [folder] = left()
+    answer = upload(browser, {"b.csv": CSV})
+    assert "under way for source faq already" in answer.content.decode()
+    assert left() == [folder]
+    assert Action.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../../../evil.csv",
+        "..\\..\\evil.csv",
+        "/etc/evil.csv",
+        "a\x00b.csv",
+        "<b>.csv",
+        "é" * 300 + ".csv",
+    ],
+)
+def test_a_name_leads_nowhere(as_: As, name: str, tmp_path: Path) -> None:
+    browser = as_("importer")
+    answer = upload(browser, {name: CSV})
+    assert answer.status_code == 302
+    [folder] = left()
+    assert [path.name for path in folder.iterdir()] == ["1.csv"]
+    assert not list(tmp_path.rglob("*evil*"))
+    worked()
+    assert b"<b>" not in browser.get(answer.headers["Location"]).content
+    assert QaPair.objects.count() == 1
+
+
+def test_a_form_of_another_site_is_refused_and_its_file_is_not_kept(as_: As) -> None:
+    as_("importer")
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(User.objects.get(username="importer"))
+    assert upload(strict, {"a.csv": CSV}).status_code == 403
+    assert not left()
+    page = strict.get(reverse("database-import"))
+    token = page.context["csrf_token"]
+    answer = upload(strict, {"a.csv": CSV}, csrfmiddlewaretoken=str(token))
+    assert answer.status_code == 302
+    assert len(left()) == 1
+
+
+def test_who_may_not_import_leaves_nothing_on_the_disk(as_: As) -> None:
+    assert upload(as_("looker"), {"a.csv": CSV}).status_code == 403
+    assert not left()
+
+
+def test_more_than_the_disk_holds_is_told(as_: As, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrieval.corpus.uploads.RESERVE", 2**60)
+    answer = upload(as_("importer"), {"a.csv": CSV}, script=True)
+    assert answer.status_code == 422
+    assert "must make room" in json.loads(answer.content)["error"]
+    assert not left()
+
+
+def test_a_pair_is_withdrawn_and_restored_and_the_log_says_so(as_: As) -> None:
+    pair = the_pair()
+    browser = as_("withdrawer")
+    address = f"/admin/database/pairs/{pair.pk}/withdraw"
+    answer = browser.post(address, {"reason": "a duplicate"})
+    assert (answer.status_code, b"tick the box" in answer.content) == (422, True)
+    for data in ({"reason": "a duplicate"}, {}, {"restore": "on"}):  # the second changes nothing
+        assert browser.post(address, {**data, "agreed": "on"}).status_code == 302
+        pair.refresh_from_db()
+        assert (pair.withdrawn_at is None) == ("restore" in data)
+    assert [
+        (one.verb, one.subject, one.details["reason"]) for one in Action.objects.order_by("pk")
+    ] == [
+        ("withdraw pair", f"pair {pair.pk}", "a duplicate"),
+        ("restore pair", f"pair {pair.pk}", ""),
+    ]
+    assert browser.post("/admin/database/pairs/999/withdraw").status_code == 404
+
+
+def test_an_index_is_built_as_a_job_and_search_finds_by_it(as_: As) -> None:
+    upload(as_("importer"), {"faq.csv": CSV + b"What do cats eat?,Meat.\n"})
+    worked()
+    wanted = {"form": "QQA", "kind": "exact", "recall": "0.99", "words": "on"}
+    assert as_("builder").post("/admin/database/index", wanted).status_code == 302
+    again = as_("root").post("/admin/database/index", wanted)
+    assert (again.status_code, b"under way for the database" in again.content) == (422, True)
+    job, count = worked()
+    assert (job.state, job.error, count.kind) == (Job.State.DONE, "", "count")
+    index = IndexVersion.objects.get()
+    assert (index.form, index.kind, index.pairs) == ("QQA", "exact", 2)
+    action = Action.objects.latest("pk")
+    assert (action.actor, action.verb, action.details["kind"]) == (
+        "builder",
+        "build index",
+        "exact",
+    )
+    page = as_("looker").get(reverse("database-search"), {"q": "food of a cat", "by": "both"})
+    assert page.context["answer"].found[0].pair.question == "What do cats eat?"
+
+
+def test_a_registered_retriever_is_chosen_on_the_page(
+    as_: As, settings: Settings, tmp_path: Path
+) -> None:
+    settings.MODELS_DIR = tmp_path / "models"
+    the_pair()
+    register(trained("faq-qqa"))
+    register(trained("faq-qaq", **SELECTOR))
+    shown = as_("builder").get("/admin/database/").context["form"].fields["model"].choices
+    assert [value for value, _ in shown] == ["", "faq-qqa"]
+    wanted = {"form": "QQA", "kind": "exact", "recall": "0.99", "model": "faq-qqa"}
+    assert as_("builder").post("/admin/database/index", wanted).status_code == 302
+    assert Job.objects.get().arguments["model"] == "faq-qqa"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"form": "X"}, {"kind": "magic"}, {"recall": "2"}, {"recall": "nan"}, {"model": "nobody"}],
+)
+def test_an_index_that_cannot_be_is_refused(as_: As, wrong: dict[str, str]) -> None:
+    the_pair()
+    wanted = {"form": "QQA", "kind": "exact", "recall": "0.99", **wrong}
+    assert as_("builder").post("/admin/database/index", wanted).status_code == 422
+    assert not Job.objects.exists()
+
+
+def test_the_pairs_are_counted_when_somebody_asks(as_: As) -> None:
+    the_pair()
+    browser = as_("looker")
+    assert browser.post("/admin/database/count").status_code == 302
+    assert browser.post("/admin/database/count").status_code == 302
+    [job] = worked()
+    assert job.result is not None
+    assert job.result["total"]["pairs"] == 1

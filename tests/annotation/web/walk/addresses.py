@@ -1,0 +1,238 @@
+"""What everybody gets at every address: a row for each kind, with its addresses."""
+
+from collections.abc import Mapping, Sequence
+
+from tests.annotation.web.walk.api_addresses import OF_THE_API
+from tests.annotation.web.walk.walk import Rule
+
+
+def site(who: str, gets: int) -> Rule:
+    return Rule(who, gets)
+
+
+def frame(who: str, gets: int) -> Rule:
+    """Django's own pages send whoever may not to the sign-in."""
+    return Rule(who, gets, refused=302)
+
+
+def all_get(status: int) -> Rule:
+    return Rule("all", status)
+
+
+NO = all_get(405)
+# Who is a member is led to the work, who has a part to the campaigns.
+JOINED, JOINS = (
+    Rule("members", 302, refused=200, stranger=200),
+    Rule("signed in", 302, stranger=422),
+)
+HOME = Rule("view", 302, refused=200, stranger=200)
+# What a GET gets, what an empty POST gets, and where: objects are the demo's, or not there.
+# fmt: off
+TABLE: Sequence[tuple[Rule, Rule, str]] = [
+    (all_get(302), all_get(302), """
+        admin/login/
+        admin/password_change/
+    """),
+    (NO, site("root", 422), """
+        admin/database/upload
+        admin/database/index
+    """),
+    (NO, site("staff", 302), """
+        admin/database/count
+    """),
+    (NO, site("root", 404), """
+        admin/database/pairs/<int:pk>/withdraw
+    """),
+    (site("view", 200), NO, """
+        admin/log/
+        admin/campaigns/<slug:name>/log/
+        admin/campaigns/<slug:name>/workers/
+        admin/campaigns/<slug:name>/workers/times.csv
+        admin/campaigns/<slug:name>/workers/reports
+        admin/campaigns/<slug:name>/workers/<int:pk>
+        admin/campaigns/<slug:name>/workers/<int:pk>/what-if
+        admin/campaigns/<slug:name>/workers/<int:pk>/controls.csv
+        admin/jobs/<int:pk>
+        admin/campaigns/
+        admin/campaigns/<slug:name>/
+        admin/campaigns/<slug:name>/live
+        admin/campaigns/<slug:name>/review/
+        admin/campaigns/<slug:name>/triplets/
+        admin/campaigns/<slug:name>/triplets/<int:pk>
+        admin/campaigns/<slug:name>/hits/
+        admin/campaigns/<slug:name>/hits/<int:pk>
+        admin/campaigns/<slug:name>/assignments/
+        admin/campaigns/<slug:name>/controls/
+        admin/controls/
+    """),
+    (site("staff", 200), NO, """
+        admin/lock-outs/
+        admin/database/
+        admin/database/search
+        admin/database/ask
+        admin/database/pairs
+        admin/database/models
+    """),
+    (NO, site("root", 302), """
+        admin/lock-outs/<slug:digest>/end
+        team/invitations/<int:pk>/revoke
+        team/members/<int:pk>
+    """),
+    (site("own", 200), site("own", 422), """
+        admin/campaigns/<slug:name>/roles/
+    """),
+    (NO, site("own", 422), """
+        admin/campaigns/<slug:name>/roles/<int:pk>/
+    """),
+    (site("root", 200), site("root", 422), """
+        admin/campaigns/new
+    """),
+    (site("view", 200), site("manage", 409), """
+        admin/campaigns/<slug:name>/plan
+    """),
+    (site("manage", 200), site("manage", 200), """
+        admin/campaigns/<slug:name>/publish
+        admin/campaigns/<slug:name>/acts/<slug:act>
+    """),
+    (site("manage", 200), site("manage", 409), """
+        admin/campaigns/<slug:name>/reconcile
+    """),
+    (NO, site("view", 302), """
+        admin/campaigns/<slug:name>/count
+    """),
+    (site("view", 404), NO, """
+        admin/campaigns/<slug:name>/charts/<slug:key>.csv
+        admin/pilots/<slug:name>/
+    """),
+    (site("view", 404), site("view", 404), """
+        admin/campaigns/<slug:name>/controls/<int:pk>
+    """),
+    (NO, site("manage", 302), """
+        admin/campaigns/<slug:name>/suggestions/
+    """),
+    (site("manage", 404), site("manage", 404), """
+        admin/campaigns/<slug:name>/suggestions/<int:pk>
+    """),
+    (site("manage", 200), site("manage", 422), """
+        admin/campaigns/<slug:name>/rehearsal
+        admin/campaigns/<slug:name>/review/import
+    """),
+    (site("view", 200), site("root", 422), """
+        admin/pilots/
+    """),
+    (site("root", 200), site("root", 200), """
+        admin/controls/add
+    """),
+    (site("root", 200), site("root", 422), """
+        admin/controls/import
+    """),
+    (site("view", 200), site("root", 200), """
+        admin/controls/<int:pk>
+    """),
+    (site("root", 200), NO, """
+        admin/database/import
+    """),
+    (site("staff", 404), NO, """
+        admin/database/models/<str:name>
+        admin/database/imports/<int:pk>
+        admin/database/imports/<int:pk>/<int:number>/rejected.csv
+        admin/database/pairs/<int:pk>
+    """),
+    (frame("view", 200), frame("view", 200), """
+        admin/search/
+        admin/
+    """),
+    (frame("view", 405), frame("view", 200), """
+        admin/logout/
+    """),
+    (frame("view", 200), frame("view", 405), """
+        admin/password_change/done/
+        admin/jsi18n/
+    """),
+    (frame("view", 403), frame("view", 405), """
+        admin/autocomplete/
+    """),
+    (frame("view", 404), frame("view", 404), """
+        admin/r/<path:content_type_id>/<path:object_id>/
+        admin/^(?P<app_label>retrieval|auth|annotation|knox|inhouse|exports)/$
+        admin/(?P<url>.*)$
+    """),
+    (all_get(200), NO, """
+        api/v1/schema
+        api/
+        ^api/
+        health
+        metrics
+    """),
+    (HOME, NO, """
+        (home)
+    """),
+    (all_get(200), all_get(200), """
+        sign-in
+    """),
+    (NO, all_get(302), """
+        sign-out
+    """),
+    (site("signed in", 200), site("signed in", 200), """
+        password
+    """),
+    (JOINED, JOINS, """
+        join/<str:code>
+    """),
+    (site("staff", 200), site("root", 422), """
+        team
+    """),
+    (site("members", 200), NO, """
+        work
+    """),
+    (NO, site("members", 303), """
+        work/next
+    """),
+    (site("members", 404), NO, """
+        work/instructions/<slug:name>
+    """),
+    (site("members", 404), site("members", 404), """
+        work/<id:assignment_id>
+    """),
+    (NO, site("members", 404), """
+        work/<id:assignment_id>/return
+        work/<id:assignment_id>/renew
+    """),
+    (all_get(301), all_get(301), """
+        campaigns/<slug:name>/people
+    """),
+    (site("adjudicate", 200), site("adjudicate", 404), """
+        campaigns/<slug:name>/adjudicate
+    """),
+    (all_get(404), NO, """
+        hit/<str:signed>
+    """),
+    (all_get(404), all_get(404), """
+        practice/<str:signed>
+    """),
+    (site("view", 200), site("manage", 422), """
+        campaigns/<slug:name>/instructions
+    """),
+    (site("download", 200), NO, """
+        releases
+        campaigns/<slug:name>/releases
+    """),
+    (all_get(403), NO, """
+        releases/<str:token>/<str:filename>
+    """),
+    (NO, site("manage", 422), """
+        campaigns/<slug:name>/releases/build
+    """),
+    (site("download", 404), NO, """
+        campaigns/<slug:name>/releases/builds/<int:pk>
+        campaigns/<slug:name>/releases/<int:number>
+        campaigns/<slug:name>/releases/<int:number>/plots/<slug:plot>.svg
+    """),
+]
+# fmt: on
+
+ROWS: Mapping[str, tuple[Rule, Rule]] = {
+    "" if route == "(home)" else route: (get, post)
+    for get, post, words in (*TABLE, *OF_THE_API)
+    for route in words.split()
+}

@@ -1,0 +1,177 @@
+"""What everybody gets at every address of the API: what a GET gets, and an empty POST."""
+
+from collections.abc import Sequence
+
+from tests.annotation.web.walk.walk import Rule
+
+
+def api(who: str, gets: int) -> Rule:
+    return Rule(who, gets, stranger=401)
+
+
+# fmt: off
+OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
+    (api("staff", 200), api("staff", 405), """
+        api/v1/sources
+        api/v1/indexes
+        api/v1/models
+    """),
+    (api("staff", 404), api("staff", 405), """
+        api/v1/sources/<str:source>
+        api/v1/models/<str:name>
+        api/v1/indexes/<int:pk>
+    """),
+    (api("staff", 405), api("staff", 400), """
+        api/v1/pairs/search
+        api/v1/pairs/answer
+        api/v1/jobs/count
+    """),
+    (api("staff", 400), api("staff", 405), """
+        api/v1/pairs
+    """),
+    (api("staff", 405), api("root", 400), """
+        api/v1/jobs/index
+    """),
+    (api("staff", 405), api("root", 415), """
+        api/v1/jobs/import
+    """),
+    (api("staff", 404), api("staff", 405), """
+        api/v1/pairs/<int:pk>
+        api/v1/jobs/<int:pk>/rejected
+    """),
+    (api("staff", 405), api("root", 404), """
+        api/v1/pairs/<int:pk>/withdraw
+        api/v1/pairs/<int:pk>/restore
+    """),
+    (api("signed in", 200), api("signed in", 405), """
+        api/v1/me
+    """),
+    (api("signed in", 200), Rule("all", 400), """
+        api/v1/tokens
+    """),
+    (api("signed in", 405), api("signed in", 405), """
+        api/v1/tokens/<slug:key>
+    """),
+    (api("view", 200), api("view", 405), """
+        api/v1/jobs
+        api/v1/jobs/<int:pk>
+        api/v1/log
+        api/v1/campaigns/<slug:name>
+        api/v1/campaigns/<slug:name>/policy
+        api/v1/campaigns/<slug:name>/quote
+        api/v1/campaigns/<slug:name>/hits
+        api/v1/campaigns/<slug:name>/hits/<int:number>
+        api/v1/campaigns/<slug:name>/assignments
+        api/v1/campaigns/<slug:name>/workers
+        api/v1/campaigns/<slug:name>/workers/<str:worker>
+        api/v1/campaigns/<slug:name>/triplets
+        api/v1/campaigns/<slug:name>/triplets/<int:pk>
+        api/v1/campaigns/<slug:name>/triplets/<int:pk>/votes
+        api/v1/campaigns/<slug:name>/labels
+        api/v1/campaigns/<slug:name>/worker-figures
+        api/v1/campaigns/<slug:name>/workforce
+        api/v1/campaigns/<slug:name>/reports
+        api/v1/campaigns/<slug:name>/disagreements
+        api/v1/campaigns/<slug:name>/snapshots
+        api/v1/campaigns/<slug:name>/charts
+        api/v1/campaigns/<slug:name>/controls
+        api/v1/campaigns/<slug:name>/control-rates
+        api/v1/campaigns/<slug:name>/suggestions
+        api/v1/campaigns/<slug:name>/workers/<str:worker>/what-if
+        api/v1/campaigns/<slug:name>/workers/<str:worker>/letters
+        api/v1/controls/<int:pk>
+        api/v1/releases
+    """),
+    (api("view", 404), api("view", 405), """
+        api/v1/campaigns/<slug:name>/charts/<slug:key>
+        api/v1/campaigns/<slug:name>/controls/<int:pk>
+        api/v1/campaigns/<slug:name>/instructions/<int:version>
+        api/v1/pilots/<slug:name>
+    """),
+    (api("view", 200), api("root", 400), """
+        api/v1/pilots
+        api/v1/controls
+    """),
+    (api("view", 405), api("root", 400), """
+        api/v1/controls/<int:pk>/replace
+        api/v1/controls/import
+    """),
+    (api("view", 405), api("root", 422), """
+        api/v1/controls/<int:pk>/retire
+    """),
+    (api("manage", 200), api("view", 405), """
+        api/v1/campaigns/<slug:name>/rehearsals
+    """),
+    (api("own", 200), api("own", 400), """
+        api/v1/campaigns/<slug:name>/roles
+    """),
+    (api("view", 405), api("view", 405), """
+        api/v1/campaigns/<slug:name>/roles/<int:pk>
+    """),
+    (api("view", 200), api("manage", 400), """
+        api/v1/campaigns/<slug:name>/instructions
+    """),
+    (api("view", 405), api("manage", 404), """
+        api/v1/campaigns/<slug:name>/controls/<int:pk>/replace
+        api/v1/campaigns/<slug:name>/controls/<int:pk>/retire
+        api/v1/campaigns/<slug:name>/suggestions/<int:pk>/dismiss
+    """),
+    (api("view", 405), api("root", 404), """
+        api/v1/campaigns/<slug:name>/suggestions/<int:pk>/confirm
+    """),
+    (api("view", 405), api("view", 400), """
+        api/v1/campaigns/<slug:name>/jobs/snapshot
+    """),
+    (api("view", 200), api("root", 400), """
+        api/v1/campaigns
+    """),
+    (api("view", 405), api("manage", 400), """
+        api/v1/campaigns/<slug:name>/jobs/retrieve
+        api/v1/campaigns/<slug:name>/jobs/pack
+        api/v1/campaigns/<slug:name>/jobs/publish
+        api/v1/campaigns/<slug:name>/jobs/collect
+        api/v1/campaigns/<slug:name>/jobs/reconcile
+        api/v1/campaigns/<slug:name>/jobs/rehearse
+        api/v1/campaigns/<slug:name>/jobs/suggest
+        api/v1/campaigns/<slug:name>/acts/pause
+        api/v1/campaigns/<slug:name>/acts/resume
+        api/v1/campaigns/<slug:name>/acts/expire
+        api/v1/campaigns/<slug:name>/acts/extend
+        api/v1/campaigns/<slug:name>/acts/retry
+        api/v1/campaigns/<slug:name>/acts/exclude
+        api/v1/campaigns/<slug:name>/acts/restore
+        api/v1/campaigns/<slug:name>/acts/message
+        api/v1/campaigns/<slug:name>/acts/admit
+        api/v1/campaigns/<slug:name>/acts/approve
+        api/v1/campaigns/<slug:name>/acts/reject
+        api/v1/campaigns/<slug:name>/acts/bonus
+        api/v1/campaigns/<slug:name>/acts/withdraw-bonus
+    """),
+    (api("view", 405), api("own", 400), """
+        api/v1/campaigns/<slug:name>/acts/budget
+        api/v1/campaigns/<slug:name>/acts/cancel
+    """),
+    (api("view", 404), api("view", 405), """
+        api/v1/campaigns/<slug:name>/assignments/<int:pk>
+    """),
+    (api("adjudicate", 200), api("adjudicate", 400), """
+        api/v1/campaigns/<slug:name>/expert-labels
+    """),
+    (api("adjudicate", 200), api("view", 405), """
+        api/v1/campaigns/<slug:name>/expert-labels/next
+    """),
+    (api("view", 405), api("manage", 400), """
+        api/v1/campaigns/<slug:name>/expert-labels/import
+    """),
+    (api("adjudicate", 404), api("view", 405), """
+        api/v1/campaigns/<slug:name>/expert-labels/<int:pk>
+    """),
+    (api("download", 404), api("view", 405), """
+        api/v1/campaigns/<slug:name>/releases/<int:number>
+        api/v1/campaigns/<slug:name>/builds/<int:pk>
+    """),
+    (api("download", 200), api("manage", 400), """
+        api/v1/campaigns/<slug:name>/builds
+    """),
+]
+# fmt: on

@@ -1,0 +1,109 @@
+"""No address asks the database for much: at most 20 queries each, whoever reads."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from annotation.analytics.campaign import snapshots
+from annotation.analytics.workers import summary as worker_figures
+from annotation.models import ExpertLabel, Role
+from annotation.operations.campaign.registry import ACTS
+from tests.annotation.api.world import World, make_world
+from tests.annotation.web.walk.addresses import ROWS
+from tests.annotation.web.walk.walk import Site
+from tests.small_campaign import Stage
+
+pytestmark = pytest.mark.django_db
+
+MOST = 20
+# A test's transaction has these where a request's would be the outermost.
+SAVEPOINTS = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT")
+
+
+def queries(get: Callable[[], int]) -> tuple[int, int]:
+    """The status, and how often the database was asked for it."""
+    with CaptureQueriesContext(connection) as asked:
+        status = get()
+    return status, sum(not query["sql"].startswith(SAVEPOINTS) for query in asked)
+
+
+@pytest.mark.parametrize("person", ["root", "owner"])
+def test_every_address_of_the_walk_asks_for_little(person: str) -> None:
+    demo, seen = Site(), {}
+    # Those that count at once where a campaign is small do so in a time of their own.
+    snapshots.take(demo.campaign)
+    worker_figures.take(demo.campaign)
+    for route, (rule, _) in ROWS.items():
+        if rule.gets != 405:
+            seen[route] = queries(lambda route=route: demo.ask(person, "GET", route))  # type: ignore[misc]
+    assert {route: count for route, (_, count) in seen.items() if count > MOST} == {}
+    assert sum(status == 200 for status, _ in seen.values()) > 60
+
+
+@pytest.fixture
+def world(one_hit: Stage, tmp_path: object, settings: Settings) -> World:
+    settings.DATA_DIR = tmp_path
+    return make_world(one_hit, tmp_path)  # type: ignore[arg-type]
+
+
+def of_the_world(world: World) -> Iterator[str]:
+    """What the walk's campaign has none of, and each act with all that it has to be told."""
+    ids, own = world.ids, "/admin/campaigns/faq"
+    program = "/api/v1/campaigns/faq"
+    told = {
+        "worker": world.work.worker.worker_id, "assignment": world.work.crowd_id, "days": 7,
+        "dollars": "1.50", "reason": "asked", "subject": "Thanks", "text": "Thank you.",
+    }  # fmt: skip
+    yield from (
+        f"{own}/charts/kappa.csv", f"{own}/suggestions/{ids['suggestions']}",
+        f"{own}/controls/{ids['campaign controls']}", f"{own}/triplets/{ids['triplets']}",
+        f"{own}/plan", f"{own}/publish", "/admin/campaigns/next/publish?first=2",
+        "/admin/pilots/answers/", f"/admin/database/imports/{ids['imports']}",
+        f"/admin/database/imports/{ids['imports']}/1/rejected.csv",
+        f"/admin/database/pairs/{ids['pairs']}", "/admin/database/models/faq",
+        f"/admin/controls/{ids['pool controls']}",
+        f"/admin/jobs/{ids['jobs']}", f"{own}/rehearsal",
+        "/campaigns/faq/adjudicate?what=unresolved", "/campaigns/faq/adjudicate?what=sample",
+        f"/campaigns/faq/releases/builds/{ids['builds']}", "/campaigns/faq/releases/1",
+        "/api/v1/sources/faq", f"/api/v1/indexes/{ids['indexes']}", "/api/v1/pairs?source=faq",
+        f"/api/v1/pairs/{ids['pairs']}", "/api/v1/models/faq",
+        f"/api/v1/jobs/{ids['imports']}/rejected",
+        f"{program}/charts/kappa", f"{program}/controls/{ids['campaign controls']}",
+        f"{program}/instructions/1", "/api/v1/pilots/answers",
+        f"{program}/assignments/{ids['assignments']}", f"{program}/releases/1",
+        f"{program}/expert-labels/{ids['expert-labels']}", f"{program}/builds/{ids['builds']}",
+    )  # fmt: skip
+    for act in ACTS.values():
+        yield f"{own}/acts/{act.name}"
+        yield f"{own}/acts/{act.name}?" + "&".join(
+            f"{field.name}={told[field.name]}" for field in act.fields
+        )
+
+
+def reader(name: str, world: World) -> Client:
+    client = Client()
+    if name == "root":
+        client.force_login(User.objects.create_superuser("root"))
+    else:
+        user = User.objects.create_user("bob", is_staff=True)
+        for campaign in (world.campaign, world.begun):
+            Role.objects.create(user=user, campaign=campaign, name="owner")
+        client.force_login(user)
+    return client
+
+
+@pytest.mark.parametrize("name", ["root", "owner"])
+def test_what_the_walk_s_campaign_has_none_of_asks_for_little(world: World, name: str) -> None:
+    client = reader(name, world)
+    ExpertLabel.objects.update(expert="root" if name == "root" else "bob")
+    seen = {
+        path: queries(lambda path=path: client.get(path).status_code)  # type: ignore[misc]
+        for path in of_the_world(world)
+    }
+    assert {path: count for path, (_, count) in seen.items() if count > MOST} == {}
+    assert {path: status for path, (status, _) in seen.items() if status not in (200, 422)} == {}

@@ -1,0 +1,221 @@
+"""Who may do what: every address and every method of the site, for everybody there is."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import URLPattern, get_resolver, reverse
+from django.utils import timezone
+
+from annotation.crowd.inhouse.members import invite
+from annotation.crowd.inhouse.models import Invitation, Member, Work
+from annotation.models import Hit
+from tests.annotation.web.stage import make_member, offer_hits, sheet, signed_in, staff
+
+pytestmark = pytest.mark.django_db
+
+PEOPLE = ("nobody", "outsider", "member", "former", "staff", "owner", "root")
+IN = "/sign-in?next="
+OUT = "/sign-in"
+NEW_MEMBER = {"username": "zoe", "password1": "violet canyon 7", "password2": "violet canyon 7"}
+INVITATION = {"note": "friends", "days": "7", "uses": "2"}
+
+# What each of PEOPLE gets: a status, or where they are sent.
+TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
+    ("GET", "/sign-in"): (200,) * 7,
+    ("POST", "/sign-in"): (200,) * 7,
+    ("GET", "/sign-out"): (405,) * 7,
+    ("POST", "/sign-out"): ("/",) * 7,
+    ("GET", "/password"): (f"{IN}/password", *(200,) * 6),
+    ("POST", "/password"): (f"{IN}/password", *(200,) * 6),
+    ("GET", "/join/CODE"): (200, 200, "/work", "/work", 200, 200, 200),
+    ("POST", "/join/CODE"): ("/work",) * 7,
+    ("GET", "/team"): (f"{IN}/team", 403, 403, 403, 200, 200, 200),
+    ("POST", "/team"): (OUT, 403, 403, 403, 403, 200, 200),
+    ("GET", "/team/invitations/PK/revoke"): (405,) * 7,
+    ("POST", "/team/invitations/PK/revoke"): (OUT, 403, 403, 403, 403, "/team", "/team"),
+    ("GET", "/team/members/PK"): (405,) * 7,
+    ("POST", "/team/members/PK"): (OUT, 403, 403, 403, 403, "/team", "/team"),
+    ("GET", "/work"): (f"{IN}/work", 403, 200, 403, 403, 403, 403),
+    ("POST", "/work"): (405,) * 7,
+    ("GET", "/work/next"): (405,) * 7,
+    ("POST", "/work/next"): (OUT, 403, "/work/HIT", 403, 403, 403, 403),
+    ("GET", "/work/instructions/faq"): (f"{IN}/work/instructions/faq", 403, 200, *(403,) * 4),
+    ("POST", "/work/instructions/faq"): (405,) * 7,
+    ("GET", "/work/HIT"): (f"{IN}/work/HIT", 403, 200, 403, 403, 403, 403),
+    ("POST", "/work/HIT"): (OUT, 403, "/work", 403, 403, 403, 403),
+    ("GET", "/work/HIT/return"): (405,) * 7,
+    ("POST", "/work/HIT/return"): (OUT, 403, "/work", 403, 403, 403, 403),
+    ("GET", "/work/HIT/renew"): (405,) * 7,
+    ("POST", "/work/HIT/renew"): (OUT, 403, 200, 403, 403, 403, 403),
+}
+# Each of these has tests of its own: the frame's page, health, the pages of other subjects.
+ELSEWHERE = {"home", "health", "metrics", "hit", "practice", "people", "instructions", "adjudicate"}
+FORMS: Mapping[str, Mapping[str, str]] = {
+    "/join/CODE": NEW_MEMBER,
+    "/team": INVITATION,
+    "/team/members/PK": {"active": "0"},
+}
+
+
+@pytest.fixture
+def hit(db: None) -> Hit:
+    (hit,) = offer_hits()
+    return hit
+
+
+@pytest.fixture
+def work(hit: Hit, ada: Member) -> Work:
+    """The HIT that ada, the member, has in hand."""
+    signed_in(ada.user).post("/work/next")
+    return Work.objects.get()
+
+
+@pytest.fixture
+def person(
+    ada: Member,
+) -> Callable[[str], Client]:
+    def of(name: str) -> Client:
+        make = {
+            "outsider": lambda: User.objects.create_user("otto"),
+            "member": lambda: ada.user,
+            "former": lambda: make_member("fred", active=False).user,
+            "staff": lambda: staff("carla"),
+            "owner": lambda: staff("dora", "add_invitation", "change_member"),
+            "root": lambda: User.objects.create_superuser("root"),
+        }
+        return Client() if name == "nobody" else signed_in(make[name]())
+
+    return of
+
+
+@pytest.fixture
+def invitation(ada: Member) -> str:
+    return invite(None, note="", days=7, uses=3, now=timezone.now())
+
+
+def cases() -> list[object]:
+    return [
+        pytest.param(method, path, who, expected, id=f"{method} {path} {who}")
+        for (method, path), row in TABLE.items()
+        for who, expected in zip(PEOPLE, row, strict=True)
+    ]
+
+
+def answer(client: Client, method: str, path: str, work: Work, code: str) -> HttpResponse:
+    address = path.replace("CODE", code).replace("HIT", work.assignment_id)
+    if "PK" in path:
+        pk = Invitation.objects.get().pk if "invitations" in path else work.member_id
+        address = address.replace("PK", str(pk))
+    form = FORMS.get(path, {})
+    if path == "/work/HIT":
+        form = sheet(Hit.objects.get())
+    return client.post(address, form) if method == "POST" else client.get(address)
+
+
+@pytest.mark.parametrize(("method", "path", "who", "expected"), cases())
+def test_everybody_gets_what_the_table_says(
+    person: Callable[[str], Client],
+    work: Work,
+    invitation: str,
+    method: str,
+    path: str,
+    who: str,
+    expected: int | str,
+) -> None:
+    response = answer(person(who), method, path, work, invitation)
+    if isinstance(expected, str):
+        assert response.status_code in {302, 303}
+        assert response["Location"] == expected.replace("HIT", work.assignment_id)
+    else:
+        assert response.status_code == expected
+    if expected == 403:
+        assert b"<h1>" in response.content
+
+
+@pytest.mark.parametrize("path", [path for method, path in TABLE if method == "POST"])
+def test_a_form_of_another_site_does_nothing(
+    ada: Member, work: Work, invitation: str, path: str
+) -> None:
+    root = User.objects.create_superuser("root")
+    for user in (ada.user, root):
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(user)
+        response = answer(client, "POST", path, work, invitation)
+        assert response.status_code in {403, 405}
+        assert response.status_code == 405 or b"was not taken" in response.content
+    work.refresh_from_db()
+    assert work.status == "accepted"
+    assert Invitation.objects.get().uses == 0
+    assert Member.objects.get().active
+
+
+def test_an_address_that_only_takes_forms_says_so_to_who_opens_it(client: Client) -> None:
+    response = client.get("/work/next")
+    assert response.status_code == 405
+    assert response["Allow"] == "POST"
+    assert "This is no page" in response.content.decode()
+    script = client.get("/work/next", headers={"Accept": "application/json"})
+    assert script.status_code == 405
+    assert "This address" in script.json()["error"]
+
+
+def test_a_script_hears_that_its_page_is_out_of_date(ada: Member, work: Work) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada.user)
+    json = {"Accept": "application/json"}
+    response = client.post(f"/work/{work.assignment_id}", sheet(Hit.objects.get()), headers=json)
+    assert response.status_code == 403
+    assert "load this page again" in response.json()["error"]
+
+
+def test_a_script_hears_that_nobody_is_signed_in(client: Client, work: Work) -> None:
+    json = {"Accept": "application/json"}
+    response = client.post(f"/work/{work.assignment_id}", sheet(Hit.objects.get()), headers=json)
+    assert response.status_code == 403
+    assert "sign in again in another tab" in response.json()["error"]
+
+
+def test_the_table_names_every_address() -> None:
+    named = {path for _, path in TABLE}
+    patterns = list(get_resolver("annotation.urls").url_patterns)
+    assert all(isinstance(one, URLPattern) for one in patterns)
+    arguments = {"code": "CODE", "pk": 0, "assignment_id": "0" * 32, "name": "faq", "signed": "x"}
+    for pattern in patterns:
+        if pattern.name in ELSEWHERE:
+            continue
+        wanted = {name: arguments[name] for name in pattern.pattern.converters}
+        path = reverse(pattern.name, kwargs=wanted).replace("0" * 32, "HIT").replace("/0", "/PK")
+        assert {("GET", path), ("POST", path)} <= set(TABLE), f"{path} is not in {named}"
+
+
+def test_a_page_that_is_not_there_looks_like_the_site(client: Client) -> None:
+    response = client.get("/no-such-page")
+    assert response.status_code == 404
+    assert "There is nothing here" in response.content.decode()
+
+
+def test_every_page_says_what_it_may_load(ada: Member, work: Work, client: Client) -> None:
+    member = signed_in(ada.user)
+    pages = [
+        client.get("/"),
+        client.get("/sign-in"),
+        client.get("/no-such-page"),
+        member.get("/team"),
+    ]
+    pages += [member.get("/work"), member.get(f"/work/{work.assignment_id}")]
+    for page in pages:
+        rules = page["Content-Security-Policy"].split("; ")
+        assert "default-src 'none'" in rules
+        assert "frame-ancestors 'none'" in rules
+        assert "script-src 'self'" in rules
+        assert page["Referrer-Policy"] == "same-origin"
+        assert b"<style" not in page.content
+        assert b" style=" not in page.content
+    root = signed_in(User.objects.create_superuser("root"))
+    # The theme's own scripts stand in its pages; nothing comes from elsewhere.
+    rules = root.get("/admin/")["Content-Security-Policy"].split("; ")
+    assert {"default-src 'none'", "frame-ancestors 'none'", "connect-src 'self'"} <= set(rules)
+    assert not any("http" in rule or "*" in rule for rule in rules)

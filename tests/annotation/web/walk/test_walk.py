@@ -1,0 +1,113 @@
+"""Every address of the resolver, by everybody there is: what each may, and no error ever.
+
+A new address without a row here fails the test that reads them all.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+
+import pytest
+from django.contrib import admin
+from pytest_django import Settings
+
+from retrieval.admin import ReadOnlyAdmin
+from tests.annotation.web.walk.addresses import ROWS
+from tests.annotation.web.walk.walk import ADMIN_OF_A_MODEL, PEOPLE, Rule, Site, routes
+
+pytestmark = pytest.mark.django_db
+
+# Of the records, those that are written by hand; all others can only be looked at.
+WRITTEN = {"auth.user", "auth.group", "annotation.role", "knox.authtoken"}
+
+
+@pytest.fixture
+def quiet(settings: Settings) -> Iterator[None]:
+    """Refusals are what is asked for here: none of them needs a line."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def is_of_a_model(route: str) -> bool:
+    found = ADMIN_OF_A_MODEL.match(route)
+    return found is not None and f"{found[1]}.{found[2]}" in models()
+
+
+def models() -> set[str]:
+    return {model._meta.label_lower for model in admin.site._registry}
+
+
+def askers(rule: Rule) -> Sequence[str]:
+    """Where all get the same, or the address takes no such request, three stand for them."""
+    same = rule.who == "all" or rule.gets == 405
+    return ("nobody", "annotator", "root") if same else PEOPLE
+
+
+def test_the_table_names_every_address_and_no_other() -> None:
+    there = {route for route, _ in routes() if not is_of_a_model(route)}
+    assert there - ROWS.keys() == set()
+    assert ROWS.keys() - there == set()
+
+
+def test_everybody_gets_what_the_table_says(quiet: None) -> None:
+    demo, wrong = Site(), []
+    for route, rules in ROWS.items():
+        for method, rule in zip(("GET", "POST"), rules, strict=True):
+            for person in askers(rule):
+                got, wanted = demo.ask(person, method, route), rule(person)
+                if got != wanted:
+                    wrong.append(f"{method} {route} {person}: {got}, not {wanted}")
+    assert wrong == []
+
+
+def test_the_records_are_looked_at_by_who_may_and_changed_by_nobody(quiet: None) -> None:
+    demo, wrong = Site(), []
+    for label in sorted(models() - WRITTEN):
+        place = f"admin/{label.replace('.', '/')}/"
+        for person, wanted in (("nobody", 302), ("owner", 403), ("staff", 403), ("root", 200)):
+            got = demo.ask(person, "GET", place)
+            if got != wanted:
+                wrong.append(f"{place} {person}: {got}, not {wanted}")
+        for deed in ("add/", "<path:object_id>/change/", "<path:object_id>/delete/"):
+            got = demo.ask("root", "POST", place + deed)
+            if got != 403:
+                wrong.append(f"POST {place}{deed} root: {got}, not 403")
+        got = demo.ask("root", "GET", f"{place}<path:object_id>/change/")
+        if got not in {200, 302}:  # 302: there is no row yet
+            wrong.append(f"{place} change root: {got}")
+    assert wrong == []
+
+
+def test_accounts_groups_roles_and_tokens_are_a_superuser_s(quiet: None) -> None:
+    demo, wrong = Site(), []
+    for label in sorted(WRITTEN):
+        place = f"admin/{label.replace('.', '/')}/"
+        ends = ("", "add/", "<path:object_id>/change/", "<path:object_id>/delete/")
+        for end in ends:
+            for method in ("GET", "POST"):
+                for person in ("nobody", "outsider", "owner", "staff", "root"):
+                    got = demo.ask(person, method, place + end)
+                    if got not in expected(label, end, method, person):
+                        wrong.append(f"{method} {place}{end} {person}: {got}")
+    assert wrong == []
+
+
+def expected(label: str, end: str, method: str, person: str) -> set[int]:
+    if person in {"nobody", "outsider"}:
+        return {302}
+    is_made_elsewhere = label == "knox.authtoken" and (
+        end == "add/" or (method == "POST" and "change" in end)
+    )
+    if person != "root" or is_made_elsewhere:
+        return {403}
+    return {200, 302} if "object_id" in end else {200}  # 302: there is no row yet
+
+
+def test_every_record_is_one_to_look_at_unless_it_is_named_here() -> None:
+    written = {
+        model._meta.label_lower
+        for model, shown in admin.site._registry.items()
+        if not isinstance(shown, ReadOnlyAdmin)
+    }
+    assert written == WRITTEN

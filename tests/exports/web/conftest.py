@@ -1,0 +1,24 @@
+import pytest
+from django.test import Client
+
+from annotation.models import Campaign
+from exports.models import Release
+from tests.annotation.hits import make_campaign
+from tests.annotation.web.stage import signed_in
+from tests.exports.delivery.stored import stored_release
+from tests.exports.web.people import reader
+
+
+@pytest.fixture
+def campaign(db: None) -> Campaign:
+    return make_campaign("demo")
+
+
+@pytest.fixture
+def release(campaign: Campaign) -> Release:
+    return stored_release(campaign)
+
+
+@pytest.fixture
+def dans(db: None) -> Client:
+    return signed_in(reader("dan"))

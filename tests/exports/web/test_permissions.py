@@ -1,0 +1,146 @@
+"""Who may do what: every address of the releases, for everybody there is."""
+
+from collections.abc import Mapping
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import URLPattern, get_resolver, reverse
+
+from exports.delivery.signed_links import link
+from exports.models import Build, Release, ReleaseFile
+from tests.exports.web.people import PEOPLE, client_of, reader
+
+IN = "/sign-in?next="
+OUT = "/sign-in"
+OF_DEMO = "/campaigns/demo/releases"
+SIGNED = "/releases/TOKEN/train.jsonl"
+SEES = (200, 200, 403, 200)  # who may download, who may build, who may only build, root
+FORM = {"split": "clusters", "judgments": "on"}
+
+
+def page(path: str) -> tuple[int | str, ...]:
+    """Of those who may download, and of nobody else."""
+    return (f"{IN}{path}", 403, 403, 403, *SEES, f"{IN}{path}")
+
+
+# What each of PEOPLE gets: a status, or where they are sent.
+TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
+    ("GET", "/releases"): page("/releases"),
+    ("POST", "/releases"): (405,) * 9,
+    ("GET", OF_DEMO): page(OF_DEMO),
+    ("POST", OF_DEMO): (405,) * 9,
+    ("GET", f"{OF_DEMO}/1"): page(f"{OF_DEMO}/1"),
+    ("POST", f"{OF_DEMO}/1"): (405,) * 9,
+    ("GET", f"{OF_DEMO}/1/plots/hit-at-k.svg"): page(f"{OF_DEMO}/1/plots/hit-at-k.svg"),
+    ("POST", f"{OF_DEMO}/1/plots/hit-at-k.svg"): (405,) * 9,
+    ("GET", f"{OF_DEMO}/build"): (405,) * 9,
+    ("POST", f"{OF_DEMO}/build"): (OUT, 403, 403, 403, 403, OF_DEMO, 403, OF_DEMO, OUT),
+    ("GET", f"{OF_DEMO}/builds/PK"): page(f"{OF_DEMO}/builds/PK"),
+    ("POST", f"{OF_DEMO}/builds/PK"): (405,) * 9,
+    # A link of hers opens for programs without any session, and for no other account.
+    ("GET", SIGNED): (200, 403, 403, 403, 403, 403, 403, 403, 200),
+    ("POST", SIGNED): (405,) * 9,
+}
+
+
+@pytest.fixture
+def addresses(release: Release) -> Mapping[str, str]:
+    """What stands for the words in capitals."""
+    user = reader("fay")
+    token = link(release.files.get(path="train.jsonl"), user).split("/")[2]
+    done = Build.objects.create(
+        campaign=release.campaign, options={}, state="done", release=release
+    )
+    return {"TOKEN": token, "PK": str(done.pk)}
+
+
+def cases() -> list[object]:
+    return [
+        pytest.param(method, path, who, expected, id=f"{method} {path} {who}")
+        for (method, path), row in TABLE.items()
+        for who, expected in zip(PEOPLE, row, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("method", "path", "who", "expected"), cases())
+def test_everybody_gets_what_the_table_says(
+    addresses: Mapping[str, str], method: str, path: str, who: str, expected: int | str
+) -> None:
+    client, address = client_of(who), path
+    for word, value in addresses.items():
+        address = address.replace(word, value)
+    response = client.post(address, FORM) if method == "POST" else client.get(address)
+    if isinstance(expected, str):
+        assert response.status_code == 302
+        assert response["Location"] == expected.replace("PK", addresses["PK"])
+    else:
+        assert response.status_code == expected
+    if expected == 403:
+        assert b"<h1>" in response.content
+    asked_for = method == "POST" and expected == OF_DEMO
+    assert Build.objects.filter(state="queued").count() == int(asked_for)
+
+
+def test_the_table_names_every_address() -> None:
+    values = {"name": "demo", "number": 1, "plot": "hit-at-k", "pk": 0}
+    values |= {"token": "TOKEN", "filename": "train.jsonl"}
+    for pattern in get_resolver("exports.urls").url_patterns:
+        assert isinstance(pattern, URLPattern)
+        wanted = {name: values[name] for name in pattern.pattern.converters}
+        path = reverse(str(pattern.name), kwargs=wanted).replace("/builds/0", "/builds/PK")
+        assert {("GET", path), ("POST", path)} <= set(TABLE), path
+
+
+def test_a_form_of_another_site_asks_for_nothing(release: Release) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.create_superuser("root"))
+    assert client.post(f"{OF_DEMO}/build", FORM).status_code == 403
+    assert not Build.objects.exists()
+
+
+def test_a_script_hears_why_it_gets_nothing(release: Release) -> None:
+    build = Build.objects.create(campaign=release.campaign, options={})
+    json = {"Accept": "application/json"}
+    address = f"{OF_DEMO}/builds/{build.pk}"
+    assert "sign in again" in Client().get(address, headers=json).json()["error"]
+    refused = client_of("staff").get(address, headers=json)
+    assert refused.status_code == 403
+    assert "exports.download_release" in refused.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/campaigns/other/releases",
+        f"{OF_DEMO}/2",
+        f"{OF_DEMO}/0",
+        f"{OF_DEMO}/99999999999999999999",
+        f"{OF_DEMO}/builds/0",
+        f"{OF_DEMO}/builds/99999999999999999999",
+        f"{OF_DEMO}/1/plots/none.svg",
+        f"{OF_DEMO}/1/plots/..%2F..%2Fsecret.svg",
+        "/campaigns/other/releases/1",
+        "/releases/x",
+    ],
+)
+def test_what_is_not_there_is_not_found(release: Release, path: str) -> None:
+    assert client_of("root").get(path).status_code == 404
+
+
+def test_the_build_of_another_campaign_is_not_found_under_this_one(release: Release) -> None:
+    build = Build.objects.create(campaign=release.campaign, options={})
+    root = client_of("root")
+    assert root.get(f"{OF_DEMO}/builds/{build.pk}").status_code == 200
+    assert root.get(f"/campaigns/other/releases/builds/{build.pk}").status_code == 404
+
+
+def test_a_right_of_a_group_is_a_right(release: Release) -> None:
+    assert ReleaseFile.objects.exists()
+    user = User.objects.create_user("otto")
+    group = reader("fay").user_permissions.all()
+    team = user.groups.create(name="readers")
+    team.permissions.set(group)
+    client = Client()
+    client.force_login(user)
+    assert client.get(f"{OF_DEMO}/1").status_code == 200

