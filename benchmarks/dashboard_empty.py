@@ -15,7 +15,7 @@ EMPTY = "/empty"
 
 @dashboard_page
 def empty(request: HttpRequest) -> HttpResponse:
-    return page(request, "dashboard/base.html", {}, title="Empty")
+    return page(request, "annotation/base/dashboard.html", {}, title="Empty")
 
 
 urlpatterns = [path(EMPTY[1:], empty), *site]

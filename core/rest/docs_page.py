@@ -26,7 +26,7 @@ class Description(SpectacularJSONAPIView):
 
 class Page(SpectacularSwaggerSplitView):
     url_name = "api-schema"
-    template_name = "api/page.html"
+    template_name = "annotation/base/api_docs.html"
 
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: object, **kwargs: object) -> Response:

@@ -65,4 +65,4 @@ def _refused(request: HttpRequest, permission: str) -> HttpResponse:
         "title": "Not yours to do",
         "sentences": [REFUSED.format(permission=permission)],
     }
-    return render(request, "annotation/notice.html", words, status=403)
+    return render(request, "annotation/base/notice.html", words, status=403)

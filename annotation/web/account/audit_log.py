@@ -113,7 +113,9 @@ def _page(
         "newest": urlencode(chosen) if key is not None else None,
         "csv": urlencode(chosen | {"as": "csv"}),
     }
-    return page(request, "dashboard/log.html", context, title="Log", campaign=campaign)
+    return page(
+        request, "annotation/account/audit_log.html", context, title="Log", campaign=campaign
+    )
 
 
 def _key(text: str) -> tuple[datetime, int] | None:

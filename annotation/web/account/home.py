@@ -13,7 +13,7 @@ from annotation.access.roles import DOWNLOAD, may_anywhere, may_enter
 def home(request: HttpRequest) -> HttpResponse:
     if may_enter(request.user):
         return redirect("dashboard")
-    return render(request, "annotation/landing.html")
+    return render(request, "annotation/account/landing.html")
 
 
 def entrance(request: HttpRequest) -> dict[str, object]:

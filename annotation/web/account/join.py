@@ -69,4 +69,4 @@ def _join(code: str, user: User) -> None:
 
 
 def _page(request: HttpRequest, form: AccountForm, *, status: int = 200) -> HttpResponse:
-    return render(request, "annotation/join.html", {"form": form}, status=status)
+    return render(request, "annotation/account/join.html", {"form": form}, status=status)

@@ -70,7 +70,7 @@ class SignInForm(AuthenticationForm):
 
 
 class SignIn(LoginView):
-    template_name = "annotation/sign_in.html"
+    template_name = "annotation/account/sign_in.html"
     authentication_form = SignInForm
 
     def get_default_redirect_url(self) -> str:
@@ -83,7 +83,7 @@ class SignIn(LoginView):
 
 @method_decorator(never_cache, name="dispatch")
 class ChangePassword(PasswordChangeView):
-    template_name = "annotation/password.html"
+    template_name = "annotation/account/password.html"
 
     @transaction.atomic
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:

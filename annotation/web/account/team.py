@@ -105,7 +105,7 @@ def _page(
         "may_invite": permitted(request, INVITE),
         "may_manage": permitted(request, MANAGE),
     }
-    return render(request, "annotation/team.html", content, status=status)
+    return render(request, "annotation/account/team.html", content, status=status)
 
 
 def _members() -> QuerySet[Member]:

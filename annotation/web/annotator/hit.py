@@ -124,14 +124,14 @@ def _hit_form(hit: Hit, visit: Visit) -> HttpResponse:
         # What is in hand is still paid: to refuse it now would waste the work begun.
         "cancelled": _is_cancelled(hit),
     }
-    page = render_to_string("annotation/hit.html", context)
+    page = render_to_string("annotation/annotator/hit.html", context)
     return _framed(HttpResponse(page), submit_origin=visit.submit_origin)
 
 
 def _refusal(status: int, title: str, sentences: Sequence[str], *, done: str = "") -> HttpResponse:
     """`done`: the assignment whose answers the browser need not keep any longer."""
     context = {"title": title, "sentences": sentences, "done": done}
-    page = render_to_string("annotation/refusal.html", context)
+    page = render_to_string("annotation/annotator/refusal.html", context)
     return _framed(HttpResponse(page, status=status), submit_origin=None)
 
 

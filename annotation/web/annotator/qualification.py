@@ -208,7 +208,7 @@ def _form(request: HttpRequest, here: Round, *, status: int = 200) -> HttpRespon
         "missing": [item.number for item in items if item.given is None] if is_sent else [],
         "number": tried + 1,
     }
-    return render(request, "annotation/practice.html", context, status=status)
+    return render(request, "annotation/annotator/practice.html", context, status=status)
 
 
 def _id_fault(here: Round, *, is_sent: bool) -> str:
@@ -228,7 +228,7 @@ def _outcome(
         "left": left,
         "contact": whom_to_write_to(here.campaign.policy.crowd),
     }
-    return render(request, "annotation/practice_result.html", context)
+    return render(request, "annotation/annotator/practice_result.html", context)
 
 
 def _context(here: Round) -> dict[str, object]:

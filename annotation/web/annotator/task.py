@@ -166,7 +166,7 @@ def _page(
         "return_url": reverse("return", args=place),
         "fault": fault,
     }
-    return render(request, "annotation/hit.html", context, status=status)
+    return render(request, "annotation/annotator/hit.html", context, status=status)
 
 
 def _kept(item: ShownItem, sent: Mapping[str, str]) -> ShownItem:
@@ -194,10 +194,10 @@ def _over(request: HttpRequest, refused: Refused) -> HttpResponse:
         return JsonResponse({"error": str(refused)}, status=refused.status)
     words = {"title": "This HIT is not in your hands", "sentences": [str(refused)]}
     more = {"action": reverse("next"), "deed": "Take another one"}
-    return render(request, "annotation/notice.html", words | more, status=refused.status)
+    return render(request, "annotation/base/notice.html", words | more, status=refused.status)
 
 
 def _not_open(request: MemberRequest, work: Work, sentences: Sequence[str]) -> HttpResponse:
     action = reverse("return", args=[work.assignment_id])
     words = {"title": NOT_OPEN, "sentences": sentences, "action": action, "deed": "Give it back"}
-    return render(request, "annotation/notice.html", words, status=403)
+    return render(request, "annotation/base/notice.html", words, status=403)

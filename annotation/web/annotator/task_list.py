@@ -91,7 +91,7 @@ def work(request: MemberRequest) -> HttpResponse:
         "remarks": _remarks(member),
         "contact": _contact(),
     }
-    return render(request, "annotation/work.html", content)
+    return render(request, "annotation/annotator/work.html", content)
 
 
 @require_safe
@@ -102,7 +102,7 @@ def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
     shown = campaign.instructions.filter(hit__crowd_id__isnull=False).order_by("-version").first()
     text = (shown or campaign.instructions.latest("version")).text
     content = {"title": campaign.policy.title, "instructions": render_markdown(text)}
-    return render(request, "annotation/read_instructions.html", content)
+    return render(request, "annotation/annotator/read_instructions.html", content)
 
 
 def _exclusions(member: Member) -> list[Exclusion]:

@@ -46,7 +46,7 @@ def refuse(request: HttpRequest, status: int, title: str, sentence: str) -> Http
     if wants_json(request):
         return JsonResponse({"error": sentence}, status=status)
     words = {"title": title, "sentences": [sentence]}
-    return render(request, "annotation/notice.html", words, status=status)
+    return render(request, "annotation/base/notice.html", words, status=status)
 
 
 def permitted(request: HttpRequest, permission: str, campaign: Campaign | None = None) -> bool:

@@ -12,7 +12,7 @@ from retrieval.job_handlers import WORKS as DATABASE_WORKS
 from retrieval.models import Job
 from retrieval.web.access import may_look
 
-PART = "dashboard/_job.html"
+PART = "annotation/base/_job.html"
 
 
 @require_safe
@@ -31,7 +31,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
         "campaign_of": campaign,
         "of_the_database": found.kind in DATABASE_WORKS and may_look(request.user),
     }
-    return page(request, "dashboard/job.html", context, title=found.title)
+    return page(request, "annotation/base/job.html", context, title=found.title)
 
 
 def _campaign_of(request: HttpRequest, found: Job) -> Campaign | None:

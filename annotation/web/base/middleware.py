@@ -120,7 +120,7 @@ def _filled(request: HttpRequest, response: HttpResponseNotAllowed) -> HttpRespo
         said: HttpResponse = JsonResponse({"error": sentence}, status=response.status_code)
     else:
         words = {"title": title, "sentences": [sentence]}
-        page = render_to_string("annotation/refusal.html", words)
+        page = render_to_string("annotation/annotator/refusal.html", words)
         said = HttpResponse(page, status=response.status_code)
     said["Allow"] = response["Allow"]
     return said
@@ -133,4 +133,4 @@ def _away(request: HttpRequest) -> HttpResponse:
         return JsonResponse({"error": AWAY}, status=503)
     # Without the site's head, which would ask the database who reads.
     words = {"title": "Away for a moment", "sentences": [AWAY]}
-    return HttpResponse(render_to_string("annotation/refusal.html", words), status=503)
+    return HttpResponse(render_to_string("annotation/annotator/refusal.html", words), status=503)

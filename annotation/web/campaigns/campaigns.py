@@ -44,7 +44,7 @@ def campaigns(request: HttpRequest) -> HttpResponse:
         "is_first": not before,
         "may_create": request.user.has_perm(CREATE),
     }
-    return page(request, "dashboard/campaigns.html", context, title="Campaigns")
+    return page(request, "annotation/campaigns/campaigns.html", context, title="Campaigns")
 
 
 def _newest() -> Subquery:

@@ -93,4 +93,4 @@ def _page(request: HttpRequest, campaign: Campaign, draft: Draft) -> HttpRespons
         "note": known.note,
         "most": MOST_CHARACTERS,
     }
-    return render(request, "annotation/instructions.html", context, status=draft.status)
+    return render(request, "annotation/campaigns/instructions.html", context, status=draft.status)

@@ -74,7 +74,12 @@ def _shown(
         "preview": preview_path(key) if key else "",
     }
     return page(
-        request, "dashboard/plan.html", context, title="Plan", campaign=campaign, status=status
+        request,
+        "annotation/campaigns/milestones.html",
+        context,
+        title="Plan",
+        campaign=campaign,
+        status=status,
     )
 
 

@@ -172,5 +172,10 @@ def _shown(
     }
     title = _title(act, campaign, _whom(act, form))
     return page(
-        request, "dashboard/act.html", context, title=title, campaign=campaign, status=status
+        request,
+        "annotation/campaigns/operation.html",
+        context,
+        title=title,
+        campaign=campaign,
+        status=status,
     )

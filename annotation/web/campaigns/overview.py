@@ -27,7 +27,9 @@ UNCHANGED = 204  # of which htmx swaps nothing
 def overview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Counts nothing: the part that is asked for next does, where that is quick."""
     context = _context(request, campaign, newest(campaign), whole=True)
-    return page(request, "dashboard/overview.html", context, title="Overview", campaign=campaign)
+    return page(
+        request, "annotation/campaigns/overview.html", context, title="Overview", campaign=campaign
+    )
 
 
 @require_safe
@@ -39,7 +41,7 @@ def live(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.GET.get("seen") == board.mark:
         return HttpResponse(status=UNCHANGED)
     context = _context(request, campaign, last, board=board)
-    return render(request, "dashboard/_overview.html", context)
+    return render(request, "annotation/campaigns/_overview.html", context)
 
 
 @require_safe

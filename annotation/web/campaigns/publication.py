@@ -53,7 +53,7 @@ def _shown(
 ) -> HttpResponse:
     return page(
         request,
-        "dashboard/publish.html",
+        "annotation/campaigns/publish.html",
         context,
         title="Publish",
         campaign=campaign,

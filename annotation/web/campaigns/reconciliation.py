@@ -38,7 +38,7 @@ def _shown(
     context = {"fault": fault, "job": done.order_by("-requested_at", "-pk").first()}
     return page(
         request,
-        "dashboard/reconcile.html",
+        "annotation/campaigns/reconcile.html",
         context,
         title="Reconcile",
         campaign=campaign,

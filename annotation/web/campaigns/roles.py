@@ -122,7 +122,12 @@ def _page(
     }
     title = "Roles"
     return page(
-        request, "dashboard/roles.html", context, title=title, campaign=campaign, status=status
+        request,
+        "annotation/campaigns/roles.html",
+        context,
+        title=title,
+        campaign=campaign,
+        status=status,
     )
 
 

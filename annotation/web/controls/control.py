@@ -55,7 +55,9 @@ def add_control(request: HttpRequest) -> HttpResponse:
             return redirect("controls")
     context = {"form": form, "back": reverse("controls"), "may_change": True}
     status = 422 if form.errors else 200
-    return page(request, "dashboard/control.html", context, title="New control", status=status)
+    return page(
+        request, "annotation/controls/control.html", context, title="New control", status=status
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -123,7 +125,7 @@ def _page(
     faulty = fault or (form.is_bound and form.errors)
     return page(
         request,
-        "dashboard/control.html",
+        "annotation/controls/control.html",
         context,
         title=title,
         campaign=campaign,

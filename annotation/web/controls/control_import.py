@@ -71,5 +71,5 @@ def _shown(
         "most_bytes": MOST_BYTES,
     }
     status = 422 if fault else 200
-    template = "dashboard/control_import.html"
+    template = "annotation/controls/control_import.html"
     return page(request, template, context, title="Import controls", status=status)

@@ -86,7 +86,7 @@ def controls(request: HttpRequest) -> HttpResponse:
         "words": words,
         "may_change": request.user.has_perm(CHANGE_CONTROLS),
     }
-    return page(request, "dashboard/controls.html", context, title="Controls")
+    return page(request, "annotation/controls/controls.html", context, title="Controls")
 
 
 @require_safe
@@ -105,7 +105,11 @@ def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "may_change_pool": request.user.has_perm(CHANGE_CONTROLS),
     }
     return page(
-        request, "dashboard/campaign_controls.html", context, title="Controls", campaign=campaign
+        request,
+        "annotation/controls/campaign_controls.html",
+        context,
+        title="Controls",
+        campaign=campaign,
     )
 
 

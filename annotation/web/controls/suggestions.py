@@ -83,7 +83,7 @@ def _page(
     faulty = fault or (form.is_bound and form.errors)
     return page(
         request,
-        "dashboard/suggestion.html",
+        "annotation/controls/suggestion.html",
         context,
         title="Suggested control",
         campaign=campaign,

@@ -149,7 +149,7 @@ def _page(
         "most": MAX_NOTE,
     }
     status = 422 if fault else 200
-    return render(request, "annotation/adjudicate.html", context, status=status)
+    return render(request, "annotation/experts/adjudicate.html", context, status=status)
 
 
 def _shown(triplet: Triplet) -> Shown:

@@ -99,7 +99,7 @@ def _shown(
     }
     return page(
         request,
-        "dashboard/gold_import.html",
+        "annotation/experts/gold_import.html",
         context,
         title="Import the experts' labels",
         campaign=campaign,

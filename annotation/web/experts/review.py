@@ -57,7 +57,9 @@ def review(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "weighed_at_once": WEIGHED_AT_ONCE,
         "reported": _reported(campaign),
     }
-    return page(request, "dashboard/review.html", context, title="Review", campaign=campaign)
+    return page(
+        request, "annotation/experts/review.html", context, title="Review", campaign=campaign
+    )
 
 
 def _disputed(campaign: Campaign) -> tuple[list[Disputed], int]:

@@ -48,7 +48,7 @@ def assignments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         campaign,
         form,
         _found,
-        template="dashboard/assignments.html",
+        template="annotation/hits/assignments.html",
         title="Assignments",
     )
 

@@ -53,7 +53,7 @@ def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespons
         "entries": _entries(hit),
     }
     return page(
-        request, "dashboard/hit.html", context, title=f"HIT {hit.number}", campaign=campaign
+        request, "annotation/hits/hit.html", context, title=f"HIT {hit.number}", campaign=campaign
     )
 
 

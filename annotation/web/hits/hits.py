@@ -35,7 +35,9 @@ class HitFilter(forms.Form):
 @campaign_page()
 def hits(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = HitFilter(request.GET)
-    return list_page(request, campaign, form, _found, template="dashboard/hits.html", title="HITs")
+    return list_page(
+        request, campaign, form, _found, template="annotation/hits/hits.html", title="HITs"
+    )
 
 
 def _found(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:

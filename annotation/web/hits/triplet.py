@@ -45,7 +45,7 @@ def triplet_page(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespo
         "pile": _pile(triplet) if folded else None,
     }
     title = f"Triplet {triplet.pk}"
-    return page(request, "dashboard/triplet.html", context, title=title, campaign=campaign)
+    return page(request, "annotation/hits/triplet.html", context, title=title, campaign=campaign)
 
 
 def _pile(triplet: Triplet) -> What | None:

@@ -48,7 +48,7 @@ class TripletFilter(forms.Form):
 def triplets(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = TripletFilter(request.GET)
     return list_page(
-        request, campaign, form, _found, template="dashboard/triplets.html", title="Triplets"
+        request, campaign, form, _found, template="annotation/hits/triplets.html", title="Triplets"
     )
 
 

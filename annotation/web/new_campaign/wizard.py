@@ -176,7 +176,7 @@ def _shown(
         "supplies": _supplies(request, draft) if step in ("queries", "budget") else None,
         **context,
     }
-    return page(request, f"dashboard/new_{step}.html", whole, title=TITLE, status=status)
+    return page(request, f"annotation/new_campaign/{step}.html", whole, title=TITLE, status=status)
 
 
 def _supplies(request: HttpRequest, draft: Draft) -> Supplies:

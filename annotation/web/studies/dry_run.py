@@ -140,7 +140,7 @@ def _shown(
     }
     return page(
         request,
-        "dashboard/rehearsal.html",
+        "annotation/studies/dry_run.html",
         context,
         title="Rehearsal",
         campaign=campaign,

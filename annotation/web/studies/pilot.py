@@ -41,7 +41,7 @@ def pilot(request: HttpRequest, name: str) -> HttpResponse:
         "may_import": request.user.has_perm(RUN, found.shown),
         "sees_source": request.user.has_perm(VIEW, report.source),
     }
-    return page(request, "dashboard/pilot.html", context, title=f"Pilot {found}")
+    return page(request, "annotation/studies/pilot.html", context, title=f"Pilot {found}")
 
 
 def _told(found: Comparison) -> dict[str, str]:

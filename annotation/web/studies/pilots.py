@@ -100,4 +100,4 @@ def _shown(
         "fault": fault,
         "may_create": request.user.has_perm(CREATE),
     }
-    return page(request, "dashboard/pilots.html", context, title="Pilots", status=status)
+    return page(request, "annotation/studies/pilots.html", context, title="Pilots", status=status)

@@ -88,7 +88,7 @@ def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
         "more": entries[-1].work.pk if more else None,
     }
     title = f"Worker {name or worker.worker_id}"
-    return page(request, "dashboard/worker.html", content, title=title, campaign=campaign)
+    return page(request, "annotation/workers/worker.html", content, title=title, campaign=campaign)
 
 
 @require_safe
@@ -107,7 +107,7 @@ def what_if(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
         "cents": dollars(seen.cents),
         "buy": dollars(seen.buy_cents),
     }
-    return render(request, "dashboard/_what_if.html", content)
+    return render(request, "annotation/workers/_what_if.html", content)
 
 
 @require_safe

@@ -93,7 +93,9 @@ def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "previous": number - 1,
         "next": number + 1 if len(found) > PAGE_SIZE else None,
     }
-    return page(request, "dashboard/workers.html", content, title="Workers", campaign=campaign)
+    return page(
+        request, "annotation/workers/workers.html", content, title="Workers", campaign=campaign
+    )
 
 
 @require_safe
@@ -117,7 +119,7 @@ def reports(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "is_cut": len(items) == worker_figures.MOST_REPORTED,
     }
     title = "Reported items"
-    return page(request, "dashboard/reports.html", content, title=title, campaign=campaign)
+    return page(request, "annotation/hits/reports.html", content, title=title, campaign=campaign)
 
 
 def fresh_workforce(campaign: Campaign) -> Workforce | None:

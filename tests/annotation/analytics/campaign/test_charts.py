@@ -18,14 +18,14 @@ def test_a_chart_without_a_figure_is_not_drawn(
     lines = [Series("line", values) for values in series]
     chart = Chart("key", "Title", "line", "time", labels, lines)
     assert chart.is_known is is_known
-    drawn = render_to_string("dashboard/_chart.html", {"chart": chart, "csv": "/csv"})
+    drawn = render_to_string("annotation/base/_chart.html", {"chart": chart, "csv": "/csv"})
     assert ("<canvas" in drawn, "CSV" in drawn) == (is_known, is_known)
 
 
 def test_the_table_has_every_figure_and_a_dash_where_none_is_known() -> None:
     lines = [Series("seen", [0, 0.25, None]), Series("<b>left</b>", [None, 3, 4])]
     chart = Chart("key", "Title", "line", "time", ["noon", "<i>one</i>", "two"], lines)
-    drawn = html.fromstring(render_to_string("dashboard/_chart.html", {"chart": chart}))
+    drawn = html.fromstring(render_to_string("annotation/base/_chart.html", {"chart": chart}))
     told = [[cell.text_content() for cell in row] for row in drawn.xpath("//table//tr")]
     assert told == [
         ["time", "seen", "<b>left</b>"],

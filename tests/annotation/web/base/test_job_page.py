@@ -56,7 +56,7 @@ def look(client: Client, job: Job) -> HttpResponse:
 def part(job: Job) -> HtmlElement:
     """What another page includes."""
     job.refresh_from_db()
-    return html.fromstring(render_to_string("dashboard/_job.html", {"job": job}))
+    return html.fromstring(render_to_string("annotation/base/_job.html", {"job": job}))
 
 
 def test_work_that_waits_asks_for_itself_until_it_has_ended(job: Job, owner: User) -> None:
@@ -117,7 +117,7 @@ def test_what_it_says_is_a_text_whoever_has_written_it(job: Job) -> None:
 
 
 def test_without_a_job_the_part_is_empty() -> None:
-    assert render_to_string("dashboard/_job.html", {"job": None}).strip() == ""
+    assert render_to_string("annotation/base/_job.html", {"job": None}).strip() == ""
 
 
 @pytest.mark.parametrize(
