@@ -16,7 +16,7 @@ from benchmarks.paper_inputs import NAME
 from benchmarks.paper_steps import Taken
 from benchmarks.release_record import load_finished_record
 from exports.extract.extract import extract
-from exports.formats.batch import batches
+from exports.formats.batch import COLUMNS, batches
 from exports.formats.parquet import parquet
 from exports.formats.trec import qrels
 from exports.formats.write import write_formats
@@ -87,7 +87,7 @@ def write(taken: Taken) -> None:
         write_splits(EXTRACT, FOLDER, placing)
     with taken.part("Parquet and qrels"):
         for split in SPLITS:
-            with parquet(FOLDER, split) as rows, qrels(FOLDER, split) as judged:
+            with parquet(FOLDER, split, COLUMNS) as rows, qrels(FOLDER, split) as judged:
                 for batch in batches(read_records(FOLDER / f"{split}.jsonl")):
                     rows(batch)
                     judged(batch)
