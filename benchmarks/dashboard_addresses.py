@@ -11,7 +11,7 @@ from django.urls import reverse
 from annotation.models import Assignment, Campaign, ExpertLabel
 from benchmarks.dashboard_inputs import FINISHED, OWNER, ROOT
 from benchmarks.paper_inputs import NAME
-from retrieval.corpus.import_job import KIND
+from retrieval.jobs.import_files import KIND
 from retrieval.models import IndexVersion, Job, QaPair
 
 NOTHING = "nosuchword"

@@ -56,7 +56,7 @@ from benchmarks.paper_inputs import (
 from benchmarks.release_record import load_finished_record
 from exports.building.options import Options
 from exports.building.queue import release_now
-from retrieval.corpus.statistics import ask_to_count
+from retrieval.jobs.count_sources import ask_to_count
 from retrieval.models import IndexVersion
 
 FINISHED, PILOT = "finished", "pilot"

@@ -8,7 +8,7 @@ from django.db import connection
 
 from annotation.models import Campaign, Exclusion
 from benchmarks.release_record import workers_named
-from retrieval.corpus import import_job as imports
+from retrieval.jobs import import_files
 from retrieval.models import Job, QaPair
 
 PEOPLE = 1_200
@@ -119,7 +119,7 @@ def add_rows(campaign: Campaign, owner: User) -> None:
 
 def _import(owner: User) -> None:
     Job.objects.create(
-        kind=imports.KIND,
+        kind=import_files.KIND,
         subject="random",
         requested_by=owner,
         arguments={"source": "random", "folder": "gone", "files": [{"name": "pairs.jsonl"}]},

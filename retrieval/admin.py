@@ -7,9 +7,8 @@ from django.utils.functional import cached_property
 from unfold import paginator
 from unfold.admin import ModelAdmin
 
-from retrieval.corpus.statistics import newest_figures
-from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet
-from retrieval.trained import TrainedModel
+from retrieval.jobs.count_sources import newest_figures
+from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet, TrainedModel
 
 LAST_PAGE = 20
 Pairs = models.QuerySet[QaPair]

@@ -14,7 +14,7 @@ from retrieval.corpus.ingest import ingest
 from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
 from tests.hostile import ATTACKS, MARK
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.small_campaign import BUDGET_CENTS, write_rows
 
 PER_QUERY = 5

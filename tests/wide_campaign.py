@@ -12,7 +12,7 @@ from annotation.protocol.policy.policy import Policy
 from retrieval.corpus.ingest import ingest
 from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.small_campaign import BUDGET_CENTS, write_rows
 
 

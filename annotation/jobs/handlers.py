@@ -20,8 +20,8 @@ from annotation.protocol.packing.pack import hits_needed
 from annotation.simulation.options import read_options
 from annotation.simulation.run import rehearse
 from core.errors import UserError
-from retrieval.job_handlers import WORKS as DATABASE_WORKS
-from retrieval.jobs import Result, Watch, Work, keep
+from retrieval.jobs.handlers import WORKS as DATABASE_WORKS
+from retrieval.jobs.queue import Result, Watch, Work, keep
 from retrieval.models import Job
 from retrieval.search.retrieve import retrieve
 

@@ -11,11 +11,11 @@ from annotation.jobs.tasks import run_job, soon
 from annotation.models import Campaign
 from annotation.pipeline.reconcile.run import check_published
 from core.errors import UserError
-from retrieval import jobs
-from retrieval.corpus.import_job import Wanted, request_import
-from retrieval.corpus.statistics import ask_to_count
 from retrieval.corpus.uploads import Sent, check_sent
-from retrieval.job_handlers import IndexWanted, request_index
+from retrieval.jobs import queue
+from retrieval.jobs.count_sources import ask_to_count
+from retrieval.jobs.handlers import IndexWanted, request_index
+from retrieval.jobs.import_files import Wanted, request_import
 from retrieval.models import Job
 
 
@@ -29,7 +29,7 @@ def ask_for(
     told: Mapping[str, object] | None = None,
 ) -> Job:
     """UserError where the same is under way; `told`: more for the log than the work needs."""
-    job = jobs.request(kind, campaign.name, arguments, by=by.user)
+    job = queue.request(kind, campaign.name, arguments, by=by.user)
     details = {**arguments, **(told or {}), "job": job.pk}
     record(by, kind, campaign=campaign, details=details)
     soon(run_job, job.pk)
@@ -46,7 +46,7 @@ def ask_to_look(
     by: Actor, kind: str, campaign: Campaign, arguments: Mapping[str, object] | None = None
 ) -> Job:
     """For work that reads and counts alone: nobody's money, votes or work change by it."""
-    job = jobs.request(kind, campaign.name, arguments or {}, by=by.user)
+    job = queue.request(kind, campaign.name, arguments or {}, by=by.user)
     soon(run_job, job.pk)
     return job
 

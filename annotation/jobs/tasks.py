@@ -28,8 +28,8 @@ from annotation.pipeline.reconcile.hits import KEPT
 from annotation.pipeline.reconcile.run import reconcile
 from core.errors import UserError
 from core.log_context import about
-from retrieval.corpus.import_job import tidy_uploads
-from retrieval.jobs import JobLost, run, waiting_jobs
+from retrieval.jobs.import_files import tidy_uploads
+from retrieval.jobs.queue import JobLost, run, waiting_jobs
 
 log = logging.getLogger(__name__)
 

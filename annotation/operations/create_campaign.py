@@ -18,7 +18,7 @@ from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.setup.create import check_name_and_seed, create_campaign
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from retrieval.jobs import Result, Watch, keep, request
+from retrieval.jobs.queue import Result, Watch, keep, request
 from retrieval.models import Job
 
 KIND = "create"

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UserError
+from retrieval.models import TrainedModel
 from retrieval.registry.registry import registered_selector
 from retrieval.registry.training_record import FILE, made, read_training
-from retrieval.trained import TrainedModel
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from rest_framework.views import APIView
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
 from retrieval.api.access import MayLook
+from retrieval.models import TrainedModel
 from retrieval.ranking.metrics import WAYS
 from retrieval.registry.card import card
 from retrieval.registry.improvement import Shelf, Shown
 from retrieval.registry.training_record import made
-from retrieval.trained import TrainedModel
 
 TAG = "database"
 

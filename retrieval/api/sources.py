@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
 from retrieval.api.access import MayLook
-from retrieval.corpus.statistics import newest_figures
+from retrieval.jobs.count_sources import newest_figures
 from retrieval.models import IndexForm, IndexKind, IndexVersion
 
 TAG = "database"

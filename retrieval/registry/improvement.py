@@ -10,11 +10,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from retrieval.models import IndexVersion
+from retrieval.models import IndexVersion, TrainedModel
 from retrieval.ranking.metrics import WAYS, Way
 from retrieval.registry.card import figure_names, percent
 from retrieval.registry.training_record import Figures, Training, made
-from retrieval.trained import TrainedModel
 
 
 @dataclass(frozen=True)

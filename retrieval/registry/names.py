@@ -6,8 +6,8 @@ from django.conf import settings
 
 from core.errors import UserError
 from retrieval.encoders.bundled import bundled_folder
+from retrieval.models import TrainedModel
 from retrieval.registry.training_record import FILE
-from retrieval.trained import TrainedModel
 
 
 def require_own_name(name: str, base: str) -> None:

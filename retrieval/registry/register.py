@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from core.command import record
+from retrieval.models import TrainedModel
 from retrieval.registry.registry import register
-from retrieval.trained import TrainedModel
 
 
 def register_and_record(folder: Path) -> dict[str, object]:

@@ -11,11 +11,10 @@ from django.db import transaction
 
 from core.errors import UserError
 from retrieval.lazy import load_encoder
-from retrieval.models import IndexVersion
+from retrieval.models import IndexVersion, TrainedModel
 from retrieval.registry.card import card
 from retrieval.registry.names import require_own_name
 from retrieval.registry.training_record import FILE, Training, made, read_training
-from retrieval.trained import TrainedModel
 from retrieval.vectors.checksums import sha256_of
 
 CARD = "card.md"

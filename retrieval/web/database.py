@@ -10,10 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from core.frame import framed
-from retrieval.corpus import import_job as imports
-from retrieval.corpus import statistics as figures
-from retrieval.corpus.statistics import Figures, newest_figures
-from retrieval.job_handlers import INDEX, WORKS
+from retrieval.jobs import count_sources, import_files
+from retrieval.jobs.count_sources import Figures, newest_figures
+from retrieval.jobs.handlers import INDEX, WORKS
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.web.access import database_page, may
 from retrieval.web.forms import BuildForm
@@ -49,7 +48,7 @@ def database_shown(request: HttpRequest, form: BuildForm, *, status: int = 200) 
         "versions": _versions(kept),
         "form": form,
         "running": [one for one in jobs if not one.is_over and may_see(request.user, one)],
-        "counting": any(one.kind == figures.KIND and not one.is_over for one in jobs),
+        "counting": any(one.kind == count_sources.KIND and not one.is_over for one in jobs),
         "building": any(one.kind == INDEX and not one.is_over for one in jobs),
         "jobs": [_told(request.user, one) for one in jobs if one.is_over],
     }
@@ -72,7 +71,7 @@ def _told(user: User | AnonymousUser, job: Job) -> Mapping[str, object]:
     """With a link for those who may follow it."""
     link = ""
     if may_see(user, job):
-        link = "database-imported" if job.kind == imports.KIND else "job"
+        link = "database-imported" if job.kind == import_files.KIND else "job"
     return {"job": job, "link": link}
 
 

@@ -5,14 +5,13 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from retrieval.corpus.import_job import Wanted
 from retrieval.corpus.pair_reader import MAX_LICENSE, MAX_SOURCE
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.index.choice import KINDS
 from retrieval.indexing.plan import AUTO, BuildOptions
-from retrieval.job_handlers import IndexWanted
-from retrieval.models import IndexForm, IndexKind
-from retrieval.trained import TrainedModel
+from retrieval.jobs.handlers import IndexWanted
+from retrieval.jobs.import_files import Wanted
+from retrieval.models import IndexForm, IndexKind, TrainedModel
 
 BY_ENDING = "by the file's ending: JSONL, CSV, TSV or Parquet"
 MOST_FIELD = 100

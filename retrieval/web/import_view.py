@@ -13,10 +13,10 @@ from django.views.decorators.http import require_safe
 
 from core.files.csv_safety import harmless
 from core.frame import framed
-from retrieval.corpus.import_job import KIND, MOST_REJECTED, rejected_of, rejected_rows
 from retrieval.corpus.sources.formats import FORMATS
-from retrieval.corpus.statistics import newest_figures
 from retrieval.corpus.uploads import MOST_BYTES, MOST_FILES, PLAIN
+from retrieval.jobs.count_sources import newest_figures
+from retrieval.jobs.import_files import KIND, MOST_REJECTED, rejected_of, rejected_rows
 from retrieval.models import Job
 from retrieval.web.access import IMPORT, database_page, may
 from retrieval.web.database import may_see

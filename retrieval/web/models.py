@@ -5,6 +5,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from core.frame import framed
+from retrieval.models import TrainedModel
 from retrieval.registry.card import (
     SPLITS,
     before,
@@ -16,7 +17,6 @@ from retrieval.registry.card import (
 )
 from retrieval.registry.improvement import Shelf
 from retrieval.registry.training_record import Training
-from retrieval.trained import TrainedModel
 from retrieval.web.access import database_page
 
 SHOWN = 100

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 from core.errors import UserError
 from core.frame import framed
 from core.text.clean import clean_text
-from retrieval.corpus.statistics import newest_figures
 from retrieval.corpus.withdraw import KEY_LENGTH, NAME
+from retrieval.jobs.count_sources import newest_figures
 from retrieval.models import QaPair
 from retrieval.ranking.fusion import BM25, DENSE
 from retrieval.web.access import database_page, may

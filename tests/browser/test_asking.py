@@ -13,8 +13,8 @@ from tests.browser.conftest import TakeShot
 from tests.browser.eye import Eye
 from tests.browser.test_adjudicate import sign_in
 from tests.retrieval.answering.saved import selector_folder, training_folder
+from tests.retrieval.jobs.run_jobs import sent, worked
 from tests.retrieval.training import tiny
-from tests.retrieval.web.jobs import sent, worked
 
 ROWS = f"""question,answer,license
 How do I bake bread?,{"Of flour and water; and with patience. " * 12},CC0

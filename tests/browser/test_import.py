@@ -9,11 +9,11 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.jobs.handlers import WORKS
 from retrieval.corpus.uploads import uploads_root
-from retrieval.jobs import run
+from retrieval.jobs.queue import run
 from retrieval.models import Job, QaPair
 from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
 from tests.browser.test_adjudicate import sign_in
-from tests.retrieval.web.jobs import sent, worked
+from tests.retrieval.jobs.run_jobs import sent, worked
 
 CSV = "question,answer\nWhy is the sky blue?,Light is scattered.\nWhy?\n"
 DROP = """([name, content]) => {

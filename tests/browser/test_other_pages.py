@@ -16,16 +16,16 @@ from annotation.crowd.inhouse.members import invite
 from annotation.jobs.handlers import WORKS
 from annotation.models import Control, ExpertLabel, Pilot, Role
 from annotation.pipeline.setup.create_pilot import create_pilot
-from retrieval.corpus.statistics import ask_to_count
 from retrieval.corpus.withdraw import withdraw_pairs
-from retrieval.jobs import run
+from retrieval.jobs.count_sources import ask_to_count
+from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.registry.registry import register
 from tests.annotation.web.stage import make_member
 from tests.browser.eye import Eye
 from tests.browser.test_adjudicate import sign_in
-from tests.retrieval.trainings import SELECTOR, trained
-from tests.retrieval.web.jobs import sent, worked
+from tests.retrieval.jobs.run_jobs import sent, worked
+from tests.retrieval.registry.trainings import SELECTOR, trained
 from tests.small_campaign import POLICY, Stage, retrieved_campaign
 
 # Moderate ones, all of how Swagger UI orders its landmarks and headings.

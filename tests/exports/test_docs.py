@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.core.management import load_command_class
 
-from tests.retrieval.test_docs import OF_EVERY_COMMAND
+from tests.retrieval.management.test_docs import OF_EVERY_COMMAND
 
 TEXT = Path("docs/releases.md").read_text(encoding="utf-8")
 

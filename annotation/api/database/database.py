@@ -23,7 +23,7 @@ from retrieval.api.access import MayLook
 from retrieval.api.pairs import ROW, PairRow
 from retrieval.index.choice import KINDS
 from retrieval.indexing.plan import AUTO, BuildOptions
-from retrieval.job_handlers import IndexWanted
+from retrieval.jobs.handlers import IndexWanted
 from retrieval.models import IndexForm, QaPair
 from retrieval.web.access import BUILD, WITHDRAW
 

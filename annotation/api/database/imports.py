@@ -26,9 +26,9 @@ from core.rest.openapi import key_header, operation
 from core.rest.pagination import PlacePages, places
 from core.rest.parsing import body
 from retrieval.api.access import MayLook
-from retrieval.corpus.import_job import KIND, MOST_REJECTED, Wanted, rejected_rows
 from retrieval.corpus.pair_reader import MAX_LICENSE, MAX_SOURCE
 from retrieval.corpus.sources.formats import FORMATS
+from retrieval.jobs.import_files import KIND, MOST_REJECTED, Wanted, rejected_rows
 from retrieval.models import Job
 from retrieval.web.access import IMPORT
 from retrieval.web.upload_stream import MOST_NAME, Received, receiving

@@ -8,7 +8,7 @@ from annotation.access.roles import visible_campaigns
 from annotation.models import Campaign
 from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page
-from retrieval.job_handlers import WORKS as DATABASE_WORKS
+from retrieval.jobs.handlers import WORKS as DATABASE_WORKS
 from retrieval.models import Job
 from retrieval.web.access import may_look
 

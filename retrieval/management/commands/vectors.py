@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from core.command import REFUSED, Error, QuorumCommand, add_subcommand, record
-from retrieval.corpus.statistics import SUBJECT
 from retrieval.index.versions import chosen_index
 from retrieval.indexing.inventory import Store, stores
 from retrieval.indexing.prune import prune
 from retrieval.indexing.verify import bytes_to_read, damaged
+from retrieval.jobs.count_sources import SUBJECT
 from retrieval.models import IndexVersion
 
 

@@ -32,14 +32,14 @@ from annotation.pipeline.collecting.review import review
 from annotation.pipeline.publishing.publish import publish
 from exports.building.options import Options
 from exports.models import Build, Release
-from retrieval.corpus.import_job import rejected_path
-from retrieval.corpus.statistics import ask_to_count
 from retrieval.corpus.uploads import new_folder
-from retrieval.jobs import run
+from retrieval.jobs.count_sources import ask_to_count
+from retrieval.jobs.import_files import rejected_path
+from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.registry.registry import register
 from tests.annotation.simulation.test_dry_run import made_up
-from tests.retrieval.trainings import trained
+from tests.retrieval.registry.trainings import trained
 from tests.small_campaign import Stage, packed_campaign
 
 REJECTED = {"line": 3, "reason": "the answer is empty", "text": "why,"}

@@ -19,8 +19,8 @@ from annotation.operations.create_campaign import Wanted as Creation
 from annotation.operations.create_campaign import own_queries_folder, request_creation
 from annotation.protocol.policy.policy import Policy
 from config import celery
-from retrieval.corpus.import_job import Wanted, request_import
 from retrieval.corpus.uploads import Sent, folder_of, new_folder, throw_away_sent
+from retrieval.jobs.import_files import Wanted, request_import
 from retrieval.models import Job
 
 pytestmark = pytest.mark.django_db

@@ -35,7 +35,7 @@ from retrieval.index.versions import index_root
 from retrieval.indexing.build import build_index
 from retrieval.models import QaPair
 from tests.annotation.crowd.conftest import running_emulator
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 
 PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
 SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"

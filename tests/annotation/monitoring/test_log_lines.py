@@ -24,7 +24,7 @@ from annotation.pipeline.publishing.publish import publish
 from tests.annotation.api.people import Program, person
 from tests.annotation.pipeline.reconcile.drift import create_there
 from tests.mturk import LentCrowd
-from tests.retrieval.web.jobs import sent
+from tests.retrieval.jobs.run_jobs import sent
 from tests.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db

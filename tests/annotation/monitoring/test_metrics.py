@@ -19,7 +19,7 @@ from annotation.analytics.campaign.snapshots import take
 from annotation.models import Account
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.ledger.accounts import account_of
-from retrieval.jobs import request
+from retrieval.jobs.queue import request
 from retrieval.models import Job
 from tests.small_campaign import BUDGET_CENTS, Stage
 

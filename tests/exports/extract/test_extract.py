@@ -36,7 +36,7 @@ from tests.exports.extract.oracle import (
     rows,
     salted,
 )
-from tests.retrieval.trainings import trained
+from tests.retrieval.registry.trainings import trained
 
 pytestmark = pytest.mark.django_db
 ADA, BOB, EVE, THIRD = (person(f"mturk:{name}") for name in ("ada", "bob", "eve", "third"))

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from retrieval.encoders.cross_encoder.load import new_selector, save_selector
+from tests.retrieval.registry.trainings import PRECISION, SELECTOR, values, write, write_model
 from tests.retrieval.training import tiny
-from tests.retrieval.trainings import PRECISION, SELECTOR, values, write, write_model
 
 
 def selector_folder(folder: Path, form: str = "QQA", *, seed: int = 7) -> Path:

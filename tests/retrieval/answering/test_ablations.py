@@ -29,8 +29,8 @@ from retrieval.registry.registry import register
 from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.management.weather import build
+from tests.retrieval.registry.trainings import trained
 from tests.retrieval.training import tiny
-from tests.retrieval.trainings import trained
 
 pytestmark = pytest.mark.django_db
 PAIRS = [("What is bread?", "Flour and water."), ("What is paris?", "The capital of france.")]

@@ -10,7 +10,7 @@ from core.errors import UserError
 from retrieval.answering.load_selector import ChosenSelector, chosen_selector
 from retrieval.registry.registry import register
 from tests.retrieval.answering.saved import training_folder
-from tests.retrieval.trainings import SELECTOR, trained, values, write
+from tests.retrieval.registry.trainings import SELECTOR, trained, values, write
 
 pytestmark = pytest.mark.django_db
 

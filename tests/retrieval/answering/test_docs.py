@@ -7,7 +7,7 @@ from django.core.management import load_command_class
 
 from retrieval.answering.ablations import PAPER
 from retrieval.answering.answer_match import PROXY
-from tests.retrieval.test_docs import OF_EVERY_COMMAND
+from tests.retrieval.management.test_docs import OF_EVERY_COMMAND
 
 TEXT = Path("docs/answering.md").read_text(encoding="utf-8")
 

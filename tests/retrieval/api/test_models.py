@@ -9,8 +9,8 @@ from retrieval.indexing.build import build_index
 from retrieval.registry.registry import register
 from tests.annotation.api.people import Program, is_problem
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
-from tests.retrieval.trainings import BASE, SELECTOR, figures, trained
+from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.retrieval.registry.trainings import BASE, SELECTOR, figures, trained
 
 pytestmark = pytest.mark.django_db
 

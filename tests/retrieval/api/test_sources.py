@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 
-from retrieval.corpus.statistics import ask_to_count, newest_figures
 from retrieval.indexing.build import build_index
-from retrieval.job_handlers import WORKS
-from retrieval.jobs import run
+from retrieval.jobs.count_sources import ask_to_count, newest_figures
+from retrieval.jobs.handlers import WORKS
+from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion
 from retrieval.web.search import RETRIEVERS
 from retrieval.web.search_runner import find

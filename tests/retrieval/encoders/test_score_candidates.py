@@ -11,7 +11,7 @@ from retrieval.encoders import score_candidates as scored
 from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
 from retrieval.ranking.records import CandidateRecord, QueryRecord
 from retrieval.ranking.runs import require_new, write_run
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 
 WORDS = "moon far tea hot bread"
 

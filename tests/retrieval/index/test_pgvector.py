@@ -34,7 +34,7 @@ from retrieval.vectors.shards import Identity, Shard, write_shard
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 
 WORDS = ["rain", "snow", "hail", "sun", "wind", "fog"]
 KEYWORDS = KeywordEncoder(" ".join(WORDS))

@@ -17,7 +17,7 @@ from django.conf import settings
 
 from core.progress import Progress, no_progress
 from retrieval.vectors.types import Vectors
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
@@ -28,7 +28,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.broker_transport_options["polling_interval"] = 0.05
 
 from core import leases as claims  # noqa: E402
-from retrieval import tasks  # noqa: E402
+from retrieval.jobs import tasks  # noqa: E402
 
 KEYWORDS = "rain snow hail"
 

@@ -33,7 +33,7 @@ from retrieval.lazy import index_class  # noqa: E402
 from retrieval.models import IndexVersion, QaPair  # noqa: E402
 from retrieval.vectors import checksums as verified  # noqa: E402
 from retrieval.vectors.types import unpacked  # noqa: E402
-from tests.retrieval.keywords import KeywordEncoder  # noqa: E402
+from tests.retrieval.encoders.keywords import KeywordEncoder  # noqa: E402
 
 WORDS = ["rain", "snow", "hail", "sun", "wind", "fog", "ice"]
 ENCODER = KeywordEncoder(" ".join(WORDS))

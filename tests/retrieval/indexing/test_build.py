@@ -15,7 +15,7 @@ from retrieval.search.retrieve import current_index, pair_vectors
 from retrieval.vectors.folder import MANIFEST, REMOVED, store_folder
 from retrieval.vectors.shards import Identity
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.retrieval.management.weather import KEYWORDS, PAIRS, Interrupted, build
 
 pytestmark = pytest.mark.django_db

@@ -20,15 +20,15 @@ from retrieval.indexing import encode
 from retrieval.indexing.distributed import spread
 from retrieval.indexing.encode import encode_missing, identity_of
 from retrieval.indexing.shard_worker import BROKEN_OFF, Beat, ShardLost, encode_row, keys_of
+from retrieval.jobs.tasks import encode_shard
 from retrieval.models import EncodingJob, EncodingShard, QaPair
-from retrieval.tasks import encode_shard
 from retrieval.vectors.folder import store_folder
 from retrieval.vectors.pair_keys import database_pairs
 from retrieval.vectors.shards import Shard
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Encoder, PairKeys, Vectors
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.threads import together
 
 pytestmark = pytest.mark.django_db

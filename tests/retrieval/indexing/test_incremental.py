@@ -18,7 +18,7 @@ from retrieval.indexing.plan import BuildOptions
 from retrieval.models import IndexVersion, QaPair
 from retrieval.vectors.types import Vectors, unpacked
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 
 pytestmark = pytest.mark.django_db
 

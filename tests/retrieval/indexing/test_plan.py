@@ -10,7 +10,7 @@ from retrieval.indexing.incremental import Made
 from retrieval.indexing.plan import BuildOptions, Order, choice_of, precision_of
 from retrieval.vectors.pair_keys import database_pairs
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.retrieval.management.weather import PAIRS, build
 
 pytestmark = pytest.mark.django_db

@@ -27,7 +27,7 @@ from retrieval.vectors.pair_keys import database_pairs
 from retrieval.vectors.folder import store_folder
 from retrieval.vectors.shards import sound_shards
 from tests.retrieval.indexing.keyword_worker import KEYWORDS
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 
 call_command("migrate", "retrieval", verbosity=0)
 pairs = settings.DATA_DIR / "pairs.tsv"

@@ -21,18 +21,17 @@ from retrieval.encoders.bundled import bundled_folder
 from retrieval.encoders.cross_encoder.port import FORM_FILE
 from retrieval.index.versions import current_index
 from retrieval.indexing.build import build_index
-from retrieval.job_handlers import WORKS, IndexWanted, request_index
-from retrieval.jobs import run
-from retrieval.models import IndexVersion
+from retrieval.jobs.handlers import WORKS, IndexWanted, request_index
+from retrieval.jobs.queue import run
+from retrieval.models import IndexVersion, TrainedModel
 from retrieval.query_sets.held_out import sample_queries
 from retrieval.ranking.fusion import ALONE
 from retrieval.registry.registry import digest_of_folder, register
 from retrieval.search.retrieve import retrieve
-from retrieval.trained import TrainedModel
 from retrieval.web.search_runner import find
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
-from tests.retrieval.trainings import BASE, SELECTOR, trained, values, write
+from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.retrieval.registry.trainings import BASE, SELECTOR, trained, values, write
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ from retrieval.models import EncodingJob, IndexVersion, QuerySet
 from retrieval.vectors.folder import IDENTITY, one_build, store_folder
 from retrieval.vectors.shards import Identity, files_of, sound_shards, write_shard
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.retrieval.vectors.made import keys_of, vectors_of
 
 pytestmark = pytest.mark.django_db

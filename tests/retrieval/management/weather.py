@@ -4,7 +4,7 @@ from typing import Any
 
 from retrieval.indexing.build import build_index
 from retrieval.models import IndexVersion
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 
 WORDS = ["rain", "snow", "hail", "sun", "wind", "fog", "ice", "frost", "cloud", "storm"]
 KEYWORDS = KeywordEncoder(" ".join(WORDS))

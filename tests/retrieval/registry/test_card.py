@@ -10,7 +10,7 @@ from retrieval.registry.card import card, over_seeds
 from retrieval.registry.registry import register
 from retrieval.registry.training_record import Fault, made
 from tests.hostile import MARKUP
-from tests.retrieval.trainings import BASE, SELECTOR, figures, trained, values
+from tests.retrieval.registry.trainings import BASE, SELECTOR, figures, trained, values
 
 HOSTILE = [
     *MARKUP.values(),

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from retrieval.indexing.build import build_index
-from retrieval.models import IndexVersion
+from retrieval.models import IndexVersion, TrainedModel
 from retrieval.registry.improvement import Lift, Shelf, retriever_line
 from retrieval.registry.registry import register
-from retrieval.trained import TrainedModel
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
-from tests.retrieval.trainings import BASE, SELECTOR, figures, trained, values, write
+from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.retrieval.registry.trainings import BASE, SELECTOR, figures, trained, values, write
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from django.db.models import ProtectedError
 
 from core.errors import UserError
 from retrieval.indexing.build import build_index
-from retrieval.models import IndexVersion
+from retrieval.models import IndexVersion, TrainedModel
 from retrieval.registry.registry import (
     digest_of_folder,
     model_of,
@@ -23,11 +23,10 @@ from retrieval.registry.registry import (
     resolve_model,
     verify,
 )
-from retrieval.trained import TrainedModel
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.retrieval.registry.trainings import FILES, SELECTOR, trained, values, write, write_model
 from tests.retrieval.training import tiny
-from tests.retrieval.trainings import FILES, SELECTOR, trained, values, write, write_model
 
 pytestmark = pytest.mark.django_db
 

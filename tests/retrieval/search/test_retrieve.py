@@ -12,7 +12,7 @@ from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
 from retrieval.query_sets.held_out import load_queries, sample_queries
 from retrieval.search.retrieve import pair_vectors, retrieve
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.retrieval.management.weather import KEYWORDS, PAIRS, Interrupted, build
 
 pytestmark = pytest.mark.django_db

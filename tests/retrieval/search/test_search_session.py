@@ -21,7 +21,7 @@ from retrieval.query_sets.held_out import load_queries
 from retrieval.search.retrieve import retrieve
 from retrieval.search.search_session import Hit, Searcher
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.retrieval.management.weather import KEYWORDS, PAIRS, build
 
 pytestmark = pytest.mark.django_db

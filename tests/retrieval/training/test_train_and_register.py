@@ -12,10 +12,10 @@ from django.core.management import call_command
 
 from annotation.models import Action
 from core.command import Error
+from retrieval.models import TrainedModel
 from retrieval.registry.registry import register
-from retrieval.trained import TrainedModel
+from tests.retrieval.registry.trainings import trained
 from tests.retrieval.training.releases import release
-from tests.retrieval.trainings import trained
 
 pytestmark = pytest.mark.django_db
 

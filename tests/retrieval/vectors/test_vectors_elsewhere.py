@@ -15,7 +15,7 @@ from retrieval.models import IndexVersion
 from retrieval.vectors.shards import files_of
 from retrieval.vectors.types import Vectors
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
+from tests.retrieval.encoders.keywords import KeywordEncoder
 
 pytestmark = pytest.mark.django_db
 

@@ -9,11 +9,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from retrieval.indexing.build import build_index
+from retrieval.models import TrainedModel
 from retrieval.registry.registry import register
-from retrieval.trained import TrainedModel
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.keywords import KeywordEncoder
-from tests.retrieval.trainings import BASE, SELECTOR, trained
+from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.retrieval.registry.trainings import BASE, SELECTOR, trained
 from tests.retrieval.web.conftest import As
 
 pytestmark = pytest.mark.django_db

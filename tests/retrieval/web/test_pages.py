@@ -9,13 +9,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from retrieval.corpus.statistics import ask_to_count
 from retrieval.corpus.withdraw import withdraw_pairs
+from retrieval.jobs.count_sources import ask_to_count
 from retrieval.models import Job, QaPair
 from tests.retrieval.conftest import AddPairs
+from tests.retrieval.jobs.run_jobs import sent, worked
 from tests.retrieval.management.weather import build
 from tests.retrieval.web.conftest import As
-from tests.retrieval.web.jobs import sent, worked
 
 pytestmark = pytest.mark.django_db
 

@@ -7,15 +7,15 @@ from urllib.parse import urlencode
 import pytest
 from django.urls import reverse
 
-from retrieval.corpus.statistics import ask_to_count
 from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.indexing.build import build_index
+from retrieval.jobs.count_sources import ask_to_count
 from retrieval.models import QaPair
 from retrieval.search.search_session import Searcher
 from retrieval.web import search_runner as finding
 from tests.retrieval.conftest import AddPairs
+from tests.retrieval.jobs.run_jobs import worked
 from tests.retrieval.web.conftest import As
-from tests.retrieval.web.jobs import worked
 
 pytestmark = pytest.mark.django_db
 

@@ -28,7 +28,7 @@ from annotation.jobs.tasks import advance_campaign, run_job
 from annotation.models import Campaign, Judgment, Snapshot
 from annotation.pipeline.publishing.lifecycle import pause
 from annotation.protocol.labels.agreement import REPLICATES, SEED
-from retrieval.jobs import request
+from retrieval.jobs.queue import request
 from tests.conftest import SetStage
 from tests.small_campaign import QUERIES, Stage
 

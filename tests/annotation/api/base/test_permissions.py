@@ -17,7 +17,7 @@ from annotation.models import (
     Triplet,
 )
 from retrieval.corpus.uploads import new_folder
-from retrieval.jobs import request as request_job
+from retrieval.jobs.queue import request as request_job
 from retrieval.models import Job, QaPair
 from tests.annotation.api.parts import (
     ELSEWHERE,

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from annotation.jobs.handlers import WORKS
 from annotation.models import Action
 from retrieval.corpus.uploads import uploads_root
-from retrieval.jobs import run
+from retrieval.jobs.queue import run
 from retrieval.models import Job, QaPair
 from tests.annotation.api.people import Answer, Program, is_problem, person
 

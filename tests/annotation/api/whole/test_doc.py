@@ -17,7 +17,7 @@ from annotation.jobs.tasks import run_job
 from annotation.models import Action, Campaign
 from exports.building.queue import build_queued
 from exports.models import Build, Release
-from retrieval.jobs import waiting_jobs
+from retrieval.jobs.queue import waiting_jobs
 from retrieval.models import Job, QaPair
 from tests.annotation.api.people import PASSWORD
 from tests.annotation.api.whole.test_description import DOC

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 
 from annotation.jobs.handlers import WORKS
 from annotation.models import Action, Campaign, Control, Role, Suggestion
-from retrieval.jobs import run, waiting_jobs
+from retrieval.jobs.queue import run, waiting_jobs
 from retrieval.models import QaPair
 from tests.annotation.api.people import Program, is_problem, person
 from tests.small_campaign import Stage

@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotation.jobs.handlers import WORKS
 from annotation.models import Action, Campaign, ExpertLabel, Role, Snapshot, Triplet
 from annotation.protocol.policy.policy import Policy
-from retrieval import jobs
+from retrieval.jobs import queue
 from retrieval.models import Job
 from tests.annotation.api.campaign import campaign_at_work
 from tests.annotation.api.people import Program, is_problem, person
@@ -44,7 +44,7 @@ def test_a_sampled_campaign_is_made_by_a_job(root: Program, small_database: None
     job = root.get(answer.headers["Location"]).json()
     assert (job["kind"], job["subject"], job["state"]) == ("create", "new-one", "queued")
     assert not Campaign.objects.exists()
-    jobs.run(job["id"], "x", WORKS)
+    queue.run(job["id"], "x", WORKS)
     told = root.get(answer.headers["Location"]).json()
     assert told["result"] == {"campaign": "new-one", "queries": 3, "duplicate_queries": 0}
     assert root.get("campaigns/new-one").json()["money"]["budget_cents"] == 1250

@@ -23,7 +23,7 @@ from annotation.models import (
     Suggestion,
     Triplet,
 )
-from retrieval.jobs import request as request_job
+from retrieval.jobs.queue import request as request_job
 from retrieval.models import IndexVersion, Job, QaPair
 from tests.annotation.api.people import Program, person
 from tests.annotation.api.whole.described import CHECKS, operations, site

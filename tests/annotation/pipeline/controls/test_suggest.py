@@ -11,7 +11,7 @@ from annotation.pipeline.controls.suggest import Suggested, confirm, dismiss, su
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.publishing.pack import positive_names
 from core.errors import UserError
-from retrieval.jobs import request, run
+from retrieval.jobs.queue import request, run
 from tests.annotation.experts import report
 from tests.exports.campaigns import make_campaign
 

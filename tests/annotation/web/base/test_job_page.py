@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 
 from annotation.jobs.handlers import WORKS
 from annotation.models import Campaign, Role
-from retrieval import jobs
+from retrieval.jobs import queue
 from retrieval.models import Job
 from tests.annotation.hits import make_campaign
 from tests.small_campaign import retrieved_campaign
@@ -35,7 +35,7 @@ def campaign(small_database: None, tmp_path: Path, owner: User) -> Campaign:
 
 @pytest.fixture
 def job(campaign: Campaign, owner: User) -> Job:
-    return jobs.request("pack", campaign.name, {}, by=owner)
+    return queue.request("pack", campaign.name, {}, by=owner)
 
 
 def signed_in(user: User) -> Client:
@@ -89,7 +89,7 @@ def test_a_stage_of_unknown_length_has_a_bar_without_a_value(job: Job) -> None:
 
 
 def test_the_page_around_it_loads_again_when_the_work_has_ended(job: Job, owner: User) -> None:
-    jobs.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", WORKS)
     assert look(signed_in(owner), job)["HX-Refresh"] == "true"
     shown = part(job)
     assert shown.get("hx-get") is None
@@ -101,7 +101,7 @@ def test_the_page_around_it_loads_again_when_the_work_has_ended(job: Job, owner:
 
 def test_work_that_failed_says_why(job: Job, campaign: Campaign, owner: User) -> None:
     campaign.query_set.queries.first().candidates.all().delete()  # type: ignore[union-attr]
-    jobs.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", WORKS)
     [note] = part(job).xpath(".//p[@role='alert']")
     assert "has 20 candidates where its policy wants 25" in note.text_content()
     assert signed_in(owner).get(address(job)).status_code == 200
@@ -152,7 +152,7 @@ def test_who_sees_the_work_of_a_campaign(
 def test_a_source_named_like_a_campaign_tells_its_viewers_nothing(campaign: Campaign) -> None:
     viewer = User.objects.create_user("viewer")
     Role.objects.create(user=viewer, campaign=campaign, name="viewer")
-    theirs = jobs.request("index", campaign.name, {}, by=None)
+    theirs = queue.request("index", campaign.name, {}, by=None)
     assert signed_in(viewer).get(address(theirs)).status_code == 404
 
 
@@ -168,7 +168,7 @@ def test_no_such_work(owner: User, campaign: Campaign) -> None:
 
 def test_work_on_the_database_leads_back_there(owner: User) -> None:
     staff = User.objects.create_user("cleo", is_staff=True)
-    counting = jobs.request("count", "the database", {}, by=owner)
+    counting = queue.request("count", "the database", {}, by=owner)
     for user, links in ((staff, 1), (owner, 0)):
         page = html.fromstring(signed_in(user).get(address(counting)).content.decode())
         assert len(page.xpath("//main//a[@href='/admin/database/']")) == links

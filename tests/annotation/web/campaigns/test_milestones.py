@@ -21,7 +21,7 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.estimates.cost import quote
 from annotation.protocol.policy.policy import INHOUSE, Policy
-from retrieval import jobs
+from retrieval.jobs import queue
 from retrieval.models import Job
 from retrieval.search.retrieve import retrieve
 from tests.conftest import StartMTurk
@@ -73,7 +73,7 @@ def next_step(client: Client) -> str:
 def done(kind: str) -> Job:
     """As a worker does it."""
     job = Job.objects.get(kind=kind, state="queued")
-    jobs.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", WORKS)
     job.refresh_from_db()
     return job
 

@@ -21,7 +21,7 @@ from annotation.operations.campaign.registry import ACTS
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.publishing.publish import publish
-from retrieval.jobs import request
+from retrieval.jobs.queue import request
 from retrieval.models import Job
 from tests.small_campaign import Stage, retrieved_campaign
 from tests.team import Team, make_team

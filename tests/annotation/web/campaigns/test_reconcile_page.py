@@ -9,7 +9,7 @@ from annotation.analytics.campaign.snapshots import take
 from annotation.jobs.handlers import WORKS
 from annotation.jobs.tasks import run_job
 from annotation.models import Action, Snapshot
-from retrieval import jobs
+from retrieval.jobs import queue
 from retrieval.models import Job
 from tests.annotation.api.people import Program, person
 from tests.annotation.pipeline.reconcile.drift import create_there, delete_there
@@ -39,7 +39,7 @@ def text_of(response: Any) -> str:
 
 def done(job: Job) -> Job:
     """By a worker."""
-    ran = jobs.run(job.pk, "here", WORKS)
+    ran = queue.run(job.pk, "here", WORKS)
     assert ran
     return ran
 

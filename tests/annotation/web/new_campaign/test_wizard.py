@@ -25,10 +25,10 @@ from annotation.protocol.policy.policy import INHOUSE, Policy
 from annotation.web.new_campaign import draft as new_draft
 from annotation.web.new_campaign.forms import PolicyForm, written
 from core.errors import UserError
-from retrieval import jobs
+from retrieval.jobs import queue
 from retrieval.models import IndexVersion, Job, QuerySet
 from retrieval.registry.registry import register
-from tests.retrieval.trainings import trained
+from tests.retrieval.registry.trainings import trained
 from tests.small_campaign import POLICY
 
 pytestmark = pytest.mark.django_db
@@ -112,7 +112,7 @@ def create(client: Client, dollars: str) -> HttpResponse:
     assert client.post(BUDGET_STEP, {"dollars": dollars})["Location"] == BUDGET_STEP
     assert not Campaign.objects.filter(name="faq").exists()
     job = Job.objects.get(state="queued")
-    jobs.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", WORKS)
     return client.get(BUDGET_STEP)
 
 
@@ -223,7 +223,7 @@ def test_the_page_shows_the_work_and_leads_on_by_itself(creator: Client) -> None
         assert part.get("hx-get") == f"/admin/jobs/{job.pk}"
     assert creator.post(BUDGET_STEP, {"dollars": "7"}).status_code == 200  # nothing is asked twice
     assert Job.objects.count() == 1
-    jobs.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", WORKS)
     polled = creator.get(f"/admin/jobs/{job.pk}", headers={"HX-Request": "true"})
     assert polled["HX-Refresh"] == "true"
     led = creator.get(BUDGET_STEP, follow=True)
@@ -240,7 +240,7 @@ def test_another_campaign_may_be_begun_meanwhile_and_the_first_keeps_its_file(
     creator.post(BUDGET_STEP, {"dollars": "5"})
     creator.post(NEW, {"forget": "yes"})
     assert values(creator.get(NEW))["name"] == ""
-    jobs.run(Job.objects.get().pk, "x", WORKS)
+    queue.run(Job.objects.get().pk, "x", WORKS)
     assert Campaign.objects.get().query_set.queries.count() == 2
 
 

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from retrieval.models import QaPair
+from retrieval.models import QaPair, TrainedModel
 from retrieval.registry.registry import register
-from retrieval.trained import TrainedModel
 from tests.retrieval.answering.saved import selector_folder
 from tests.retrieval.corpus.sources.shapes import SHAPES, jsonl, write
+from tests.retrieval.registry.trainings import SELECTOR, trained, values
+from tests.retrieval.registry.trainings import write as write_record
 from tests.retrieval.training import tiny
-from tests.retrieval.trainings import SELECTOR, trained, values
-from tests.retrieval.trainings import write as write_record
 
 pytestmark = pytest.mark.django_db
 

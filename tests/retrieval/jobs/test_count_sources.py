@@ -5,12 +5,12 @@ from dataclasses import asdict
 import pytest
 
 from retrieval.corpus.sources.counts import source_counts
-from retrieval.corpus.statistics import Lacking, ask_to_count, newest_figures
 from retrieval.corpus.withdraw import withdraw_pairs
+from retrieval.jobs.count_sources import Lacking, ask_to_count, newest_figures
 from retrieval.models import Job, QaPair
 from tests.retrieval.conftest import AddPairs
+from tests.retrieval.jobs.run_jobs import worked
 from tests.retrieval.management.weather import build
-from tests.retrieval.web.jobs import worked
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from django.db.models import Max
 from core.errors import UserError
 from retrieval.corpus.sources.counts import SourceCounts, Words, source_counts
 from retrieval.index.versions import chosen_index, restored_pairs
-from retrieval.jobs import Result, Watch, request
+from retrieval.jobs.queue import Result, Watch, request
 from retrieval.models import IndexVersion, Job, QaPair
 
 KIND = "count"

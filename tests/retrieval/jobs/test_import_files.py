@@ -12,15 +12,15 @@ from django.db import connection
 
 from core.errors import UserError
 from core.progress import Progress
-from retrieval.corpus import import_job as imports
 from retrieval.corpus import uploads
 from retrieval.corpus.uploads import folder_of
 from retrieval.corpus.withdraw import withdraw_source
-from retrieval.job_handlers import WORKS
-from retrieval.jobs import Watch, run
+from retrieval.jobs import import_files
+from retrieval.jobs.handlers import WORKS
+from retrieval.jobs.queue import Watch, run
 from retrieval.models import Job, QaPair
 from tests.retrieval.corpus.sources.shapes import SHAPES, jsonl
-from tests.retrieval.web.jobs import facts, sent, worked
+from tests.retrieval.jobs.run_jobs import facts, sent, worked
 
 pytestmark = pytest.mark.django_db
 
@@ -54,15 +54,17 @@ def test_rows_that_cannot_be_used_are_kept_with_their_line_and_the_reason() -> N
     job = worked(sent({"half.csv": HALF_GOOD}))
     [told] = facts(job)
     assert (told["read"], told["added"], told["rejected"]) == (5, 2, 3)
-    lines = imports.rejected_path(folder_of(job.arguments["folder"]), 1).read_text().splitlines()
+    lines = (
+        import_files.rejected_path(folder_of(job.arguments["folder"]), 1).read_text().splitlines()
+    )
     assert [(row["line"], row["reason"]) for row in map(json.loads, lines)] == HALF_GOOD_REASONS
 
 
 def test_of_very_many_rejected_rows_the_first_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "MOST_REJECTED", 2)
+    monkeypatch.setattr(import_files, "MOST_REJECTED", 2)
     job = worked(sent({"half.csv": HALF_GOOD}))
     assert facts(job)[0]["rejected"] == 3
-    kept = imports.rejected_path(folder_of(job.arguments["folder"]), 1).read_text()
+    kept = import_files.rejected_path(folder_of(job.arguments["folder"]), 1).read_text()
     assert len(kept.splitlines()) == 2
 
 
@@ -84,7 +86,7 @@ def test_several_files_are_summed_and_a_wrong_one_does_not_undo_those_before_it(
     more = jsonl({"question": "More?", "answer": "Yes."})
     job = worked(sent({"ten.jsonl": TEN, "more.jsonl": more, "both.jsonl": TEN + more}))
     assert job.result is not None
-    sums = {name: job.result[name] for name in imports.SUMS}
+    sums = {name: job.result[name] for name in import_files.SUMS}
     assert sums == {"read": 22, "added": 11, "duplicates": 11, "withdrawn": 0, "rejected": 0}
     wrong = sent({"new.jsonl": jsonl({"question": "N?", "answer": "O."}), "w.csv": b"a,b\n1,2\n"})
     wrong = worked(wrong)
@@ -218,7 +220,7 @@ def killed_at(job: Job, moment: str) -> None:
 
     try:
         if moment == "written":
-            imports._remove = kill
+            import_files._remove = kill
         with connection.execute_wrapper(killing):
             run(job.pk, "killed", WORKS)
     finally:

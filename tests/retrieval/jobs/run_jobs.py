@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from django.contrib.auth.models import User
 
-from retrieval.corpus.import_job import Wanted, request_import
 from retrieval.corpus.uploads import Sent, ending_of, new_folder
-from retrieval.job_handlers import WORKS
-from retrieval.jobs import run
+from retrieval.jobs.handlers import WORKS
+from retrieval.jobs.import_files import Wanted, request_import
+from retrieval.jobs.queue import run
 from retrieval.models import Job
 
 

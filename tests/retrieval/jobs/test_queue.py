@@ -12,7 +12,17 @@ from core import leases as claims
 from core import log_context
 from core.errors import UserError
 from core.leases import MOST_ATTEMPTS, STALE
-from retrieval.jobs import GIVEN_UP, JobLost, Result, Watch, Work, keep, request, run, waiting_jobs
+from retrieval.jobs.queue import (
+    GIVEN_UP,
+    JobLost,
+    Result,
+    Watch,
+    Work,
+    keep,
+    request,
+    run,
+    waiting_jobs,
+)
 from retrieval.models import Job
 from tests.threads import together
 

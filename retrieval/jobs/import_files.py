@@ -23,7 +23,6 @@ from retrieval.corpus.pair_reader import Reading, check_license, check_source
 from retrieval.corpus.rejected_rows import Rejects
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.corpus.sources.top_share import Best, share_of
-from retrieval.corpus.statistics import ask_to_count
 from retrieval.corpus.uploads import (
     REJECTED,
     Sent,
@@ -33,7 +32,8 @@ from retrieval.corpus.uploads import (
     throw_away_sent,
     waiting_folders,
 )
-from retrieval.jobs import Result, Watch, keep, request
+from retrieval.jobs.count_sources import ask_to_count
+from retrieval.jobs.queue import Result, Watch, keep, request
 from retrieval.lazy import load_scorer
 from retrieval.models import Job
 from retrieval.registry.registry import resolve_model

@@ -8,16 +8,14 @@ from django.contrib.auth.models import User
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from retrieval.corpus import import_job as imports
-from retrieval.corpus import statistics as figures
 from retrieval.index.choice import KINDS
 from retrieval.indexing.build import build_index
 from retrieval.indexing.plan import AUTO, BuildOptions
-from retrieval.jobs import Result, Watch, Work, request
+from retrieval.jobs import count_sources, import_files
+from retrieval.jobs.queue import Result, Watch, Work, request
 from retrieval.lazy import lexical_index
-from retrieval.models import IndexForm, Job
+from retrieval.models import IndexForm, Job, TrainedModel
 from retrieval.registry.registry import model_named, resolve_model
-from retrieval.trained import TrainedModel
 
 INDEX = "index"
 
@@ -43,7 +41,7 @@ class IndexWanted:
 
 def request_index(wanted: IndexWanted, *, by: User | None) -> Job:
     """UserError where one is being built."""
-    return request(INDEX, figures.SUBJECT, asdict(wanted.checked()), by=by)
+    return request(INDEX, count_sources.SUBJECT, asdict(wanted.checked()), by=by)
 
 
 class _Encoding:
@@ -76,7 +74,7 @@ def _index(job: Job, watch: Watch) -> Result:
     )
     if wanted.words:
         lexical_index(index, watch.stage("reading the pairs' words", index.pairs))
-    figures.ask_to_count(job.requested_by)
+    count_sources.ask_to_count(job.requested_by)
     return {
         "form": index.form,
         "kind": index.kind,
@@ -88,7 +86,7 @@ def _index(job: Job, watch: Watch) -> Result:
 
 
 WORKS: Mapping[str, Work] = {
-    imports.KIND: imports.import_files,
+    import_files.KIND: import_files.import_files,
     INDEX: _index,
-    figures.KIND: figures.count_sources,
+    count_sources.KIND: count_sources.count_sources,
 }
