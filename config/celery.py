@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("quorum")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.autodiscover_tasks(related_name="jobs.tasks")
+app.autodiscover_tasks(["annotation", "retrieval"], related_name="jobs.tasks")
 
 
 @setup_logging.connect

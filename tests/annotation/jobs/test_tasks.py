@@ -63,7 +63,7 @@ def sent(queue: SimpleQueue, task: str = "advance_campaign") -> list[int]:
         except queue.Empty:
             return campaigns
         message.ack()
-        assert message.headers["task"] == f"annotation.jobs.tasks.{task}"
+        assert message.headers["task"] == f"quorum.{task}"
         assert message.headers["expires"] is not None
         (arguments, _, _) = message.payload
         campaigns.append(arguments[0])
