@@ -42,16 +42,16 @@ REPORTED = """
         'the words do not say what is meant'
     FROM annotation_judgment WHERE triplet_id IS NOT NULL AND id %% 331 = 0 LIMIT %(reports)s
 """
-INTENTS = """
-    INSERT INTO annotation_intent (campaign_id, kind, token, hit_id, places, cents, reason, state,
-        claim, first_sent_at, attempts, error, created_at)
+OUTBOX_MESSAGES = """
+    INSERT INTO annotation_outboxmessage (campaign_id, kind, token, hit_id, places, cents, reason,
+        state, claim, first_sent_at, attempts, error, created_at)
     SELECT campaign_id, 'create', 'c' || id, id, places, 0, '', 'done', '', published_at, 1, '',
         published_at
     FROM annotation_hit WHERE campaign_id = %(campaign)s
 """
 DECISIONS = """
-    INSERT INTO annotation_intent (campaign_id, kind, token, assignment_id, places, cents, reason,
-        state, claim, first_sent_at, attempts, error, created_at)
+    INSERT INTO annotation_outboxmessage (campaign_id, kind, token, assignment_id, places, cents,
+        reason, state, claim, first_sent_at, attempts, error, created_at)
     SELECT h.campaign_id, CASE WHEN a.passed THEN 'approve' ELSE 'reject' END, 'd' || a.id, a.id, 0,
         0, '', 'done', '', a.submitted_at, 1, '', a.submitted_at
     FROM annotation_assignment a JOIN annotation_hit h ON h.id = a.hit_id
@@ -110,7 +110,17 @@ def add_rows(campaign: Campaign, owner: User) -> None:
         "labels": EXPERT_LABELS,
         "jobs": JOBS,
     }
-    statements = (MORE, OBSERVATIONS, REPORTED, INTENTS, DECISIONS, ENTRIES, PAID, LOGGED, LABELLED)
+    statements = (
+        MORE,
+        OBSERVATIONS,
+        REPORTED,
+        OUTBOX_MESSAGES,
+        DECISIONS,
+        ENTRIES,
+        PAID,
+        LOGGED,
+        LABELLED,
+    )
     with connection.cursor() as cursor:
         for statement in (*statements, JOBS_DONE):
             cursor.execute(statement, values)

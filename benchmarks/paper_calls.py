@@ -19,7 +19,7 @@ from django.utils import timezone
 from annotation.crowd.emulator.session import new_id
 from annotation.crowd.emulator.state.questions import answers_xml
 from annotation.crowd.factory import open_crowd
-from annotation.models import Intent
+from annotation.models import OutboxMessage
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.outbox.claims import UNSENT
@@ -58,8 +58,8 @@ class Both:
 
     def create(self) -> dict[str, object]:
         turns = Turns()
-        for part in self._waiting(Intent.Kind.CREATE):
-            keys = [intent.hit.key for intent in part if intent.hit]
+        for part in self._waiting(OutboxMessage.Kind.CREATE):
+            keys = [message.hit.key for message in part if message.hit]
             turns.take(self._deliver, partial(self._create_bare, keys), calls=len(part))
         return turns.result()
 
@@ -81,20 +81,20 @@ class Both:
     def decide(self) -> dict[str, object]:
         turns = Turns()
         left = iter(self.bare_works)
-        for part in self._waiting(Intent.Kind.APPROVE, Intent.Kind.REJECT):
-            rejected = sum(intent.kind == Intent.Kind.REJECT for intent in part)
+        for part in self._waiting(OutboxMessage.Kind.APPROVE, OutboxMessage.Kind.REJECT):
+            rejected = sum(message.kind == OutboxMessage.Kind.REJECT for message in part)
             works = [next(left) for _ in part]
             bare = partial(self.bare.decide, works, rejected=rejected)
             turns.take(self._deliver, bare, calls=len(part))
         return turns.result()
 
-    def _waiting(self, *kinds: str) -> Iterator[Sequence[Intent]]:
-        """A part of these intents at a time; all others wait for a later hour."""
-        unsent = self.campaign.intents.filter(state__in=UNSENT)
+    def _waiting(self, *kinds: str) -> Iterator[Sequence[OutboxMessage]]:
+        """A part of these messages at a time; all others wait for a later hour."""
+        unsent = self.campaign.outbox.filter(state__in=UNSENT)
         unsent.update(retry_at=timezone.now() + LATER)
         mine = unsent.filter(kind__in=kinds).select_related("hit").order_by("pk")
         for part in _parts(list(mine)):
-            unsent.filter(pk__in=[intent.pk for intent in part]).update(retry_at=None)
+            unsent.filter(pk__in=[message.pk for message in part]).update(retry_at=None)
             yield part
 
     def _deliver(self) -> None:

@@ -12,7 +12,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from annotation.models import Assignment, Campaign, HitItem, Intent, Worker
+from annotation.models import Assignment, Campaign, HitItem, OutboxMessage, Worker
 from annotation.pipeline.collecting.review import FIELD
 from benchmarks.paper_inputs import SEED, copy
 
@@ -80,7 +80,7 @@ def load_record(campaign: Campaign) -> int:
         published_at=began,
         expires_at=began + timedelta(days=campaign.policy.lifetime_days),
     )
-    campaign.intents.update(state=Intent.State.DONE, first_sent_at=began, attempts=1)
+    campaign.outbox.update(state=OutboxMessage.State.DONE, first_sent_at=began, attempts=1)
     crowd = campaign.policy.crowd
     names = [Worker(crowd=crowd, worker_id=f"A{number:05d}") for number in range(WORKERS)]
     workers = [worker.pk for worker in Worker.objects.bulk_create(names)]

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from annotation.crowd.factory import open_crowd
-from annotation.models import Assignment, Control, Hit, HitItem, Intent, Judgment, Triplet
+from annotation.models import Assignment, Control, Hit, HitItem, Judgment, OutboxMessage, Triplet
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.ledger.accounts import locked
@@ -78,7 +78,7 @@ def _copy_inside(table: str) -> int:
 
 
 def ask(taken: Taken, share: float) -> None:
-    """Intents and reservations of the first round."""
+    """Messages and reservations of the first round."""
     with taken.part("publish"):
         campaign = get_campaign(NAME)
         published = publish(campaign, open_crowd(campaign.policy.crowd, live=False))
@@ -124,9 +124,9 @@ def decide(taken: Taken, share: float) -> None:
     """The crowd has carried out all reviews; the ledger books them."""
     campaign = get_campaign(NAME)
     for kind, status in (("approve", "approved"), ("reject", "rejected")):
-        intents = campaign.intents.filter(kind=kind)
-        Assignment.objects.filter(intents__in=intents).update(status=status)
-        intents.update(state=Intent.State.DONE)
+        messages = campaign.outbox.filter(kind=kind)
+        Assignment.objects.filter(outbox__in=messages).update(status=status)
+        messages.update(state=OutboxMessage.State.DONE)
     with taken.part("settle"), transaction.atomic():
         taken.rows, taken.unit = settle(locked(campaign)), "assignments"
 

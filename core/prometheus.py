@@ -23,7 +23,7 @@ values.ValueClass = values.MultiProcessValue(_process)  # type: ignore[no-untype
 OWN = CollectorRegistry()
 CROWD_CALLS = Counter(
     "quorum_crowd_calls",
-    "Calls to the crowd that intents asked for",
+    "Calls to the crowd that messages asked for",
     ["kind", "outcome"],  # done, refused (for good), throttled, failed (tried again later)
     registry=OWN,
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.models import Campaign, Hit, HitItem, Intent
+from annotation.models import Campaign, Hit, HitItem, OutboxMessage
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.collecting.review import FIELD, review
@@ -132,8 +132,8 @@ class Stage:
             for row in rows
         }
 
-    def intents(self, kind: str) -> list[Intent]:
-        return list(self.campaign.intents.filter(kind=kind).order_by("pk"))
+    def outbox(self, kind: str) -> list[OutboxMessage]:
+        return list(self.campaign.outbox.filter(kind=kind).order_by("pk"))
 
 
 def tie(one_hit: Stage) -> None:
@@ -144,7 +144,7 @@ def tie(one_hit: Stage) -> None:
     review(one_hit.campaign)
     one_hit.deliver()
     recompute(one_hit.campaign)
-    assert [intent.kind for intent in one_hit.campaign.intents.exclude(state="done")] == ["extend"]
+    assert [message.kind for message in one_hit.campaign.outbox.exclude(state="done")] == ["extend"]
 
 
 def sheet_of(hit: Hit, real: int | Judge = 0, *, slips: int = 0) -> dict[str, str]:

@@ -19,10 +19,10 @@ from annotation.models import (
     Hit,
     HitItem,
     Instructions,
-    Intent,
     ItemReport,
     Judgment,
     Observation,
+    OutboxMessage,
     PracticeItem,
     PracticeResult,
     Triplet,
@@ -168,8 +168,8 @@ class ExpertLabelAdmin(ReadOnlyAdmin):
     search_fields = ("expert__exact", "note")
 
 
-@admin.register(Intent)
-class IntentAdmin(ReadOnlyAdmin):
+@admin.register(OutboxMessage)
+class OutboxMessageAdmin(ReadOnlyAdmin):
     list_display = ("token", "campaign", "kind", "state", "attempts", "retry_at", "error")
     list_select_related = ("campaign",)
     list_filter = ("campaign", "kind", "state")

@@ -17,7 +17,7 @@ from annotation.analytics.campaign.snapshots import take, take_after_a_pass
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import CrowdError
 from annotation.jobs.handlers import MOVING, WORKS
-from annotation.models import Assignment, Campaign, Hit, Intent, Request, Triplet
+from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Request, Triplet
 from annotation.models.idempotency import KEPT as KEPT_ANSWERS
 from annotation.operations.create_campaign import forget_old_queries
 from annotation.pipeline.advance import advance
@@ -67,7 +67,7 @@ def advance_campaign(campaign_id: int) -> None:
 @shared_task(name="quorum.deliver_campaigns")
 def deliver_campaigns() -> None:
     """Where many calls wait, the workers that are free share them with the one at the pass."""
-    unsent = Count("intents", filter=Q(intents__state__in=UNSENT))
+    unsent = Count("outbox", filter=Q(outbox__state__in=UNSENT))
     rests = Campaign.State.PAUSED, Campaign.State.CANCELLED
     many = _published().exclude(state__in=rests).annotate(unsent=unsent)
     for campaign in many.filter(unsent__gte=MANY_CALLS):
@@ -122,7 +122,7 @@ def _published() -> QuerySet[Campaign]:
 
 def _waiting() -> QuerySet[Campaign]:
     """Whatever their state: work that was asked for is taken in, decided and paid."""
-    calls = Intent.objects.filter(campaign=OuterRef("pk"), state__in=UNSENT)
+    calls = OutboxMessage.objects.filter(campaign=OuterRef("pk"), state__in=UNSENT)
     unreviewed = Assignment.objects.filter(hit__campaign=OuterRef("pk"), passed=None)
     votes = Triplet.objects.filter(campaign=OuterRef("pk"), status=Triplet.Status.OPEN)
     wanted = Q(Exists(votes)) & ~Q(state=Campaign.State.CANCELLED)

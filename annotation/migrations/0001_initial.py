@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Intent',
+            name='OutboxMessage',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(choices=[('create', 'Create'), ('extend', 'Extend'), ('approve', 'Approve'), ('reject', 'Reject'), ('exclude', 'Exclude')], max_length=8)),
@@ -143,10 +143,10 @@ class Migration(migrations.Migration):
                 ('attempts', models.PositiveIntegerField(default=0)),
                 ('error', models.TextField(blank=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('assignment', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='intents', to='annotation.assignment')),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='intents', to='annotation.campaign')),
-                ('hit', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='intents', to='annotation.hit')),
-                ('worker', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='intents', to='annotation.worker')),
+                ('assignment', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='outbox', to='annotation.assignment')),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='outbox', to='annotation.campaign')),
+                ('hit', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='outbox', to='annotation.hit')),
+                ('worker', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='outbox', to='annotation.worker')),
             ],
         ),
         migrations.CreateModel(
@@ -218,8 +218,8 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('value__in', [0, 1])), name='a_judgment_is_0_or_1'),
         ),
         migrations.AddIndex(
-            model_name='intent',
-            index=models.Index(condition=models.Q(('state__in', ['pending', 'claimed'])), fields=['campaign', 'id'], name='intents_to_deliver'),
+            model_name='outboxmessage',
+            index=models.Index(condition=models.Q(('state__in', ['pending', 'claimed'])), fields=['campaign', 'id'], name='outbox_messages_to_deliver'),
         ),
         migrations.AddConstraint(
             model_name='exclusion',

@@ -107,22 +107,22 @@ class Migration(migrations.Migration):
             field=models.PositiveSmallIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='intent',
+            model_name='outboxmessage',
             name='cents',
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='intent',
+            model_name='outboxmessage',
             name='claim',
             field=models.CharField(blank=True, max_length=32),
         ),
         migrations.AddField(
-            model_name='intent',
+            model_name='outboxmessage',
             name='expires_at',
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='intent',
+            model_name='outboxmessage',
             name='retry_at',
             field=models.DateTimeField(blank=True, null=True),
         ),
@@ -132,12 +132,12 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='annotation.triplet'),
         ),
         migrations.AlterField(
-            model_name='intent',
+            model_name='outboxmessage',
             name='kind',
             field=models.CharField(choices=[('create', 'Create'), ('extend', 'Extend'), ('approve', 'Approve'), ('reject', 'Reject'), ('exclude', 'Exclude'), ('readmit', 'Readmit'), ('know', 'Know'), ('lifetime', 'Lifetime'), ('bonus', 'Bonus')], max_length=8),
         ),
         migrations.AlterField(
-            model_name='intent',
+            model_name='outboxmessage',
             name='state',
             field=models.CharField(choices=[('pending', 'Pending'), ('claimed', 'Claimed'), ('done', 'Done'), ('failed', 'Failed'), ('withdrawn', 'Withdrawn')], default='pending', max_length=9),
         ),
@@ -175,8 +175,8 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='entry',
-            name='intent',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='annotation.intent'),
+            name='message',
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='annotation.outboxmessage'),
         ),
         migrations.AddConstraint(
             model_name='account',

@@ -75,7 +75,7 @@ def carry_over(apps, schema_editor):
 def _entries(apps, campaign, price):
     Entry = apps.get_model("annotation", "Entry")
     Assignment = apps.get_model("annotation", "Assignment")
-    asked = campaign.hits.filter(Q(crowd_id__isnull=False) | Q(intents__kind="create")).distinct()
+    asked = campaign.hits.filter(Q(crowd_id__isnull=False) | Q(outbox__kind="create")).distinct()
     if budget := price * sum(hit.places for hit in asked):
         key = f"budget:{campaign.uid.hex}:0"
         yield Entry(key=key, source="funds", target="available", cents=budget)

@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
             field=models.DateTimeField(auto_now_add=True, null=True),
         ),
         migrations.AlterField(
-            model_name='intent',
+            model_name='outboxmessage',
             name='kind',
             field=models.CharField(choices=[('create', 'Create'), ('extend', 'Extend'), ('approve', 'Approve'), ('reject', 'Reject'), ('exclude', 'Exclude'), ('readmit', 'Readmit'), ('know', 'Know'), ('train', 'Train'), ('lifetime', 'Lifetime'), ('bonus', 'Bonus')], max_length=8),
         ),

@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
             index=models.Index(condition=models.Q(models.Q(('status', 'open'), _negated=True), ('positive_votes__gt', 0), ('positive_votes__lt', models.F('votes'))), fields=['campaign', 'id'], name='triplets_disagreed_on'),
         ),
         migrations.AlterField(
-            model_name='intent',
+            model_name='outboxmessage',
             name='kind',
             field=models.CharField(choices=[('create', 'Create'), ('extend', 'Extend'), ('approve', 'Approve'), ('reject', 'Reject'), ('exclude', 'Exclude'), ('readmit', 'Readmit'), ('know', 'Know'), ('train', 'Train'), ('lifetime', 'Lifetime'), ('bonus', 'Bonus'), ('overturn', 'Overturn'), ('notify', 'Notify')], max_length=8),
         ),

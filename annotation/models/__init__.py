@@ -13,7 +13,7 @@ from annotation.models.campaign import Campaign, Control, ExpertLabel, Instructi
 from annotation.models.hit import Hit, HitItem
 from annotation.models.idempotency import Request
 from annotation.models.ledger import Account, Entry
-from annotation.models.outbox import Intent
+from annotation.models.outbox import OutboxMessage
 from annotation.models.pilot import Pilot
 from annotation.models.practice import PracticeItem, PracticeResult
 from annotation.models.review_figures import ReviewFigures
@@ -35,10 +35,10 @@ __all__ = [
     "Hit",
     "HitItem",
     "Instructions",
-    "Intent",
     "ItemReport",
     "Judgment",
     "Observation",
+    "OutboxMessage",
     "Pilot",
     "PracticeItem",
     "PracticeResult",

@@ -8,7 +8,7 @@ from django.db.models import F, Q
 from annotation.models.assignment import Assignment
 from annotation.models.campaign import Campaign
 from annotation.models.hit import Hit
-from annotation.models.outbox import Intent
+from annotation.models.outbox import OutboxMessage
 
 
 class Account(models.Model):
@@ -67,8 +67,8 @@ class Entry(models.Model):
     assignment = models.ForeignKey(
         Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="entries"
     )
-    intent = models.ForeignKey(
-        Intent, on_delete=models.PROTECT, null=True, blank=True, related_name="entries"
+    message = models.ForeignKey(
+        OutboxMessage, on_delete=models.PROTECT, null=True, blank=True, related_name="entries"
     )
     at = models.DateTimeField(auto_now_add=True)
 

@@ -10,7 +10,7 @@ from annotation.models.campaign import Campaign
 from annotation.models.hit import Hit
 
 
-class Intent(models.Model):
+class OutboxMessage(models.Model):
     """A call to the crowd that is to be made, was perhaps made, or is done: written before it."""
 
     class Kind(models.TextChoices):
@@ -34,17 +34,17 @@ class Intent(models.Model):
         FAILED = "failed"
         WITHDRAWN = "withdrawn"  # not wanted any more, and without effect at the crowd
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="intents")
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="outbox")
     kind = models.CharField(max_length=8, choices=Kind.choices)
     token = models.CharField(max_length=64, unique=True)
     hit = models.ForeignKey(
-        Hit, on_delete=models.CASCADE, null=True, blank=True, related_name="intents"
+        Hit, on_delete=models.CASCADE, null=True, blank=True, related_name="outbox"
     )
     assignment = models.ForeignKey(
-        Assignment, on_delete=models.CASCADE, null=True, blank=True, related_name="intents"
+        Assignment, on_delete=models.CASCADE, null=True, blank=True, related_name="outbox"
     )
     worker = models.ForeignKey(
-        Worker, on_delete=models.CASCADE, null=True, blank=True, related_name="intents"
+        Worker, on_delete=models.CASCADE, null=True, blank=True, related_name="outbox"
     )
     places = models.PositiveSmallIntegerField(default=0)  # what create or extend asks for
     cents = models.PositiveIntegerField(default=0)  # what a bonus gives
@@ -65,7 +65,7 @@ class Intent(models.Model):
             models.Index(
                 fields=["campaign", "id"],
                 condition=Q(state__in=["pending", "claimed"]),
-                name="intents_to_deliver",
+                name="outbox_messages_to_deliver",
             )
         ]
 

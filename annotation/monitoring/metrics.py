@@ -15,7 +15,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from annotation.models import Account, Campaign, Intent, Snapshot
+from annotation.models import Account, Campaign, OutboxMessage, Snapshot
 from annotation.pipeline.outbox.claims import UNSENT
 from retrieval.models import Job
 
@@ -39,18 +39,20 @@ def exposition() -> bytes:
 
 class Facts(Collector):
     def collect(self) -> Iterator[Metric]:
-        yield _intents()
+        yield _messages()
         yield _jobs()
         yield from _broker()
         yield from _snapshots()
         yield _spend()
 
 
-def _intents() -> Metric:
+def _messages() -> Metric:
     waiting = GaugeMetricFamily(
-        "quorum_intents", "Calls to the crowd that wait or are being made", labels=["kind", "state"]
+        "quorum_outbox_messages",
+        "Calls to the crowd that wait or are being made",
+        labels=["kind", "state"],
     )
-    rows = Intent.objects.filter(state__in=UNSENT).order_by().values_list("kind", "state")
+    rows = OutboxMessage.objects.filter(state__in=UNSENT).order_by().values_list("kind", "state")
     for kind, state, count in rows.annotate(Count("pk")):
         waiting.add_metric([kind, state], count)
     return waiting

@@ -10,9 +10,9 @@ from annotation.models import (
     Assignment,
     Campaign,
     Hit,
-    Intent,
     ItemReport,
     Observation,
+    OutboxMessage,
     Worker,
 )
 from tests.annotation.hits import make_campaign, make_hit
@@ -57,7 +57,7 @@ class Crew:
         return assignment
 
     def bonus(self, assignment: Assignment, cents: int, *, state: str = "done") -> None:
-        Intent.objects.create(
+        OutboxMessage.objects.create(
             campaign=self.campaign,
             kind="bonus",
             token=f"{assignment.crowd_id}-{cents}",

@@ -19,8 +19,8 @@ from annotation.models import (
     Account,
     Campaign,
     Control,
-    Intent,
     ItemReport,
+    OutboxMessage,
     Role,
     Suggestion,
     Worker,
@@ -89,7 +89,7 @@ def judged(stage: Stage, live_server: LiveServer, settings: Settings) -> Stage:
     item = stage.hit(1).items.exclude(triplet=None)[0]
     ItemReport.objects.create(assignment=work, item=item, reason="unclear", text="Which bread?")
     told = {"campaign": campaign, "state": "failed", "error": "No such HIT.", "attempts": 1}
-    Intent.objects.create(token="one", kind="extend", hit=stage.hit(2), places=1, **told)
+    OutboxMessage.objects.create(token="one", kind="extend", hit=stage.hit(2), places=1, **told)
     record(by_command(), "pause", campaign=campaign, details={"reason": "a look", "hits": 5})
     for figures in (take, worker_figures.take, review_figures.take):
         figures(campaign)

@@ -3,14 +3,14 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
-from annotation.models import Assignment, Campaign, Entry, Hit, Intent
+from annotation.models import Assignment, Campaign, Entry, Hit, OutboxMessage
 from tests.chaos.verdict import Verdict
 
 SPENT = ("paid", "discarded")
 
 
 def money_faults(verdict: Verdict, campaign: Campaign) -> Iterator[str]:
-    entries = list(Entry.objects.filter(account__campaign=campaign).select_related("intent"))
+    entries = list(Entry.objects.filter(account__campaign=campaign).select_related("message"))
     yield from _account(campaign, _moved(entries, lambda entry: "all"))
     yield from _spent(verdict, campaign)
     yield from _reserved(verdict, campaign, entries)
@@ -100,4 +100,4 @@ def _works(verdict: Verdict, campaign: Campaign, entries: list[Entry]) -> Iterat
 
 
 def _is_bonus(entry: Entry) -> bool:
-    return entry.intent is not None and entry.intent.kind == Intent.Kind.BONUS
+    return entry.message is not None and entry.message.kind == OutboxMessage.Kind.BONUS

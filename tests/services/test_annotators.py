@@ -72,7 +72,7 @@ def is_finished(campaign: Campaign) -> bool:
 
 def is_waiting(campaign: Campaign) -> bool:
     handed_in = Work.objects.filter(status="submitted").exists()
-    return handed_in or campaign.intents.exclude(state="done").exists()
+    return handed_in or campaign.outbox.exclude(state="done").exists()
 
 
 def let_run_out(assignment_id: str) -> None:

@@ -22,7 +22,7 @@ from annotation.crowd.port import CrowdError
 from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.knowledge import Gold, read_gold
 from annotation.crowd.simulated.workers import Crew, Simulation
-from annotation.models import Campaign, Intent
+from annotation.models import Campaign, OutboxMessage
 from annotation.pipeline.controls.import_controls import SHIPPED, import_controls
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.pack import pack_campaign
@@ -179,7 +179,7 @@ def test_nothing_is_paid_twice_lost_or_overspent(
 
 def report(campaign: Campaign, stack: ServiceStack, killer: Killer, *, seconds: float) -> None:
     now = progress(campaign)
-    calls = campaign.intents.filter(state=Intent.State.DONE)
+    calls = campaign.outbox.filter(state=OutboxMessage.State.DONE)
     faults = dict(stack.rows("SELECT kind, COUNT(*) FROM faults GROUP BY kind ORDER BY kind"))
     repeated = sum(calls.filter(attempts__gt=1).values_list("attempts", flat=True))
     print(

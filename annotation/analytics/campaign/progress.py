@@ -6,7 +6,7 @@ from annotation.analytics.campaign.status import standing, stuck
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.analytics.workers.effort import effort_of, people_of
 from annotation.crowd.practice_url import practice_url
-from annotation.models import Assignment, Campaign, Intent
+from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.labelling.votes import first_pairs, valid_judgments
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.outbox.claims import waiting
@@ -54,7 +54,7 @@ def trouble_counts(campaign: Campaign) -> dict[str, object]:
     return {
         "excluded_workers": campaign.exclusions.filter(restored_at=None).count(),
         "calls_waiting": waiting(campaign),
-        "calls_failed": campaign.intents.filter(state=Intent.State.FAILED).count(),
+        "calls_failed": campaign.outbox.filter(state=OutboxMessage.State.FAILED).count(),
     }
 
 

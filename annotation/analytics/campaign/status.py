@@ -8,7 +8,7 @@ from typing import Self
 from django.db.models import Count, Max, Min, Sum
 from django.utils import timezone
 
-from annotation.models import Assignment, Campaign, Intent
+from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.ledger.accounts import account_of, first_round_cents
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.outbox.claims import Clock
@@ -127,7 +127,7 @@ def stuck(campaign: Campaign, *, clock: Clock = timezone.now) -> list[Stuck]:
 
 
 def _refused(campaign: Campaign) -> Iterator[Stuck]:
-    failed = campaign.intents.filter(state=Intent.State.FAILED).values("kind", "error")
+    failed = campaign.outbox.filter(state=OutboxMessage.State.FAILED).values("kind", "error")
     rows = failed.annotate(calls=Count("pk"), tries=Max("attempts"))
     for row in rows.order_by("-calls", "kind", "error")[:MOST]:
         tried = f"tried {_times(row['tries'])}"
@@ -137,7 +137,9 @@ def _refused(campaign: Campaign) -> Iterator[Stuck]:
 
 
 def _waiting(campaign: Campaign) -> Iterator[Stuck]:
-    unsent = campaign.intents.filter(state__in=[Intent.State.PENDING, Intent.State.CLAIMED])
+    unsent = campaign.outbox.filter(
+        state__in=[OutboxMessage.State.PENDING, OutboxMessage.State.CLAIMED]
+    )
     faults = unsent.exclude(error="").values("kind", "error")
     rows = faults.annotate(calls=Count("pk"), tries=Max("attempts"), next_at=Min("retry_at"))
     for row in rows.order_by("-calls", "kind", "error")[:MOST]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from django.db.models import Count, Q, Sum
 
-from annotation.models import Assignment, Campaign, Intent, ItemReport, Observation
+from annotation.models import Assignment, Campaign, ItemReport, Observation, OutboxMessage
 
 FAST = 3  # whose median is under the campaign's divided by this is worth a look
 STRAIGHT = 5  # and who gives one answer throughout in more than one HIT of so many
@@ -188,9 +188,9 @@ def _times(campaign: Campaign) -> dict[int, list[int]]:
 
 def _bonuses(campaign: Campaign) -> dict[int, int]:
     """Worker -> cents paid for decided HITs whose time is known."""
-    paid = campaign.intents.filter(
-        kind=Intent.Kind.BONUS,
-        state=Intent.State.DONE,
+    paid = campaign.outbox.filter(
+        kind=OutboxMessage.Kind.BONUS,
+        state=OutboxMessage.State.DONE,
         assignment__observation__active_ms__isnull=False,
     ).exclude(assignment__status=Assignment.Status.SUBMITTED)
     return dict(paid.order_by().values_list("worker_id").annotate(cents=Sum("cents")))

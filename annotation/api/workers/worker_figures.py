@@ -13,7 +13,7 @@ from annotation.analytics.workers import summary as worker_figures
 from annotation.analytics.workers.what_if import excluding, restoring
 from annotation.api.base.access import campaign_of
 from annotation.api.workers.workers import TAG, at_work
-from annotation.models import Campaign, Intent, Worker, WorkerFigures
+from annotation.models import Campaign, OutboxMessage, Worker, WorkerFigures
 from annotation.pipeline.moderation.message import letters_of
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
@@ -44,9 +44,9 @@ class WhatIfRow(serializers.Serializer[dict[str, Any]]):
     buy_cents = serializers.IntegerField(help_text="at most")
 
 
-class LetterRow(serializers.Serializer[Intent]):
-    kind = serializers.ChoiceField(choices=Intent.Kind.choices)
-    state = serializers.ChoiceField(choices=Intent.State.choices)
+class LetterRow(serializers.Serializer[OutboxMessage]):
+    kind = serializers.ChoiceField(choices=OutboxMessage.Kind.choices)
+    state = serializers.ChoiceField(choices=OutboxMessage.State.choices)
     text = serializers.CharField(source="reason")
     cents = serializers.IntegerField(help_text="of a bonus")
     assignment = serializers.CharField(

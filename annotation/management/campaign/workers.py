@@ -10,7 +10,7 @@ from annotation.management.campaign.base import (
     step_of,
     yes_argument,
 )
-from annotation.models import Campaign, Intent
+from annotation.models import Campaign, OutboxMessage
 from annotation.operations.campaign import assignments as works
 from annotation.operations.campaign import workers as people
 from annotation.pipeline.moderation.qualification import withdraw_refused
@@ -27,14 +27,14 @@ def _bonus(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
 
 def _message(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
     told = carry_out(command, _ACTS["message"], campaign, options)
-    refused = campaign.intents.filter(
-        kind=Intent.Kind.NOTIFY,
+    refused = campaign.outbox.filter(
+        kind=OutboxMessage.Kind.NOTIFY,
         worker__worker_id=told["worker"],
         reason=options["text"].strip(),
-        state=Intent.State.WITHDRAWN,
+        state=OutboxMessage.State.WITHDRAWN,
     )
-    if (intent := refused.first()) is not None:
-        raise UserError(f"The message was not sent: {intent.error}")
+    if (message := refused.first()) is not None:
+        raise UserError(f"The message was not sent: {message.error}")
     return told
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from annotation.analytics.campaign.status import Shortage, Stuck, standing
-from annotation.models import Campaign, Instructions, Intent, Snapshot
+from annotation.models import Campaign, Instructions, OutboxMessage, Snapshot
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.publishing.forecast import Outlook, Prolonging, outlook
 from annotation.pipeline.setup.instructions import hits_of_versions
@@ -84,7 +84,7 @@ def known_failures(campaign: Campaign) -> tuple[int, list[str]]:
     """Calls that the crowd has refused, and when that was counted."""
     last = _counted(campaign)
     if last is None:
-        return campaign.intents.filter(state=Intent.State.FAILED).count(), []
+        return campaign.outbox.filter(state=OutboxMessage.State.FAILED).count(), []
     return last.figures["calls_failed"], [_note(last.at)]
 
 

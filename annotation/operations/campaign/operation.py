@@ -1,7 +1,7 @@
 """What people do to a campaign: one table of acts for the commands, the pages and the API.
 
 An act says first what will follow, in sentences; then it is carried out and logged in one
-transaction. Its calls to the crowd are intents, which whoever comes first delivers.
+transaction. Its calls to the crowd are messages, which whoever comes first delivers.
 """
 
 from collections.abc import Callable, Mapping, Sequence

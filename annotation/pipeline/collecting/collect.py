@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.crowd.port import Crowd, CrowdError, CrowdHit, Submission
-from annotation.models import Assignment, Campaign, Hit, Intent, Worker
+from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Worker
 from annotation.pipeline.ledger.accounts import locked, release_rest
 from annotation.pipeline.outbox.claims import UNSENT, Clock
 from annotation.pipeline.outbox.threads import calling
@@ -135,7 +135,7 @@ def _changed_hits(
 def _meet(hit: int, theirs: CrowdHit, now: datetime) -> Ours:
     """A HIT that was published while the answer was lost: people may work on it already.
 
-    Its intent is sent again all the same, and finds it done.
+    Its message is sent again all the same, and finds it done.
     """
     unknown = Hit.objects.filter(pk=hit, crowd_id=None)
     unknown.update(crowd_id=theirs.hit_id, published_at=now, expires_at=theirs.expires_at)
@@ -206,8 +206,8 @@ def close(campaign: Campaign, hits: Sequence[int], now: datetime) -> int:
         return 0
     campaign = locked(campaign)
     # Since we looked, they may have been given more time.
-    reopening = Intent.objects.filter(
-        hit=OuterRef("pk"), kind=Intent.Kind.LIFETIME, state__in=UNSENT, expires_at__gt=now
+    reopening = OutboxMessage.objects.filter(
+        hit=OuterRef("pk"), kind=OutboxMessage.Kind.LIFETIME, state__in=UNSENT, expires_at__gt=now
     )
     closing = campaign.hits.filter(
         ~Exists(reopening), pk__in=hits, closed_at=None, expires_at__lte=now

@@ -15,8 +15,8 @@ from annotation.models import (
     Control,
     Exclusion,
     HitItem,
-    Intent,
     Judgment,
+    OutboxMessage,
 )
 from annotation.pipeline.collecting.behaviour import Work, observe
 from annotation.pipeline.ledger.accounts import locked
@@ -91,7 +91,7 @@ def _to_review(campaign: Campaign, until: datetime | None) -> Iterator[list[Assi
 
 def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
     items = _items({assignment.hit_id for assignment in batch})
-    intents: list[Intent] = []
+    messages: list[OutboxMessage] = []
     votes: list[Vote] = []
     works: list[Work] = []
     for assignment in batch:
@@ -100,7 +100,7 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
         check = _check(mine, answers)
         assignment.passed = check.passed
         votes += _votes(assignment, mine, answers)
-        intents += _decision(campaign, assignment, check)
+        messages += _decision(campaign, assignment, check)
         works.append(Work(assignment, {item.key: item.pk for item in mine}, answers))
     for passed in (True, False):
         such = [assignment.pk for assignment in batch if assignment.passed is passed]
@@ -109,7 +109,7 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
         votes = _first_only(votes)
     insert(Judgment, Vote._fields, votes)
     observe(works)
-    insert_objects(intents)
+    insert_objects(messages)
     return sum(assignment.passed is True for assignment in batch)
 
 
@@ -160,14 +160,16 @@ def _votes(assignment: Assignment, items: list[Item], answers: dict[str, int]) -
     ]
 
 
-def _decision(campaign: Campaign, assignment: Assignment, check: ControlCheck) -> list[Intent]:
+def _decision(
+    campaign: Campaign, assignment: Assignment, check: ControlCheck
+) -> list[OutboxMessage]:
     """What the crowd is to be told; nothing where it decided by itself."""
     if assignment.status != Assignment.Status.SUBMITTED:
         return []
     rejected = not check.passed and campaign.policy.on_failed_control == "reject"
-    kind = Intent.Kind.REJECT if rejected else Intent.Kind.APPROVE
+    kind = OutboxMessage.Kind.REJECT if rejected else OutboxMessage.Kind.APPROVE
     return [
-        Intent(
+        OutboxMessage(
             campaign=campaign,
             kind=kind,
             token=token(kind, assignment.crowd_id),
@@ -207,7 +209,7 @@ def _exclude(campaign: Campaign) -> int:
         if int(decision.worker) not in known
     ]
     Exclusion.objects.bulk_create(new)
-    Intent.objects.bulk_create([_shut_out(campaign, exclusion) for exclusion in new])
+    OutboxMessage.objects.bulk_create([_shut_out(campaign, exclusion) for exclusion in new])
     discard(campaign)
     return len(new)
 
@@ -218,10 +220,10 @@ def _reviewed_workers(campaign: Campaign) -> list[tuple[int, bool]]:
     return [(worker, bool(passed)) for worker, passed in rows]
 
 
-def _shut_out(campaign: Campaign, exclusion: Exclusion) -> Intent:
-    return Intent(
+def _shut_out(campaign: Campaign, exclusion: Exclusion) -> OutboxMessage:
+    return OutboxMessage(
         campaign=campaign,
-        kind=Intent.Kind.EXCLUDE,
+        kind=OutboxMessage.Kind.EXCLUDE,
         token=token("exclude", campaign.uid.hex, exclusion.worker_id, exclusion.pk),
         worker_id=exclusion.worker_id,
         reason=reason_of(exclusion),

@@ -1,7 +1,7 @@
 """The one place where money moves: double entries, each booked once, never past the budget.
 
     funds -> available       the budget, set by a person
-    available -> reserved    what an intent to buy may cost, in the intent's own transaction
+    available -> reserved    what a message to buy may cost, in the message's own transaction
     reserved -> paid         an approved assignment; -> discarded where its votes do not count
     reserved -> available    rejected work, places that nobody took, tie-breaks not needed
     paid <-> discarded       a worker excluded, or restored
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from django.db import IntegrityError, transaction
 from django.db.models import Case, Count, F, Sum, When
 
-from annotation.models import Account, Assignment, Campaign, Entry, Hit, Intent
+from annotation.models import Account, Assignment, Campaign, Entry, Hit, OutboxMessage
 from annotation.protocol.estimates.cost import assignment_cents, tie_places
 from annotation.protocol.policy.policy import Policy
 from core.files.bulk_insert import insert_objects
@@ -82,17 +82,17 @@ def book(entries: Iterable[Entry]) -> None:
         raise OverBudget from error
 
 
-def reserve(account: Account, intent: Intent, *, places: int) -> Entry:
-    """The money of `places` assignments that the intent asks for; to be booked with it."""
-    assert intent.hit is not None
+def reserve(account: Account, message: OutboxMessage, *, places: int) -> Entry:
+    """The money of `places` assignments that the message asks for; to be booked with it."""
+    assert message.hit is not None
     return Entry(
         account=account,
-        key=f"reserve:{intent.token}",
+        key=f"reserve:{message.token}",
         source=Place.AVAILABLE,
         target=Place.RESERVED,
-        cents=places * intent.hit.price_cents,
-        hit=intent.hit,
-        intent=intent,
+        cents=places * message.hit.price_cents,
+        hit=message.hit,
+        message=message,
     )
 
 

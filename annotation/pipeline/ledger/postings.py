@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import QuerySet
 
-from annotation.models import Account, Assignment, Campaign, Entry, Intent
+from annotation.models import Account, Assignment, Campaign, Entry, OutboxMessage
 from annotation.pipeline.ledger.accounts import (
     BATCH,
     Booked,
@@ -85,51 +85,55 @@ def pay_overturned(campaign: Campaign, work: Assignment) -> None:
     work.save(update_fields=["account"])
 
 
-def reserve_overturn(campaign: Campaign, intent: Intent) -> None:
-    """What the overturning of a rejection costs, in the intent's own transaction.
+def reserve_overturn(campaign: Campaign, message: OutboxMessage) -> None:
+    """What the overturning of a rejection costs, in the message's own transaction.
 
     Raises OverBudget.
     """
     sides = {"source": Place.AVAILABLE, "target": Place.RESERVED}
-    book([_overturn(account_of(campaign), intent, f"reserve:{intent.token}", **sides)])
+    book([_overturn(account_of(campaign), message, f"reserve:{message.token}", **sides)])
 
 
 def settle_overturned(campaign: Campaign) -> None:
     """Book the rejections that the crowd has overturned at our word."""
-    done = campaign.intents.filter(kind=Intent.Kind.OVERTURN, state=Intent.State.DONE)
+    done = campaign.outbox.filter(kind=OutboxMessage.Kind.OVERTURN, state=OutboxMessage.State.DONE)
     account, out = account_of(campaign), excluded_workers(campaign)
-    for intent in done.filter(assignment__account=Booked.RELEASED).select_related(WORKED):
-        work = intent.assignment
+    for message in done.filter(assignment__account=Booked.RELEASED).select_related(WORKED):
+        work = message.assignment
         assert work is not None
         work.account = _spent(work, out)
-        key, target = f"settle:{intent.token}", Place(work.account)
-        book([_overturn(account, intent, key, source=Place.RESERVED, target=target)])
+        key, target = f"settle:{message.token}", Place(work.account)
+        book([_overturn(account, message, key, source=Place.RESERVED, target=target)])
         work.save(update_fields=["account"])
 
 
 def release_overturned(campaign: Campaign) -> None:
     """Rejections that the crowd does not let us overturn: their money is free again."""
-    refused = campaign.intents.filter(kind=Intent.Kind.OVERTURN, state=Intent.State.WITHDRAWN)
+    refused = campaign.outbox.filter(
+        kind=OutboxMessage.Kind.OVERTURN, state=OutboxMessage.State.WITHDRAWN
+    )
     held = refused.exclude(entries=None).exclude(entries__target=Place.AVAILABLE)
     account = account_of(campaign)
     sides = {"source": Place.RESERVED, "target": Place.AVAILABLE}
     book(
-        _overturn(account, intent, f"release:{intent.token}", **sides)
-        for intent in held.select_related(WORKED)
+        _overturn(account, message, f"release:{message.token}", **sides)
+        for message in held.select_related(WORKED)
     )
 
 
-def _overturn(account: Account, intent: Intent, key: str, *, source: Place, target: Place) -> Entry:
-    """By the intent, not by the HIT: its places have nothing to do with it."""
-    assert intent.assignment is not None
+def _overturn(
+    account: Account, message: OutboxMessage, key: str, *, source: Place, target: Place
+) -> Entry:
+    """By the message, not by the HIT: its places have nothing to do with it."""
+    assert message.assignment is not None
     return Entry(
         account=account,
         key=key,
         source=source,
         target=target,
-        cents=intent.assignment.hit.price_cents,
-        assignment=intent.assignment,
-        intent=intent,
+        cents=message.assignment.hit.price_cents,
+        assignment=message.assignment,
+        message=message,
     )
 
 
@@ -189,44 +193,46 @@ def _move(account: Account, work: Assignment, key: str, *, source: Place, target
     )
 
 
-def reserve_bonus(campaign: Campaign, intent: Intent) -> None:
-    """In the intent's own transaction. Raises OverBudget."""
+def reserve_bonus(campaign: Campaign, message: OutboxMessage) -> None:
+    """In the message's own transaction. Raises OverBudget."""
     sides = {"source": Place.AVAILABLE, "target": Place.RESERVED}
-    book([_bonus(account_of(campaign), intent, _turn("reserve", intent), **sides)])
+    book([_bonus(account_of(campaign), message, _turn("reserve", message), **sides)])
 
 
-def release_bonuses(campaign: Campaign, intents: Iterable[Intent]) -> int:
+def release_bonuses(campaign: Campaign, messages: Iterable[OutboxMessage]) -> int:
     """Bonuses that are not paid after all; the cents that are free again."""
     account = account_of(campaign)
     sides = {"source": Place.RESERVED, "target": Place.AVAILABLE}
-    moves = [_bonus(account, intent, _turn("release", intent), **sides) for intent in intents]
+    moves = [_bonus(account, message, _turn("release", message), **sides) for message in messages]
     book(moves)
     return sum(move.cents for move in moves)
 
 
 def settle_bonuses(campaign: Campaign) -> None:
     """Book the bonuses that the crowd has paid."""
-    paid = campaign.intents.filter(kind=Intent.Kind.BONUS, state=Intent.State.DONE)
+    paid = campaign.outbox.filter(kind=OutboxMessage.Kind.BONUS, state=OutboxMessage.State.DONE)
     account = account_of(campaign)
     sides = {"source": Place.RESERVED, "target": Place.PAID}
     open_ones = paid.exclude(entries__target=Place.PAID)
-    book(_bonus(account, intent, f"settle:{intent.token}", **sides) for intent in open_ones)
+    book(_bonus(account, message, f"settle:{message.token}", **sides) for message in open_ones)
 
 
-def _turn(what: str, intent: Intent) -> str:
+def _turn(what: str, message: OutboxMessage) -> str:
     """A bonus taken back may be given after all: each time is an effect of its own."""
-    return f"{what}:{intent.token}:{intent.entries.count()}"
+    return f"{what}:{message.token}:{message.entries.count()}"
 
 
-def _bonus(account: Account, intent: Intent, key: str, *, source: Place, target: Place) -> Entry:
+def _bonus(
+    account: Account, message: OutboxMessage, key: str, *, source: Place, target: Place
+) -> Entry:
     return Entry(
         account=account,
         key=key,
         source=source,
         target=target,
-        cents=bonus_price_cents(intent.cents, account.campaign.policy),
-        assignment=intent.assignment,
-        intent=intent,
+        cents=bonus_price_cents(message.cents, account.campaign.policy),
+        assignment=message.assignment,
+        message=message,
     )
 
 

@@ -1,10 +1,10 @@
-"""Pay a worker extra for an assignment: an intent and its money, in one transaction."""
+"""Pay a worker extra for an assignment: a message and its money, in one transaction."""
 
 from dataclasses import dataclass
 
 from django.db import transaction
 
-from annotation.models import Assignment, Campaign, Intent
+from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.postings import release_bonuses, reserve_bonus
@@ -36,8 +36,8 @@ def foresee_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: st
     work = works.filter(crowd_id=assignment).first()
     if work is None:
         raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
-    asked = campaign.intents.filter(token=_token(assignment, cents, reason))
-    new = not asked.exclude(state=Intent.State.WITHDRAWN).exists()
+    asked = campaign.outbox.filter(token=_token(assignment, cents, reason))
+    new = not asked.exclude(state=OutboxMessage.State.WITHDRAWN).exists()
     price = bonus_price_cents(cents, campaign.policy)
     return Bonus(work.worker.worker_id, assignment, price, new)
 
@@ -73,7 +73,7 @@ def _over_budget(campaign: Campaign, bonus: Bonus) -> UserError:
 def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> int:
     """The cents that are free again; UserError where it has been paid or is on its way."""
     campaign = locked(campaign)
-    bonuses = campaign.intents.filter(kind=Intent.Kind.BONUS)
+    bonuses = campaign.outbox.filter(kind=OutboxMessage.Kind.BONUS)
     asked = bonuses.filter(token=_token(assignment, cents, reason))
     if free := release_bonuses(campaign, withdraw(asked)):
         return free
@@ -84,33 +84,33 @@ def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: s
             "with this reason."
         )
     why = {
-        Intent.State.DONE: "has been paid and cannot be taken back",
-        Intent.State.WITHDRAWN: "has been taken back already",
-    }.get(Intent.State(bonus.state), "is on its way: whether it was paid is not known yet")
+        OutboxMessage.State.DONE: "has been paid and cannot be taken back",
+        OutboxMessage.State.WITHDRAWN: "has been taken back already",
+    }.get(OutboxMessage.State(bonus.state), "is on its way: whether it was paid is not known yet")
     raise UserError(f"The bonus of {dollars(cents)} for assignment {assignment!r} {why}.")
 
 
 def withdraw_refused(campaign: Campaign) -> None:
     """Bonuses that the crowd refuses to pay give their money back; the campaign is locked."""
-    bonuses = campaign.intents.filter(kind=Intent.Kind.BONUS)
-    release_bonuses(campaign, withdraw(bonuses.filter(state=Intent.State.FAILED)))
+    bonuses = campaign.outbox.filter(kind=OutboxMessage.Kind.BONUS)
+    release_bonuses(campaign, withdraw(bonuses.filter(state=OutboxMessage.State.FAILED)))
 
 
 def _ask_for(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> None:
     work = Assignment.objects.get(crowd_id=assignment)
-    intent, _ = Intent.objects.update_or_create(
+    message, _ = OutboxMessage.objects.update_or_create(
         token=_token(assignment, cents, reason),
-        defaults={"state": Intent.State.PENDING, "error": "", "retry_at": None},
+        defaults={"state": OutboxMessage.State.PENDING, "error": "", "retry_at": None},
         create_defaults={
             "campaign": campaign,
-            "kind": Intent.Kind.BONUS,
+            "kind": OutboxMessage.Kind.BONUS,
             "assignment": work,
             "worker_id": work.worker_id,
             "cents": cents,
             "reason": reason,
         },
     )
-    reserve_bonus(campaign, intent)
+    reserve_bonus(campaign, message)
 
 
 def _token(assignment: str, cents: int, reason: str) -> str:

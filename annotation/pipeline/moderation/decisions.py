@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotation.models import Assignment, Campaign, Intent
+from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.labelling.votes import valid_judgments
 from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
 from annotation.pipeline.ledger.dollars import dollars
@@ -25,7 +25,7 @@ from core.errors import UserError
 OVERTURN_FOR = timedelta(days=30)  # so long MTurk lets a rejection be taken back
 LONGEST_REASON = 1024  # that MTurk carries
 
-Kind = Intent.Kind
+Kind = OutboxMessage.Kind
 Status = Assignment.Status
 
 
@@ -135,13 +135,13 @@ def _check_overturnable(work: Assignment, now: datetime) -> None:
         )
     if work.account != Assignment.Booked.RELEASED:
         raise UserError(f"The rejection of assignment {work} is not booked yet: try again later.")
-    if work.intents.filter(kind=Kind.OVERTURN, state__in=UNSENT).exists():
+    if work.outbox.filter(kind=Kind.OVERTURN, state__in=UNSENT).exists():
         raise UserError(f"The rejection of assignment {work} is being overturned already.")
 
 
 def _check_free(work: Assignment, wanted: Kind, instead_of: Kind) -> None:
     """The decision that stands is the other one, and surely without effect so far."""
-    live = _decisions(work).exclude(state=Intent.State.WITHDRAWN)
+    live = _decisions(work).exclude(state=OutboxMessage.State.WITHDRAWN)
     if live.filter(kind=wanted).exists():
         verb = "approved" if wanted == Kind.APPROVE else "rejected"
         raise UserError(
@@ -149,7 +149,7 @@ def _check_free(work: Assignment, wanted: Kind, instead_of: Kind) -> None:
             "next pass."
         )
     sent = live.filter(kind=instead_of, first_sent_at__isnull=False)
-    if sent.exclude(state=Intent.State.FAILED).exists():
+    if sent.exclude(state=OutboxMessage.State.FAILED).exists():
         verb = "approval" if instead_of == Kind.APPROVE else "rejection"
         raise UserError(
             f"The {verb} of assignment {work} is on its way to the crowd: wait for its answer."
@@ -161,16 +161,16 @@ def _turn(
 ) -> None:
     standing = _decisions(work).filter(kind=instead_of)
     withdraw(standing)
-    if standing.exclude(state=Intent.State.WITHDRAWN).exists():  # claimed at this moment
+    if standing.exclude(state=OutboxMessage.State.WITHDRAWN).exists():  # claimed at this moment
         raise UserError(
             f"The decision on assignment {work} is on its way to the crowd: wait for its answer."
         )
     _order(campaign, work, wanted, reason=reason)
 
 
-def _order(campaign: Campaign, work: Assignment, kind: Kind, *, reason: str = "") -> Intent:
-    before = _decisions(work) if kind in DECISIONS else work.intents.filter(kind=kind)
-    return Intent.objects.create(
+def _order(campaign: Campaign, work: Assignment, kind: Kind, *, reason: str = "") -> OutboxMessage:
+    before = _decisions(work) if kind in DECISIONS else work.outbox.filter(kind=kind)
+    return OutboxMessage.objects.create(
         campaign=campaign,
         kind=kind,
         token=token(kind, work.crowd_id, before.count()),
@@ -180,8 +180,8 @@ def _order(campaign: Campaign, work: Assignment, kind: Kind, *, reason: str = ""
     )
 
 
-def _decisions(work: Assignment) -> QuerySet[Intent]:
-    return work.intents.filter(kind__in=DECISIONS)
+def _decisions(work: Assignment) -> QuerySet[OutboxMessage]:
+    return work.outbox.filter(kind__in=DECISIONS)
 
 
 def _decision(

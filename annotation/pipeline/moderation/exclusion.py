@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from annotation.crowd.worker_notices import PAID, reason_of
-from annotation.models import Assignment, Campaign, Exclusion, Intent, Triplet, Worker
+from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage, Triplet, Worker
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.labelling.votes import valid_judgments
 from annotation.pipeline.ledger import postings as ledger_moves
@@ -18,7 +18,7 @@ from annotation.pipeline.outbox.cancel import withdraw
 from annotation.pipeline.publishing.publish import token
 from core.errors import UserError
 
-Kind = Intent.Kind
+Kind = OutboxMessage.Kind
 Outcome = TypeVar("Outcome")
 
 
@@ -100,14 +100,14 @@ def worker_in(campaign: Campaign, worker_id: str) -> Worker:
 
 def _readmit(campaign: Campaign, exclusion: Exclusion) -> None:
     """Nothing is to be taken back where the crowd was never told."""
-    told = campaign.intents.filter(kind=Kind.EXCLUDE, worker=exclusion.worker)
+    told = campaign.outbox.filter(kind=Kind.EXCLUDE, worker=exclusion.worker)
     withdraw(told)
     if told.exclude(first_sent_at=None).exists():
         _call(campaign, Kind.READMIT, exclusion, "You may work in this campaign again.")
 
 
 def _call(campaign: Campaign, kind: Kind, exclusion: Exclusion, reason: str) -> None:
-    Intent.objects.create(
+    OutboxMessage.objects.create(
         campaign=campaign,
         kind=kind,
         token=token(kind, campaign.uid.hex, exclusion.worker_id, exclusion.pk),

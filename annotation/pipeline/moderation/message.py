@@ -1,18 +1,18 @@
-"""Write to a worker: an intent, so that the same words are sent once."""
+"""Write to a worker: a message, so that the same words are sent once."""
 
 from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotation.models import Assignment, Campaign, Intent, Worker
+from annotation.models import Assignment, Campaign, OutboxMessage, Worker
 from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.moderation.exclusion import worker_in
 from annotation.pipeline.publishing.publish import token
 from core.errors import UserError
 
 LONGEST_TEXT = 4096  # that MTurk carries
-WRITTEN = (Intent.Kind.NOTIFY, Intent.Kind.BONUS, Intent.Kind.OVERTURN)
+WRITTEN = (OutboxMessage.Kind.NOTIFY, OutboxMessage.Kind.BONUS, OutboxMessage.Kind.OVERTURN)
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ def foresee_message(campaign: Campaign, worker_id: str, *, text: str) -> Message
             f"MTurk carries messages only to workers whose work was approved or rejected: wait "
             f"until that of {worker} is."
         )
-    asked = campaign.intents.filter(token=_token(campaign, worker.pk, text))
-    new = not asked.exclude(state=Intent.State.WITHDRAWN).exists()
+    asked = campaign.outbox.filter(token=_token(campaign, worker.pk, text))
+    new = not asked.exclude(state=OutboxMessage.State.WITHDRAWN).exists()
     return Message(worker.worker_id, text, new)
 
 
@@ -48,17 +48,17 @@ def write_to(campaign: Campaign, worker_id: str, *, text: str) -> Message:
     message = foresee_message(campaign, worker_id, text=text)
     if message.new:
         worker = worker_in(campaign, worker_id)
-        Intent.objects.update_or_create(
+        OutboxMessage.objects.update_or_create(
             token=_token(campaign, worker.pk, message.text),
             defaults={
-                "state": Intent.State.PENDING,
+                "state": OutboxMessage.State.PENDING,
                 "error": "",
                 "retry_at": None,
                 "first_sent_at": None,
             },
             create_defaults={
                 "campaign": campaign,
-                "kind": Intent.Kind.NOTIFY,
+                "kind": OutboxMessage.Kind.NOTIFY,
                 "worker": worker,
                 "reason": message.text,
             },
@@ -66,9 +66,9 @@ def write_to(campaign: Campaign, worker_id: str, *, text: str) -> Message:
     return message
 
 
-def letters_of(campaign: Campaign, worker: Worker) -> QuerySet[Intent]:
+def letters_of(campaign: Campaign, worker: Worker) -> QuerySet[OutboxMessage]:
     """Messages, bonuses and overturned rejections."""
-    return campaign.intents.filter(worker=worker, kind__in=WRITTEN).select_related("assignment")
+    return campaign.outbox.filter(worker=worker, kind__in=WRITTEN).select_related("assignment")
 
 
 def _token(campaign: Campaign, worker: int, text: str) -> str:

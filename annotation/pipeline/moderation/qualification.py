@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.crowd.port import Crowd
-from annotation.models import Campaign, Exclusion, Intent, PracticeResult, Worker
+from annotation.models import Campaign, Exclusion, OutboxMessage, PracticeResult, Worker
 from annotation.pipeline.outbox.cancel import withdraw
 from annotation.pipeline.publishing.publish import token
 from annotation.protocol.screening.qualification import TRIES, least_right, percent_right
@@ -107,8 +107,8 @@ def _locked(campaign: Campaign, worker_id: str) -> Worker:
 
 
 def _check_waiting(campaign: Campaign) -> None:
-    unsent = (Intent.State.PENDING, Intent.State.CLAIMED)
-    waiting = campaign.intents.filter(kind=Intent.Kind.TRAIN, state__in=unsent)
+    unsent = (OutboxMessage.State.PENDING, OutboxMessage.State.CLAIMED)
+    waiting = campaign.outbox.filter(kind=OutboxMessage.Kind.TRAIN, state__in=unsent)
     if waiting.count() >= MOST_WAITING:
         raise UserError(
             "Too many workers are being let in at once: please come back in a few minutes and send"
@@ -117,20 +117,20 @@ def _check_waiting(campaign: Campaign) -> None:
 
 
 def _train(campaign: Campaign, worker: Worker) -> None:
-    intent, _ = Intent.objects.get_or_create(
+    message, _ = OutboxMessage.objects.get_or_create(
         token=token("train", campaign.uid.hex, worker.pk),
-        defaults={"campaign": campaign, "kind": Intent.Kind.TRAIN, "worker": worker},
+        defaults={"campaign": campaign, "kind": OutboxMessage.Kind.TRAIN, "worker": worker},
     )
     # Once refused, for the id was mistyped then, and somebody has it now.
-    again = Intent.objects.filter(pk=intent.pk, state=Intent.State.WITHDRAWN)
-    again.update(state=Intent.State.PENDING, error="", retry_at=None, first_sent_at=None)
+    again = OutboxMessage.objects.filter(pk=message.pk, state=OutboxMessage.State.WITHDRAWN)
+    again.update(state=OutboxMessage.State.PENDING, error="", retry_at=None, first_sent_at=None)
 
 
 @transaction.atomic
 def withdraw_refused(campaign: Campaign, worker_id: str) -> str | None:
     """Undo an admission that the crowd has refused, as of an id that it does not know: why."""
-    refused = campaign.intents.filter(
-        kind=Intent.Kind.TRAIN, worker__worker_id=worker_id, state=Intent.State.FAILED
+    refused = campaign.outbox.filter(
+        kind=OutboxMessage.Kind.TRAIN, worker__worker_id=worker_id, state=OutboxMessage.State.FAILED
     )
     reasons = list(refused.values_list("error", flat=True))
     if not withdraw(refused):
@@ -140,7 +140,7 @@ def withdraw_refused(campaign: Campaign, worker_id: str) -> str | None:
 
 
 def grant_at_once(result: PracticeResult, crowd: Crowd) -> None:
-    """Where the crowd's record is ours, nobody waits for the next pass: its intent repeats this."""
+    """Where the crowd's record is ours nobody waits for the next pass, which repeats this."""
     crowd.grant(
         result.worker.worker_id,
         qualification_id=result.campaign.practice_id,

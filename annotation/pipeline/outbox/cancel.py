@@ -1,21 +1,21 @@
-"""Take back intents that have had no effect."""
+"""Take back messages that have had no effect."""
 
 from django.db.models import Q, QuerySet
 
-from annotation.models import Intent
+from annotation.models import OutboxMessage
 
 
-def withdraw(intents: QuerySet[Intent]) -> list[Intent]:
+def withdraw(messages: QuerySet[OutboxMessage]) -> list[OutboxMessage]:
     """Those never sent and those that the crowd has refused; in the caller's transaction.
 
     Whatever else was sent may have been carried out: it goes on until its answer is known.
     """
-    without_effect = Q(state=Intent.State.PENDING, first_sent_at=None) | Q(
-        state=Intent.State.FAILED
+    without_effect = Q(state=OutboxMessage.State.PENDING, first_sent_at=None) | Q(
+        state=OutboxMessage.State.FAILED
     )
     # Locked first: a sender may be claiming them at this moment.
-    ours = intents.filter(without_effect).order_by("pk").select_for_update()
+    ours = messages.filter(without_effect).order_by("pk").select_for_update()
     taken = list(ours.values_list("pk", flat=True))
-    rows = Intent.objects.filter(pk__in=taken)
-    rows.update(state=Intent.State.WITHDRAWN, retry_at=None)
+    rows = OutboxMessage.objects.filter(pk__in=taken)
+    rows.update(state=OutboxMessage.State.WITHDRAWN, retry_at=None)
     return list(rows.select_related("hit").order_by("pk"))

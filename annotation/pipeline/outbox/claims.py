@@ -1,4 +1,4 @@
-"""Who makes which call: an intent is claimed by one update and recorded when the call is over.
+"""Who makes which call: a message is claimed by one update and recorded when the call is over.
 
 A process that dies in between leaves a claim that runs out; the next one sends the same call with
 the same token, which the crowd answers as it did the first time.
@@ -14,21 +14,21 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from annotation.crowd.port import CrowdError
-from annotation.models import Campaign, Intent
+from annotation.models import Campaign, OutboxMessage
 
 Clock = Callable[[], datetime]
 
-UNSENT = (Intent.State.PENDING, Intent.State.CLAIMED)
-SPENDING = (Intent.Kind.CREATE, Intent.Kind.EXTEND)
+UNSENT = (OutboxMessage.State.PENDING, OutboxMessage.State.CLAIMED)
+SPENDING = (OutboxMessage.Kind.CREATE, OutboxMessage.Kind.EXTEND)
 # Calls on one HIT or worker whose order matters: the later waits until the earlier is over.
 IN_ORDER = (
-    Intent.Kind.EXTEND,
-    Intent.Kind.LIFETIME,
-    Intent.Kind.EXCLUDE,
-    Intent.Kind.READMIT,
+    OutboxMessage.Kind.EXTEND,
+    OutboxMessage.Kind.LIFETIME,
+    OutboxMessage.Kind.EXCLUDE,
+    OutboxMessage.Kind.READMIT,
 )
 # Refused for good they are over: nothing waits for them, and nothing is to be mended.
-GIVEN_UP = (Intent.Kind.OVERTURN, Intent.Kind.NOTIFY)
+GIVEN_UP = (OutboxMessage.Kind.OVERTURN, OutboxMessage.Kind.NOTIFY)
 
 FIRST_WAIT = timedelta(seconds=2)
 LONGEST_WAIT = timedelta(minutes=15)
@@ -36,33 +36,35 @@ LONGEST_WAIT = timedelta(minutes=15)
 
 def waiting(campaign: Campaign) -> int:
     """How many calls are still to be made."""
-    return campaign.intents.filter(state__in=UNSENT).count()
+    return campaign.outbox.filter(state__in=UNSENT).count()
 
 
-def claim(campaign: Campaign, now: datetime, *, held: Q, size: int) -> list[Intent]:
-    """At most `size` intents that nobody else has and that are not `held`, the oldest first.
+def claim(campaign: Campaign, now: datetime, *, held: Q, size: int) -> list[OutboxMessage]:
+    """At most `size` messages that nobody else has and that are not `held`, the oldest first.
 
     Who passes the practice round comes last: anybody can, so that they could hold up the rest.
     """
     free = _free(now)
-    ready = _in_turn(campaign.intents.filter(free).exclude(held), held)
+    ready = _in_turn(campaign.outbox.filter(free).exclude(held), held)
     mine = uuid.uuid4().hex
-    while batch := _oldest(ready.exclude(kind=Intent.Kind.TRAIN), size) or _oldest(ready, size):
+    while batch := _oldest(ready.exclude(kind=OutboxMessage.Kind.TRAIN), size) or _oldest(
+        ready, size
+    ):
         # Whoever changed the row has it; who came second looks for others.
-        taken = Intent.objects.filter(free, pk__in=batch).update(
-            state=Intent.State.CLAIMED,
+        taken = OutboxMessage.objects.filter(free, pk__in=batch).update(
+            state=OutboxMessage.State.CLAIMED,
             claim=mine,
             claimed_at=now,
             first_sent_at=Coalesce(F("first_sent_at"), now),
             attempts=F("attempts") + 1,
         )
         if taken:
-            related = Intent.objects.select_related("hit", "assignment__hit", "worker")
+            related = OutboxMessage.objects.select_related("hit", "assignment__hit", "worker")
             return list(related.filter(pk__in=batch, claim=mine).order_by("pk"))
     return []
 
 
-def _oldest(ready: QuerySet[Intent], size: int) -> list[int]:
+def _oldest(ready: QuerySet[OutboxMessage], size: int) -> list[int]:
     return list(ready.order_by("pk").values_list("pk", flat=True)[:size])
 
 
@@ -71,12 +73,14 @@ def _free(now: datetime) -> Q:
     # Longer than a call can take, boto3's repeats included; a second sender would do no harm,
     # since its token is the same, but it would be one too many.
     lapsed = now - timedelta(seconds=settings.CLAIM_SECONDS)
-    return Q(due, state=Intent.State.PENDING) | Q(state=Intent.State.CLAIMED, claimed_at__lt=lapsed)
+    return Q(due, state=OutboxMessage.State.PENDING) | Q(
+        state=OutboxMessage.State.CLAIMED, claimed_at__lt=lapsed
+    )
 
 
-def _in_turn(ready: QuerySet[Intent], held: Q) -> QuerySet[Intent]:
+def _in_turn(ready: QuerySet[OutboxMessage], held: Q) -> QuerySet[OutboxMessage]:
     """What is held keeps nothing else waiting: a paused campaign's HITs can still be expired."""
-    earlier = Intent.objects.filter(
+    earlier = OutboxMessage.objects.filter(
         kind__in=IN_ORDER,
         state__in=UNSENT,
         campaign=OuterRef("campaign"),
@@ -87,22 +91,24 @@ def _in_turn(ready: QuerySet[Intent], held: Q) -> QuerySet[Intent]:
     return ready.filter(~Q(kind__in=IN_ORDER) | (~same_hit & ~same_worker))
 
 
-def record_done(intents: Sequence[Intent]) -> None:
-    done = Intent.objects.filter(pk__in=[intent.pk for intent in intents])
-    done.update(state=Intent.State.DONE, error="", retry_at=None)
+def record_done(messages: Sequence[OutboxMessage]) -> None:
+    done = OutboxMessage.objects.filter(pk__in=[message.pk for message in messages])
+    done.update(state=OutboxMessage.State.DONE, error="", retry_at=None)
 
 
-def record_fault(intent: Intent, error: CrowdError, now: datetime) -> None:
+def record_fault(message: OutboxMessage, error: CrowdError, now: datetime) -> None:
     """It stays with its reason and count: for good, or until its next turn comes."""
     # Only its own claim: who took it over since knows better.
-    mine = Intent.objects.filter(pk=intent.pk, claim=intent.claim, state=Intent.State.CLAIMED)
+    mine = OutboxMessage.objects.filter(
+        pk=message.pk, claim=message.claim, state=OutboxMessage.State.CLAIMED
+    )
     if error.permanent:
-        over = intent.kind in GIVEN_UP
-        state = Intent.State.WITHDRAWN if over else Intent.State.FAILED
+        over = message.kind in GIVEN_UP
+        state = OutboxMessage.State.WITHDRAWN if over else OutboxMessage.State.FAILED
         mine.update(state=state, error=str(error))
     else:
-        retry_at = now + wait_after(intent.attempts)
-        mine.update(state=Intent.State.PENDING, error=str(error), retry_at=retry_at)
+        retry_at = now + wait_after(message.attempts)
+        mine.update(state=OutboxMessage.State.PENDING, error=str(error), retry_at=retry_at)
 
 
 def wait_after(attempts: int) -> timedelta:

@@ -1,6 +1,6 @@
-"""Make the calls that the intents name.
+"""Make the calls that the messages name.
 
-1. Claim some intents with one update; whoever changed the rows has them.
+1. Claim some messages with one update; whoever changed the rows has them.
 2. Make the calls, outside any transaction: they may take long, and they cannot be rolled back.
 3. Record what came of them, with the money that moved, in one transaction.
 """
@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
 
 from annotation.crowd.port import Crowd, CrowdError
-from annotation.models import Assignment, Campaign, Hit, Intent
+from annotation.models import Assignment, Campaign, Hit, OutboxMessage
 from annotation.pipeline.ledger.accounts import locked, release_rest
 from annotation.pipeline.ledger.postings import (
     release_overturned,
@@ -66,7 +66,7 @@ def deliver(
             batch = claim(campaign, clock(), held=held, size=caller.batch)
             if not batch:
                 return Delivery(sent, failed, short)
-            # Whoever wrote the intents may have made the HIT type after we looked.
+            # Whoever wrote the messages may have made the HIT type after we looked.
             campaign.refresh_from_db()
             outcomes = _send_all(batch, campaign, crowd, clock(), caller)
             _record(campaign, outcomes, clock())
@@ -101,13 +101,13 @@ def _shortfall(campaign: Campaign, crowd: Crowd) -> str | None:
     return short
 
 
-def _to_buy(campaign: Campaign) -> QuerySet[Intent]:
+def _to_buy(campaign: Campaign) -> QuerySet[OutboxMessage]:
     """Never sent yet: what was sent may be bought already."""
-    return campaign.intents.filter(kind__in=SPENDING, state__in=UNSENT, first_sent_at=None)
+    return campaign.outbox.filter(kind__in=SPENDING, state__in=UNSENT, first_sent_at=None)
 
 
 def _held(campaign: Campaign, short: str | None) -> Q:
-    """Intents that are not to be sent now."""
+    """Messages that are not to be sent now."""
     campaign.refresh_from_db(fields=["state"])
     if campaign.state == Campaign.State.CANCELLED:
         # What was sent once may be bought already: the reconciler looks, without buying.
@@ -118,7 +118,7 @@ def _held(campaign: Campaign, short: str | None) -> Q:
 
 
 def _send_all(
-    batch: Sequence[Intent],
+    batch: Sequence[OutboxMessage],
     campaign: Campaign,
     crowd: Crowd,
     now: datetime,
@@ -126,28 +126,30 @@ def _send_all(
 ) -> list[Outcome]:
     known = _known(batch, campaign, crowd, now)
     if isinstance(known, CrowdError):
-        return [Outcome(intent, error=known) for intent in batch]
-    return caller.each(lambda intent: send(intent, campaign, crowd, known, now), batch)
+        return [Outcome(message, error=known) for message in batch]
+    return caller.each(lambda message: send(message, campaign, crowd, known, now), batch)
 
 
 def _known(
-    batch: Sequence[Intent], campaign: Campaign, crowd: Crowd, now: datetime
+    batch: Sequence[OutboxMessage], campaign: Campaign, crowd: Crowd, now: datetime
 ) -> Known | CrowdError:
-    """The crowd's record, read once for all the intents whose token it may have forgotten."""
-    old = [intent for intent in batch if is_forgotten(intent, now)]
+    """The crowd's record, read once for all the messages whose token it may have forgotten."""
+    old = [message for message in batch if is_forgotten(message, now)]
     hits: dict[str, str] = {}
-    if any(intent.kind == Intent.Kind.CREATE for intent in old):
+    if any(message.kind == OutboxMessage.Kind.CREATE for message in old):
         try:
             hits = {hit.annotation: hit.hit_id for hit in crowd.hits()}
         except CrowdError as error:
             return error
     # A HIT that the crowd is known to have was published, whatever became of the answer.
-    done = Q(state=Intent.State.DONE) | Q(kind=Intent.Kind.CREATE, hit__crowd_id__isnull=False)
-    bought = Intent.objects.filter(
-        done, kind__in=SPENDING, hit__in=[intent.hit_id for intent in old]
+    done = Q(state=OutboxMessage.State.DONE) | Q(
+        kind=OutboxMessage.Kind.CREATE, hit__crowd_id__isnull=False
+    )
+    bought = OutboxMessage.objects.filter(
+        done, kind__in=SPENDING, hit__in=[message.hit_id for message in old]
     )
     places = bought.order_by().values_list("hit").annotate(total=Sum("places"))
-    passed = [intent.worker_id for intent in batch if intent.kind == Intent.Kind.TRAIN]
+    passed = [message.worker_id for message in batch if message.kind == OutboxMessage.Kind.TRAIN]
     return Known(
         hits,
         {hit: total for hit, total in places if hit is not None},
@@ -161,20 +163,20 @@ def _record(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> N
     done = [outcome for outcome in outcomes if outcome.error is None]
     _record_hits(done, now)
     for status in (Assignment.Status.APPROVED, Assignment.Status.REJECTED):
-        mine = [outcome.intent.assignment_id for outcome in done if outcome.status == status]
+        mine = [outcome.message.assignment_id for outcome in done if outcome.status == status]
         record_status([work for work in mine if work is not None], status)
-    record_done([outcome.intent for outcome in done])
+    record_done([outcome.message for outcome in done])
     _free_unopened(campaign, outcomes, now)
     settle(campaign)
-    kinds = {outcome.intent.kind for outcome in outcomes}
-    if Intent.Kind.BONUS in kinds:
+    kinds = {outcome.message.kind for outcome in outcomes}
+    if OutboxMessage.Kind.BONUS in kinds:
         settle_bonuses(campaign)
-    if Intent.Kind.OVERTURN in kinds:
+    if OutboxMessage.Kind.OVERTURN in kinds:
         settle_overturned(campaign)
     for outcome in outcomes:
         if outcome.error is not None:
-            record_fault(outcome.intent, outcome.error, now)
-    if Intent.Kind.OVERTURN in kinds:
+            record_fault(outcome.message, outcome.error, now)
+    if OutboxMessage.Kind.OVERTURN in kinds:
         release_overturned(campaign)
 
 
@@ -182,7 +184,7 @@ def _record_hits(done: Sequence[Outcome], now: datetime) -> None:
     published: dict[int, str] = {}
     expiring: defaultdict[datetime, list[int]] = defaultdict(list)
     for outcome in done:
-        hit = outcome.intent.hit_id
+        hit = outcome.message.hit_id
         if hit is None or outcome.expires_at is None:
             continue
         expiring[outcome.expires_at].append(hit)
@@ -200,9 +202,9 @@ def _record_hits(done: Sequence[Outcome], now: datetime) -> None:
 def _free_unopened(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> None:
     """HITs that were to be opened again, and are not: the crowd refused, or it came too late."""
     over = [
-        outcome.intent.hit_id
+        outcome.message.hit_id
         for outcome in outcomes
-        if outcome.intent.kind == Intent.Kind.LIFETIME
+        if outcome.message.kind == OutboxMessage.Kind.LIFETIME
         and (outcome.error.permanent if outcome.error else _is_past(outcome, now))
     ]
     hits = campaign.hits.filter(pk__in=[hit for hit in over if hit]).exclude(closed_at=None)

@@ -1,4 +1,4 @@
-"""One call to the crowd for each kind of intent, safe to repeat. Nothing here writes our database.
+"""One call to the crowd for each kind of message, safe to repeat. Nothing here writes our database.
 
 After a day the crowd has forgotten its tokens, so its own record is asked first.
 """
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.port import Crowd, CrowdError
-from annotation.models import Assignment, Campaign, Intent
+from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.publishing.publish import hit_type
 from core.log_context import about
 from core.prometheus import CROWD_CALLS
@@ -23,7 +23,7 @@ SUBJECT_LENGTH = 200  # of a message; MTurk's
 
 @dataclass(frozen=True)
 class Known:
-    """What was looked up before: what the crowd already has, for intents whose token it may have
+    """What was looked up before: what the crowd already has, for messages whose token it may have
     forgotten, and what workers had right in the practice round.
     """
 
@@ -36,27 +36,29 @@ class Known:
 class Outcome:
     """What came of a call."""
 
-    intent: Intent
+    message: OutboxMessage
     crowd_id: str = ""  # of a HIT that is published now
     status: str = ""  # of an assignment that is decided now
     expires_at: datetime | None = None
     error: CrowdError | None = None
 
 
-def is_forgotten(intent: Intent, now: datetime) -> bool:
-    return intent.first_sent_at is not None and intent.first_sent_at < now - TOKEN_LIFE
+def is_forgotten(message: OutboxMessage, now: datetime) -> bool:
+    return message.first_sent_at is not None and message.first_sent_at < now - TOKEN_LIFE
 
 
-def send(intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime) -> Outcome:
+def send(
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
     """The call and what came of it, a CrowdError included."""
-    hit = intent.hit or (intent.assignment and intent.assignment.hit)
+    hit = message.hit or (message.assignment and message.assignment.hit)
     with about(campaign=campaign, hit=hit and hit.key):
         try:
-            outcome = _CALLS[Intent.Kind(intent.kind)](intent, campaign, crowd, known, now)
+            outcome = _CALLS[OutboxMessage.Kind(message.kind)](message, campaign, crowd, known, now)
         except CrowdError as error:
-            outcome = Outcome(intent, error=error)
-        log.log(_level(outcome.error), "%s: %s", intent.kind, outcome.error or "done")
-    CROWD_CALLS.labels(intent.kind, _told(outcome.error)).inc()
+            outcome = Outcome(message, error=error)
+        log.log(_level(outcome.error), "%s: %s", message.kind, outcome.error or "done")
+    CROWD_CALLS.labels(message.kind, _told(outcome.error)).inc()
     return outcome
 
 
@@ -76,28 +78,28 @@ def _told(error: CrowdError | None) -> str:
 
 
 def _create(
-    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    hit = intent.hit
+    hit = message.hit
     assert hit is not None
     lifetime = timedelta(days=campaign.policy.lifetime_days)
-    crowd_id = known.hits.get(hit.key) if is_forgotten(intent, now) else None
+    crowd_id = known.hits.get(hit.key) if is_forgotten(message, now) else None
     if crowd_id is None:
         crowd_id = crowd.create_hit(
-            hit_type_id=_hit_type(intent, campaign, crowd),
+            hit_type_id=_hit_type(message, campaign, crowd),
             url=hit_url(hit.key),
-            places=intent.places,
+            places=message.places,
             lifetime_seconds=int(lifetime.total_seconds()),
-            token=intent.token,
+            token=message.token,
             annotation=hit.key,
         )
-    return Outcome(intent, crowd_id=crowd_id, expires_at=now + lifetime)
+    return Outcome(message, crowd_id=crowd_id, expires_at=now + lifetime)
 
 
-def _hit_type(intent: Intent, campaign: Campaign, crowd: Crowd) -> str:
+def _hit_type(message: OutboxMessage, campaign: Campaign, crowd: Crowd) -> str:
     """The campaign's, or for repacked triplets one that bars their earlier workers."""
-    assert intent.hit is not None
-    if not intent.hit.repack:
+    assert message.hit is not None
+    if not message.hit.repack:
         return campaign.hit_type_id
     return crowd.create_hit_type(
         hit_type(
@@ -105,43 +107,43 @@ def _hit_type(intent: Intent, campaign: Campaign, crowd: Crowd) -> str:
             campaign.exclusion_id,
             practice_id=campaign.practice_id,
             known_id=campaign.known_id,
-            barred=intent.hit.barred,
+            barred=message.hit.barred,
         )
     )
 
 
 def _extend(
-    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    hit = intent.hit
+    hit = message.hit
     assert hit is not None
     assert hit.crowd_id is not None
-    if not (is_forgotten(intent, now) and _has_places(intent, crowd, known)):
-        crowd.extend_hit(hit.crowd_id, extra=intent.places, token=intent.token)
-    return Outcome(intent)
+    if not (is_forgotten(message, now) and _has_places(message, crowd, known)):
+        crowd.extend_hit(hit.crowd_id, extra=message.places, token=message.token)
+    return Outcome(message)
 
 
-def _has_places(intent: Intent, crowd: Crowd, known: Known) -> bool:
-    """Whether the crowd already counts the places this intent asks for."""
-    assert intent.hit is not None
-    assert intent.hit.crowd_id is not None
-    found = crowd.hit(intent.hit.crowd_id)
+def _has_places(message: OutboxMessage, crowd: Crowd, known: Known) -> bool:
+    """Whether the crowd already counts the places this message asks for."""
+    assert message.hit is not None
+    assert message.hit.crowd_id is not None
+    found = crowd.hit(message.hit.crowd_id)
     if found is None:
-        raise CrowdError(f"The crowd no longer knows HIT {intent.hit.crowd_id}.", permanent=True)
-    return found.max_assignments >= known.places.get(intent.hit.pk, 0) + intent.places
+        raise CrowdError(f"The crowd no longer knows HIT {message.hit.crowd_id}.", permanent=True)
+    return found.max_assignments >= known.places.get(message.hit.pk, 0) + message.places
 
 
 def _decide(
-    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    work = intent.assignment
+    work = message.assignment
     assert work is not None
     try:
-        if intent.kind == Intent.Kind.APPROVE:
+        if message.kind == OutboxMessage.Kind.APPROVE:
             crowd.approve(work.crowd_id)
-            return Outcome(intent, status=Assignment.Status.APPROVED)
-        crowd.reject(work.crowd_id, reason=intent.reason)
-        return Outcome(intent, status=Assignment.Status.REJECTED)
+            return Outcome(message, status=Assignment.Status.APPROVED)
+        crowd.reject(work.crowd_id, reason=message.reason)
+        return Outcome(message, status=Assignment.Status.REJECTED)
     except CrowdError as error:
         if not error.permanent:
             raise
@@ -149,15 +151,15 @@ def _decide(
         status = _decided(work, crowd)
         if status == Assignment.Status.SUBMITTED:
             raise
-        return Outcome(intent, status=status)
+        return Outcome(message, status=status)
 
 
 def _overturn(
-    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    assert intent.assignment is not None
-    crowd.overturn(intent.assignment.crowd_id)
-    return Outcome(intent, status=Assignment.Status.APPROVED)
+    assert message.assignment is not None
+    crowd.overturn(message.assignment.crowd_id)
+    return Outcome(message, status=Assignment.Status.APPROVED)
 
 
 def _decided(work: Assignment, crowd: Crowd) -> str:
@@ -170,89 +172,95 @@ def _decided(work: Assignment, crowd: Crowd) -> str:
 
 
 def _exclude(
-    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    assert intent.worker is not None
+    assert message.worker is not None
     if campaign.policy.exclude_by == "block":
-        crowd.block(intent.worker.worker_id, reason=intent.reason)
+        crowd.block(message.worker.worker_id, reason=message.reason)
     else:
-        crowd.exclude(intent.worker.worker_id, exclusion_id=campaign.exclusion_id)
-    return Outcome(intent)
+        crowd.exclude(message.worker.worker_id, exclusion_id=campaign.exclusion_id)
+    return Outcome(message)
 
 
 def _readmit(
-    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    assert intent.worker is not None
+    assert message.worker is not None
     if campaign.policy.exclude_by == "block":
-        crowd.unblock(intent.worker.worker_id, reason=intent.reason)
+        crowd.unblock(message.worker.worker_id, reason=message.reason)
     else:
-        crowd.readmit(intent.worker.worker_id, exclusion_id=campaign.exclusion_id)
-    return Outcome(intent)
+        crowd.readmit(message.worker.worker_id, exclusion_id=campaign.exclusion_id)
+    return Outcome(message)
 
 
-def _know(intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime) -> Outcome:
-    worker = intent.worker
+def _know(
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+) -> Outcome:
+    worker = message.worker
     assert worker is not None
     crowd.grant(worker.worker_id, qualification_id=campaign.known_id, value=worker.pk)
-    return Outcome(intent)
+    return Outcome(message)
 
 
 def _train(
-    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    worker = intent.worker
+    worker = message.worker
     assert worker is not None
     score = known.scores[worker.pk]
     crowd.grant(worker.worker_id, qualification_id=campaign.practice_id, value=score)
-    return Outcome(intent)
+    return Outcome(message)
 
 
 def _lifetime(
-    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    assert intent.hit is not None
-    assert intent.hit.crowd_id is not None
-    assert intent.expires_at is not None
-    crowd.set_expiration(intent.hit.crowd_id, intent.expires_at)
-    return Outcome(intent, expires_at=intent.expires_at)
+    assert message.hit is not None
+    assert message.hit.crowd_id is not None
+    assert message.expires_at is not None
+    crowd.set_expiration(message.hit.crowd_id, message.expires_at)
+    return Outcome(message, expires_at=message.expires_at)
 
 
 def _bonus(
-    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    work, worker = intent.assignment, intent.worker
+    work, worker = message.assignment, message.worker
     assert work is not None
     assert worker is not None
-    cents, reason = intent.cents, intent.reason
+    cents, reason = message.cents, message.reason
     if not (
-        is_forgotten(intent, now) and crowd.bonus_paid(work.crowd_id, cents=cents, reason=reason)
+        is_forgotten(message, now) and crowd.bonus_paid(work.crowd_id, cents=cents, reason=reason)
     ):
-        crowd.bonus(worker.worker_id, work.crowd_id, cents=cents, reason=reason, token=intent.token)
-    return Outcome(intent)
+        crowd.bonus(
+            worker.worker_id, work.crowd_id, cents=cents, reason=reason, token=message.token
+        )
+    return Outcome(message)
 
 
 def _notify(
-    intent: Intent, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
+    message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    worker = intent.worker
+    worker = message.worker
     assert worker is not None
     subject = f"Your work: {campaign.policy.title}"[:SUBJECT_LENGTH]
-    crowd.notify(worker.worker_id, subject=subject, text=intent.reason, token=intent.token)
-    return Outcome(intent)
+    crowd.notify(worker.worker_id, subject=subject, text=message.reason, token=message.token)
+    return Outcome(message)
 
 
-_CALLS: Mapping[Intent.Kind, Callable[[Intent, Campaign, Crowd, Known, datetime], Outcome]] = {
-    Intent.Kind.CREATE: _create,
-    Intent.Kind.EXTEND: _extend,
-    Intent.Kind.APPROVE: _decide,
-    Intent.Kind.REJECT: _decide,
-    Intent.Kind.EXCLUDE: _exclude,
-    Intent.Kind.READMIT: _readmit,
-    Intent.Kind.KNOW: _know,
-    Intent.Kind.TRAIN: _train,
-    Intent.Kind.LIFETIME: _lifetime,
-    Intent.Kind.BONUS: _bonus,
-    Intent.Kind.OVERTURN: _overturn,
-    Intent.Kind.NOTIFY: _notify,
+_CALLS: Mapping[
+    OutboxMessage.Kind, Callable[[OutboxMessage, Campaign, Crowd, Known, datetime], Outcome]
+] = {
+    OutboxMessage.Kind.CREATE: _create,
+    OutboxMessage.Kind.EXTEND: _extend,
+    OutboxMessage.Kind.APPROVE: _decide,
+    OutboxMessage.Kind.REJECT: _decide,
+    OutboxMessage.Kind.EXCLUDE: _exclude,
+    OutboxMessage.Kind.READMIT: _readmit,
+    OutboxMessage.Kind.KNOW: _know,
+    OutboxMessage.Kind.TRAIN: _train,
+    OutboxMessage.Kind.LIFETIME: _lifetime,
+    OutboxMessage.Kind.BONUS: _bonus,
+    OutboxMessage.Kind.OVERTURN: _overturn,
+    OutboxMessage.Kind.NOTIFY: _notify,
 }

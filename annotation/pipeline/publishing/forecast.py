@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum, When
 
-from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Triplet
+from annotation.models import Assignment, Campaign, Hit, HitItem, OutboxMessage, Triplet
 from annotation.pipeline.ledger.accounts import account_of, reserved_cents
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.publishing.publish import left_out
@@ -74,10 +74,10 @@ def undecided(campaign: Campaign) -> QuerySet[Assignment]:
 
 def _waiting(campaign: Campaign) -> dict[str, int]:
     """Planned and never sent: HITs, places of published HITs, and the money of both."""
-    unsent = campaign.intents.filter(
-        kind__in=SPENDING, state=Intent.State.PENDING, first_sent_at=None
+    unsent = campaign.outbox.filter(
+        kind__in=SPENDING, state=OutboxMessage.State.PENDING, first_sent_at=None
     )
-    creates, extends = Q(kind=Intent.Kind.CREATE), Q(kind=Intent.Kind.EXTEND)
+    creates, extends = Q(kind=OutboxMessage.Kind.CREATE), Q(kind=OutboxMessage.Kind.EXTEND)
     price = F("hit__price_cents")
     asked = F("places") + Case(When(creates, then=F("hit__spare")), default=0)
     return unsent.aggregate(
@@ -114,8 +114,8 @@ def hits_missing_votes(campaign: Campaign) -> QuerySet[Hit]:
 
 def expired_hits(campaign: Campaign, now: datetime) -> QuerySet[Hit]:
     """HITs that nobody can take any more although votes are missing, and that stay so."""
-    reopening = Intent.objects.filter(
-        hit=OuterRef("pk"), kind=Intent.Kind.LIFETIME, state__in=UNSENT, expires_at__gt=now
+    reopening = OutboxMessage.objects.filter(
+        hit=OuterRef("pk"), kind=OutboxMessage.Kind.LIFETIME, state__in=UNSENT, expires_at__gt=now
     )
     return hits_missing_votes(campaign).filter(~Exists(reopening), expires_at__lte=now)
 

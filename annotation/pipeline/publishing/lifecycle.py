@@ -1,6 +1,6 @@
 """Pause, resume, expire, prolong and cancel: each safe to repeat, and by two people at once.
 
-The database is told first, in one transaction; the calls that follow are intents like all others.
+The database is told first, in one transaction; the calls that follow are messages like all others.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from annotation.models import Campaign, Hit, Intent
+from annotation.models import Campaign, Hit, OutboxMessage
 from annotation.pipeline.ledger.accounts import (
     account_of,
     book,
@@ -70,11 +70,15 @@ def prolong(campaign: Campaign, *, days: int, now: datetime) -> Prolonging:
     covered, left_out = prolongations(campaign, until)
     for start in range(0, len(covered), BATCH):
         chunk = covered[start : start + BATCH]
-        intents = _set_end(campaign, [one.hit for one in chunk], until)
+        messages = _set_end(campaign, [one.hit for one in chunk], until)
         account = account_of(campaign)
-        paired = zip(intents, chunk, strict=True)
+        paired = zip(messages, chunk, strict=True)
         book(
-            [reserve(account, intent, places=one.lacking) for intent, one in paired if one.lacking]
+            [
+                reserve(account, message, places=one.lacking)
+                for message, one in paired
+                if one.lacking
+            ]
         )
     return prolonging(covered, left_out)
 
@@ -128,19 +132,19 @@ def check_living(campaign: Campaign) -> None:
 
 
 def _withdraw_purchases(campaign: Campaign) -> None:
-    withdrawn = withdraw(campaign.intents.filter(kind__in=SPENDING))
+    withdrawn = withdraw(campaign.outbox.filter(kind__in=SPENDING))
     fewer = Counter[int]()
-    for intent in withdrawn:
-        if intent.kind == Intent.Kind.EXTEND and intent.hit_id is not None:
-            fewer[intent.hit_id] += intent.places
+    for message in withdrawn:
+        if message.kind == OutboxMessage.Kind.EXTEND and message.hit_id is not None:
+            fewer[message.hit_id] += message.places
     for hit, places in fewer.items():
         Hit.objects.filter(pk=hit).update(places=F("places") - places)
 
 
 def _end_all(campaign: Campaign, now: datetime) -> int:
     """Of HITs that were to be opened again too."""
-    opening = Q(kind=Intent.Kind.LIFETIME, expires_at__gt=now)
-    stopped = {intent.hit_id for intent in withdraw(campaign.intents.filter(opening))}
+    opening = Q(kind=OutboxMessage.Kind.LIFETIME, expires_at__gt=now)
+    stopped = {message.hit_id for message in withdraw(campaign.outbox.filter(opening))}
     _release_idle(campaign, Q(pk__in=stopped) & _is_closed())
     hits = list(to_end(campaign, now).order_by("number"))
     for start in range(0, len(hits), BATCH):
@@ -150,25 +154,25 @@ def _end_all(campaign: Campaign, now: datetime) -> int:
 
 def to_end(campaign: Campaign, now: datetime) -> QuerySet[Hit]:
     """HITs that can be taken or are to be opened again, and are not being ended already."""
-    opening = Q(kind=Intent.Kind.LIFETIME, expires_at__gt=now)
-    ending = Intent.objects.filter(
-        hit=OuterRef("pk"), kind=Intent.Kind.LIFETIME, expires_at__lte=now
-    ).filter(state__in=(*UNSENT, Intent.State.FAILED))
+    opening = Q(kind=OutboxMessage.Kind.LIFETIME, expires_at__gt=now)
+    ending = OutboxMessage.objects.filter(
+        hit=OuterRef("pk"), kind=OutboxMessage.Kind.LIFETIME, expires_at__lte=now
+    ).filter(state__in=(*UNSENT, OutboxMessage.State.FAILED))
     takeable = takeable_hits(campaign, now).values("pk")
     wanted = Q(pk__in=takeable) | Exists(_unsent(opening))
     return campaign.hits.filter(wanted, ~Exists(ending))
 
 
-def _set_end(campaign: Campaign, hits: Sequence[Hit], at: datetime) -> list[Intent]:
+def _set_end(campaign: Campaign, hits: Sequence[Hit], at: datetime) -> list[OutboxMessage]:
     """In place of what was planned for these HITs before and had no effect."""
-    before = campaign.intents.filter(kind=Intent.Kind.LIFETIME, hit__in=hits)
+    before = campaign.outbox.filter(kind=OutboxMessage.Kind.LIFETIME, hit__in=hits)
     withdraw(before)
     number = dict(before.order_by().values_list("hit").annotate(count=Count("pk")))
-    return Intent.objects.bulk_create(
+    return OutboxMessage.objects.bulk_create(
         [
-            Intent(
+            OutboxMessage(
                 campaign=campaign,
-                kind=Intent.Kind.LIFETIME,
+                kind=OutboxMessage.Kind.LIFETIME,
                 token=token("lifetime", hit.key, number.get(hit.pk, 0)),
                 hit=hit,
                 expires_at=at,
@@ -187,12 +191,12 @@ def _idle() -> Q:
 
 
 def _is_closed() -> Q:
-    reopening = _unsent(Q(kind=Intent.Kind.LIFETIME))
+    reopening = _unsent(Q(kind=OutboxMessage.Kind.LIFETIME))
     return Q(~Exists(reopening), closed_at__isnull=False)
 
 
-def _unsent(which: Q) -> QuerySet[Intent]:
-    return Intent.objects.filter(which, hit=OuterRef("pk"), state__in=UNSENT)
+def _unsent(which: Q) -> QuerySet[OutboxMessage]:
+    return OutboxMessage.objects.filter(which, hit=OuterRef("pk"), state__in=UNSENT)
 
 
 def _release_idle(campaign: Campaign, which: Q) -> None:

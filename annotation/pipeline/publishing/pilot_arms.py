@@ -4,7 +4,7 @@ from typing import cast
 
 from django.db.models import Exists, OuterRef
 
-from annotation.models import Assignment, Campaign, Intent, Worker
+from annotation.models import Assignment, Campaign, OutboxMessage, Worker
 from annotation.pipeline.publishing.publish import token
 
 # Of a HIT, for whoever asks of each: then `other_arm` asks the database no more.
@@ -40,17 +40,19 @@ def keep_apart(campaign: Campaign) -> int:
         return 0
     there = Assignment.objects.filter(hit__campaign=other, worker=OuterRef("pk"))
     here = Assignment.objects.filter(hit__campaign=campaign, worker=OuterRef("pk"))
-    told = campaign.intents.filter(kind=Intent.Kind.EXCLUDE, worker=OuterRef("pk"))
+    told = campaign.outbox.filter(kind=OutboxMessage.Kind.EXCLUDE, worker=OuterRef("pk"))
     workers = Worker.objects.filter(Exists(there), ~Exists(here), ~Exists(told)).order_by("pk")
-    intents = [
-        Intent(
+    messages = [
+        OutboxMessage(
             campaign=campaign,
-            kind=Intent.Kind.EXCLUDE,
+            kind=OutboxMessage.Kind.EXCLUDE,
             token=token("exclude", campaign.uid.hex, worker.pk, "arm"),
             worker=worker,
             reason=f"You work in {other}, which asks the same questions.",
         )
         for worker in workers
     ]
-    Intent.objects.bulk_create(intents, ignore_conflicts=True)  # another pass may have been quicker
-    return len(intents)
+    OutboxMessage.objects.bulk_create(
+        messages, ignore_conflicts=True
+    )  # another pass may have been quicker
+    return len(messages)

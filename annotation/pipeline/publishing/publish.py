@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from annotation.crowd.port import Crowd, HitTypeSpec
 from annotation.crowd.practice_url import practice_url
-from annotation.models import Campaign, Hit, Intent
+from annotation.models import Campaign, Hit, OutboxMessage
 from annotation.pipeline.ledger.accounts import (
     account_of,
     book,
@@ -27,7 +27,7 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class Published:
-    """Intents written now, HITs that the budget leaves out, and those beyond the first batch."""
+    """Messages written now, HITs that the budget leaves out, and those beyond the first batch."""
 
     new: int
     left_out: int
@@ -41,11 +41,11 @@ def publish(
     most: int | None = None,
     written: Callable[[Published], object] = lambda _: None,
 ) -> Published:
-    """One intent for each HIT that has none, as far as the budget reaches. Safe to repeat.
+    """One message for each HIT that has none, as far as the budget reaches. Safe to repeat.
 
     `most`: of the first round so many HITs in all; no pass asks for more of them until this is
     called again. None: all of them, now or by a later pass. `written` is called in the
-    transaction of the intents.
+    transaction of the messages.
     """
     if most is not None and most < 1:
         raise UserError(f"A first batch has at least one HIT, not {most}.")
@@ -82,19 +82,19 @@ def _first_batch(campaign: Campaign, most: int | None) -> int | None:
     if most is None:
         return None
     hits = _first_round(campaign).count()
-    asked = hits - _without_intent(campaign).count()
+    asked = hits - _without_message(campaign).count()
     batch = max(most, asked)
     return batch if batch < hits else None
 
 
 def ask_for_affordable(campaign: Campaign) -> int:
-    """Intents for the HITs of the first round that the budget reaches; with the campaign locked.
+    """Messages for the HITs of the first round that the budget reaches; with the campaign locked.
 
     Not beyond its first batch, where it has one.
     """
     # Found once: to look for them among all HITs takes long.
     reached = affordable_hits(campaign, campaign.first_batch)
-    new = list(_without_intent(campaign).values_list("pk", flat=True)[:reached])
+    new = list(_without_message(campaign).values_list("pk", flat=True)[:reached])
     for start in range(0, len(new), BATCH):
         hits = campaign.hits.filter(pk__in=new[start : start + BATCH])
         _ask_for(campaign, list(hits.order_by("number")))
@@ -115,7 +115,7 @@ def held_back(campaign: Campaign) -> int:
 
 def _wanted(campaign: Campaign, most: int | None) -> int:
     """HITs that nobody has asked for and that somebody is to, with `most` in all."""
-    unasked = _without_intent(campaign).count()
+    unasked = _without_message(campaign).count()
     if most is None or not unasked:
         return unasked
     asked = _first_round(campaign).count() - unasked
@@ -140,7 +140,7 @@ def _check_budget(campaign: Campaign) -> None:
     policy = campaign.policy
     if not first_round_cents(policy) or account_of(campaign).budget_cents:
         return
-    if not _without_intent(campaign).exists():
+    if not _without_message(campaign).exists():
         return
     likely = quote(campaign.triplets.count(), policy)
     mode = likely.extend if policy.tie_mode == "extend" else likely.repack
@@ -151,10 +151,10 @@ def _check_budget(campaign: Campaign) -> None:
     )
 
 
-def _without_intent(campaign: Campaign) -> QuerySet[Hit]:
+def _without_message(campaign: Campaign) -> QuerySet[Hit]:
     """HITs of the first round that nobody has asked the crowd for."""
     hits = _first_round(campaign).filter(crowd_id=None)
-    return hits.exclude(intents__kind=Intent.Kind.CREATE).order_by("number")
+    return hits.exclude(outbox__kind=OutboxMessage.Kind.CREATE).order_by("number")
 
 
 def affordable_hits(campaign: Campaign, most: int | None) -> int:
@@ -164,12 +164,12 @@ def affordable_hits(campaign: Campaign, most: int | None) -> int:
 
 
 def _ask_for(campaign: Campaign, hits: list[Hit]) -> None:
-    """The intents, the money that they may cost and the spare places: in one transaction."""
+    """The messages, the money that they may cost and the spare places: in one transaction."""
     account = account_of(campaign)
     spare = tie_places(campaign.policy)
     Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(spare=spare)
-    intents = Intent.objects.bulk_create([create_intent(campaign, hit) for hit in hits])
-    book([reserve(account, intent, places=intent.places + spare) for intent in intents])
+    messages = OutboxMessage.objects.bulk_create([create_message(campaign, hit) for hit in hits])
+    book([reserve(account, message, places=message.places + spare) for message in messages])
 
 
 def set_capped(campaign: Campaign, capped: bool) -> None:
@@ -272,10 +272,10 @@ def hit_type(
     )
 
 
-def create_intent(campaign: Campaign, hit: Hit) -> Intent:
-    return Intent(
+def create_message(campaign: Campaign, hit: Hit) -> OutboxMessage:
+    return OutboxMessage(
         campaign=campaign,
-        kind=Intent.Kind.CREATE,
+        kind=OutboxMessage.Kind.CREATE,
         token=token("create", hit.key),
         hit=hit,
         places=hit.places,
@@ -289,6 +289,6 @@ def token(*parts: object) -> str:
 
 def retry_failed(campaign: Campaign) -> int:
     """Give what failed another try now: publishing again is how a person asks for it."""
-    campaign.intents.filter(state=Intent.State.PENDING).update(retry_at=None)
-    failed = campaign.intents.filter(state=Intent.State.FAILED)
-    return failed.update(state=Intent.State.PENDING, retry_at=None)
+    campaign.outbox.filter(state=OutboxMessage.State.PENDING).update(retry_at=None)
+    failed = campaign.outbox.filter(state=OutboxMessage.State.FAILED)
+    return failed.update(state=OutboxMessage.State.PENDING, retry_at=None)

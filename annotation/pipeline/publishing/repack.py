@@ -13,7 +13,7 @@ from annotation.models import (
     Control,
     Hit,
     HitItem,
-    Intent,
+    OutboxMessage,
     Triplet,
     Worker,
 )
@@ -25,7 +25,7 @@ from annotation.pipeline.publishing.pack import (
     hit_key,
     positive_names,
 )
-from annotation.pipeline.publishing.publish import create_intent, token
+from annotation.pipeline.publishing.publish import create_message, token
 from annotation.protocol.estimates.cost import assignment_cents
 from annotation.protocol.packing.pack import HitSpec, PackingError, negatives_needed
 from annotation.protocol.packing.repack import Group, OpenTriplet, pack_group, regroup
@@ -77,14 +77,14 @@ def _make_known(campaign: Campaign) -> None:
     reviewed = Assignment.objects.filter(
         worker=OuterRef("pk"), hit__campaign=campaign, passed__isnull=False
     )
-    told = campaign.intents.filter(kind=Intent.Kind.KNOW, worker=OuterRef("pk"))
+    told = campaign.outbox.filter(kind=OutboxMessage.Kind.KNOW, worker=OuterRef("pk"))
     workers = Worker.objects.filter(Exists(reviewed), ~Exists(told)).order_by("pk")
     out = excluded_workers(campaign)
-    Intent.objects.bulk_create(
+    OutboxMessage.objects.bulk_create(
         [
-            Intent(
+            OutboxMessage(
                 campaign=campaign,
-                kind=Intent.Kind.KNOW,
+                kind=OutboxMessage.Kind.KNOW,
                 token=token("know", campaign.uid.hex, worker.pk),
                 worker=worker,
             )
@@ -95,7 +95,7 @@ def _make_known(campaign: Campaign) -> None:
 
 
 def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
-    """The HITs, their intents and their money."""
+    """The HITs, their messages and their money."""
     last = campaign.hits.aggregate(last=Max("number"))["last"]
     instructions = campaign.instructions.latest("version")
     try:
@@ -122,11 +122,11 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
     triplets = {one.key: int(one.key) for group in groups for one in group.triplets}
     packed = ((hit.pk, hit.key, spec) for hit, spec in zip(hits, specs, strict=True))
     create_items(packed, triplets, controls_by_name(campaign))
-    intents = Intent.objects.bulk_create(
-        [create_intent(campaign, hit) for hit in hits], batch_size=BATCH
+    messages = OutboxMessage.objects.bulk_create(
+        [create_message(campaign, hit) for hit in hits], batch_size=BATCH
     )
     account = account_of(campaign)
-    book([reserve(account, intent, places=PLACES) for intent in intents])
+    book([reserve(account, message, places=PLACES) for message in messages])
 
 
 def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[HitSpec]:

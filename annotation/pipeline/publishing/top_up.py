@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from django.db.models.functions import Greatest
 
-from annotation.models import Campaign, Hit, HitItem, Intent, Triplet
+from annotation.models import Campaign, Hit, HitItem, OutboxMessage, Triplet
 from annotation.pipeline.ledger.accounts import account_of, book, release_spare, reserve
 from annotation.pipeline.publishing.publish import ask_for_affordable, left_out, set_capped, token
 from annotation.pipeline.publishing.repack import repack
@@ -172,7 +172,7 @@ def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[
     left = account.available_cents
     growths = _growths(campaign) if extensions else {}
     grown: list[Hit] = []
-    intents: list[Intent] = []
+    messages: list[OutboxMessage] = []
     new_places: list[int] = []
     for hit, extra in extensions:
         new = extra - min(extra, hit.spare)
@@ -182,18 +182,18 @@ def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[
         hit.places += extra
         hit.spare -= extra - new
         grown.append(hit)
-        intents.append(_extension(campaign, hit, extra, growths.get(hit.pk, 0)))
+        messages.append(_extension(campaign, hit, extra, growths.get(hit.pk, 0)))
         new_places.append(new)
     _grow(campaign, grown)
-    intents = Intent.objects.bulk_create(intents, batch_size=BATCH)
+    messages = OutboxMessage.objects.bulk_create(messages, batch_size=BATCH)
     book(
         [
-            reserve(account, intent, places=new)
-            for intent, new in zip(intents, new_places, strict=True)
+            reserve(account, message, places=new)
+            for message, new in zip(messages, new_places, strict=True)
             if new
         ]
     )
-    return sum(intent.places for intent in intents), len(extensions) - len(grown)
+    return sum(message.places for message in messages), len(extensions) - len(grown)
 
 
 def _grow(campaign: Campaign, grown: Sequence[Hit]) -> None:
@@ -207,18 +207,18 @@ def _grow(campaign: Campaign, grown: Sequence[Hit]) -> None:
 
 def _growths(campaign: Campaign) -> dict[int | None, int]:
     """HIT -> how often it was extended."""
-    before = campaign.intents.filter(kind=Intent.Kind.EXTEND).order_by().values_list("hit")
+    before = campaign.outbox.filter(kind=OutboxMessage.Kind.EXTEND).order_by().values_list("hit")
     return dict(before.annotate(times=Count("pk")))
 
 
-def _extension(campaign: Campaign, hit: Hit, extra: int, growth: int) -> Intent:
+def _extension(campaign: Campaign, hit: Hit, extra: int, growth: int) -> OutboxMessage:
     """The token names the size the HIT grows to, and which growth it is.
 
     Places that the crowd turns out not to have are asked for again: that is an effect of its own.
     """
-    return Intent(
+    return OutboxMessage(
         campaign=campaign,
-        kind=Intent.Kind.EXTEND,
+        kind=OutboxMessage.Kind.EXTEND,
         token=token("extend", hit.key, hit.places, growth),
         hit=hit,
         places=extra,
@@ -227,7 +227,7 @@ def _extension(campaign: Campaign, hit: Hit, extra: int, growth: int) -> Intent:
 
 def _nothing_comes(campaign: Campaign) -> bool:
     """Whether all work that was asked for is reviewed."""
-    asked = Q(intents__kind=Intent.Kind.CREATE, intents__state__in=["pending", "claimed"])
+    asked = Q(outbox__kind=OutboxMessage.Kind.CREATE, outbox__state__in=["pending", "claimed"])
     if campaign.hits.filter(asked, crowd_id=None).exists():
         return False
     return not _with_outstanding(campaign).filter(outstanding__gt=0).exists()

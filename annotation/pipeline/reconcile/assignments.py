@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.crowd.port import Crowd, CrowdError, CrowdHit, Submission
-from annotation.models import Assignment, Campaign, Hit, Intent
+from annotation.models import Assignment, Campaign, Hit, OutboxMessage
 from annotation.pipeline.collecting.collect import Found, store
 from annotation.pipeline.ledger.accounts import OverBudget, locked
 from annotation.pipeline.ledger.postings import pay_overturned, settle
@@ -144,13 +144,13 @@ class _Repairs:
             )
 
     def _record(self, work: Assignment, status: Status) -> None:
-        calls = work.intents.filter(kind__in=DECISIONS)
-        claimed = Q(state=Intent.State.CLAIMED)
+        calls = work.outbox.filter(kind__in=DECISIONS)
+        claimed = Q(state=OutboxMessage.State.CLAIMED)
         if calls.filter(claimed | Q(state__in=UNSENT, first_sent_at__isnull=False)).exists():
             return  # our own call: deliver learns what came of it
         self._set_status(work, status)
-        waiting = calls.exclude(state__in=[Intent.State.DONE, Intent.State.WITHDRAWN])
-        waiting.update(state=Intent.State.DONE, error="", retry_at=None)
+        waiting = calls.exclude(state__in=[OutboxMessage.State.DONE, OutboxMessage.State.WITHDRAWN])
+        waiting.update(state=OutboxMessage.State.DONE, error="", retry_at=None)
         self._report.did(
             Repair.DECIDED,
             f"Assignment {work} of HIT {work.hit} is {status} at the crowd, by time-out or by "
@@ -160,20 +160,24 @@ class _Repairs:
 
     def _decide_again(self, work: Assignment) -> None:
         """The crowd does not have what we took for done, and did not have it before either."""
-        calls = work.intents.filter(kind__in=DECISIONS).order_by("pk")
+        calls = work.outbox.filter(kind__in=DECISIONS).order_by("pk")
         if (
             self._reading.known.get(work.crowd_id) != work.status
             or calls.filter(state__in=UNSENT).exists()
         ):
             return
-        kind = Intent.Kind.APPROVE if work.status == Status.APPROVED else Intent.Kind.REJECT
+        kind = (
+            OutboxMessage.Kind.APPROVE
+            if work.status == Status.APPROVED
+            else OutboxMessage.Kind.REJECT
+        )
         last = calls.filter(kind=kind).last()
-        Intent.objects.create(
+        OutboxMessage.objects.create(
             campaign=self._campaign,
             kind=kind,
             token=token(kind, work.crowd_id, calls.count()),
             assignment=work,
-            reason=last.reason if last else REFUSED if kind == Intent.Kind.REJECT else "",
+            reason=last.reason if last else REFUSED if kind == OutboxMessage.Kind.REJECT else "",
         )
         self._report.did(
             Repair.SENT_AGAIN,
@@ -183,7 +187,7 @@ class _Repairs:
         )
 
     def _overturn(self, work: Assignment) -> None:
-        if work.intents.filter(kind=Intent.Kind.OVERTURN, state__in=UNSENT).exists():
+        if work.outbox.filter(kind=OutboxMessage.Kind.OVERTURN, state__in=UNSENT).exists():
             return  # our own call: deliver learns what came of it
         try:
             if (

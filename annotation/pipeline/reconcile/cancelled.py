@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import transaction
 
-from annotation.models import Campaign, Intent
+from annotation.models import Campaign, OutboxMessage
 from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.reconcile.money import set_reserved
@@ -24,44 +24,44 @@ def answer_purchases(sides: Sides, report: Reconciled) -> None:
         return
     # Whoever sent it has had the answer or is dead.
     lapsed = sides.now - timedelta(seconds=settings.CLAIM_SECONDS)
-    unanswered = sides.campaign.intents.filter(
+    unanswered = sides.campaign.outbox.filter(
         kind__in=SPENDING, state__in=UNSENT, first_sent_at__isnull=False, claimed_at__lt=lapsed
     )
-    for intent in unanswered.select_related("hit").order_by("pk"):
-        _answer(intent, sides, report, made=_was_made(intent, sides))
+    for message in unanswered.select_related("hit").order_by("pk"):
+        _answer(message, sides, report, made=_was_made(message, sides))
 
 
-def _was_made(intent: Intent, sides: Sides) -> bool:
-    hit = intent.hit
+def _was_made(message: OutboxMessage, sides: Sides) -> bool:
+    hit = message.hit
     assert hit is not None
-    if intent.kind == Intent.Kind.CREATE or hit.crowd_id is None:
+    if message.kind == OutboxMessage.Kind.CREATE or hit.crowd_id is None:
         return any(theirs.annotation == hit.key for theirs in sides.listing.hits)
     theirs = sides.crowd.hit(hit.crowd_id)
-    least = bought_places(hit, DONE) + intent.places
+    least = bought_places(hit, DONE) + message.places
     return theirs is not None and theirs.max_assignments >= least
 
 
-def _answer(intent: Intent, sides: Sides, report: Reconciled, *, made: bool) -> None:
-    if made and intent.kind == Intent.Kind.CREATE:
+def _answer(message: OutboxMessage, sides: Sides, report: Reconciled, *, made: bool) -> None:
+    if made and message.kind == OutboxMessage.Kind.CREATE:
         return  # to be taken over, which the budget may not allow yet
     with transaction.atomic():
         campaign = locked(sides.campaign)
-        same = Intent.objects.filter(
-            pk=intent.pk, state=intent.state, claim=intent.claim, claimed_at=intent.claimed_at
+        same = OutboxMessage.objects.filter(
+            pk=message.pk, state=message.state, claim=message.claim, claimed_at=message.claimed_at
         )
-        state = Intent.State.DONE if made else Intent.State.WITHDRAWN
+        state = OutboxMessage.State.DONE if made else OutboxMessage.State.WITHDRAWN
         if campaign.state != Campaign.State.CANCELLED or not same.update(state=state, error=""):
             return
-        assert intent.hit is not None
-        hit = campaign.hits.get(pk=intent.hit.pk)
-        if intent.kind == Intent.Kind.EXTEND and not made:
-            hit.places -= intent.places
+        assert message.hit is not None
+        hit = campaign.hits.get(pk=message.hit.pk)
+        if message.kind == OutboxMessage.Kind.EXTEND and not made:
+            hit.places -= message.places
             hit.save(update_fields=["places"])
             set_reserved(campaign, hit)
     told = "was made" if made else "was not made"
     report.did(
         Repair.ANSWERED,
-        f"The {intent.kind} of HIT {hit.key} was sent before {campaign} was cancelled, and its "
+        f"The {message.kind} of HIT {hit.key} was sent before {campaign} was cancelled, and its "
         f"answer lost: the crowd's record says that it {told}.",
         hit=hit.key,
     )

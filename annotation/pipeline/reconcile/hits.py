@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Sum
 
 from annotation.crowd.port import CrowdHit
-from annotation.models import Assignment, Campaign, Hit, HitItem, Intent, Triplet
+from annotation.models import Assignment, Campaign, Hit, HitItem, OutboxMessage, Triplet
 from annotation.pipeline.ledger.accounts import (
     OverBudget,
     account_of,
@@ -72,10 +72,10 @@ def _adopt(campaign: Campaign, theirs: CrowdHit, now: datetime, report: Reconcil
         with transaction.atomic():
             campaign = locked(campaign)
             hit = campaign.hits.get(key=theirs.annotation)
-            intent = hit.intents.filter(kind=Intent.Kind.CREATE).order_by("pk").last()
-            if hit.crowd_id is not None or (intent and _is_on_its_way(campaign, intent, now)):
+            message = hit.outbox.filter(kind=OutboxMessage.Kind.CREATE).order_by("pk").last()
+            if hit.crowd_id is not None or (message and _is_on_its_way(campaign, message, now)):
                 return
-            _take_over(campaign, hit, intent, theirs, now)
+            _take_over(campaign, hit, message, theirs, now)
     except OverBudget:
         report.leave(
             f"HIT {theirs.annotation} is at the crowd as {theirs.hit_id}, and the budget of "
@@ -91,32 +91,36 @@ def _adopt(campaign: Campaign, theirs: CrowdHit, now: datetime, report: Reconcil
         )
 
 
-def _is_on_its_way(campaign: Campaign, intent: Intent, now: datetime) -> bool:
+def _is_on_its_way(campaign: Campaign, message: OutboxMessage, now: datetime) -> bool:
     """Whether `deliver` is about to learn by itself that the HIT is published.
 
     What was never sent did not make the HIT: then another life of this database did.
     """
-    if intent.state not in UNSENT or intent.first_sent_at is None:
+    if message.state not in UNSENT or message.first_sent_at is None:
         return False
     alive = now - timedelta(seconds=settings.CLAIM_SECONDS)
-    if intent.state == Intent.State.CLAIMED and intent.claimed_at and intent.claimed_at >= alive:
+    if (
+        message.state == OutboxMessage.State.CLAIMED
+        and message.claimed_at
+        and message.claimed_at >= alive
+    ):
         return True
     # What buys is not sent again while the campaign rests.
     return campaign.state not in (Campaign.State.PAUSED, Campaign.State.CANCELLED)
 
 
 def _take_over(
-    campaign: Campaign, hit: Hit, intent: Intent | None, theirs: CrowdHit, now: datetime
+    campaign: Campaign, hit: Hit, message: OutboxMessage | None, theirs: CrowdHit, now: datetime
 ) -> None:
-    if intent is None:
+    if message is None:
         hit.spare = _spare(campaign, hit)
-        intent = _create_intent(campaign, hit, hit.places)
+        message = _create_message(campaign, hit, hit.places)
     else:  # as it is now: somebody may have claimed it meanwhile
-        intent = Intent.objects.select_for_update().get(pk=intent.pk)
-    intent.state, intent.error, intent.retry_at = Intent.State.DONE, "", None
-    intent.first_sent_at = intent.first_sent_at or now
-    intent.save()
-    hit.crowd_id, hit.published_at = theirs.hit_id, intent.first_sent_at
+        message = OutboxMessage.objects.select_for_update().get(pk=message.pk)
+    message.state, message.error, message.retry_at = OutboxMessage.State.DONE, "", None
+    message.first_sent_at = message.first_sent_at or now
+    message.save()
+    hit.crowd_id, hit.published_at = theirs.hit_id, message.first_sent_at
     hit.expires_at, hit.closed_at, hit.gone = theirs.expires_at, None, False
     hit.save()
     set_reserved(campaign, hit)
@@ -194,12 +198,12 @@ def _give_up(campaign: Campaign, ours: Ours, now: datetime, report: Reconciled) 
         if hit.gone or hit.crowd_id != ours.crowd_id:
             return
         release_rest(campaign, [hit])
-        unsent = hit.intents.filter(
-            kind__in=[Intent.Kind.EXTEND, Intent.Kind.LIFETIME],
-            state__in=[*UNSENT, Intent.State.FAILED],
+        unsent = hit.outbox.filter(
+            kind__in=[OutboxMessage.Kind.EXTEND, OutboxMessage.Kind.LIFETIME],
+            state__in=[*UNSENT, OutboxMessage.State.FAILED],
         )
         hit.places -= unsent.aggregate(places=Sum("places", default=0))["places"]
-        unsent.update(state=Intent.State.WITHDRAWN, error="", retry_at=None)
+        unsent.update(state=OutboxMessage.State.WITHDRAWN, error="", retry_at=None)
         hit.gone, hit.closed_at, hit.spare = True, hit.closed_at or now, 0
         hit.save()
     sentence = f"HIT {hit.key} ({hit.crowd_id}) is gone from the crowd: its places are given up."
@@ -237,22 +241,22 @@ def _gone_unworked(campaign: Campaign) -> QuerySet[Hit]:
 def _ask_again(campaign: Campaign, hit: Hit) -> None:
     """With a token of its own: the crowd may still remember the first one."""
     # What was bought for the HIT that is gone counts for the next one no more.
-    hit.intents.filter(kind__in=SPENDING).update(state=Intent.State.WITHDRAWN, error="")
+    hit.outbox.filter(kind__in=SPENDING).update(state=OutboxMessage.State.WITHDRAWN, error="")
     hit.crowd_id = hit.published_at = hit.expires_at = hit.closed_at = None
     hit.gone, hit.fault = False, ""
     hit.places = PLACES if hit.repack else campaign.policy.annotators
     hit.spare = _spare(campaign, hit)
     hit.save()
-    intent = _create_intent(campaign, hit, hit.places)
-    intent.save()
-    book([reserve(account_of(campaign), intent, places=hit.places + hit.spare)])
+    message = _create_message(campaign, hit, hit.places)
+    message.save()
+    book([reserve(account_of(campaign), message, places=hit.places + hit.spare)])
 
 
-def _create_intent(campaign: Campaign, hit: Hit, places: int) -> Intent:
-    generation = hit.intents.filter(kind=Intent.Kind.CREATE).count()
-    return Intent(
+def _create_message(campaign: Campaign, hit: Hit, places: int) -> OutboxMessage:
+    generation = hit.outbox.filter(kind=OutboxMessage.Kind.CREATE).count()
+    return OutboxMessage(
         campaign=campaign,
-        kind=Intent.Kind.CREATE,
+        kind=OutboxMessage.Kind.CREATE,
         token=token("create", hit.key, *([generation] if generation else [])),
         hit=hit,
         places=places,

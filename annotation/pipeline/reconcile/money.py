@@ -3,13 +3,13 @@
 from django.db import transaction
 from django.db.models import Q, Sum
 
-from annotation.models import Account, Campaign, Hit, Intent
+from annotation.models import Account, Campaign, Hit, OutboxMessage
 from annotation.pipeline.ledger.accounts import Booked, Place, account_of, locked, reserve_exactly
 from annotation.pipeline.ledger.postings import settle
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.reconcile.report import Reconciled, Repair
 
-FAILED = Intent.State.FAILED
+FAILED = OutboxMessage.State.FAILED
 
 
 def set_reserved(campaign: Campaign, hit: Hit) -> None:
@@ -22,7 +22,7 @@ def set_reserved(campaign: Campaign, hit: Hit) -> None:
 
 def _outstanding(hit: Hit) -> int:
     works = hit.assignments.all()
-    reopening = hit.intents.filter(kind=Intent.Kind.LIFETIME, state__in=[*UNSENT, FAILED])
+    reopening = hit.outbox.filter(kind=OutboxMessage.Kind.LIFETIME, state__in=[*UNSENT, FAILED])
     if hit.closed_at is not None and not reopening.exists():
         return works.filter(account=Booked.RESERVED).count()
     return hit.places - works.exclude(account=Booked.RESERVED).count() + hit.spare

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
 
 from annotation.crowd.port import CrowdHit
-from annotation.models import Campaign, Hit, Intent
+from annotation.models import Campaign, Hit, OutboxMessage
 from annotation.pipeline.ledger.accounts import OverBudget, locked
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.publishing.publish import token
@@ -67,16 +67,16 @@ def _grow(campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled) 
         )
 
 
-def _grown(campaign: Campaign, hit: Hit, extra: int) -> Intent:
+def _grown(campaign: Campaign, hit: Hit, extra: int) -> OutboxMessage:
     """A call that others have made, so that our calls add up to the crowd's places."""
-    count = hit.intents.filter(kind=Intent.Kind.EXTEND).count()
-    return Intent(
+    count = hit.outbox.filter(kind=OutboxMessage.Kind.EXTEND).count()
+    return OutboxMessage(
         campaign=campaign,
-        kind=Intent.Kind.EXTEND,
+        kind=OutboxMessage.Kind.EXTEND,
         token=token("grown", hit.key, hit.places, count),
         hit=hit,
         places=extra,
-        state=Intent.State.DONE,
+        state=OutboxMessage.State.DONE,
     )
 
 
@@ -89,8 +89,8 @@ def _shrink(campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled
         if hit.crowd_id != theirs.hit_id or bought_places(hit, DONE) < ours.bought:
             return  # mended meanwhile
         left = lacking
-        for intent in _buys(hit).filter(state=Intent.State.DONE).order_by("-pk"):
-            left -= _undo(intent, left)
+        for message in _buys(hit).filter(state=OutboxMessage.State.DONE).order_by("-pk"):
+            left -= _undo(message, left)
         hit.places -= lacking
         hit.save(update_fields=["places"])
         set_reserved(campaign, hit)
@@ -102,13 +102,13 @@ def _shrink(campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled
     )
 
 
-def _undo(intent: Intent, most: int) -> int:
+def _undo(message: OutboxMessage, most: int) -> int:
     """Take back at most so many places of a call; how many."""
-    taken = min(intent.places, most)
-    intent.places -= taken
-    if not intent.places:
-        intent.state = Intent.State.WITHDRAWN
-    intent.save(update_fields=["places", "state"])
+    taken = min(message.places, most)
+    message.places -= taken
+    if not message.places:
+        message.state = OutboxMessage.State.WITHDRAWN
+    message.save(update_fields=["places", "state"])
     return taken
 
 
@@ -117,8 +117,8 @@ def bought_places(hit: Hit, which: Q) -> int:
     return int(_buys(hit).filter(which).aggregate(sum=Sum("places", default=0))["sum"])
 
 
-def _buys(hit: Hit) -> QuerySet[Intent]:
-    return hit.intents.filter(kind__in=SPENDING).exclude(state=Intent.State.WITHDRAWN)
+def _buys(hit: Hit) -> QuerySet[OutboxMessage]:
+    return hit.outbox.filter(kind__in=SPENDING).exclude(state=OutboxMessage.State.WITHDRAWN)
 
 
 def compare_times(sides: Sides, report: Reconciled) -> None:
@@ -139,7 +139,7 @@ def _reschedule(
         with transaction.atomic():
             campaign = locked(campaign)
             hit = campaign.hits.get(pk=ours.pk)
-            ordered = hit.intents.filter(kind=Intent.Kind.LIFETIME, state__in=UNSENT)
+            ordered = hit.outbox.filter(kind=OutboxMessage.Kind.LIFETIME, state__in=UNSENT)
             if hit.expires_at != ours.expires_at or hit.gone or ordered.exists():
                 return  # we have moved it ourselves, or are about to
             hit.expires_at = theirs.expires_at

@@ -12,12 +12,12 @@ from datetime import datetime
 from django.db.models import Count, Q, Sum
 
 from annotation.crowd.port import Crowd, CrowdError, CrowdHit
-from annotation.models import Assignment, Campaign, Intent
+from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 
 ROWS = 10_000
-DECISIONS = (Intent.Kind.APPROVE, Intent.Kind.REJECT)
-DONE = Q(state=Intent.State.DONE)
+DECISIONS = (OutboxMessage.Kind.APPROVE, OutboxMessage.Kind.REJECT)
+DONE = Q(state=OutboxMessage.State.DONE)
 MADE = DONE | Q(first_sent_at__isnull=False)  # perhaps
 
 
@@ -89,7 +89,7 @@ def look(campaign: Campaign) -> dict[str, Ours]:
 
 
 def _count_places(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
-    bought = campaign.intents.filter(kind__in=SPENDING).exclude(state=Intent.State.WITHDRAWN)
+    bought = campaign.outbox.filter(kind__in=SPENDING).exclude(state=OutboxMessage.State.WITHDRAWN)
     rows = (
         bought.order_by()
         .values_list("hit")
@@ -109,7 +109,7 @@ def _count_work(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
     for pk, stored, decided in rows.iterator(chunk_size=ROWS):
         if pk in hits:
             hits[pk].stored, hits[pk].decided = stored, decided
-    made = campaign.intents.filter(MADE, kind__in=DECISIONS, state__in=UNSENT)
+    made = campaign.outbox.filter(MADE, kind__in=DECISIONS, state__in=UNSENT)
     deciding = made.order_by().values_list("assignment__hit").annotate(count=Count("pk"))
     for pk, count in deciding:
         if pk in hits:

@@ -6,7 +6,7 @@ from pathlib import Path
 from django.db import transaction
 from django.db.models import Count
 
-from annotation.models import Campaign, Instructions, Intent
+from annotation.models import Campaign, Instructions, OutboxMessage
 from annotation.pipeline.ledger.accounts import locked
 from core.errors import UserError
 from core.text.clean import CONTROLS, is_utf8
@@ -89,7 +89,7 @@ def add_version(
     added = Instructions.objects.create(
         campaign=campaign, version=newest.version + 1, text=text, author=author
     )
-    unasked = campaign.hits.exclude(intents__kind=Intent.Kind.CREATE).filter(crowd_id=None)
+    unasked = campaign.hits.exclude(outbox__kind=OutboxMessage.Kind.CREATE).filter(crowd_id=None)
     changed = unasked.update(instructions=added)
     return Added(added.version, changed, campaign.hits.count() - changed)
 

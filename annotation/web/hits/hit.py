@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.analytics.quality.hit_states import HitState, with_state
-from annotation.models import Assignment, Campaign, Entry, Hit, HitItem, Intent, Judgment
+from annotation.models import Assignment, Campaign, Entry, Hit, HitItem, Judgment, OutboxMessage
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
@@ -49,7 +49,7 @@ def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespons
         "price": dollars(hit.price_cents),
         "works": works,
         "items": _items(hit, works),
-        "intents": _intents(hit),
+        "outbox_messages": _messages(hit),
         "entries": _entries(hit),
     }
     return page(
@@ -79,10 +79,12 @@ def _shown(item: HitItem, answers: list[int | None]) -> Shown:
     return Shown(item, *texts, None, answers)
 
 
-def _intents(hit: Hit) -> list[Intent]:
+def _messages(hit: Hit) -> list[OutboxMessage]:
     """The HIT's own, then those of its assignments: two indexes, where one condition has none."""
-    own = Intent.objects.filter(hit=hit)
-    of_works = Intent.objects.filter(assignment__hit=hit, hit=None).select_related("assignment")
+    own = OutboxMessage.objects.filter(hit=hit)
+    of_works = OutboxMessage.objects.filter(assignment__hit=hit, hit=None).select_related(
+        "assignment"
+    )
     return [*own.order_by("pk")[:MOST], *of_works.order_by("pk")[:MOST]]
 
 

@@ -21,7 +21,7 @@ from annotation.analytics.workers.history import (
 )
 from annotation.analytics.workers.what_if import excluding, restoring
 from annotation.crowd.worker_notices import reason_of
-from annotation.models import Assignment, Campaign, Exclusion, Intent, Worker, WorkerFigures
+from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage, Worker, WorkerFigures
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.moderation.decisions import OVERTURN_FOR
 from annotation.pipeline.moderation.message import letters_of
@@ -198,7 +198,7 @@ def _figures(
     return told
 
 
-def _letters(campaign: Campaign, worker: Worker) -> list[Intent]:
+def _letters(campaign: Campaign, worker: Worker) -> list[OutboxMessage]:
     """Messages, bonuses and overturned rejections, the newest first."""
     return list(letters_of(campaign, worker).order_by("-pk")[:LETTERS])
 

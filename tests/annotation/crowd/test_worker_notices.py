@@ -75,7 +75,7 @@ def test_by_hand_the_worker_reads_what_the_owner_wrote(one_hit: Stage) -> None:
     exclude(one_hit.campaign, "ABOB", reason=" You share an account with another worker. ")
     told = "You share an account with another worker."
     assert why_excluded(one_hit.campaign.exclusions.get())[0] == told
-    assert one_hit.intents("exclude")[0].reason == f"{told} {PAID}"
+    assert one_hit.outbox("exclude")[0].reason == f"{told} {PAID}"
 
 
 def test_by_hand_and_without_a_reason_no_false_figures_are_told(one_hit: Stage) -> None:
@@ -83,7 +83,7 @@ def test_by_hand_and_without_a_reason_no_false_figures_are_told(one_hit: Stage) 
     one_hit.advance()
     exclude(one_hit.campaign, "AADA", reason="")
     assert why_excluded(one_hit.campaign.exclusions.get())[0] == FAREWELL
-    assert one_hit.intents("exclude")[0].reason == f"{FAREWELL} {PAID}"
+    assert one_hit.outbox("exclude")[0].reason == f"{FAREWELL} {PAID}"
 
 
 @pytest.mark.parametrize(

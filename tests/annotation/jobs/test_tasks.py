@@ -94,7 +94,7 @@ def test_the_clock_beats_for_a_campaign_whose_calls_still_wait(
     stage.publish()
     work_on_all(stage, "ada", "bob")
     stage.advance()
-    stage.campaign.intents.filter(kind="approve").update(state="pending")
+    stage.campaign.outbox.filter(kind="approve").update(state="pending")
     assert progress(stage.campaign)["open"] == 0
     advance_campaigns()
     assert sent(queue) == [stage.campaign.pk]
@@ -281,4 +281,4 @@ def test_a_beat_that_finds_nobody_says_so(stage: Stage, caplog: pytest.LogCaptur
     with caplog.at_level(logging.WARNING):
         advance_campaign(stage.campaign.pk)
     assert "MTurk cannot be reached" in caplog.text
-    assert stage.campaign.intents.filter(state="pending").count() == 5
+    assert stage.campaign.outbox.filter(state="pending").count() == 5

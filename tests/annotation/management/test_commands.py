@@ -263,7 +263,7 @@ def test_an_unreachable_crowd_is_refused_and_tried_again_later(stage: Stage) -> 
     stage.mturk.stop()
     unreachable = f"MTurk cannot be reached at {stage.mturk.url}"
     assert refused("campaign", "collect", "faq").startswith(unreachable)
-    stage.campaign.intents.update(state="pending")
+    stage.campaign.outbox.update(state="pending")
     told = "0 calls were made, 5 wait for the next `manage.py campaign publish faq`: "
     assert refused("campaign", "publish", "faq").startswith(told + unreachable)
     stage.mturk.start()

@@ -87,7 +87,7 @@ def test_a_worker_shut_out_without_money_has_cost_none(team: Team) -> None:
     assert "$" not in told
     run("campaign", "exclude", "team", "eve", "--yes")  # by her user name
     assert team.campaign.exclusions.get().worker.worker_id == team.member("eve").worker_id
-    assert "paid" not in team.campaign.intents.get(kind="exclude").reason
+    assert "paid" not in team.campaign.outbox.get(kind="exclude").reason
 
 
 def test_nobody_is_let_in_who_is_no_member(tmp_path: Path) -> None:

@@ -55,12 +55,12 @@ def test_without_a_terminal_and_a_yes_nothing_is_done(stage: Stage, verb: list[s
     stage.advance()
     state = "paused" if verb[0] == "resume" else "active"
     Campaign.objects.update(state=state)
-    calls, money = stage.campaign.intents.count(), account_of(stage.campaign).reserved_cents
+    calls, money = stage.campaign.outbox.count(), account_of(stage.campaign).reserved_cents
     sentence = refused(*[assignment if one == "3ONE" else one for one in arguments(verb)])
     assert sentence.endswith("Nothing was changed: add --yes to go on.")
     stage.campaign.refresh_from_db()
     assert stage.campaign.state == state
-    assert stage.campaign.intents.count() == calls
+    assert stage.campaign.outbox.count() == calls
     assert not stage.campaign.exclusions.exists()
     assert account_of(stage.campaign).reserved_cents == money
 
@@ -188,7 +188,7 @@ def test_what_the_crowd_does_not_hear_waits(stage: Stage) -> None:
     stage.mturk.stop()
     told = refused("campaign", "expire", "faq", "--yes")
     assert told.startswith("It is decided and kept; 5 calls wait for the next pass: MTurk cannot")
-    assert stage.campaign.intents.filter(kind="lifetime", state="pending").count() == 5
+    assert stage.campaign.outbox.filter(kind="lifetime", state="pending").count() == 5
     told = refused("campaign", "expire", "faq", "--yes")
     assert told == "No HIT of faq is open to expire; 5 calls wait for the next pass."
 
@@ -208,14 +208,14 @@ def test_retry_sends_what_was_refused(stage: Stage) -> None:
     stage.publish()
     stage.work("ada", 1)
     stage.advance()
-    stage.campaign.intents.filter(kind="approve").update(state="failed", error="no")
+    stage.campaign.outbox.filter(kind="approve").update(state="failed", error="no")
     found = run_json("campaign", "retry", "faq")
     assert (found["refused_before"], found["sent"], found["waiting"]) == (1, 1, 0)
 
 
 def test_retry_does_not_buy_for_a_paused_campaign(stage: Stage) -> None:
     stage.publish()
-    stage.campaign.intents.update(state="failed", first_sent_at=None)
+    stage.campaign.outbox.update(state="failed", first_sent_at=None)
     pause(stage.campaign)
     found = run_json("campaign", "retry", "faq")
     assert (found["refused_before"], found["sent"], found["waiting"]) == (5, 0, 5)

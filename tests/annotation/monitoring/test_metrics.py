@@ -37,11 +37,11 @@ import django
 django.setup()
 from django.utils import timezone
 from annotation.crowd.factory import open_crowd
-from annotation.models import Assignment, Campaign, Hit, Intent
+from annotation.models import Assignment, Campaign, Hit, OutboxMessage
 from annotation.pipeline.outbox.send import Known, send
 work = Assignment(hit=Hit(key="faq-1"), crowd_id="A1")
-intent = Intent(kind="approve", assignment=work, token="t")
-send(intent, Campaign(name="faq"), open_crowd("mturk", live=True), Known(), timezone.now())
+message = OutboxMessage(kind="approve", assignment=work, token="t")
+send(message, Campaign(name="faq"), open_crowd("mturk", live=True), Known(), timezone.now())
 """
 
 
@@ -116,14 +116,14 @@ def test_calls_that_wait_and_jobs_that_wait_are_counted_by_kind(
     stage: Stage, client: Client
 ) -> None:
     stage.publish()
-    stage.campaign.intents.filter(kind="create").update(state="pending")
-    one = stage.campaign.intents.filter(kind="create").first()
-    stage.campaign.intents.filter(pk=one.pk).update(state="claimed")
+    stage.campaign.outbox.filter(kind="create").update(state="pending")
+    one = stage.campaign.outbox.filter(kind="create").first()
+    stage.campaign.outbox.filter(pk=one.pk).update(state="claimed")
     request("collect", "faq", {}, by=None)
     Job.objects.create(kind="pack", subject="faq", arguments={}, state="done")
     found = read(client)
-    assert value(found, "quorum_intents", kind="create", state="pending") == 4
-    assert value(found, "quorum_intents", kind="create", state="claimed") == 1
+    assert value(found, "quorum_outbox_messages", kind="create", state="pending") == 4
+    assert value(found, "quorum_outbox_messages", kind="create", state="claimed") == 1
     assert value(found, "quorum_jobs", kind="collect", state="queued") == 1
     assert value(found, "quorum_jobs", kind="pack", state="done") is None
 

@@ -102,7 +102,7 @@ MUTANTS = {
         ("the balance", "if needed and needed > (", "if needed and needed > 9 * ("),
         ("the whole first round", "hits * policy.annotators * assignment", "hits * assignment"),
         ("enough is enough", "if needed and needed > (", "if needed and needed >= ("),
-        ("one intent a HIT", ".exclude(intents__kind=Intent.Kind.CREATE)", ""),
+        ("one message a HIT", ".exclude(outbox__kind=OutboxMessage.Kind.CREATE)", ""),
         (
             "bound when the crowd has answered",
             "    check_endpoint(campaign, crowd)\n    _check_state",
@@ -128,7 +128,11 @@ MUTANTS = {
             "        if CAP not in str(error):\n            raise\n",
             "",
         ),
-        ("as many places", "cents=places * intent.hit.price_cents", "cents=intent.hit.price_cents"),
+        (
+            "as many places",
+            "cents=places * message.hit.price_cents",
+            "cents=message.hit.price_cents",
+        ),
         ("a place for a tie", "(policy.annotators + tie_places(policy))", "policy.annotators"),
         ("the undecided stay", "- undecided.get(hit.pk, 0) * hit.price_cents", ""),
         ("nothing to release", "            if rest > 0:\n", "            if True:\n"),
@@ -222,8 +226,8 @@ MUTANTS = {
         "tests/annotation/pipeline/whole/test_inhouse.py",
     ): (("no budget for nothing", "if not first_round_cents(policy) or ", "if "),),
     ("annotation/pipeline/outbox/claims.py", "tests/annotation/pipeline/outbox/test_deliver.py"): (
-        ("a claim is respected", "claimed_at__lt=lapsed)", "claimed_at__lt=now)"),
-        ("a claim runs out", "claimed_at__lt=lapsed)", "claimed_at=None)"),
+        ("a claim is respected", "claimed_at__lt=lapsed", "claimed_at__lt=now"),
+        ("a claim runs out", "claimed_at__lt=lapsed", "claimed_at=None"),
         ("the first sending counts", 'Coalesce(F("first_sent_at"), now)', "now"),
     ),
     (
@@ -234,13 +238,13 @@ MUTANTS = {
         ("passing is pending", "    if error.permanent:\n", "    if True:\n"),
         (
             "a passing reason is kept",
-            "state=Intent.State.PENDING, error=str(error)",
-            "state=Intent.State.PENDING",
+            "state=OutboxMessage.State.PENDING, error=str(error)",
+            "state=OutboxMessage.State.PENDING",
         ),
         (
             "a permanent reason is kept",
-            "state=Intent.State.FAILED, error=str(error)",
-            "state=Intent.State.FAILED",
+            "state=OutboxMessage.State.FAILED, error=str(error)",
+            "state=OutboxMessage.State.FAILED",
         ),
     ),
     ("annotation/pipeline/outbox/send.py", "tests/annotation/pipeline/outbox/test_deliver.py"): (
@@ -249,13 +253,13 @@ MUTANTS = {
             "TOKEN_LIFE = timedelta(hours=23)",
             "TOKEN_LIFE = timedelta(hours=26)",
         ),
-        ("a forgotten HIT", "known.hits.get(hit.key) if is_forgotten(intent, now) else", ""),
+        ("a forgotten HIT", "known.hits.get(hit.key) if is_forgotten(message, now) else", ""),
         (
             "a forgotten growth",
-            "if not (is_forgotten(intent, now) and _has_places(intent, crowd, known)):",
+            "if not (is_forgotten(message, now) and _has_places(message, crowd, known)):",
             "if True:",
         ),
-        ("places already there", "known.places.get(intent.hit.pk, 0) + intent", "intent"),
+        ("places already there", "known.places.get(message.hit.pk, 0) + message", "message"),
     ),
     (
         "annotation/pipeline/outbox/send.py",
@@ -273,7 +277,7 @@ MUTANTS = {
         ),
     ),
     ("annotation/pipeline/outbox/send.py", "tests/annotation/pipeline/publishing/test_repack.py"): (
-        ("who has judged is barred", "barred=intent.hit.barred", "barred=()"),
+        ("who has judged is barred", "barred=message.hit.barred", "barred=()"),
         ("only the known", "known_id=campaign.known_id", 'known_id=""'),
         ("known by number", "value=worker.pk", "value=1"),
     ),
@@ -441,7 +445,7 @@ MUTANTS = {
         ("barred here too", "        barred=list(group.barred),\n", ""),
         (
             "its money",
-            "    book([reserve(account, intent, places=PLACES) for intent in intents])\n",
+            "    book([reserve(account, message, places=PLACES) for message in messages])\n",
             "",
         ),
     ),

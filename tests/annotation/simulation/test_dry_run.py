@@ -16,7 +16,7 @@ from django.conf import settings as django_settings
 from pytest_django import Settings
 
 from annotation.jobs.handlers import WORKS
-from annotation.models import Assignment, Campaign, Control, ExpertLabel, Hit, Intent, Worker
+from annotation.models import Assignment, Campaign, Control, ExpertLabel, Hit, OutboxMessage, Worker
 from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.protocol.policy.policy import INHOUSE, Policy
@@ -76,7 +76,7 @@ def test_a_job_plays_the_campaign_with_good_and_bad_people(campaign: Campaign) -
     [kept] = (django_settings.DATA_DIR / "rehearsals").glob(f"*{KEPT}")
     with sqlite3.connect(kept) as empty:
         assert empty.execute("SELECT COUNT(*) FROM annotation_campaign").fetchone() == (0,)
-    for model in (Hit, Intent, Assignment, Worker):
+    for model in (Hit, OutboxMessage, Assignment, Worker):
         assert not model.objects.exists()
     assert Campaign.objects.get().endpoint == ""
     assert not Control.objects.filter(campaign=campaign).exists()

@@ -97,12 +97,12 @@ def test_none_is_null_and_an_empty_text_is_none_of_it() -> None:
 
 def test_objects_are_stored_with_their_defaults_and_the_time() -> None:
     campaign = make_campaign()
-    intents = [
-        campaign.intents.model(campaign=campaign, kind="bonus", token=f"t{number}", reason=text)
+    messages = [
+        campaign.outbox.model(campaign=campaign, kind="bonus", token=f"t{number}", reason=text)
         for number, text in enumerate(HOSTILE)
     ]
-    insert_objects(intents)
-    stored = campaign.intents.order_by("pk")
+    insert_objects(messages)
+    stored = campaign.outbox.order_by("pk")
     assert [one.reason for one in stored] == list(HOSTILE)
     assert {(one.state, one.places, one.worker_id) for one in stored} == {("pending", 0, None)}
     assert all(one.created_at is not None for one in stored)

@@ -157,10 +157,10 @@ def test_work_without_a_single_answer_is_counted(one_hit: Stage) -> None:
 
 def test_refused_calls_are_grouped_the_most_frequent_first(stage: Stage) -> None:
     stage.publish()
-    intents = stage.intents("create")
-    for intent, error in zip(intents, ("rare", "often", "often"), strict=False):
-        intent.state, intent.error = "failed", error
-        intent.save()
+    messages = stage.outbox("create")
+    for message, error in zip(messages, ("rare", "often", "often"), strict=False):
+        message.state, message.error = "failed", error
+        message.save()
     told = "(refused, tried once; when that is mended: `manage.py campaign retry faq`)"
     assert stuck(stage.campaign) == [
         f"create, 2 times: often {told}",
@@ -172,17 +172,17 @@ def test_refused_calls_are_grouped_the_most_frequent_first(stage: Stage) -> None
 def test_a_call_that_waits_tells_how_often_it_was_tried_and_when_it_goes_out(stage: Stage) -> None:
     stage.publish()
     again = datetime(2027, 1, 2, 3, 4, 5, tzinfo=UTC)
-    stage.campaign.intents.update(state="pending", error="throttled", retry_at=again, attempts=4)
+    stage.campaign.outbox.update(state="pending", error="throttled", retry_at=again, attempts=4)
     assert stuck(stage.campaign) == [
         "create, 5 times: throttled (tried 4 times, again from 2027-01-02 03:04:05 UTC on)"
     ]
-    stage.campaign.intents.update(retry_at=None, attempts=0)
+    stage.campaign.outbox.update(retry_at=None, attempts=0)
     assert stuck(stage.campaign) == ["create, 5 times: throttled"]
 
 
 def test_what_was_given_up_is_not_stuck(stage: Stage) -> None:
     stage.publish()
-    stage.campaign.intents.update(state="withdrawn", error="no")
+    stage.campaign.outbox.update(state="withdrawn", error="no")
     assert stuck(stage.campaign) == []
 
 

@@ -10,8 +10,8 @@ from annotation.analytics.workers import summary as worker_figures
 from annotation.models import (
     Assignment,
     Exclusion,
-    Intent,
     Judgment,
+    OutboxMessage,
     Worker,
     WorkerFigures,
     Workforce,
@@ -103,10 +103,10 @@ def test_a_row_holds_what_the_page_shows(crew: Crew) -> None:
 def test_a_wage_that_no_column_holds_is_the_highest_that_one_does(crew: Crew) -> None:
     """A browser said 1 ms, and the worker got a bonus of $10: $36.5 million an hour."""
     work = crew.work("ada", 1, 0.001)
-    Intent.objects.create(
+    OutboxMessage.objects.create(
         campaign=crew.campaign,
-        kind=Intent.Kind.BONUS,
-        state=Intent.State.DONE,
+        kind=OutboxMessage.Kind.BONUS,
+        state=OutboxMessage.State.DONE,
         token="bonus",
         assignment=work,
         worker=work.worker,

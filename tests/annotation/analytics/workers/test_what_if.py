@@ -84,7 +84,7 @@ def test_looking_changes_nothing(one_hit: Stage) -> None:
     one_hit.advance()
     if_excluded(one_hit.campaign, "ABOB")
     assert not one_hit.campaign.exclusions.exists()
-    assert one_hit.intents("exclude") == []
+    assert one_hit.outbox("exclude") == []
     assert {row.votes for row in one_hit.campaign.triplets.all()} == {1}
 
 

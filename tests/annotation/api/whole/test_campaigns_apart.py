@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from annotation.models import Campaign, ExpertLabel, Intent, Role, Suggestion, Worker
+from annotation.models import Campaign, ExpertLabel, OutboxMessage, Role, Suggestion, Worker
 from retrieval.models import Job
 from tests.annotation.api.campaign import campaign_at_work, hand_in
 from tests.annotation.api.people import Program, is_problem, person
@@ -79,8 +79,8 @@ def write_to_both(campaign: Campaign) -> None:
     """To one worker, who has worked in either."""
     worker, _ = Worker.objects.get_or_create(crowd="mturk", worker_id="both")
     hand_in(campaign.hits.all()[0], worker)
-    Intent.objects.create(
-        campaign=campaign, kind=Intent.Kind.NOTIFY, token=f"{campaign}", worker=worker,
+    OutboxMessage.objects.create(
+        campaign=campaign, kind=OutboxMessage.Kind.NOTIFY, token=f"{campaign}", worker=worker,
         reason=f"Thank you for {campaign}.",
     )  # fmt: skip
 

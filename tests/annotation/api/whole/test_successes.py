@@ -14,7 +14,7 @@ from django.db import transaction
 from pytest_django import Settings
 from schemathesis import Case
 
-from annotation.models import Campaign, Exclusion, ExpertLabel, Intent, Triplet
+from annotation.models import Campaign, Exclusion, ExpertLabel, OutboxMessage, Triplet
 from annotation.pipeline.gold.adjudicate import Desk, What
 from annotation.pipeline.moderation.bonus import give_bonus
 from annotation.protocol.policy.policy import Policy
@@ -88,7 +88,7 @@ def practised(world: World) -> None:
 
 def refused_bonus(world: World) -> None:
     give_bonus(world.campaign, world.work.crowd_id, cents=1250, reason="Thank you.")
-    Intent.objects.filter(kind=Intent.Kind.BONUS).update(state="failed")
+    OutboxMessage.objects.filter(kind=OutboxMessage.Kind.BONUS).update(state="failed")
 
 
 # What has to be so before it.

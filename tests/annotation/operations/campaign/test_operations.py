@@ -82,7 +82,7 @@ def _record(campaign: Campaign) -> object:
     campaign.refresh_from_db()
     return (
         campaign.state,
-        list(campaign.intents.order_by("pk").values()),
+        list(campaign.outbox.order_by("pk").values()),
         list(campaign.hits.order_by("pk").values()),
         account_of(campaign).__dict__["budget_cents"],
         account_of(campaign).reserved_cents,

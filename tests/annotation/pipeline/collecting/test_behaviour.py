@@ -194,8 +194,8 @@ def test_paid_and_discarded_work_is_approved_and_nobody_speaks_of_rejection(
     status, feedback = crowd_s_word(stage, done)
     assert status == "Approved"
     assert not feedback
-    assert stage.intents("reject") == []
-    assert not [one for one in stage.campaign.intents.all() if "reject" in one.reason.lower()]
+    assert stage.outbox("reject") == []
+    assert not [one for one in stage.campaign.outbox.all() if "reject" in one.reason.lower()]
     work = Assignment.objects.get(crowd_id=done)
     assert (work.status, work.passed, work.account) == ("approved", False, "discarded")
     found = progress(stage.campaign)

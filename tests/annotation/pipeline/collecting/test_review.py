@@ -109,7 +109,7 @@ def test_work_is_reviewed_once(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
     assert look_at(one_hit).passed == 1
     assert look_at(one_hit) == Reviewed(passed=0, failed=0, excluded=0)
-    assert len(one_hit.intents("approve")) == 1
+    assert len(one_hit.outbox("approve")) == 1
 
 
 def test_what_the_crowd_has_approved_by_itself_is_a_failure_all_the_same(
@@ -120,7 +120,7 @@ def test_what_the_crowd_has_approved_by_itself_is_a_failure_all_the_same(
     stage.mturk.crowd.approve(stage.work("eve", 1, slips=1))
     passed = stage.advance()
     assert (passed.failed, passed.excluded, passed.places_opened) == (1, 1, 1)
-    assert stage.intents("reject") == []
+    assert stage.outbox("reject") == []
     assert statuses(stage, "AEVE") == ["Approved"]
     assert progress(stage.campaign)["spent_cents"] == stage.mturk.spent_cents == 19
 
@@ -136,7 +136,7 @@ def test_decisions_follow_the_order_of_submission(set_stage: SetStage) -> None:
     look_at(stage)
     excluded = Exclusion.objects.values_list("worker__worker_id", "failures", "reviewed")
     assert list(excluded) == [("AEVE", 1, 1)]
-    decisions = stage.campaign.intents.exclude(assignment=None).order_by("pk")
+    decisions = stage.campaign.outbox.exclude(assignment=None).order_by("pk")
     assert list(decisions.values_list("assignment__hit__number", "kind")) == [
         (5, "reject"),
         (1, "approve"),

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from annotation.analytics.campaign.progress import progress
-from annotation.models import Assignment, Intent, Triplet
+from annotation.models import Assignment, OutboxMessage, Triplet
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.votes import first_pairs, tallies
@@ -192,7 +192,7 @@ def test_a_hit_of_ten_places_may_grow(set_stage: SetStage) -> None:
 def test_hits_that_are_not_published_are_not_extended(stage: Stage) -> None:
     found = recompute(stage.campaign)
     assert (found.labelled, found.open, found.places_opened) == (0, 25, 0)
-    assert not Intent.objects.exists()
+    assert not OutboxMessage.objects.exists()
 
 
 def test_labelling_again_changes_nothing(stage: Stage) -> None:
@@ -201,13 +201,13 @@ def test_labelling_again_changes_nothing(stage: Stage) -> None:
     stage.work("bob", 1, 0)
     first = stage.advance()
     before = list(Triplet.objects.order_by("pk").values())
-    intents = Intent.objects.count()
+    messages = OutboxMessage.objects.count()
     stage.campaign.labels_stale = True
     stage.campaign.save()
     second = recompute(stage.campaign)
     assert (second.labelled, second.open, second.places_opened) == (first.labelled, first.open, 0)
     assert list(Triplet.objects.order_by("pk").values()) == before
-    assert Intent.objects.count() == intents
+    assert OutboxMessage.objects.count() == messages
 
 
 def test_votes_stand_in_order_of_submission(one_hit: Stage) -> None:

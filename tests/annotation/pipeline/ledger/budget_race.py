@@ -77,7 +77,7 @@ def assert_half_is_reserved(campaign: Campaign) -> None:
 
 def assert_half_is_published(campaign: Campaign) -> None:
     assert_half_is_reserved(campaign)
-    asked = campaign.hits.filter(intents__kind="create")
+    asked = campaign.hits.filter(outbox__kind="create")
     assert sorted(asked.values_list("number", flat=True)) == list(range(1, HALF + 1))
     assert get_campaign(campaign.name).state == Campaign.State.CAPPED
 

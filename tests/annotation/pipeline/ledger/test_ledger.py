@@ -1,10 +1,10 @@
-"""Where money is booked: reserved with the intent, settled at the decision, released at the end."""
+"""Where money is booked: reserved with the message, settled at the decision, then released."""
 
 import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from annotation.models import Assignment, Entry, Exclusion, Intent
+from annotation.models import Assignment, Entry, Exclusion, OutboxMessage
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.accounts import (
@@ -102,10 +102,10 @@ def test_publishing_reserves_what_each_hit_may_cost(stage: Stage) -> None:
     assert stage.mturk.on_hold_cents == 5 * 2 * PRICE
 
 
-def test_an_intent_cannot_reserve_twice(one_hit: Stage) -> None:
-    (intent,) = one_hit.intents("create")
+def test_a_message_cannot_reserve_twice(one_hit: Stage) -> None:
+    (message,) = one_hit.outbox("create")
     with pytest.raises(IntegrityError):
-        book([reserve(account_of(one_hit.campaign), intent, places=1)])
+        book([reserve(account_of(one_hit.campaign), message, places=1)])
 
 
 # Settlement
@@ -210,7 +210,7 @@ def test_what_the_budget_cannot_cover_waits_until_it_is_raised(one_hit: Stage) -
 
 def test_a_bonus_is_paid_once_out_of_what_was_reserved_for_it(one_hit: Stage) -> None:
     done = work(one_hit, "ada")
-    intent = Intent.objects.create(
+    message = OutboxMessage.objects.create(
         campaign=one_hit.campaign,
         kind="bonus",
         token="for ada",
@@ -223,8 +223,8 @@ def test_a_bonus_is_paid_once_out_of_what_was_reserved_for_it(one_hit: Stage) ->
     one_hit.deliver()
     settle_bonuses(one_hit.campaign)
     assert money(one_hit) == (2 * PRICE, PRICE + 60, 0)
-    intent.refresh_from_db()
-    assert (intent.state, one_hit.mturk.spent_cents) == ("done", PRICE + 60)
+    message.refresh_from_db()
+    assert (message.state, one_hit.mturk.spent_cents) == ("done", PRICE + 60)
 
 
 # Release

@@ -59,14 +59,14 @@ def test_the_same_bonus_is_given_once(one_hit: Stage, work: str) -> None:
 def test_two_people_at_once_give_one(one_hit: Stage, work: str) -> None:
     give = [lambda: give_bonus(one_hit.campaign, work, cents=CENTS, reason=REASON)] * 2
     assert sorted(bonus.new for bonus in together(*give)) == [False, True]
-    assert len(one_hit.intents("bonus")) == 1
+    assert len(one_hit.outbox("bonus")) == 1
 
 
 def test_a_bonus_beyond_the_budget_is_refused(one_hit: Stage, work: str) -> None:
     set_budget(one_hit.campaign, 3 * PRICE + COST - 1)
     with pytest.raises(UserError, match=r"costs \$0.60 in all, but .* has \$0.59 left"):
         give_bonus(one_hit.campaign, work, cents=CENTS, reason=REASON)
-    assert one_hit.intents("bonus") == []
+    assert one_hit.outbox("bonus") == []
     set_budget(one_hit.campaign, 3 * PRICE + COST)
     assert give_bonus(one_hit.campaign, work, cents=CENTS, reason=REASON).new
 
@@ -93,7 +93,7 @@ def test_another_campaign_s_assignment_is_refused(one_hit: Stage) -> None:
 
 def refused(stage: Stage, work: str) -> None:
     give_bonus(stage.campaign, work, cents=CENTS, reason=REASON)
-    stage.campaign.intents.filter(kind="bonus").update(
+    stage.campaign.outbox.filter(kind="bonus").update(
         state="failed", error="no", first_sent_at=stage.mturk.clock.now()
     )
 

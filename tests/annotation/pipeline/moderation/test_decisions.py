@@ -46,7 +46,7 @@ def status_at_the_crowd(stage: Stage, assignment: str) -> str:
 
 
 def states(stage: Stage, kind: str) -> list[str]:
-    return [intent.state for intent in stage.intents(kind)]
+    return [message.state for message in stage.outbox(kind)]
 
 
 def rejected_work(stage: Stage) -> str:
@@ -112,9 +112,9 @@ def test_what_the_crowd_does_not_overturn_gives_its_money_back(one_hit: Stage) -
     approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
     one_hit.mturk.clock.move_on(days=31)
     one_hit.deliver()
-    (intent,) = one_hit.intents("overturn")
-    assert intent.state == "withdrawn"
-    assert "30 days" in intent.error
+    (message,) = one_hit.outbox("overturn")
+    assert message.state == "withdrawn"
+    assert "30 days" in message.error
     assert money(one_hit) == before
     assert Assignment.objects.get(crowd_id=assignment).status == "rejected"
     assert not [one for one in stuck(one_hit.campaign) if "overturn" in str(one)]
@@ -131,7 +131,7 @@ def test_beyond_the_budget_nothing_is_overturned(one_hit: Stage) -> None:
     ):
         with pytest.raises(UserError, match=r"costs \$0.19, but .* has \$0.18 left"):
             refused()
-    assert one_hit.intents("overturn") == []
+    assert one_hit.outbox("overturn") == []
 
 
 class Mortal(MortalCrowd):
@@ -182,7 +182,7 @@ def test_work_that_passed_is_refused_and_its_votes_are_bought_again(one_hit: Sta
     work = Assignment.objects.get(crowd_id=assignment)
     assert (work.status, work.passed, work.account) == ("rejected", True, "released")
     assert {row.votes for row in one_hit.campaign.triplets.all()} == {1}
-    assert [intent.places for intent in one_hit.intents("extend")] == [1]
+    assert [message.places for message in one_hit.outbox("extend")] == [1]
     assert money(one_hit)[1:] == (PRICE, 0)
     assert one_hit.campaign.exclusions.count() == 0
 
@@ -243,7 +243,7 @@ def test_a_decision_that_stands_is_not_taken_twice(one_hit: Stage) -> None:
 def test_a_decision_on_its_way_is_waited_for(one_hit: Stage) -> None:
     assignment = one_hit.work("eve", 1, slips=1)
     reviewed(one_hit)
-    one_hit.campaign.intents.filter(kind="reject").update(
+    one_hit.campaign.outbox.filter(kind="reject").update(
         state="claimed", first_sent_at=datetime.now(UTC)
     )
     with pytest.raises(UserError, match=r"rejection .* is on its way"):

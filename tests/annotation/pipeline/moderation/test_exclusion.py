@@ -48,7 +48,7 @@ def test_what_would_change_is_told_and_nothing_changes(stage: Stage) -> None:
     assert foreseen.votes == 10
     assert money(stage) == (PRICE, 2 * PRICE)
     assert stage.campaign.exclusions.get().restored_at is None
-    assert stage.intents("readmit") == []
+    assert stage.outbox("readmit") == []
     assert restore(stage.campaign, "AEVE") == foreseen
 
 
@@ -66,8 +66,8 @@ def test_an_exclusion_that_the_crowd_was_not_told_of_is_only_withdrawn(stage: St
     stage.advance()
     exclude(stage.campaign, "AEVE", reason=REASON)
     restore(stage.campaign, "AEVE")
-    assert [intent.state for intent in stage.intents("exclude")] == ["withdrawn"]
-    assert stage.intents("readmit") == []
+    assert [message.state for message in stage.outbox("exclude")] == ["withdrawn"]
+    assert stage.outbox("readmit") == []
 
 
 def test_one_that_is_under_way_is_followed_by_the_readmission(stage: Stage) -> None:
@@ -75,7 +75,7 @@ def test_one_that_is_under_way_is_followed_by_the_readmission(stage: Stage) -> N
     stage.work("eve", 1)
     stage.advance()
     exclude(stage.campaign, "AEVE", reason=REASON)
-    stage.campaign.intents.filter(kind="exclude").update(first_sent_at=stage.mturk.clock.now())
+    stage.campaign.outbox.filter(kind="exclude").update(first_sent_at=stage.mturk.clock.now())
     restore(stage.campaign, "AEVE")
     stage.deliver()
     assert stage.accept("eve", 2)
@@ -131,7 +131,7 @@ def test_out_and_back_and_out_again_books_each_time(one_hit: Stage) -> None:
         restore(one_hit.campaign, "AADA")
         one_hit.deliver()
         assert money(one_hit) == (PRICE, 0)
-    assert {intent.state for intent in one_hit.campaign.intents.all()} == {"done"}
+    assert {message.state for message in one_hit.campaign.outbox.all()} == {"done"}
 
 
 def test_strangers_are_refused(one_hit: Stage) -> None:

@@ -1,4 +1,4 @@
-"""A message to a worker is an intent: the same words are sent once."""
+"""A message to a worker is a message: the same words are sent once."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def test_mturk_carries_none_to_whose_work_is_undecided(one_hit: Stage) -> None:
         foresee_message(one_hit.campaign, "ABOB", text=TEXT)
     one_hit.work("bob", 1)
     one_hit.advance()
-    one_hit.campaign.intents.filter(kind="approve").update(state="failed")
+    one_hit.campaign.outbox.filter(kind="approve").update(state="failed")
     works = one_hit.campaign.hits.get().assignments
     works.update(status="submitted")
     with pytest.raises(UserError, match="only to workers whose work was approved or rejected"):
@@ -74,13 +74,13 @@ def test_before_publication_there_is_nobody_to_write_to(stage: Stage) -> None:
 def test_what_the_crowd_does_not_carry_is_over_and_can_be_sent_again(one_hit: Stage) -> None:
     decided(one_hit)
     write_to(one_hit.campaign, "ABOB", text=TEXT)
-    worker = one_hit.campaign.intents.get(kind="notify").worker
+    worker = one_hit.campaign.outbox.get(kind="notify").worker
     assert worker
     type(worker).objects.filter(pk=worker.pk).update(worker_id="ANOBODY")
     one_hit.deliver()
-    (intent,) = one_hit.intents("notify")
-    assert intent.state == "withdrawn"
-    assert "ANOBODY was not reached" in intent.error
+    (message,) = one_hit.outbox("notify")
+    assert message.state == "withdrawn"
+    assert "ANOBODY was not reached" in message.error
     assert stuck(one_hit.campaign) == []
     type(worker).objects.filter(pk=worker.pk).update(worker_id="ABOB")
     assert write_to(one_hit.campaign, "ABOB", text=TEXT).new

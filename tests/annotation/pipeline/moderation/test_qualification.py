@@ -306,22 +306,22 @@ def test_who_has_enough_right_passes_and_is_to_be_let_in(stage: Stage) -> None:
     result = practise(stage.campaign, "AADA", right(stage.campaign, slips=1))
     assert result
     assert (result.correct, result.items, result.passed) == (3, 4, True)
-    (intent,) = stage.intents("train")
-    assert (intent.worker, intent.state) == (result.worker, "pending")
+    (message,) = stage.outbox("train")
+    assert (message.worker, message.state) == (result.worker, "pending")
 
 
 def test_who_has_not_is_not(stage: Stage) -> None:
     result = practise(stage.campaign, "ABOB", right(stage.campaign, slips=2))
     assert result
     assert (result.correct, result.passed) == (2, False)
-    assert stage.intents("train") == []
+    assert stage.outbox("train") == []
 
 
 def test_a_worker_has_three_tries_in_a_campaign(stage: Stage) -> None:
     for slips in (4, 3, 2):
         assert practise(stage.campaign, "ABOB", right(stage.campaign, slips=slips))
     assert practise(stage.campaign, "ABOB", right(stage.campaign)) is None
-    assert stage.intents("train") == []
+    assert stage.outbox("train") == []
     assert practise(stage.campaign, "AADA", right(stage.campaign))
 
 
@@ -335,7 +335,7 @@ def test_the_same_answers_again_are_the_same_try(stage: Stage) -> None:
 def test_who_has_passed_stays_so_whatever_they_send(stage: Stage) -> None:
     passed = practise(stage.campaign, "AADA", right(stage.campaign))
     assert practise(stage.campaign, "AADA", right(stage.campaign, slips=4)) == passed
-    assert len(stage.intents("train")) == PracticeResult.objects.count() == 1
+    assert len(stage.outbox("train")) == PracticeResult.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -354,7 +354,7 @@ def test_who_passes_in_many_tabs_at_once_is_let_in_once(stage: Stage) -> None:
     answers = right(stage.campaign)
     found = together(*[lambda: practise(stage.campaign, "AADA", answers)] * 6)
     assert len({result.pk for result in found if result}) == 1
-    assert len(stage.intents("train")) == 1
+    assert len(stage.outbox("train")) == 1
 
 
 # At the crowd
@@ -438,7 +438,7 @@ def test_what_a_cancelled_campaign_had_promised_is_sent_and_it_can_finish(stage:
     practise(stage.campaign, "AADA", right(stage.campaign))
     cancel(stage.campaign, stage.mturk.clock.now())
     assert stage.advance().waiting == 0
-    assert stage.intents("train")[0].state == "done"
+    assert stage.outbox("train")[0].state == "done"
 
 
 def test_who_is_excluded_does_not_practise_back_in(stage: Stage) -> None:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from annotation.crowd.port import CrowdError
-from annotation.models import Intent, Worker
+from annotation.models import OutboxMessage, Worker
 from annotation.pipeline.outbox.claims import (
     LONGEST_WAIT,
     claim,
@@ -31,21 +31,21 @@ def published(stage: Stage) -> Stage:
     return stage
 
 
-def claimed(stage: Stage, now: datetime = NOW, size: int = 10) -> list[Intent]:
+def claimed(stage: Stage, now: datetime = NOW, size: int = 10) -> list[OutboxMessage]:
     return claim(stage.campaign, now, held=NOTHING, size=size)
 
 
-def test_a_batch_is_the_oldest_intents_and_nobody_gets_them_again(published: Stage) -> None:
+def test_a_batch_is_the_oldest_messages_and_nobody_gets_them_again(published: Stage) -> None:
     first = claimed(published, size=3)
-    assert [intent.hit.number for intent in first if intent.hit] == [1, 2, 3]
-    assert [intent.hit.number for intent in claimed(published) if intent.hit] == [4, 5]
+    assert [message.hit.number for message in first if message.hit] == [1, 2, 3]
+    assert [message.hit.number for message in claimed(published) if message.hit] == [4, 5]
     assert claimed(published) == []
 
 
-def test_held_intents_are_left_where_they_are(published: Stage) -> None:
+def test_held_messages_are_left_where_they_are(published: Stage) -> None:
     held = Q(hit__number__in=[1, 2])
     batch = claim(published.campaign, NOW, held=held, size=10)
-    assert [intent.hit.number for intent in batch if intent.hit] == [3, 4, 5]
+    assert [message.hit.number for message in batch if message.hit] == [3, 4, 5]
 
 
 def test_a_claim_runs_out_far_below_the_life_of_a_token(published: Stage) -> None:
@@ -53,28 +53,32 @@ def test_a_claim_runs_out_far_below_the_life_of_a_token(published: Stage) -> Non
     life = timedelta(seconds=settings.CLAIM_SECONDS)
     assert claimed(published, NOW + life) == []
     again = claimed(published, NOW + life + timedelta(seconds=1))
-    assert [intent.attempts for intent in again] == [2] * 5
-    assert {intent.first_sent_at for intent in again} == {NOW}
+    assert [message.attempts for message in again] == [2] * 5
+    assert {message.first_sent_at for message in again} == {NOW}
     assert life < timedelta(hours=1)
 
 
 def test_a_passing_fault_waits_for_its_next_turn_with_its_reason(published: Stage) -> None:
-    (intent,) = claimed(published, size=1)
-    record_fault(intent, LATE, NOW)
-    intent.refresh_from_db()
-    assert (intent.state, intent.error, intent.attempts) == (Intent.State.PENDING, "not now", 1)
-    assert intent.retry_at is not None
-    assert NOW < intent.retry_at <= NOW + timedelta(seconds=2)
-    assert intent not in claimed(published)
-    assert claimed(published, intent.retry_at) == [intent]
+    (message,) = claimed(published, size=1)
+    record_fault(message, LATE, NOW)
+    message.refresh_from_db()
+    assert (message.state, message.error, message.attempts) == (
+        OutboxMessage.State.PENDING,
+        "not now",
+        1,
+    )
+    assert message.retry_at is not None
+    assert NOW < message.retry_at <= NOW + timedelta(seconds=2)
+    assert message not in claimed(published)
+    assert claimed(published, message.retry_at) == [message]
 
 
 def test_a_permanent_fault_is_not_sent_again(published: Stage) -> None:
-    (intent,) = claimed(published, size=1)
-    record_fault(intent, CrowdError("never", permanent=True), NOW)
-    assert intent not in claimed(published, NOW + timedelta(days=300))
-    intent.refresh_from_db()
-    assert (intent.state, intent.error) == (Intent.State.FAILED, "never")
+    (message,) = claimed(published, size=1)
+    record_fault(message, CrowdError("never", permanent=True), NOW)
+    assert message not in claimed(published, NOW + timedelta(days=300))
+    message.refresh_from_db()
+    assert (message.state, message.error) == (OutboxMessage.State.FAILED, "never")
 
 
 def test_who_lost_a_claim_records_no_fault_over_the_other_s_success(published: Stage) -> None:
@@ -84,7 +88,7 @@ def test_who_lost_a_claim_records_no_fault_over_the_other_s_success(published: S
     record_done([taken])
     record_fault(lost, LATE, NOW)
     taken.refresh_from_db()
-    assert (taken.state, taken.error) == (Intent.State.DONE, "")
+    assert (taken.state, taken.error) == (OutboxMessage.State.DONE, "")
 
 
 @pytest.mark.parametrize(("attempts", "most"), [(1, 2), (2, 4), (3, 8), (9, 512), (500, 900)])
@@ -97,8 +101,8 @@ def test_each_wait_is_about_twice_the_last_one_up_to_a_limit(attempts: int, most
 
 def test_who_passed_the_practice_round_waits_for_everything_else(published: Stage) -> None:
     ada = Worker.objects.create(crowd="mturk", worker_id="AADA")
-    train = published.campaign.intents.create(kind="train", token="t", worker=ada)
-    late = published.campaign.intents.create(kind="exclude", token="e", worker=ada)
+    train = published.campaign.outbox.create(kind="train", token="t", worker=ada)
+    late = published.campaign.outbox.create(kind="exclude", token="e", worker=ada)
     first = claimed(published, size=100)
     assert late in first
     assert train not in first
@@ -109,7 +113,7 @@ def test_calls_on_one_worker_are_made_in_their_order(stage: Stage) -> None:
     ada = Worker.objects.create(crowd="mturk", worker_id="AADA")
     bob = Worker.objects.create(crowd="mturk", worker_id="ABOB")
     first, second, other = (
-        stage.campaign.intents.create(kind=kind, token=f"{number}", worker=worker)
+        stage.campaign.outbox.create(kind=kind, token=f"{number}", worker=worker)
         for number, (kind, worker) in enumerate(
             [("exclude", ada), ("readmit", ada), ("exclude", bob)]
         )
@@ -125,7 +129,7 @@ def test_a_hit_grows_only_when_its_earlier_growth_is_over(published: Stage) -> N
     record_done(creates)
     hit = published.hit(1)
     first, second = (
-        published.campaign.intents.create(kind="extend", token=f"{number}", hit=hit, places=1)
+        published.campaign.outbox.create(kind="extend", token=f"{number}", hit=hit, places=1)
         for number in range(2)
     )
     (mine,) = claimed(published)

@@ -2,7 +2,7 @@ import pytest
 from django.conf import settings
 
 from annotation.analytics.campaign.progress import progress
-from annotation.models import Assignment, Intent
+from annotation.models import Assignment, OutboxMessage
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.outbox.claims import waiting
@@ -44,9 +44,9 @@ def test_who_is_killed_while_publishing_leaves_each_hit_once(stage: Stage, answe
 
 def test_a_living_claim_is_respected(stage: Stage) -> None:
     publish(stage.campaign, stage.mturk.crowd)
-    first = stage.campaign.intents.first()
+    first = stage.campaign.outbox.first()
     assert first is not None
-    first.state, first.claimed_at = Intent.State.CLAIMED, stage.mturk.clock.now()
+    first.state, first.claimed_at = OutboxMessage.State.CLAIMED, stage.mturk.clock.now()
     first.save()
     assert stage.deliver().sent == 4
     assert waiting(stage.campaign) == 1
@@ -71,7 +71,7 @@ def test_a_forgotten_extension_is_made_once_where_the_publication_is_unanswered_
 ) -> None:
     """Both senders died; the HIT was met at the crowd meanwhile and judged."""
     tie(one_hit)
-    one_hit.campaign.intents.filter(kind="create").update(
+    one_hit.campaign.outbox.filter(kind="create").update(
         state="claimed", claimed_at=one_hit.mturk.clock.now()
     )
     die(one_hit, answered=answered)
@@ -86,17 +86,17 @@ def test_the_crowd_would_have_made_a_second_hit_by_then(stage: Stage) -> None:
     """What the test above guards against is real."""
     stage.publish()
     stage.mturk.clock.move_on(hours=25)
-    intent = stage.intents("create")[0]
-    assert intent.hit is not None
+    message = stage.outbox("create")[0]
+    assert message.hit is not None
     again = stage.mturk.crowd.create_hit(
         hit_type_id=stage.campaign.hit_type_id,
         url="https://quorum.example.org/hit/1",
         places=2,
         lifetime_seconds=3600,
-        token=intent.token,
-        annotation=intent.hit.key,
+        token=message.token,
+        annotation=message.hit.key,
     )
-    assert again != intent.hit.crowd_id
+    assert again != message.hit.crowd_id
     assert stage.mturk.count("hits") == 6
 
 
@@ -158,7 +158,7 @@ def test_two_who_deliver_at_once_make_each_call_once(stage: Stage) -> None:
 
     assert sum(together(deliver_too, deliver_too)) == 5
     assert stage.mturk.count("hits") == 5
-    assert {intent.attempts for intent in stage.intents("create")} == {1}
+    assert {message.attempts for message in stage.outbox("create")} == {1}
 
 
 def test_progress_counts_the_calls(stage: Stage) -> None:

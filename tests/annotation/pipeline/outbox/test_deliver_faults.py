@@ -5,7 +5,7 @@ import pytest
 from annotation.analytics.campaign.progress import progress
 from annotation.analytics.campaign.status import stuck
 from annotation.crowd.mturk.adapter import MTurkCrowd
-from annotation.models import Intent
+from annotation.models import OutboxMessage
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.outbox.claims import waiting
@@ -24,7 +24,7 @@ def test_an_unreachable_crowd_ends_the_pass_and_harms_nothing(stage: Stage) -> N
     delivery = stage.deliver()
     assert (delivery.sent, delivery.failed) == (0, 0)
     assert str(delivery.stopped_by).startswith(f"MTurk cannot be reached at {stage.mturk.url} (")
-    states = stage.campaign.intents.order_by("pk").values_list("state", "attempts")
+    states = stage.campaign.outbox.order_by("pk").values_list("state", "attempts")
     assert list(states) == [("pending", 0)] * 5
     assert progress(stage.campaign)["stuck"] == [f"create, 5 times: {delivery.stopped_by}"]
 
@@ -64,7 +64,7 @@ def test_a_passing_fault_keeps_nothing_else_waiting(stage: Stage, start_mturk: S
     crowd = EarlierLook(stage.mturk.url)
     delivery = deliver(stage.campaign, crowd, clock=stage.mturk.clock.now, threads=1)
     assert (delivery.sent, delivery.failed, delivery.stopped_by) == (3, 0, None)
-    states = stage.campaign.intents.order_by("pk").values_list("state", "attempts")
+    states = stage.campaign.outbox.order_by("pk").values_list("state", "attempts")
     assert list(states) == [("done", 1)] * 3 + [("pending", 1)] * 2
     assert "2 times: MTurk refused" in str(progress(stage.campaign)["stuck"])
     assert "insufficient funds" in str(progress(stage.campaign)["stuck"])
@@ -98,23 +98,23 @@ def use_token(stage: Stage, token: str, *, places: int = 1) -> None:
 
 def test_a_permanent_refusal_is_recorded_and_stops_nothing_else(stage: Stage) -> None:
     publish(stage.campaign, stage.mturk.crowd)
-    intent = stage.intents("create")[0]
-    use_token(stage, intent.token)
+    message = stage.outbox("create")[0]
+    use_token(stage, message.token)
     delivery = stage.deliver()
     assert (delivery.sent, delivery.failed, delivery.stopped_by) == (4, 1, None)
-    intent.refresh_from_db()
-    assert intent.state == Intent.State.FAILED
+    message.refresh_from_db()
+    assert message.state == OutboxMessage.State.FAILED
     assert stage.deliver().sent == 0
     found = progress(stage.campaign)
     assert (found["calls_failed"], found["calls_waiting"], found["published"]) == (1, 0, 4)
     [told] = stuck(stage.campaign)
-    assert told.startswith(f"create, once: {intent.error} (refused, tried once; ")
-    assert "its token has made the HIT" in intent.error
+    assert told.startswith(f"create, once: {message.error} (refused, tried once; ")
+    assert "its token has made the HIT" in message.error
 
 
 def test_publishing_again_retries_what_failed(stage: Stage) -> None:
     publish(stage.campaign, stage.mturk.crowd)
-    use_token(stage, stage.intents("create")[0].token)
+    use_token(stage, stage.outbox("create")[0].token)
     stage.deliver()
     assert stage.publish().failed == 1
     stage.mturk.clock.move_on(hours=25)  # the crowd has forgotten who used the token
@@ -167,9 +167,9 @@ def test_exclusion_by_block_shuts_the_worker_out_at_the_crowd(set_stage: SetStag
     assert stage.campaign.exclusion_id == ""
     stage.work("eve", 1, slips=1)
     stage.advance()
-    (blocked,) = stage.intents("exclude")
+    (blocked,) = stage.outbox("exclude")
     assert (blocked.state, blocked.reason) == (
-        Intent.State.DONE,
+        OutboxMessage.State.DONE,
         "1 of your first 1 HITs failed their check questions, more than the 10% this campaign"
         " allows.",
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from annotation.protocol.labels.majority import Label
 from annotation.protocol.packing.repack import OpenTriplet, regroup
-from tests.annotation.pipeline.whole.campaign_model import Hit, Intent, Model
+from tests.annotation.pipeline.whole.campaign_model import Hit, Model, OutboxMessage
 
 MOST_PLACES = 9  # of a HIT that began with fewer than ten
 
@@ -63,14 +63,14 @@ def _grow(model: Model, hit: Hit, extra: int) -> bool:
     hit.spare -= extra - new
     hit.reserved += new
     hit.places += extra
-    model.intents.append(Intent("extend", hit, places=extra))
+    model.outbox.append(OutboxMessage("extend", hit, places=extra))
     return True
 
 
 def _repack(model: Model, triplets: Iterable[int]) -> int:
     """Groups that the budget leaves waiting."""
     # One whose publication was never answered may be known, and its work reviewed.
-    unmet = (one.hit for one in model.intents if one.kind == "create")
+    unmet = (one.hit for one in model.outbox if one.kind == "create")
     coming = any(hit and not hit.known for hit in unmet)
     coming = coming or any(hit.known and model.outstanding(hit) for hit in model.hits)
     wanting = [_open_triplet(model, triplet) for triplet in triplets]
@@ -91,7 +91,7 @@ def _repack(model: Model, triplets: Iterable[int]) -> int:
             barred=frozenset(model.workers[worker] for worker in group.barred),
         )
         model.hits.append(hit)
-        model.intents.append(Intent("create", hit, places=1))
+        model.outbox.append(OutboxMessage("create", hit, places=1))
     return len(groups) - len(affordable)
 
 
@@ -106,4 +106,4 @@ def _make_known(model: Model) -> None:
     for worker in model.workers:
         if worker in reviewed and worker not in model.told | model.excluded:
             model.told.add(worker)
-            model.intents.append(Intent("know", worker=worker))
+            model.outbox.append(OutboxMessage("know", worker=worker))

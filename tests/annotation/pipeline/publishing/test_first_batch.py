@@ -54,8 +54,8 @@ def test_no_later_pass_publishes_the_rest(stage: Stage) -> None:
     for _ in range(3):
         stage.advance()
     assert at_the_crowd(stage) == [1, 2]
-    assert len(stage.intents("create")) == 2
-    assert [intent.hit.number for intent in stage.intents("extend") if intent.hit] == [1]
+    assert len(stage.outbox("create")) == 2
+    assert [message.hit.number for message in stage.outbox("extend") if message.hit] == [1]
     stage.campaign.refresh_from_db()
     assert stage.campaign.state == "active"
 

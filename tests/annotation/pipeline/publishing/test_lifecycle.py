@@ -74,7 +74,7 @@ def test_while_paused_a_tie_waits(one_hit: Stage) -> None:
     one_hit.work("ada", 1, 0)
     one_hit.work("bob", 1, 1)
     one_hit.advance()
-    assert one_hit.intents("extend") == []
+    assert one_hit.outbox("extend") == []
     resume(one_hit.campaign)
     assert one_hit.advance().places_opened == 1
 
@@ -167,7 +167,7 @@ def test_expiring_twice_makes_no_second_call(stage: Stage) -> None:
     stage.deliver()
     stage.advance()
     assert expire(stage.campaign, now(stage)) == 0
-    assert len(stage.intents("lifetime")) == 5
+    assert len(stage.outbox("lifetime")) == 5
 
 
 def test_hits_with_all_places_handed_in_are_left_alone(one_hit: Stage) -> None:
@@ -204,7 +204,7 @@ def test_prolonging_twice_reserves_the_money_once(one_hit: Stage) -> None:
     for _ in range(2):
         prolong(one_hit.campaign, days=7, now=now(one_hit))
     assert account(one_hit).reserved_cents == 2 * PRICE
-    assert [intent.state for intent in one_hit.intents("lifetime")] == ["withdrawn", "pending"]
+    assert [message.state for message in one_hit.outbox("lifetime")] == ["withdrawn", "pending"]
     one_hit.deliver()
     agrees_with_the_crowd(one_hit)
     prolong(one_hit.campaign, days=7, now=now(one_hit))
@@ -260,7 +260,7 @@ def test_expiring_takes_back_a_reopening_that_was_not_sent(one_hit: Stage) -> No
     close_all(one_hit)
     prolong(one_hit.campaign, days=7, now=now(one_hit))
     expire(one_hit.campaign, now(one_hit))
-    assert [intent.state for intent in one_hit.intents("lifetime")] == ["withdrawn"]
+    assert [message.state for message in one_hit.outbox("lifetime")] == ["withdrawn"]
     assert account(one_hit).reserved_cents == 0
     agrees_with_the_crowd(one_hit)
 
@@ -268,7 +268,7 @@ def test_expiring_takes_back_a_reopening_that_was_not_sent(one_hit: Stage) -> No
 def test_expiring_follows_a_reopening_that_is_under_way(one_hit: Stage) -> None:
     close_all(one_hit)
     prolong(one_hit.campaign, days=7, now=now(one_hit))
-    one_hit.campaign.intents.filter(kind="lifetime").update(first_sent_at=now(one_hit))
+    one_hit.campaign.outbox.filter(kind="lifetime").update(first_sent_at=now(one_hit))
     assert expire(one_hit.campaign, now(one_hit)) == 1
     assert expire(one_hit.campaign, now(one_hit)) == 0
     assert account(one_hit).reserved_cents == 2 * PRICE
@@ -300,7 +300,7 @@ def test_cancelling_gives_back_what_was_never_sent_and_sends_nothing(stage: Stag
     assert account(stage).reserved_cents == 0
     stage.deliver()
     assert stage.mturk.count("hits") == 0
-    assert {intent.state for intent in stage.intents("create")} == {"withdrawn"}
+    assert {message.state for message in stage.outbox("create")} == {"withdrawn"}
 
 
 def test_after_cancelling_handed_in_work_is_still_reviewed_and_paid(stage: Stage) -> None:
@@ -329,7 +329,7 @@ def test_cancelling_frees_the_places_for_ties_at_once(one_hit: Stage) -> None:
     cancel(one_hit.campaign, now(one_hit))
     assert account(one_hit).reserved_cents == 0
     assert one_hit.hit(1).spare == 0
-    assert one_hit.intents("lifetime") == []
+    assert one_hit.outbox("lifetime") == []
 
 
 def test_cancelling_takes_back_places_that_were_not_asked_for(one_hit: Stage) -> None:
@@ -372,7 +372,7 @@ def test_what_was_published_too_late_ends_by_the_clock_of_the_pass(stage: Stage)
     assert mine.hit
     published(stage, mine.hit)
     stage.advance()
-    [end] = stage.intents("lifetime")
+    [end] = stage.outbox("lifetime")
     assert end.expires_at
     assert timedelta(0) <= now(stage) - end.expires_at < timedelta(minutes=30)
 
@@ -394,7 +394,7 @@ def published(stage: Stage, hit: Hit) -> None:
 
 def test_what_the_crowd_refused_gives_its_money_back(stage: Stage) -> None:
     publish(stage.campaign, stage.mturk.crowd)
-    stage.campaign.intents.update(state="failed", error="no", first_sent_at=timezone.now())
+    stage.campaign.outbox.update(state="failed", error="no", first_sent_at=timezone.now())
     cancel(stage.campaign, now(stage))
     assert account(stage).reserved_cents == 0
 
@@ -406,7 +406,7 @@ def test_cancelling_twice_is_the_same_as_once(stage: Stage) -> None:
         cancel(stage.campaign, now(stage))
     stage.advance()
     wind_up(stage.campaign, now(stage))
-    assert len(stage.intents("lifetime")) == 5
+    assert len(stage.outbox("lifetime")) == 5
 
 
 def test_a_cancelled_campaign_does_nothing_else_any_more(stage: Stage) -> None:
@@ -428,7 +428,7 @@ def test_two_people_at_once_do_it_once(set_stage: SetStage) -> None:
     assert account(stage).reserved_cents == 10 * PRICE
     together(*[lambda: cancel(stage.campaign, now(stage))] * 2)
     assert account(stage).reserved_cents == 0
-    assert not stage.campaign.intents.filter(kind="lifetime").exclude(state="withdrawn").exists()
+    assert not stage.campaign.outbox.filter(kind="lifetime").exclude(state="withdrawn").exists()
 
 
 # at the same time as a pass
@@ -463,7 +463,7 @@ def test_a_paused_campaign_s_hits_expire_though_places_wait(one_hit: Stage) -> N
 def test_what_was_sent_before_it_paused_is_brought_to_its_end(stage: Stage) -> None:
     """The HITs may be out there: only a repeated call tells."""
     publish(stage.campaign, stage.mturk.crowd)
-    stage.campaign.intents.update(first_sent_at=timezone.now())
+    stage.campaign.outbox.update(first_sent_at=timezone.now())
     pause(stage.campaign)
     assert stage.deliver().sent == 5
     for _ in range(2):

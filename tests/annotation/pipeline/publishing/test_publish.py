@@ -25,7 +25,7 @@ def refused(stage: Stage, crowd: Crowd, sentence: str) -> None:
         publish(stage.campaign, crowd)
     stage.campaign.refresh_from_db()
     assert stage.campaign.endpoint == ""
-    assert not stage.campaign.intents.exists()
+    assert not stage.campaign.outbox.exists()
 
 
 def test_every_hit_is_published_with_its_places_and_price(stage: Stage) -> None:

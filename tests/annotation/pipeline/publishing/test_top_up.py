@@ -194,7 +194,7 @@ def test_a_cancelled_campaign_asks_for_nothing(one_hit: Stage) -> None:
 def test_a_campaign_that_nobody_has_published_asks_for_nothing(stage: Stage) -> None:
     for _ in range(2):
         assert recompute(stage.campaign).places_opened == 0
-    assert (stage.intents("create"), state(stage)) == ([], "active")
+    assert (stage.outbox("create"), state(stage)) == ([], "active")
 
 
 def test_a_hit_that_has_expired_waits_for_a_person(one_hit: Stage) -> None:

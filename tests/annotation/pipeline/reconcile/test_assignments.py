@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from annotation.models import Account, Assignment, Entry, Intent, Judgment, Worker
+from annotation.models import Account, Assignment, Entry, Judgment, OutboxMessage, Worker
 from annotation.pipeline.collecting.collect import close, look
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.accounts import set_budget
@@ -59,7 +59,7 @@ def test_work_approved_by_hand_is_recorded_and_paid(one_hit: Stage) -> None:
     ]
     assert mended(one_hit) == {}
     assert state(work) == ("approved", "paid")
-    assert not one_hit.campaign.intents.filter(state__in=UNSENT).exists()
+    assert not one_hit.campaign.outbox.filter(state__in=UNSENT).exists()
     assert account(one_hit).spent_cents == one_hit.mturk.spent_cents == REWARD_AND_FEE
     finish(one_hit, "bob")
 
@@ -72,7 +72,7 @@ def test_failed_work_that_the_crowd_approved_by_time_out_is_paid_and_discarded(
     one_hit.mturk.clock.move_on(days=one_hit.campaign.policy.auto_approval_days, minutes=1)
     assert mended(one_hit) == {"decided": 1}
     assert state(work) == ("approved", "discarded")
-    assert [intent.state for intent in one_hit.intents("reject")] == ["done"]
+    assert [message.state for message in one_hit.outbox("reject")] == ["done"]
     assert one_hit.deliver().sent == 1  # the place to be filled by another worker
     assert state(work) == ("approved", "discarded")
 
@@ -100,7 +100,7 @@ def test_work_decided_before_it_is_reviewed_is_recorded_and_booked_with_its_revi
     assert state(work) == ("approved", "")
     one_hit.advance()
     assert state(work) == ("approved", "paid")
-    assert one_hit.intents("approve") == []
+    assert one_hit.outbox("approve") == []
 
 
 @pytest.mark.parametrize("answered", [True, False])
@@ -113,7 +113,7 @@ def test_a_decision_that_is_being_sent_is_no_drift(
     dying = MortalCrowd(one_hit.mturk.url, calls=0, answered=answered)
     with pytest.raises(Killed):
         deliver(one_hit.campaign, dying, clock=one_hit.mturk.clock.now, threads=1)
-    Intent.objects.filter(kind="approve").update(state=after)
+    OutboxMessage.objects.filter(kind="approve").update(state=after)
     assert mended(one_hit, full=True) == {}
     assert state(work) == ("submitted", "")
     one_hit.mturk.clock.move_on(hours=1)
@@ -126,10 +126,14 @@ def test_a_decision_that_failed_and_was_made_by_hand_is_recorded(one_hit: Stage)
     work = one_hit.work("ada", 1)
     reviewed(one_hit)
     now = one_hit.mturk.clock.now()
-    Intent.objects.filter(kind="approve").update(state="failed", error="No.", first_sent_at=now)
+    OutboxMessage.objects.filter(kind="approve").update(
+        state="failed", error="No.", first_sent_at=now
+    )
     one_hit.mturk.crowd.approve(work)
     assert mended(one_hit) == {"decided": 1}
-    assert [(intent.state, intent.error) for intent in one_hit.intents("approve")] == [("done", "")]
+    assert [(message.state, message.error) for message in one_hit.outbox("approve")] == [
+        ("done", "")
+    ]
 
 
 # Undecided there
@@ -281,7 +285,7 @@ def test_decided_work_that_was_not_booked_is_settled(set_stage: SetStage) -> Non
     reviewed(stage)
     stage.mturk.crowd.approve(work)
     Assignment.objects.update(status="approved")
-    Intent.objects.filter(kind="approve").update(state="done")
+    OutboxMessage.objects.filter(kind="approve").update(state="done")
     report = compare(stage)
     assert repairs(report) == {"settled": 1}
     assert report.done == ["1 decided assignments had not been booked: settled."]

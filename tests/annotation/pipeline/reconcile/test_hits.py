@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from annotation.models import Campaign, Intent
+from annotation.models import Campaign, OutboxMessage
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.ledger.accounts import first_round_cents, set_budget
 from annotation.pipeline.outbox.deliver import deliver
@@ -30,13 +30,13 @@ from tests.small_campaign import BUDGET_CENTS, Stage
 pytestmark = pytest.mark.django_db
 
 
-def lose_publication(stage: Stage, number: int, **intent: object) -> str:
+def lose_publication(stage: Stage, number: int, **message: object) -> str:
     """This database forgets that the HIT was published; its id there."""
     hit = stage.hit(number)
     crowd_id, hit.crowd_id = hit.crowd_id, None
     hit.published_at = hit.expires_at = None
     hit.save()
-    hit.intents.filter(kind="create").update(**intent)
+    hit.outbox.filter(kind="create").update(**message)
     assert crowd_id
     return crowd_id
 
@@ -51,7 +51,7 @@ def reserved_at_crowd(stage: Stage) -> int:
 
 
 @pytest.mark.parametrize(
-    "intent",
+    "message",
     [
         {"state": "failed", "error": "No."},
         {"state": "withdrawn"},
@@ -60,10 +60,10 @@ def reserved_at_crowd(stage: Stage) -> int:
     ],
 )
 def test_a_hit_published_unknown_to_us_is_taken_over(
-    stage: Stage, intent: dict[str, object]
+    stage: Stage, message: dict[str, object]
 ) -> None:
     stage.publish()
-    crowd_id = lose_publication(stage, 2, **intent)
+    crowd_id = lose_publication(stage, 2, **message)
     report = compare(stage)
     assert repairs(report) == {"adopted": 1}
     assert report.done == [
@@ -74,7 +74,7 @@ def test_a_hit_published_unknown_to_us_is_taken_over(
     assert hit.crowd_id == crowd_id
     assert hit.published_at
     assert hit.expires_at
-    assert {intent.state for intent in stage.intents("create")} == {"done"}
+    assert {message.state for message in stage.outbox("create")} == {"done"}
     assert stage.deliver().sent == 0
     finish(stage, "cara", "dan")
 
@@ -114,7 +114,7 @@ def test_what_is_being_sent_is_left_to_its_sender(stage: Stage) -> None:
     with pytest.raises(Killed):
         deliver(stage.campaign, dying, clock=stage.mturk.clock.now, threads=1)
     assert mended(stage) == {}
-    assert {intent.state for intent in stage.intents("create")} == {"claimed"}
+    assert {message.state for message in stage.outbox("create")} == {"claimed"}
 
 
 # Two HITs there with one annotation
@@ -209,7 +209,7 @@ def test_a_hit_may_be_lost_again_and_again(stage: Stage) -> None:
         delete_there(stage, 4)
         assert mended(stage) == {"gone": 1, "published_anew": 1}
         assert stage.deliver().sent == 1
-    assert len({intent.token for intent in stage.intents("create")}) == 8
+    assert len({message.token for message in stage.outbox("create")}) == 8
     finish(stage, "cara", "dan")
 
 
@@ -299,10 +299,10 @@ def test_what_was_to_be_sent_for_a_lost_hit_is_withdrawn(one_hit: Stage) -> None
     one_hit.work("bob", 1, lambda query, _: int(query == "bread"))
     one_hit.advance()
     assert one_hit.hit(1).places == 3
-    Intent.objects.filter(kind="extend").update(state="pending", first_sent_at=None)
+    OutboxMessage.objects.filter(kind="extend").update(state="pending", first_sent_at=None)
     forget_there(one_hit, 1)
     assert mended(one_hit, all_gone=True) == {"gone": 1}
-    assert [intent.state for intent in one_hit.intents("extend")] == ["withdrawn"]
+    assert [message.state for message in one_hit.outbox("extend")] == ["withdrawn"]
     assert one_hit.hit(1).places == 2
     assert timedelta(0) <= one_hit.mturk.clock.now() - one_hit.hit(1).closed_at
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.models import Campaign, Intent
+from annotation.models import Campaign, OutboxMessage
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.outbox.deliver import deliver
@@ -53,7 +53,7 @@ def die(stage: Stage, name: str, number: int) -> None:
 def fail(stage: Stage, name: str, number: int) -> None:
     """What was claimed waits for its next turn, as after a call without an answer."""
     later = stage.mturk.clock.now()
-    claimed = Intent.objects.filter(campaign=stage.campaign, state="claimed")
+    claimed = OutboxMessage.objects.filter(campaign=stage.campaign, state="claimed")
     claimed.update(state="pending", retry_at=later)
 
 
@@ -93,10 +93,10 @@ def test_a_campaign_in_full_swing_is_no_drift(
                 stage.deliver()
             for number, (step, name, hit) in enumerate(steps):
                 STEPS[step](stage, name, hit)
-                before = list(stage.campaign.intents.order_by("pk").values())
+                before = list(stage.campaign.outbox.order_by("pk").values())
                 report = compare(stage, full=number % 2 == 0)
                 assert (report.done, report.by_hand, report.stopped_by) == ([], [], None)
-                assert list(stage.campaign.intents.order_by("pk").values()) == before
+                assert list(stage.campaign.outbox.order_by("pk").values()) == before
             transaction.set_rollback(True)
         mturk.close()
 
@@ -133,7 +133,7 @@ def test_two_comparisons_at_once_mend_each_drift_once(stage: Stage) -> None:
 
     assert sum(together(mend, mend)) == 1
     assert stage.deliver().sent == 1
-    assert len(stage.intents("create")) == 6
+    assert len(stage.outbox("create")) == 6
 
 
 # The command

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.conf import settings
 
-from annotation.models import Intent
+from annotation.models import OutboxMessage
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver
@@ -38,13 +38,13 @@ def pretend_growth(stage: Stage, number: int) -> None:
     hit.places += 1
     hit.spare -= 1
     hit.save()
-    Intent.objects.create(
+    OutboxMessage.objects.create(
         campaign=stage.campaign,
-        kind=Intent.Kind.EXTEND,
+        kind=OutboxMessage.Kind.EXTEND,
         token=token("extend", hit.key, hit.places, 0),
         hit=hit,
         places=1,
-        state=Intent.State.DONE,
+        state=OutboxMessage.State.DONE,
     )
 
 
@@ -71,7 +71,7 @@ def test_places_that_the_budget_does_not_cover_are_told_until_it_does(stage: Sta
     report = compare(stage)
     assert repairs(report) == {}
     assert "has 3 places at the crowd, 2 of them ours, and the budget" in report.by_hand[0]
-    assert (stage.hit(2).places, len(stage.intents("extend"))) == (2, 0)
+    assert (stage.hit(2).places, len(stage.outbox("extend"))) == (2, 0)
     set_budget(stage.campaign, BUDGET_CENTS)
     assert mended(stage) == {"resized": 1}
 
@@ -86,8 +86,8 @@ def test_places_that_the_crowd_does_not_have_are_asked_for_again(one_hit: Stage)
     assert repairs(report) == {"resized": 1}
     assert "has 1 places fewer at the crowd than we bought: given up." in report.done[0]
     assert one_hit.hit(1).places == 3  # the recomputation has asked for it
-    assert [intent.state for intent in one_hit.intents("extend")] == ["withdrawn", "pending"]
-    assert len({intent.token for intent in one_hit.intents("extend")}) == 2
+    assert [message.state for message in one_hit.outbox("extend")] == ["withdrawn", "pending"]
+    assert len({message.token for message in one_hit.outbox("extend")}) == 2
     assert money(one_hit) == before
     assert mended(one_hit) == {}
     assert one_hit.deliver().sent == 1
@@ -103,7 +103,7 @@ def test_a_growth_that_is_being_sent_is_no_drift(one_hit: Stage, answered: bool)
     with pytest.raises(Killed):
         deliver(one_hit.campaign, dying, clock=one_hit.mturk.clock.now, threads=1)
     assert mended(one_hit) == {}
-    Intent.objects.filter(kind="extend").update(state="pending")
+    OutboxMessage.objects.filter(kind="extend").update(state="pending")
     assert mended(one_hit) == {}
     assert one_hit.deliver().sent == 1
     assert mended(one_hit) == {}
@@ -141,7 +141,7 @@ def test_what_became_of_a_publication_is_learnt_when_nobody_sends_it_again(
     stage.mturk.clock.move_on(seconds=settings.CLAIM_SECONDS + 1)
     found = mended(stage)
     assert found["adopted"] == 2 + answered
-    assert not stage.campaign.intents.filter(kind="create", state__in=UNSENT).exists()
+    assert not stage.campaign.outbox.filter(kind="create", state__in=UNSENT).exists()
     come_to_rest(stage)
 
 
@@ -211,11 +211,11 @@ def test_a_prolongation_that_is_being_sent_is_no_drift(stage: Stage, answered: b
     prolong(stage.campaign, days=5, now=stage.mturk.clock.now())
     reserved = account(stage).reserved_cents
     if answered:
-        for intent in stage.intents("lifetime"):
-            assert intent.hit is not None
-            assert intent.hit.crowd_id is not None
-            assert intent.expires_at is not None
-            stage.mturk.crowd.set_expiration(intent.hit.crowd_id, intent.expires_at)
+        for message in stage.outbox("lifetime"):
+            assert message.hit is not None
+            assert message.hit.crowd_id is not None
+            assert message.expires_at is not None
+            stage.mturk.crowd.set_expiration(message.hit.crowd_id, message.expires_at)
     assert mended(stage, full=True) == {}
     assert account(stage).reserved_cents == reserved
     stage.deliver()

@@ -386,7 +386,7 @@ def test_a_policy_that_blocks_shuts_nobody_out_of_all_campaigns_for_a_pilot(
     shown.work("ada", 1)
     shown.advance()
     hidden.advance()
-    assert not hidden.campaign.intents.filter(kind="exclude").exists()
+    assert not hidden.campaign.outbox.filter(kind="exclude").exists()
 
 
 def test_campaigns_that_are_no_arms_have_nobody_to_keep_apart(

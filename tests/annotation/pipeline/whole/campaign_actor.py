@@ -97,7 +97,7 @@ class Actor:
         mine = [work.hit for work in self.model.works.values() if work.worker == worker]
         if hit in mine or any((held, who) == (hit, name) for _, held, who in self.in_hand):
             return False
-        under_way = {one.kind for one in self.model.intents if one.worker == worker}
+        under_way = {one.kind for one in self.model.outbox if one.worker == worker}
         if under_way & {"exclude", "readmit"}:
             return None
         if worker in self.model.excluded:
@@ -207,7 +207,7 @@ class Actor:
         model.review()
         open_places(model)
         model.deliver()
-        assert passed.waiting == len(model.intents)
+        assert passed.waiting == len(model.outbox)
         is_open = any(label.status == "open" for label in model.labels().values())
         assert passed.finished == (not is_open and not passed.waiting)
 
@@ -215,7 +215,9 @@ class Actor:
         """While it delivers; others find what it left when its claims, or its tokens, run out."""
         ready, model = self.model.ready(), self.model
         # Where some calls wait for others, it must not live to see their turn.
-        others = len(ready) < sum(not model.is_held(intent) for intent in model.intents)
+        others = len(ready) < sum(
+            not model.is_held(outbox_message) for outbox_message in model.outbox
+        )
         calls = 0 if others else rng.randrange(len(ready))
         crowd = DyingCrowd(self.mturk.url, calls=calls, answered=rng.random() < 0.5)
         try:

@@ -67,7 +67,7 @@ class Work:
 
 
 @dataclass(eq=False)
-class Intent:
+class OutboxMessage:
     kind: str
     hit: Hit | None = None
     work: Work | None = None
@@ -86,7 +86,7 @@ class Model:
     crowd: CrowdRecord
     state: str = "active"
     works: dict[str, Work] = field(default_factory=dict)  # by assignment, in order of submission
-    intents: list[Intent] = field(default_factory=list)  # to be delivered, in order
+    outbox: list[OutboxMessage] = field(default_factory=list)  # to be delivered, in order
     workers: list[str] = field(default_factory=list)  # in the order in which we met them
     excluded: set[str] = field(default_factory=set)
     ever_excluded: set[str] = field(default_factory=set)
@@ -179,52 +179,56 @@ class Model:
             if self.available < places * self.price:
                 return
             hit.asked, hit.reserved, hit.spare = True, places, tie_places(self.policy)
-            self.intents.append(Intent("create", hit, places=hit.places))
+            self.outbox.append(OutboxMessage("create", hit, places=hit.places))
 
     def set_capped(self, capped: bool) -> None:
         if self.state in ("active", "capped"):
             self.state = "capped" if capped else "active"
 
-    def ready(self) -> list[Intent]:
+    def ready(self) -> list[OutboxMessage]:
         """What a pass sends first; the rest of a HIT's or worker's calls come after."""
-        ready: list[Intent] = []
-        for number, intent in enumerate(self.intents):
+        ready: list[OutboxMessage] = []
+        for number, outbox_message in enumerate(self.outbox):
             before = [
                 one
-                for one in self.intents[:number]
+                for one in self.outbox[:number]
                 if one.kind in IN_ORDER and not self.is_held(one)
             ]
-            waits = intent.kind in IN_ORDER and any(_same_target(one, intent) for one in before)
-            if not waits and not self.is_held(intent):
-                ready.append(intent)
+            waits = outbox_message.kind in IN_ORDER and any(
+                _same_target(one, outbox_message) for one in before
+            )
+            if not waits and not self.is_held(outbox_message):
+                ready.append(outbox_message)
         return ready
 
-    def is_held(self, intent: Intent) -> bool:
-        return self.state == "paused" and intent.kind in SPENDING and not intent.sent
+    def is_held(self, outbox_message: OutboxMessage) -> bool:
+        return (
+            self.state == "paused" and outbox_message.kind in SPENDING and not outbox_message.sent
+        )
 
     def deliver(self) -> None:
         hits, statuses = self.crowd.hits(), self.crowd.statuses()
         ids = {id(work): name for name, work in self.works.items()}
         while batch := self.ready():
-            for intent in batch:
-                self.intents.remove(intent)
-                if intent.kind == "create" and intent.hit:
-                    assert intent.hit.key in hits
-                    intent.hit.known = True
-                if intent.work:
-                    intent.work.status = statuses[ids[id(intent.work)]].lower()
-                self._note_sent(intent)
+            for outbox_message in batch:
+                self.outbox.remove(outbox_message)
+                if outbox_message.kind == "create" and outbox_message.hit:
+                    assert outbox_message.hit.key in hits
+                    outbox_message.hit.known = True
+                if outbox_message.work:
+                    outbox_message.work.status = statuses[ids[id(outbox_message.work)]].lower()
+                self._note_sent(outbox_message)
         self._settle()
 
     def die(self) -> None:
         """Of what was claimed any part may have been done, and nothing was recorded."""
-        for intent in self.ready():
-            intent.sent = True
-            self._note_sent(intent)
+        for outbox_message in self.ready():
+            outbox_message.sent = True
+            self._note_sent(outbox_message)
 
-    def _note_sent(self, intent: Intent) -> None:
-        if intent.kind == "exclude":
-            self.shut_out.add(intent.worker)
+    def _note_sent(self, outbox_message: OutboxMessage) -> None:
+        if outbox_message.kind == "exclude":
+            self.shut_out.add(outbox_message.worker)
 
     def collect(self, statuses: Mapping[str, str]) -> None:
         """`statuses` as the crowd had them when it was asked.
@@ -254,7 +258,7 @@ class Model:
             work.reviewed = True
             if work.status == "submitted":
                 refused = not work.right and self.policy.on_failed_control == "reject"
-                self.intents.append(Intent("reject" if refused else "approve", work=work))
+                self.outbox.append(OutboxMessage("reject" if refused else "approve", work=work))
         if fresh:
             reviews = [Review(work.worker, work.right) for work in self.reviewed()]
             for decision in exclusions(reviews, self.policy):
@@ -274,16 +278,16 @@ class Model:
     def exclude(self, worker: str) -> None:
         self.excluded.add(worker)
         self.ever_excluded.add(worker)
-        self.intents.append(Intent("exclude", worker=worker))
+        self.outbox.append(OutboxMessage("exclude", worker=worker))
         self._move(worker, "paid", "discarded")
 
     def restore(self, worker: str) -> None:
         self.excluded.discard(worker)
-        self.intents = [
-            one for one in self.intents if (one.kind, one.worker) != ("exclude", worker) or one.sent
+        self.outbox = [
+            one for one in self.outbox if (one.kind, one.worker) != ("exclude", worker) or one.sent
         ]
         if worker in self.shut_out:
-            self.intents.append(Intent("readmit", worker=worker))
+            self.outbox.append(OutboxMessage("readmit", worker=worker))
         self._move(worker, "discarded", "paid")
 
     def _move(self, worker: str, source: str, target: str) -> None:
@@ -300,18 +304,18 @@ class Model:
         """The same words once."""
         if (worker, text) not in self.messages:
             self.messages.add((worker, text))
-            self.intents.append(Intent("notify", worker=worker))
+            self.outbox.append(OutboxMessage("notify", worker=worker))
 
     def expire(self) -> None:
         hits = self.crowd.hits()
-        ending = [one.hit for one in self.intents if one.kind == "lifetime"]
+        ending = [one.hit for one in self.outbox if one.kind == "lifetime"]
         for hit in self.hits:
             takeable = hit.known and not hit.closed and not hits[hit.key].expired
             if takeable and hit.places > len(self.stored(hit)) and hit not in ending:
-                self.intents.append(Intent("lifetime", hit))
+                self.outbox.append(OutboxMessage("lifetime", hit))
 
 
-def _same_target(one: Intent, other: Intent) -> bool:
+def _same_target(one: OutboxMessage, other: OutboxMessage) -> bool:
     same_hit = one.hit is not None and one.hit is other.hit
     return same_hit or (one.worker != "" and one.worker == other.worker)
 

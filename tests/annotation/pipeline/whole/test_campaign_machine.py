@@ -111,7 +111,7 @@ class CampaignMachine(RuleBasedStateMachine):
             "collect": lambda: len(model.stored()) < len(model.works),
             "recompute": lambda: len(model.reviewed()) < len(model.stored()),
             "die": lambda: 0 < len(model.ready()) <= CALLS_A_THREAD,
-            "deliver": lambda: model.intents,
+            "deliver": lambda: model.outbox,
             "advance": lambda: self.last != "advance",
             "knock_in_vain": lambda: actor.offers(entitled=False),
             "exclude": lambda: set(model.workers) - model.excluded,
@@ -137,7 +137,7 @@ class CampaignMachine(RuleBasedStateMachine):
         columns = "SELECT state, first_batch FROM annotation_campaign"
         assert rows(columns) == [(model.state, model.first_batch)]
         assert {worker for (worker,) in rows(EXCLUDED)} == model.excluded
-        assert [kind for (kind,) in rows(UNSENT)] == [one.kind for one in model.intents]
+        assert [kind for (kind,) in rows(UNSENT)] == [one.kind for one in model.outbox]
 
     def _check_labels(self) -> None:
         votes, labels = self.model.votes(), self.model.labels()
@@ -171,7 +171,7 @@ class CampaignMachine(RuleBasedStateMachine):
         """After a whole pass its record is ours; what it holds back is what we have reserved."""
         model, mturk = self.model, self.actor.mturk
         assert mturk.spent_cents == model.paid + model.discarded
-        if any(one.kind in ("create", "extend") for one in model.intents):
+        if any(one.kind in ("create", "extend") for one in model.outbox):
             assert model.state == "paused"
             return
         # Whoever died in the middle may have sent one twice.
@@ -220,7 +220,9 @@ EXCLUDED = (
     "SELECT worker_id FROM annotation_worker WHERE id IN"
     " (SELECT worker_id FROM annotation_exclusion WHERE restored_at IS NULL)"
 )
-UNSENT = "SELECT kind FROM annotation_intent WHERE state NOT IN ('done', 'withdrawn') ORDER BY id"
+UNSENT = (
+    "SELECT kind FROM annotation_outboxmessage WHERE state NOT IN ('done', 'withdrawn') ORDER BY id"
+)
 
 
 def rows(query: str) -> list[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.crowd.port import CrowdError
 from annotation.jobs.tasks import _waiting
-from annotation.models import Account, Assignment, Campaign, Intent
+from annotation.models import Account, Assignment, Campaign, OutboxMessage
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.ledger.accounts import account_of
@@ -90,7 +90,7 @@ def test_decisions_go_out_while_the_balance_cannot_be_asked(stage: Stage) -> Non
     stage.work("ada", 1)
     look(stage.campaign, stage.mturk.crowd)
     recompute(stage.campaign)
-    Intent.objects.create(
+    OutboxMessage.objects.create(
         campaign=stage.campaign, kind="extend", token="x", hit=stage.hit(2), places=1
     )
     found = deliver(stage.campaign, Secretive(stage.mturk.url), clock=stage.mturk.clock.now)

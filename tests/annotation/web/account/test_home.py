@@ -1,6 +1,7 @@
 """The front page, health and the records."""
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
@@ -8,7 +9,6 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import models
 from annotation.models import Account, Assignment, Judgment, Role, Worker
 from annotation.pipeline.ledger.accounts import set_budget
 from tests.annotation.hits import make_campaign, make_hit
@@ -84,7 +84,7 @@ RECORDS = (
     "exclusion",
     "hit",
     "instructions",
-    "intent",
+    "outboxmessage",
     "judgment",
     "triplet",
     "worker",
@@ -105,7 +105,7 @@ def test_the_staff_look_at_records_and_change_none(staff: Client, name: str) -> 
     assert staff.get(reverse(f"admin:annotation_{name}_changelist"), {"q": "x"}).status_code == 200
     assert staff.get(reverse(f"admin:annotation_{name}_changelist")).status_code == 200
     assert staff.get(reverse(f"admin:annotation_{name}_add")).status_code == 403
-    model = getattr(models, name.capitalize())
+    model = apps.get_model("annotation", name)
     if first := model.objects.first():
         page = reverse(f"admin:annotation_{name}_change", args=[first.pk])
         assert staff.get(page).status_code == 200

@@ -26,7 +26,15 @@ from annotation.crowd.inhouse.members import invite, join
 from annotation.crowd.inhouse.models import Member, Work
 from annotation.crowd.port import CrowdError
 from annotation.crowd.practice_url import practice_url, read_practice
-from annotation.models import Campaign, Exclusion, Hit, Intent, PracticeItem, PracticeResult, Worker
+from annotation.models import (
+    Campaign,
+    Exclusion,
+    Hit,
+    OutboxMessage,
+    PracticeItem,
+    PracticeResult,
+    Worker,
+)
 from annotation.pipeline.moderation import qualification as pipeline
 from annotation.web.annotator import qualification as practice
 from tests.annotation.hits import make_campaign, make_hit
@@ -229,8 +237,8 @@ def test_who_passes_reads_so_and_is_to_be_let_in(hand_in: Visit, campaign: Campa
     response = hand_in(RIGHT)
     assert "You passed" in words(response)
     assert "takes about a minute" in words(response)
-    intent = Intent.objects.get()
-    assert (intent.kind, intent.campaign, intent.worker.worker_id) == ("train", campaign, "AADA")
+    message = OutboxMessage.objects.get()
+    assert (message.kind, message.campaign, message.worker.worker_id) == ("train", campaign, "AADA")
 
 
 def test_who_has_passed_is_told_so_when_they_come_back(
@@ -257,7 +265,7 @@ def test_after_the_last_try_it_says_whom_to_write_to(
         assert "That was the last of 3 tries" in words(later)
         assert verdicts(later) == []
     assert PracticeResult.objects.count() == 3
-    assert not Intent.objects.exists()
+    assert not OutboxMessage.objects.exists()
 
 
 def test_two_clicks_are_one_try(hand_in: Visit) -> None:
@@ -302,7 +310,7 @@ def test_when_too_many_wait_to_be_let_in_nobodys_try_is_lost(
     assert response.status_code == 503
     assert "come back in a few minutes" in words(response)
     assert not Worker.objects.filter(worker_id="AADA").exists()
-    Intent.objects.update(state="done")
+    OutboxMessage.objects.update(state="done")
     assert "You passed" in words(hand_in(RIGHT))
 
 

@@ -15,7 +15,7 @@ from lxml import html
 from lxml.html import HtmlElement
 
 from annotation.analytics.campaign.snapshots import take
-from annotation.models import Account, Campaign, Hit, Instructions, Intent
+from annotation.models import Account, Campaign, Hit, Instructions, OutboxMessage
 from annotation.operations.campaign import cached_forecast as known
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.publish import publish
@@ -296,10 +296,10 @@ def test_a_campaign_that_there_is_not_is_not_found(send: Send, client: Client) -
 def test_hits_not_asked_for_take_it_and_the_others_keep_theirs(stage: Stage) -> None:
     set_budget(stage.campaign, 2 * 3 * 19)  # two HITs, with a place for a tie each
     publish(stage.campaign, stage.mturk.crowd)
-    assert stage.campaign.intents.filter(kind="create").count() == 2
+    assert stage.campaign.outbox.filter(kind="create").count() == 2
     added = add_version(stage.campaign, NEW)
     assert (added.version, added.changed_hits, added.kept_hits) == (2, 3, 2)
-    asked = set(Intent.objects.values_list("hit", flat=True))
+    asked = set(OutboxMessage.objects.values_list("hit", flat=True))
     for hit in stage.campaign.hits.select_related("instructions"):
         assert hit.instructions.version == (1 if hit.pk in asked else 2)
 

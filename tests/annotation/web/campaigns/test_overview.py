@@ -250,9 +250,9 @@ def repairs(page: Any) -> dict[str, str]:
 def test_what_stands_still_comes_with_its_repair(judged: Stage, owner: Client) -> None:
     assert repairs(owner.get(LIVE)) == {}
     judged.campaign.hits.update(expires_at=timezone.now() - timedelta(days=1))
-    failed = judged.campaign.intents.filter(kind="create").first()
+    failed = judged.campaign.outbox.filter(kind="create").first()
     assert failed is not None
-    judged.campaign.intents.filter(pk=failed.pk).update(state="failed", error="No <such> HIT.")
+    judged.campaign.outbox.filter(pk=failed.pk).update(state="failed", error="No <such> HIT.")
     take(judged.campaign)
     page = owner.get(PAGE)
     assert repairs(page) == {

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from annotation.models import Campaign, Control, Hit, Intent, Worker
+from annotation.models import Campaign, Control, Hit, OutboxMessage, Worker
 from tests.annotation.web.base.readers import plays, root
 from tests.conftest import SetStage
 from tests.exports.campaigns import make_campaign
@@ -53,13 +53,17 @@ def test_calls_to_the_crowd_are_shown_with_their_errors(campaign: Campaign) -> N
     hit = hit_of(campaign, "moon", 1)
     work = hit.assignments.first()
     columns = {"campaign": campaign, "attempts": 3}
-    Intent.objects.create(
+    OutboxMessage.objects.create(
         kind="create", token="a", hit=hit, state="failed", error="no such title", **columns
     )
-    Intent.objects.create(kind="approve", token="b", assignment=work, state="done", **columns)
-    Intent.objects.create(kind="create", token="c", hit=hit_of(campaign, "moon", 2), **columns)
+    OutboxMessage.objects.create(
+        kind="approve", token="b", assignment=work, state="done", **columns
+    )
+    OutboxMessage.objects.create(
+        kind="create", token="c", hit=hit_of(campaign, "moon", 2), **columns
+    )
     response = root().get(address(hit))
-    assert [(one.kind, one.state) for one in response.context["intents"]] == [
+    assert [(one.kind, one.state) for one in response.context["outbox_messages"]] == [
         ("create", "failed"),
         ("approve", "done"),
     ]
@@ -95,7 +99,7 @@ def test_a_real_hit_s_record_holds_together(set_stage: SetStage) -> None:
     assert len(context["items"]) == 7
     assert sorted(shown.expected is None for shown in context["items"]) == [False] * 2 + [True] * 5
     assert [work.passed for work in context["works"]] == [True, False]
-    kinds = {intent.kind for intent in context["intents"]}
+    kinds = {message.kind for message in context["outbox_messages"]}
     assert kinds == {"create", "approve", "reject", "extend"}
     assert context["state"] == "open"
 
@@ -105,7 +109,9 @@ def test_hostile_texts_stay_texts(campaign: Campaign) -> None:
     Control.objects.update(query=HOSTILE, question=HOSTILE, answer=HOSTILE)
     Hit.objects.filter(pk=hit.pk).update(fault=HOSTILE)
     Worker.objects.filter(worker_id="ada").update(worker_id='"><b>ada')
-    Intent.objects.create(kind="create", token="a", campaign=campaign, hit=hit, error=HOSTILE)
+    OutboxMessage.objects.create(
+        kind="create", token="a", campaign=campaign, hit=hit, error=HOSTILE
+    )
     page = root().get(address(hit)).content.decode()
     assert HOSTILE not in page
     assert "<b>ada" not in page

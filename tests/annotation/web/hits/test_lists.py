@@ -304,7 +304,16 @@ def test_hostile_texts_stay_texts(campaign: Campaign) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["triplet", "hit", "assignment", "judgment", "entry", "intent", "control", "expertlabel"],
+    [
+        "triplet",
+        "hit",
+        "assignment",
+        "judgment",
+        "entry",
+        "outboxmessage",
+        "control",
+        "expertlabel",
+    ],
 )
 def test_the_records_are_listed_without_counting_them(campaign: Campaign, name: str) -> None:
     client = root()

@@ -22,7 +22,7 @@ from annotation.analytics.workers.history import (
     evidence_of,
     reviews_of,
 )
-from annotation.models import Action, Assignment, Intent, Role, Worker
+from annotation.models import Action, Assignment, OutboxMessage, Role, Worker
 from annotation.pipeline.moderation.exclusion import exclude, restore
 from annotation.pipeline.moderation.message import write_to
 from annotation.protocol.policy.policy import Policy
@@ -177,7 +177,7 @@ def test_one_more_than_a_page_goes_to_the_next(monkeypatch: pytest.MonkeyPatch) 
 
 def test_hostile_words_are_shown_as_they_are(crew: Crew) -> None:
     done = crew.work(HOSTILE, 1)
-    Intent.objects.create(
+    OutboxMessage.objects.create(
         campaign=crew.campaign,
         kind="notify",
         token="a message",
