@@ -178,12 +178,12 @@ class Market:
 
 
 @pytest.fixture(scope="session")
-def mturk(emulator: str) -> Crowd:
+def mturk_crowd(emulator: str) -> Crowd:
     return MTurkCrowd(emulator)
 
 
 @pytest.fixture
-def mturk_market(mturk: Crowd, emulator: str) -> Iterator[Market]:
+def mturk_market(mturk_crowd: Crowd, emulator: str) -> Iterator[Market]:
     """Workers' names are new in each test, so that no test meets the work of another."""
     shift = uuid.uuid4().hex[:8].upper()
     with httpx.Client(base_url=emulator) as browser:
@@ -191,7 +191,7 @@ def mturk_market(mturk: Crowd, emulator: str) -> Iterator[Market]:
         def hire(name: str, **standing: str) -> MTurkWorker:
             return MTurkWorker(browser, f"A{name.upper()}{shift}", **standing)
 
-        yield Market(mturk, hire, MTURK_SPEC)
+        yield Market(mturk_crowd, hire, MTURK_SPEC)
 
 
 @pytest.fixture

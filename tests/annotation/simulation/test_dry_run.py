@@ -123,7 +123,7 @@ def test_whoever_loses_the_asker_ends_and_leaves_nothing(campaign: Campaign) -> 
     numbers = [each.fileno() for each in ours]
     with scratch() as (folder, _), ours[0], ours[1]:
         child = subprocess.run(
-            [sys.executable, "-m", "annotation.rehearsal", *map(str, numbers)],
+            [sys.executable, "-m", "annotation.simulation", *map(str, numbers)],
             pass_fds=numbers,
             cwd=django_settings.BASE_DIR,
             env=os.environ
@@ -141,7 +141,7 @@ def test_whoever_loses_the_asker_ends_and_leaves_nothing(campaign: Campaign) -> 
 def test_in_a_folder_that_is_no_rehearsals_nothing_is_played(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     child = subprocess.run(
-        [sys.executable, "-m", "annotation.rehearsal", "3", "4"],
+        [sys.executable, "-m", "annotation.simulation", "3", "4"],
         cwd=django_settings.BASE_DIR,
         env=os.environ
         | {"QUORUM_DATA": str(tmp_path / "data"), "DJANGO_SETTINGS_MODULE": "config.settings"},
