@@ -13,10 +13,10 @@ from tqdm import tqdm
 import benchmarks.ready  # noqa: F401
 from benchmarks.quality_tasks import Pair, Task
 from core.text.clean import pair_key
+from retrieval.encoders.lazy import load_encoder
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.lexical.index import LexicalIndex
 from retrieval.index.rescore import nearest
-from retrieval.lazy import load_encoder
 from retrieval.ranking.fusion import BM25, DENSE, fused
 from retrieval.vectors.folder import store_folder
 from retrieval.vectors.shards import Identity, sound_shards, write_shard

@@ -6,8 +6,10 @@ import re
 import subprocess
 import sys
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 from django.core.management import get_commands
 
@@ -166,3 +168,10 @@ def test_the_site_loads_nothing_that_only_builds_of_releases_need() -> None:
     assert "exports.web.release" in loaded
     heavy = {"bm25s", "datasketch", "faiss", "matplotlib", "pyarrow", "scipy", "sklearn", "torch"}
     assert heavy.isdisjoint(loaded)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports inside functions are counted too."""
+    graph = grimp.build_graph("core", *sorted(OUR_APPS), cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    TopologicalSorter(imports).prepare()  # raises CycleError, which names them

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.errors import UserError
 from exports.splits.assign import Encode
-from retrieval.lazy import load_encoder
+from retrieval.encoders.lazy import load_encoder
 from retrieval.registry.registry import resolve_model
 
 BY_WORDS = "near-duplicate queries were found by their words alone"

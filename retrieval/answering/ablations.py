@@ -8,8 +8,8 @@ from core.errors import UserError
 from retrieval.answering.answer import Answerer
 from retrieval.answering.load_selector import ChosenSelector, chosen_selector, training_of
 from retrieval.encoders.cross_encoder.port import Selector
+from retrieval.encoders.lazy import load_selector
 from retrieval.index.versions import index_root, require_no_new_pairs
-from retrieval.lazy import load_selector
 from retrieval.models import IndexForm, IndexVersion
 from retrieval.ranking.fusion import ALONE, BM25
 from retrieval.search.search_session import Searcher

@@ -20,7 +20,7 @@ from core.errors import UserError
 from core.files.open import opened, refuse_other_encodings
 from core.files.rows import DELIMITERS
 from core.progress import Progress
-from retrieval.lazy import parquet_bytes
+from retrieval.corpus.sources.lazy import parquet_bytes
 
 MOST_FILES = 20
 MOST_BYTES = 10_000_000_000  # of all files of an import

@@ -1,7 +1,7 @@
 """A model's scores of every candidate of a dataset, some queries in memory at a time.
 
-Any model that `retrieval.lazy` loads: a retriever scores by the cosine of query and candidate, an
-answer selector by what it says of the two together.
+Any model that `retrieval.encoders.lazy` loads: a retriever scores by the cosine of query and
+candidate, an answer selector by what it says of the two together.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from retrieval.index.lazy import index_class
 from retrieval.index.port import VectorIndex
 from retrieval.index.rescore import Scores, nearest
 from retrieval.index.versions import folder_of, index_root
-from retrieval.lazy import index_class
 from retrieval.models import IndexVersion, QaPair
 from retrieval.vectors.folder import REMOVED, open_version_store
 from retrieval.vectors.pair_keys import LOOKUP, withdrawn_keys

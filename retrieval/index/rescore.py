@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import UserError
+from retrieval.index.exact.lazy import exact_index
 from retrieval.index.port import VectorIndex
-from retrieval.lazy import index_class
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 
@@ -46,7 +46,7 @@ def nearest(
         if index.exact:
             width = min(len(store), width * 4)
         elif pending.size:  # made wider and wider, it would look at every row, and slowly
-            index = index_class("exact").build(store, {})
+            index = exact_index(store)
     return positions, scores
 
 

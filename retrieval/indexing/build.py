@@ -9,7 +9,9 @@ import numpy as np
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
+from retrieval.encoders.lazy import chosen_device, load_encoder
 from retrieval.index.choice import Choice
+from retrieval.index.lazy import measure_recall
 from retrieval.index.port import VectorIndex
 from retrieval.index.versions import (
     WITHDRAWN,
@@ -32,7 +34,6 @@ from retrieval.indexing.plan import (
     pairs_encoder,
     precision_of,
 )
-from retrieval.lazy import chosen_device, load_encoder, measure_recall
 from retrieval.models import IndexForm, IndexVersion, QaPair
 from retrieval.vectors.folder import (
     REMOVED,

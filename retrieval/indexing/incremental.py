@@ -9,11 +9,11 @@ import numpy as np
 
 from core.errors import UserError
 from retrieval.index.choice import Choice
+from retrieval.index.lazy import index_class
 from retrieval.index.open_index import open_index
 from retrieval.index.port import VectorIndex
 from retrieval.index.versions import folder_of, index_root
 from retrieval.indexing.coverage import Coverage, cover
-from retrieval.lazy import index_class
 from retrieval.models import IndexKind, IndexVersion
 from retrieval.vectors.folder import REMOVED, shards_of, verify
 from retrieval.vectors.shards import Shard, names

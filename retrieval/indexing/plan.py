@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from core.errors import UserError
+from retrieval.encoders.lazy import choose_precision, load_encoder
 from retrieval.index.choice import Choice, choose, free_memory
+from retrieval.index.exact.lazy import free_on_gpu
 from retrieval.index.versions import newest_first
-from retrieval.lazy import choose_precision, free_on_gpu, load_encoder
 from retrieval.models import IndexKind, IndexVersion
 from retrieval.vectors.pair_keys import sampled, texts_of
 from retrieval.vectors.types import Encoder, PairKeys, unpacked

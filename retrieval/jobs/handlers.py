@@ -9,11 +9,11 @@ from django.contrib.auth.models import User
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.index.choice import KINDS
+from retrieval.index.lazy import lexical_index
 from retrieval.indexing.build import build_index
 from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.jobs import count_sources, import_files
 from retrieval.jobs.queue import Result, Watch, Work, request
-from retrieval.lazy import lexical_index
 from retrieval.models import IndexForm, Job, TrainedModel
 from retrieval.registry.registry import model_named, resolve_model
 

@@ -32,9 +32,9 @@ from retrieval.corpus.uploads import (
     throw_away_sent,
     waiting_folders,
 )
+from retrieval.encoders.lazy import load_scorer
 from retrieval.jobs.count_sources import ask_to_count
 from retrieval.jobs.queue import Result, Watch, keep, request
-from retrieval.lazy import load_scorer
 from retrieval.models import Job
 from retrieval.registry.registry import resolve_model
 

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import OperationalError
 
 from core.errors import UserError
+from retrieval.encoders.lazy import load_encoder
 from retrieval.indexing.shard_worker import ShardLost, encode_row
-from retrieval.lazy import load_encoder
 from retrieval.vectors.types import Encoder
 
 log = logging.getLogger(__name__)

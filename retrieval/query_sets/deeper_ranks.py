@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
+from retrieval.encoders.lazy import load_encoder
 from retrieval.index.open_index import OpenIndex, open_index
 from retrieval.index.versions import current_index
-from retrieval.lazy import load_encoder
 from retrieval.models import Candidate, IndexVersion, Query, QuerySet
 from retrieval.query_sets.held_out import drawn_again, save_audit
 from retrieval.registry.registry import model_of

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 
 from core.errors import UserError
-from retrieval.lazy import load_encoder
+from retrieval.encoders.lazy import load_encoder
 from retrieval.models import IndexVersion, TrainedModel
 from retrieval.registry.card import card
 from retrieval.registry.names import require_own_name

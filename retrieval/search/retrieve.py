@@ -6,9 +6,9 @@ from django.db import transaction
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
+from retrieval.encoders.lazy import load_encoder
 from retrieval.index.open_index import open_index
 from retrieval.index.versions import chosen_index, current_index, index_root
-from retrieval.lazy import load_encoder
 from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
 from retrieval.ranking.fusion import ALONE
 from retrieval.registry.registry import model_of

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
+from retrieval.index.lazy import lexical_index
 from retrieval.index.open_index import OpenIndex
 from retrieval.index.rescore import Scores, rescored
-from retrieval.lazy import lexical_index
 from retrieval.models import IndexVersion
 from retrieval.ranking.fusion import ALONE, BM25, DENSE, RETRIEVERS, Pooled, fused
 from retrieval.vectors.types import Mask, Positions, Vectors

@@ -7,8 +7,8 @@ import numpy as np
 
 from core.errors import UserError
 from core.text.clean import clean_text
+from retrieval.encoders.lazy import load_encoder
 from retrieval.index.open_index import open_index
-from retrieval.lazy import load_encoder
 from retrieval.models import IndexVersion, QaPair
 from retrieval.ranking.fusion import ALONE, DENSE
 from retrieval.registry.registry import model_of

@@ -9,7 +9,7 @@ from core.errors import UserError
 from retrieval.answering.answer import CANDIDATES, Answered, Answerer
 from retrieval.answering.load_selector import ChosenSelector, chosen_selector
 from retrieval.encoders.cross_encoder.port import Selector
-from retrieval.lazy import load_selector
+from retrieval.encoders.lazy import load_selector
 from retrieval.ranking.fusion import ALONE
 from retrieval.search.search_session import Searcher
 from retrieval.web.search_runner import current_searcher

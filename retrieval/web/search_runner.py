@@ -9,8 +9,8 @@ from threading import Lock
 from django.conf import settings
 
 from core.errors import UserError
+from retrieval.index.lazy import has_lexical_index
 from retrieval.index.versions import chosen_index, index_root
-from retrieval.lazy import words_are_read
 from retrieval.models import IndexVersion, QaPair
 from retrieval.ranking.fusion import BM25
 from retrieval.search.search_session import DEPTH, Hit, Searcher
@@ -50,7 +50,7 @@ def current_searcher(retrievers: Sequence[str]) -> Iterator[Searcher]:
             f"The index was made by an older version of Quorum: {rebuild_hint(version.manifest)}."
         )
     with _alone:
-        if BM25 in retrievers and not (version.pairs <= READ_AT_ONCE or words_are_read(version)):
+        if BM25 in retrievers and not (version.pairs <= READ_AT_ONCE or has_lexical_index(version)):
             raise UserError(
                 "The words of this index have not been read yet: search by meaning, or build the"
                 " index again with its words."

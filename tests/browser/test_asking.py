@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from retrieval.encoders.lazy import load_encoder
 from retrieval.indexing.build import build_index
-from retrieval.lazy import load_encoder
 from tests.browser.conftest import TakeShot
 from tests.browser.eye import Eye
 from tests.browser.test_adjudicate import sign_in

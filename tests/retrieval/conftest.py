@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.text.clean import pair_key, question_key
-from retrieval.lazy import load_encoder
+from retrieval.encoders.lazy import load_encoder
 from retrieval.models import QaPair
 
 AddPairs = Callable[..., list[QaPair]]

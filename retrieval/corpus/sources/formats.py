@@ -9,8 +9,8 @@ from core.files.open import check_is_file
 from core.files.rows import Column, Row, not_empty, read_rows
 from core.progress import Progress
 from retrieval.corpus.sources import communities, question_answering
+from retrieval.corpus.sources.lazy import parquet_rows
 from retrieval.corpus.sources.records import Extract, check_names, found_rows, read_records
-from retrieval.lazy import parquet_rows
 
 Read = Callable[[Path, Progress], Iterator[Row]]
 PAIR: tuple[Column, ...] = (("question",), ("answer",))

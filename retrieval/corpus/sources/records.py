@@ -8,7 +8,7 @@ from core.errors import UserError
 from core.files.rows import EXCERPT, Column, Row, RowFault, json_rows, json_type, not_empty
 from core.progress import Progress
 from retrieval.corpus.sources.json_stream import elements, first_sign
-from retrieval.lazy import parquet_rows
+from retrieval.corpus.sources.lazy import parquet_rows
 
 # Records of Natural Questions hold a whole page of Wikipedia each.
 LONGEST_RECORD = 100_000_000

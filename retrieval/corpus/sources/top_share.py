@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import UserError
+from retrieval.encoders.cross_encoder.port import Scorer
 
 # Eight bytes of score and 32 of key, so that the smallest record is the best pair; read as
 # sixteen-bit digits, most significant first.
@@ -25,12 +26,6 @@ SCORE = 8
 DIGIT = np.dtype(">u2")
 RECORDS_AT_ONCE = 50_000
 SIGN = np.uint64(1 << 63)
-
-
-class Scorer(Protocol):
-    """How likely each answer is right, by a model."""
-
-    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True)

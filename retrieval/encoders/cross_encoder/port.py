@@ -1,14 +1,23 @@
-"""What the rest of the package knows of answer selectors, without importing one."""
+"""What the rest of the package knows of scorers and answer selectors, without importing one."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.errors import UserError
 from retrieval.ranking.input_forms import SELECTOR_FORMS
 
 FORM_FILE = "selector.json"  # beside the model: what it reads
+
+
+class Scorer(Protocol):
+    """How likely each answer is right, by a model."""
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]: ...
 
 
 class Selector(Protocol):
@@ -17,7 +26,7 @@ class Selector(Protocol):
 
     @property
     def form(self) -> str:
-        """What it reads of a candidate, one of `training.forms.SELECTOR_FORMS`."""
+        """What it reads of a candidate, one of `ranking.input_forms.SELECTOR_FORMS`."""
 
     @property
     def fingerprint(self) -> str:

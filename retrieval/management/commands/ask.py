@@ -9,8 +9,8 @@ from core.command import QuorumCommand, table
 from core.errors import UserError
 from retrieval.answering.answer import CANDIDATES, Answered, Answerer, Choice
 from retrieval.answering.load_selector import chosen_selector
+from retrieval.encoders.lazy import load_selector
 from retrieval.index.versions import current_index
-from retrieval.lazy import load_selector
 from retrieval.management.stdin_questions import SHOWN, asked_questions
 from retrieval.ranking.fusion import ALONE, RETRIEVERS
 from retrieval.search.search_session import Searcher

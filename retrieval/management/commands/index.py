@@ -10,10 +10,10 @@ from tqdm import tqdm
 from core.command import QuorumCommand, record
 from core.errors import UserError
 from retrieval.index.choice import BYTES, KINDS
+from retrieval.index.lazy import lexical_index
 from retrieval.indexing.build import build_index
 from retrieval.indexing.plan import AUTO, PRECISIONS, BuildOptions
 from retrieval.jobs.count_sources import SUBJECT
-from retrieval.lazy import lexical_index
 from retrieval.models import IndexForm, IndexVersion
 from retrieval.registry.registry import resolve_model, trained_form
 

@@ -11,7 +11,7 @@ from core.errors import UserError
 from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.corpus.sources.top_share import Best, share_of
-from retrieval.lazy import load_scorer
+from retrieval.encoders.lazy import load_scorer
 from retrieval.registry.registry import resolve_either
 
 

@@ -7,9 +7,9 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from core.command import QuorumCommand
-from retrieval.lazy import train_model
 from retrieval.registry.names import require_own_name, require_untaken
 from retrieval.registry.register import register_and_record
+from retrieval.training.lazy import train_model
 from retrieval.training.recipe import Recipe, read_recipe
 
 

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from exports.evaluation.runs import by_query
 from retrieval.encoders.cross_encoder.port import FORM_FILE
-from retrieval.lazy import load_encoder, load_selector
+from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.ranking.records import read
 from retrieval.registry.registry import register
 from tests.exports.small_release import small_release

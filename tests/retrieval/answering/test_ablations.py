@@ -22,8 +22,8 @@ from retrieval.answering.ablations import (
     without_answer,
     without_selector,
 )
+from retrieval.encoders.lazy import load_encoder
 from retrieval.indexing.build import build_index
-from retrieval.lazy import load_encoder
 from retrieval.models import IndexVersion
 from retrieval.registry.registry import register
 from tests.retrieval.answering.saved import selector_folder, training_folder

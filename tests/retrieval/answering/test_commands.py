@@ -9,8 +9,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.indexing.build import build_index
-from retrieval.lazy import load_encoder, load_selector
 from retrieval.models import IndexVersion, QaPair
 from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.conftest import AddPairs

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 
+from retrieval.encoders.lazy import load_encoder
 from retrieval.indexing.build import build_index
-from retrieval.lazy import load_encoder
 from retrieval.web.answers import answered
 from tests.annotation.api.people import Program, is_problem
 from tests.retrieval.answering.saved import selector_folder, training_folder

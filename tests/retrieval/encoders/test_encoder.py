@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from core.errors import UserError
+from retrieval.encoders.lazy import load_encoder
 from retrieval.indexing.build import build_index
-from retrieval.lazy import load_encoder
 from retrieval.models import Candidate
 from retrieval.query_sets.held_out import load_queries
 from retrieval.search.retrieve import retrieve

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from core.errors import UserError
+from retrieval.encoders.lazy import load_encoder
 from retrieval.encoders.precision import agreement, choose, shared_nearest
-from retrieval.lazy import load_encoder
 
 pytestmark = pytest.mark.slow
 

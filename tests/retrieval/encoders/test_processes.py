@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from core.errors import UserError
-from retrieval.lazy import load_encoder
+from retrieval.encoders.lazy import load_encoder
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from transformers import BertConfig, BertModel
 
 from retrieval.encoders import encoder as encoder_module
 from retrieval.encoders.bundled import bundled_folder
+from retrieval.encoders.lazy import load_encoder
 from retrieval.encoders.tokens import tokenised
-from retrieval.lazy import load_encoder
 from retrieval.vectors.types import Vectors
 
 pytestmark = pytest.mark.slow

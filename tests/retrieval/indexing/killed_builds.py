@@ -25,11 +25,11 @@ from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from retrieval.corpus.ingest import ingest  # noqa: E402
+from retrieval.index.lazy import index_class  # noqa: E402
 from retrieval.index.open_index import open_index  # noqa: E402
 from retrieval.index.versions import current_index  # noqa: E402
 from retrieval.indexing import encode  # noqa: E402
 from retrieval.indexing.build import BuildOptions, build_index  # noqa: E402
-from retrieval.lazy import index_class  # noqa: E402
 from retrieval.models import IndexVersion, QaPair  # noqa: E402
 from retrieval.vectors import checksums as verified  # noqa: E402
 from retrieval.vectors.types import unpacked  # noqa: E402

@@ -16,7 +16,7 @@ from django.core.management import call_command
 from sentence_transformers import CrossEncoder
 
 from core.command import Error
-from retrieval.lazy import load_encoder, load_selector
+from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.registry.registry import digest_of_folder
 from retrieval.registry.training_record import made, read_training
 from tests.retrieval.training.releases import LETTERS, release, write_manifest

@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from retrieval.answering.answer import Answerer
 from retrieval.corpus.withdraw import withdraw_pairs
+from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.indexing.build import build_index
-from retrieval.lazy import load_encoder, load_selector
 from retrieval.models import QaPair
 from retrieval.search.search_session import Searcher
 from retrieval.web import answers

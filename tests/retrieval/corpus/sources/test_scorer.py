@@ -12,7 +12,7 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 
 from core.errors import UserError
 from retrieval.encoders.cross_encoder.port import FORM_FILE
-from retrieval.lazy import load_scorer
+from retrieval.encoders.lazy import load_scorer
 
 PAIRS = [
     ("What is rain?", "Water that falls from clouds."),

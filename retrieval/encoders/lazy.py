@@ -1,0 +1,50 @@
+"""Imports inside functions: torch takes seconds and half a gigabyte, and the site, the worker and
+most commands never need it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retrieval.encoders.cross_encoder.port import Scorer, Selector
+from retrieval.vectors.types import Encoder
+
+if TYPE_CHECKING:
+    from retrieval.encoders.precision import Precision
+
+
+def load_encoder(
+    model: str, device: str = "auto", *, precision: str = "fp32", processes: int | None = 1
+) -> Encoder:
+    """`precision`: fp32, bf16 or fp16; `processes`: None for as many as are usual on the device."""
+    from retrieval.encoders import encoder  # noqa: PLC0415
+
+    return encoder.load_encoder(model, device, precision=precision, processes=processes)
+
+
+def chosen_device(device: str) -> str:
+    """cpu or cuda."""
+    from retrieval.encoders import loading  # noqa: PLC0415
+
+    return loading.chosen_device(device)
+
+
+def choose_precision(
+    model: str, device: str, wanted: str, texts: Sequence[tuple[str, str]], form: str
+) -> "Precision":
+    """`wanted`: auto, or one of the precisions; `texts`: a sample of the pairs to be encoded."""
+    from retrieval.encoders import precision  # noqa: PLC0415
+
+    return precision.choose(model, device, wanted, texts, form)
+
+
+def load_scorer(model: str, device: str = "auto") -> Scorer:
+    from retrieval.encoders.cross_encoder import reranker  # noqa: PLC0415
+
+    return reranker.load_scorer(model, device)
+
+
+def load_selector(folder: Path, device: str = "auto") -> Selector:
+    """`folder`: a model that `manage.py train` made."""
+    from retrieval.encoders.cross_encoder import load  # noqa: PLC0415
+
+    return load.load_selector(folder, device)

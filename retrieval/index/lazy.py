@@ -1,0 +1,43 @@
+"""Imports inside functions: torch and FAISS take seconds and half a gigabyte, bm25s less."""
+
+from typing import TYPE_CHECKING
+
+from core.progress import Progress, no_progress
+from retrieval.index.port import VectorIndex
+from retrieval.vectors.store import VectorStore
+from retrieval.vectors.types import Mask, Positions, Vectors
+
+if TYPE_CHECKING:
+    from retrieval.index.lexical.index import LexicalIndex
+    from retrieval.index.recall import Recall
+    from retrieval.models import IndexVersion
+
+
+def index_class(kind: str) -> type[VectorIndex]:
+    """The adapter of the port; `kind` is one of IndexKind."""
+    from retrieval.index import kinds  # noqa: PLC0415
+
+    return kinds.KINDS[kind]
+
+
+def measure_recall(
+    index: VectorIndex, store: VectorStore, queries: Vectors, own: Positions, excluded: Mask
+) -> "Recall":
+    """Against exact search."""
+    from retrieval.index import recall  # noqa: PLC0415
+
+    return recall.measure(index, store, queries, own, excluded)
+
+
+def lexical_index(version: "IndexVersion", progress: Progress = no_progress) -> "LexicalIndex":
+    """Built if there is none yet."""
+    from retrieval.index.lexical import index  # noqa: PLC0415
+
+    return index.lexical_index(version, progress)
+
+
+def has_lexical_index(version: "IndexVersion") -> bool:
+    """Whether `lexical_index` would find it built."""
+    from retrieval.index.lexical import index  # noqa: PLC0415
+
+    return index.lexical_folder(version).is_dir()
