@@ -1,7 +1,7 @@
 """Reads what people read: `python -m tests.prose [PATH...]` prints file:line and the sentence.
 
-Docs, templates without tags, and help texts are split into sentences. Each is held to proselint, to a
-length, and to our own patterns; each document to a readability index that counts characters.
+Docs, templates without tags, and help texts are split into sentences. Each is held to proselint,
+to a length, and to our own patterns; each document to a readability index that counts characters.
 Exit status 1 when anything is found.
 """
 
@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import textstat
@@ -27,7 +28,6 @@ PROSELINT = {
         "archaism": True,
         "cliches": True,
         "industrial_language": True,
-        "lexical_illusions": True,
         "malapropisms": True,
         "misc.but": True,
         "misc.phrasal_adjectives": True,
@@ -162,14 +162,14 @@ def template(text: str) -> Iterator[tuple[int, str]]:
 def help_texts(source: str) -> Iterator[tuple[int, str]]:
     """Strings that are given as help, label, or description."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.keyword) and node.arg in HELP:
-            if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-                yield node.value.lineno, _plain(node.value.value)
+        match node:
+            case ast.keyword(arg=name, value=ast.Constant(value=str(said))) if name in HELP:
+                yield node.value.lineno, _plain(said)
 
 
 def _blocks(text: str, separator: str) -> Iterator[tuple[int, str]]:
     bounds = [0, *(match.end() for match in re.finditer(separator, text)), len(text)]
-    for begin, end in zip(bounds, bounds[1:], strict=False):
+    for begin, end in pairwise(bounds):
         yield _line(text, begin), text[begin:end]
 
 
@@ -211,7 +211,7 @@ def _document(path: Path, passages: list[Passage]) -> Iterator[str]:
     text = " ".join(p.text for p in passages if len(p.text.split()) > 6 and p.text[-1:] in ".:")
     index = textstat.automated_readability_index(text)
     if text.count(".") > 5 and index > HARDEST:
-        yield f"{path.relative_to(ROOT)}:1: readability {index:.1f}, over {HARDEST}: shorter sentences"
+        yield f"{path.relative_to(ROOT)}:1: readability {index:.1f}: write shorter sentences"
     for line, block in _blocks(path.read_text(encoding="utf-8"), r"\n[ \t]*\n"):
         if not re.match(r"\s*([-*>#|`]|\d+\.|    )", block) and block.count("\n") > MOST_LINES:
             yield f"{path.relative_to(ROOT)}:{line}: a paragraph of {block.count(chr(10))} lines"
