@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from annotation.models import Action, Assignment, Campaign, Control, Suggestion
+from annotation.models import Assignment, AuditEntry, Campaign, Control, Suggestion
 from annotation.operations.campaign.registry import ACTS
 from annotation.pipeline.setup.create import get_campaign
 from benchmarks.dashboard_addresses import (
@@ -191,7 +191,7 @@ def _workers(paper: Campaign) -> Iterator[Page]:
 
 
 def _logs(paper: Campaign) -> Iterator[Page]:
-    far = Action.objects.order_by("-at")[min(100_000, Action.objects.count() - 1)]
+    far = AuditEntry.objects.order_by("-at")[min(100_000, AuditEntry.objects.count() - 1)]
     before = f"{far.at.isoformat()},{far.pk}"
     filters: list[Mapping[str, object]] = [
         {},

@@ -73,7 +73,7 @@ PAID = """
         GROUP BY w.hit_id)
 """
 LOGGED = """
-    INSERT INTO annotation_action (at, user_id, actor, via, verb, campaign_id, subject, details)
+    INSERT INTO annotation_auditentry (at, user_id, actor, via, verb, campaign_id, subject, details)
     SELECT now() - interval '1 minute' * (%(entries)s - n),
         CASE WHEN n %% 10 < 7 THEN %(owner)s END, CASE WHEN n %% 10 < 7 THEN 'ada' ELSE '' END,
         (ARRAY['page', 'api', 'command'])[1 + n %% 3],

@@ -23,15 +23,15 @@ from demo.stack import LocalStack
 
 FOLDER = ROOT / "var" / "bench_desk"
 SIDES = ("site", "bare")
-DEEDS = ("next", "submit")
+VERBS = ("next", "submit")
 CONCURRENCIES = (1, 4, 16)
 ROUNDS = 7  # the first of each is not counted
 REQUESTS = 48  # a round
 TARGET = 1.5
 SHARED = {"QUORUM_WEB_WORKERS": "2", "QUORUM_SECRET_KEY": "of a benchmark on loopback"}
-COLUMNS = f"{'deed':<8}{'at once':>8}{'p50':>10}{'p95':>8}{'bare p50':>10}{'p95':>8}{'ratio':>8}"
+COLUMNS = f"{'verb':<8}{'at once':>8}{'p50':>10}{'p95':>8}{'bare p50':>10}{'p95':>8}{'ratio':>8}"
 
-Cell = tuple[int, str, str]  # concurrency, side, deed
+Cell = tuple[int, str, str]  # concurrency, side, verb
 Seconds = Mapping[Cell, Sequence[Sequence[float]]]  # of each request of each round
 Figures = Mapping[str, object]
 
@@ -44,7 +44,7 @@ def main() -> int:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     figures = [
-        figures_of(seconds, concurrency, deed) for deed in DEEDS for concurrency in CONCURRENCIES
+        figures_of(seconds, concurrency, verb) for verb in VERBS for concurrency in CONCURRENCIES
     ]
     report(figures)
     keep(figures)
@@ -94,16 +94,16 @@ def take_turns(sites: Mapping[str, str], jobs: Iterator[Job]) -> Seconds:
     return {cell: rounds[1:] for cell, rounds in seconds.items()}
 
 
-def figures_of(seconds: Seconds, concurrency: int, deed: str) -> Figures:
+def figures_of(seconds: Seconds, concurrency: int, verb: str) -> Figures:
     """Milliseconds over all requests; the ratio is the median over the rounds of their p95's."""
-    site, bare = (seconds[concurrency, side, deed] for side in SIDES)
+    site, bare = (seconds[concurrency, side, verb] for side in SIDES)
     ratios = [p95(mine) / p95(floor) for mine, floor in zip(site, bare, strict=True)]
     middle = [
         statistics.median(mine) / statistics.median(floor)
         for mine, floor in zip(site, bare, strict=True)
     ]
     return {
-        "deed": deed,
+        "verb": verb,
         "concurrency": concurrency,
         "site": milliseconds(site),
         "bare": milliseconds(bare),
@@ -129,7 +129,7 @@ def report(figures: Sequence[Figures]) -> None:
         assert isinstance(site, dict)
         assert isinstance(bare, dict)
         print(
-            f"{row['deed']:<8}{row['concurrency']:>8}{site['p50']:>10}{site['p95']:>8}"
+            f"{row['verb']:<8}{row['concurrency']:>8}{site['p50']:>10}{site['p95']:>8}"
             f"{bare['p50']:>10}{bare['p95']:>8}{row['ratio_p95']:>8}"
         )
 

@@ -472,7 +472,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = _from_one("QUORUM_WORKER_PROCESSES", 1, most=1000)
 CELERY_TIMEZONE = "UTC"
 # Who writes down what the commands of the q/a database did.
-DEED_LOG = "annotation.access.audit_log.record_command"
+AUDIT_LOG = "annotation.access.audit_log.record_command"
 PASS_SECONDS = _seconds("QUORUM_PASS_SECONDS", 30)
 RECONCILE_SECONDS = _seconds("QUORUM_RECONCILE_SECONDS", 3600)
 CELERY_BEAT_SCHEDULE = {

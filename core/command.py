@@ -39,8 +39,8 @@ class Error(CommandError):
 
 
 def record(verb: str, *, subject: str, details: Mapping[str, object]) -> None:
-    """A deed on the database, in the log that the site keeps; in the transaction of the deed."""
-    import_string(settings.DEED_LOG)(verb, subject=subject, details=details)
+    """An operation on the database, in the audit log and in the same transaction."""
+    import_string(settings.AUDIT_LOG)(verb, subject=subject, details=details)
 
 
 class QuorumCommand(BaseCommand):

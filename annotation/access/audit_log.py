@@ -1,4 +1,4 @@
-"""The log of what people did to money, votes and people, written with the deed itself."""
+"""The audit log: what people did to money, votes and people."""
 
 import getpass
 from collections.abc import Mapping
@@ -7,9 +7,9 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from annotation.models import Action, Campaign
+from annotation.models import AuditEntry, Campaign
 
-Via = Action.Via
+Via = AuditEntry.Via
 MOST_SUBJECT = 200
 
 
@@ -46,9 +46,9 @@ def record(
     campaign: Campaign | None = None,
     subject: str = "",
     details: Mapping[str, Any] | None = None,
-) -> Action:
-    """In the transaction of the deed: one is not without the other."""
-    return Action.objects.create(
+) -> AuditEntry:
+    """In the operation's own transaction: one is not without the other."""
+    return AuditEntry.objects.create(
         user=actor.user,
         actor=actor.name,
         via=actor.via,

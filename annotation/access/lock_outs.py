@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation.access.audit_log import Actor, Via, record
 from annotation.access.throttle import Key
-from annotation.models import Action, Attempt
+from annotation.models import Attempt, AuditEntry
 
 VERB = "lock-out"
 SOMEBODY = "somebody"  # who has not signed in
@@ -46,9 +46,9 @@ def record_lock_outs(keys: Sequence[Key], *, username: str, address: str, via: V
 
 def locked_out() -> list[LockOut]:
     """Those that hold now, the newest first: as long as no attempt can be made."""
-    recent = Action.objects.filter(verb=VERB, at__gte=timezone.now() - LONGEST)
+    recent = AuditEntry.objects.filter(verb=VERB, at__gte=timezone.now() - LONGEST)
     rows = recent.order_by("-at", "-pk")[:MOST_SHOWN]
-    newest = {action.details["digest"]: action for action in reversed(rows)}
+    newest = {entry.details["digest"]: entry for entry in reversed(rows)}
     counted = set(Attempt.objects.filter(digest__in=newest).values_list("digest", flat=True))
     return [_shown(newest[digest]) for digest in reversed(newest) if digest in counted]
 
@@ -58,7 +58,7 @@ def unlock(digest: str) -> int:
     return Attempt.objects.filter(digest=digest).delete()[0]
 
 
-def _shown(action: Action) -> LockOut:
-    told = action.details
-    until = action.at + timedelta(minutes=told["minutes"])
-    return LockOut(told["digest"], told["limit"], action.subject, told["address"], action.at, until)
+def _shown(entry: AuditEntry) -> LockOut:
+    told = entry.details
+    until = entry.at + timedelta(minutes=told["minutes"])
+    return LockOut(told["digest"], told["limit"], entry.subject, told["address"], entry.at, until)

@@ -1,4 +1,4 @@
-"""Roles in a campaign, given and taken; each deed is logged."""
+"""Roles in a campaign, given and taken; each operation is logged."""
 
 from django.contrib.auth.models import User
 from django.db import transaction

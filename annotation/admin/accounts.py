@@ -58,7 +58,7 @@ class LoggedAdmin(ModelAdmin):  # type: ignore[misc]
         return str(one)
 
     def facts(self, one: Any) -> dict[str, object]:
-        """What it is after the deed, for the log."""
+        """What it is after the operation, for the log."""
         raise NotImplementedError("an account's page must say what the log keeps of it")
 
 

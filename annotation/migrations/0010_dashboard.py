@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Action',
+            name='AuditEntry',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', models.DateTimeField(auto_now_add=True)),
@@ -58,11 +58,11 @@ class Migration(migrations.Migration):
                 ('verb', models.CharField(max_length=40)),
                 ('subject', models.CharField(blank=True, max_length=200)),
                 ('details', models.JSONField(blank=True, default=dict)),
-                ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='actions', to='annotation.campaign')),
+                ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='audit_entries', to='annotation.campaign')),
                 ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'indexes': [models.Index(fields=['campaign', '-at'], name='actions_of_a_campaign'), models.Index(fields=['-at'], name='actions_by_time')],
+                'indexes': [models.Index(fields=['campaign', '-at'], name='audit_entries_of_a_campaign'), models.Index(fields=['-at'], name='audit_entries_by_time')],
             },
         ),
         migrations.CreateModel(

@@ -5,17 +5,17 @@ SQLite loses a table's triggers when a later migration rebuilds it: such a migra
 
 from django.db import migrations
 
-REFUSED = "the log of actions is append-only"
+REFUSED = "the audit log is append-only"
 SQLITE = [
-    f"CREATE TRIGGER annotation_action_never_{done} BEFORE {event} ON annotation_action BEGIN"
+    f"CREATE TRIGGER annotation_auditentry_never_{done} BEFORE {event} ON annotation_auditentry BEGIN"
     f" SELECT RAISE(ABORT, '{REFUSED}'); END"
     for done, event in (("changed", "UPDATE"), ("deleted", "DELETE"))
 ]
 POSTGRESQL = [
-    "CREATE FUNCTION annotation_action_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    "CREATE FUNCTION annotation_auditentry_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
     f" RAISE EXCEPTION '{REFUSED}'; END $$",
-    "CREATE TRIGGER annotation_action_stays BEFORE UPDATE OR DELETE ON annotation_action"
-    " FOR EACH STATEMENT EXECUTE FUNCTION annotation_action_stays()",
+    "CREATE TRIGGER annotation_auditentry_stays BEFORE UPDATE OR DELETE ON annotation_auditentry"
+    " FOR EACH STATEMENT EXECUTE FUNCTION annotation_auditentry_stays()",
 ]
 STATEMENTS = {"sqlite": SQLITE, "postgresql": POSTGRESQL}
 

@@ -8,16 +8,16 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddIndex(
-            model_name="action",
-            index=models.Index(fields=["verb", "-at"], name="actions_by_verb"),
+            model_name="auditentry",
+            index=models.Index(fields=["verb", "-at"], name="audit_entries_by_verb"),
         ),
         migrations.AddIndex(
-            model_name="action",
-            index=models.Index(fields=["actor", "-at"], name="actions_by_actor"),
+            model_name="auditentry",
+            index=models.Index(fields=["actor", "-at"], name="audit_entries_by_actor"),
         ),
         migrations.AddIndex(
-            model_name="action",
-            index=models.Index(fields=["via", "-at"], name="actions_by_way"),
+            model_name="auditentry",
+            index=models.Index(fields=["via", "-at"], name="audit_entries_by_way"),
         ),
         migrations.AddIndex(
             model_name="assignment",

@@ -1,11 +1,11 @@
-"""The ledger and the log of actions stay on PostgreSQL at TRUNCATE, too, which deletes no row.
+"""The ledger and the audit log stay on PostgreSQL at TRUNCATE, too, which deletes no row.
 
 SQLite knows no TRUNCATE.
 """
 
 from django.db import migrations
 
-KEPT = {"annotation_entry": "annotation_entry_stays", "annotation_action": "annotation_action_stays"}
+KEPT = {"annotation_entry": "annotation_entry_stays", "annotation_auditentry": "annotation_auditentry_stays"}
 
 
 def create_triggers(apps, schema_editor):

@@ -1,6 +1,6 @@
 """What is stored of a campaign; Django finds all of it here."""
 
-from annotation.models.access import Action, Role
+from annotation.models.access import AuditEntry, Role
 from annotation.models.assignment import (
     Assignment,
     Exclusion,
@@ -24,9 +24,9 @@ from annotation.models.throttle import Attempt
 
 __all__ = [
     "Account",
-    "Action",
     "Assignment",
     "Attempt",
+    "AuditEntry",
     "Campaign",
     "Control",
     "Entry",

@@ -41,7 +41,7 @@ class Role(models.Model):
         return f"{self.user} is {self.name} of {self.campaign or 'all campaigns'}"
 
 
-class Action(models.Model):
+class AuditEntry(models.Model):
     """What somebody did to money, votes or people: append-only, which triggers see to."""
 
     class Via(models.TextChoices):
@@ -58,7 +58,7 @@ class Action(models.Model):
     via = models.CharField(max_length=7, choices=Via.choices)
     verb = models.CharField(max_length=40)
     campaign = models.ForeignKey(
-        Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="actions"
+        Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="audit_entries"
     )
     subject = models.CharField(max_length=200, blank=True)  # whom or what it was done to
     details = models.JSONField(default=dict, blank=True)
@@ -66,12 +66,12 @@ class Action(models.Model):
     class Meta:
         indexes = [
             # the log is read from its end
-            models.Index(fields=["campaign", "-at"], name="actions_of_a_campaign"),
-            models.Index(fields=["-at"], name="actions_by_time"),
+            models.Index(fields=["campaign", "-at"], name="audit_entries_of_a_campaign"),
+            models.Index(fields=["-at"], name="audit_entries_by_time"),
             # its filters: what is rare, or never was, is found as fast as what is common
-            models.Index(fields=["verb", "-at"], name="actions_by_verb"),
-            models.Index(fields=["actor", "-at"], name="actions_by_actor"),
-            models.Index(fields=["via", "-at"], name="actions_by_way"),
+            models.Index(fields=["verb", "-at"], name="audit_entries_by_verb"),
+            models.Index(fields=["actor", "-at"], name="audit_entries_by_actor"),
+            models.Index(fields=["via", "-at"], name="audit_entries_by_way"),
         ]
 
     def __str__(self) -> str:

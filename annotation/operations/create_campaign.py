@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from annotation.access.audit_log import Actor, record
-from annotation.models import Action, Campaign, Role
+from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.setup.create import check_name_and_seed, create_campaign
 from annotation.protocol.policy.policy import Policy
@@ -85,7 +85,7 @@ def request_creation(wanted: Wanted, *, by: Actor) -> Job:
 def create_by_job(job: Job, watch: Watch) -> Result:
     """The campaign and what the job says of it are one transaction: cut off, it may run again."""
     told = dict(job.arguments)
-    via = Action.Via(told.pop("via"))
+    via = AuditEntry.Via(told.pop("via"))
     wanted = Wanted(**told)
     if job.result is None:
         if job.requested_by is None or not job.requested_by.is_active:

@@ -1,4 +1,4 @@
-"""What people do beside the acts, each written to the log with the deed, for pages and programs."""
+"""What people do beside the acts, each with its entry in the audit log, for pages and programs."""
 
 from dataclasses import asdict
 from pathlib import Path

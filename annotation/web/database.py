@@ -1,4 +1,4 @@
-"""What people do to the q/a database by its pages, each written to the log with the deed."""
+"""What people do to the q/a database by its pages, each written to the log with the operation."""
 
 from contextlib import suppress
 from typing import cast

@@ -192,7 +192,7 @@ class Builds(APIView):
         require(request, BUILD, campaign)
         wanted = body(request, BuildOptions)
 
-        def deed() -> Done:
+        def execute() -> Done:
             options = Options.from_dict({"split": _way(campaign), **wanted})
             by = by_api(user_of(request))
             build = request_build(campaign, options=options, requested_by=by.name)
@@ -200,7 +200,7 @@ class Builds(APIView):
             location = reverse("api-build", args=[campaign.name, build.pk])
             return Done(202, BuildRow(build).data, location)
 
-        return once(request, deed)
+        return once(request, execute)
 
 
 class OneBuild(APIView):

@@ -1,4 +1,4 @@
-"""Taking up a trained model as a deed: it stands in the log that the site keeps."""
+"""Register a trained model, with an entry in the audit log."""
 
 from pathlib import Path
 

@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.access.audit_log import Actor, by_page
-from annotation.models import Action, Campaign, Role
+from annotation.models import AuditEntry, Campaign, Role
 
 
 def with_role(name: str, role: str, campaign: Campaign | None) -> User:
@@ -28,5 +28,5 @@ def acting(user: User) -> Actor:
 
 
 def logged() -> list[tuple[str, str, str]]:
-    """Deeds in order: who, what, to whom."""
-    return list(Action.objects.order_by("pk").values_list("actor", "verb", "subject"))
+    """Operations in order: who, what, to whom."""
+    return list(AuditEntry.objects.order_by("pk").values_list("actor", "verb", "subject"))

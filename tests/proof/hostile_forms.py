@@ -86,8 +86,8 @@ def _forms_of_owner(campaign: Campaign) -> Iterator[Form]:
     yield Form("owner", "/team", ("days",), frozenset({422}), {"note": "", "uses": "2"})
     yield Form("owner", "/team", ("uses",), frozenset({422}), {"note": "", "days": "1"})
     address = f"/campaigns/{campaign.name}/instructions"
-    for deed, answers in (("preview", {200, 422}), ("save", {200, 409, 422})):
-        rest = {"based_on": "1", deed: "1", "text": "# Rules"}
+    for suffix, answers in (("preview", {200, 422}), ("save", {200, 409, 422})):
+        rest = {"based_on": "1", suffix: "1", "text": "# Rules"}
         yield Form("owner", address, ("text", "based_on"), frozenset(answers), rest)
 
 

@@ -129,10 +129,10 @@ def test_what_is_no_id_of_the_crowd_is_not_even_looked_for(
     team: Team, clients: Clients, part: str
 ) -> None:
     """PostgreSQL cannot be asked for some of them."""
-    for deed in ("", "/return", "/renew"):
+    for suffix in ("", "/return", "/renew"):
         for client in (clients["ada"], clients[""]):
-            assert client.get(f"/work/{part}{deed}").status_code == 404
-            assert client.post(f"/work/{part}{deed}").status_code == 404
+            assert client.get(f"/work/{part}{suffix}").status_code == 404
+            assert client.post(f"/work/{part}{suffix}").status_code == 404
     kind = unquote(part)
     assert clients["ada"].post("/work/next", {"hit_type": kind}).status_code == 404
     assert not Work.objects.exists()

@@ -41,7 +41,7 @@ class Log:
     # Two tabs of one member that were given two HITs: never, unless the first one ended between.
     at_once: list[tuple[str, str]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    deeds: set[Habit] = field(default_factory=set)
+    habits: set[Habit] = field(default_factory=set)
 
 
 class Tab:
@@ -138,14 +138,14 @@ class Annotator:
         thread.join()
         other.close()
         if mine and found[0]:
-            self.log.deeds.add("two tabs")
+            self.log.habits.add("two tabs")
             if mine != found[0]:
                 self.log.at_once.append((mine.rpartition("/")[2], found[0].rpartition("/")[2]))
         return mine
 
     def _stray(self, place: str) -> bool:
         self._strayed = True
-        self.log.deeds.add(self.habit)
+        self.log.habits.add(self.habit)
         if self.habit == "skips":
             self._tab.post(f"{place}/return", {})
         else:
@@ -162,7 +162,7 @@ class Annotator:
         self._hand_in(self._tab, place, assignment_id, sheet)
         again.join()
         other.close()
-        self.log.deeds.add(self.habit)
+        self.log.habits.add(self.habit)
 
     def _hand_in(self, tab: Tab, place: str, assignment_id: str, sheet: Mapping[str, str]) -> None:
         status, _ = tab.post(place, sheet)
@@ -175,13 +175,13 @@ class Annotator:
         keys = KEY.findall(page)
         sheet = {f"item-{key}": str(self._judgment(key)) for key in keys}
         if self.habit == "reports":
-            self.log.deeds.add(self.habit)
+            self.log.habits.add(self.habit)
             sheet |= {f"report-{keys[0]}": "unclear", f"report-text-{keys[0]}": "What is it?"}
         return sheet
 
     def _judgment(self, key: str) -> int:
         if self.habit == "spams":
-            self.log.deeds.add(self.habit)
+            self.log.habits.add(self.habit)
             return self._rng.getrandbits(1)
         digest = hashlib.sha256(f"{self.name} {key}".encode()).digest()
         dissents = key not in self.controls and digest[0] < 256 * DISSENT

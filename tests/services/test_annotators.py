@@ -125,7 +125,7 @@ def test_200_members_at_once_give_each_triplet_its_votes_and_none_too_many(
     assert log.faults == []
     assert_one_in_hand(log)
     assert {status for status, _ in log.refused} <= {403, 404, 409}
-    assert log.deeds == set(HABITS) - {"plain"}
+    assert log.habits == set(HABITS) - {"plain"}
     assert_no_surplus()
     assert_recorded_once(log)
     assert audit_record(read_inhouse_record(campaign), campaign) == []
@@ -140,7 +140,7 @@ def assert_one_in_hand(log: Log) -> None:
     Two tabs may be given two where the first had been handed in, returned or had lapsed by then:
     with one page open at a time, members who use two tabs end none between the two requests.
     """
-    assert "two tabs" in log.deeds
+    assert "two tabs" in log.habits
     assert log.at_once == [], "two tabs of one member were given two different HITs at once"
     for member in Work.objects.values_list("member", flat=True).distinct():
         works = Work.objects.filter(member=member).order_by("accepted_at")

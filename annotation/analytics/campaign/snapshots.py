@@ -106,7 +106,7 @@ def is_old(campaign: Campaign, last: Snapshot | None) -> bool:
     """A minute, or somebody has done something since."""
     if last is None or timezone.now() - last.at > FRESH:
         return True
-    return campaign.actions.filter(at__gt=last.at).exists()
+    return campaign.audit_entries.filter(at__gt=last.at).exists()
 
 
 def is_small(campaign: Campaign) -> bool:

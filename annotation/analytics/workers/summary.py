@@ -68,7 +68,7 @@ def is_old(campaign: Campaign, last: Workforce | None) -> bool:
     """A minute, or somebody has done something since."""
     if last is None or timezone.now() - last.at > FRESH:
         return True
-    return campaign.actions.filter(at__gt=last.at).exists()
+    return campaign.audit_entries.filter(at__gt=last.at).exists()
 
 
 def agreements_of(campaign: Campaign) -> dict[int, Agreement]:

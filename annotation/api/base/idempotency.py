@@ -1,7 +1,7 @@
 """A request that spends or creates is carried out once, however often it is sent.
 
 1. The key is written down first, with what was asked for by it.
-2. Its row is held while the deed is done and the answer is kept: one transaction for all three.
+2. Its row is held while the operation runs and the answer is kept: one transaction for all three.
 3. Sent again, the kept answer comes back. What was cut off has done nothing, and is done then.
 """
 
@@ -34,15 +34,15 @@ UNDER_WAY = f"The request with this {HEADER} is under way: ask again in a moment
 
 @dataclass(frozen=True)
 class Done:
-    """What a deed answers; `location`: where its work can be watched."""
+    """What an operation answers; `location`: where its work can be watched."""
 
     status: int
     data: Any
     location: str = ""
 
 
-def once(request: Request, deed: Callable[[], Done], *, files: Sequence[str] = ()) -> Response:
-    """The deed's answer, of now or of before. A deed is one transaction; a refusal is not kept.
+def once(request: Request, execute: Callable[[], Done], *, files: Sequence[str] = ()) -> Response:
+    """The operation's answer, of now or of before. It is one transaction; a refusal is not kept.
 
     `files`: the digests of those that came with the request.
     """
@@ -58,7 +58,7 @@ def once(request: Request, deed: Callable[[], Done], *, files: Sequence[str] = (
         if held is None:
             raise Refusal(409, UNDER_WAY)
         if held.status is None:
-            _keep(held, deed())
+            _keep(held, execute())
     kept: dict[str, Any] = held.answer or {}
     headers = {"Location": kept["location"]} if kept["location"] else None
     return Response(kept["data"], status=held.status, headers=headers)

@@ -59,7 +59,7 @@ class Campaigns(APIView):
         require(request, CREATE)
         wanted = body(request, NewCampaign)
 
-        def deed() -> Done:
+        def execute() -> Done:
             if "sample" in wanted:
                 job = ask_for_sample(wanted, user_of(request))
                 soon(run_job, job.pk)
@@ -67,7 +67,7 @@ class Campaigns(APIView):
             made = create_at_once(wanted, user_of(request))
             return Done(201, CampaignRead(made).data, f"/api/v1/campaigns/{made}")
 
-        return once(request, deed)
+        return once(request, execute)
 
 
 class OneCampaign(APIView):

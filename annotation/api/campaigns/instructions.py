@@ -84,7 +84,7 @@ class Versions(APIView):
         campaign = campaign_of(request, name, WRITE_INSTRUCTIONS)
         sent = body(request, NewInstructions)
 
-        def deed() -> Done:
+        def execute() -> Done:
             by = by_api(user_of(request))
             try:
                 added = save_instructions(by, campaign, sent["text"], based_on=sent["based_on"])
@@ -94,7 +94,7 @@ class Versions(APIView):
             location = f"/api/v1/campaigns/{campaign}/instructions/{added.version}"
             return Done(201, AddedAnswer(added).data, location)
 
-        return once(request, deed)
+        return once(request, execute)
 
 
 class OneVersion(APIView):

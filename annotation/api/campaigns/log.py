@@ -9,31 +9,31 @@ from rest_framework.views import APIView
 
 from annotation.access.roles import visible_campaigns
 from annotation.api.base.access import user_of
-from annotation.models import Action
+from annotation.models import AuditEntry
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
 from core.rest.parsing import query
 
 
-class ActionRow(serializers.Serializer[Action]):
+class AuditEntryRow(serializers.Serializer[AuditEntry]):
     id = serializers.IntegerField(source="pk")
     at = serializers.DateTimeField()
     actor = serializers.CharField(help_text="their name at that time")
-    via = serializers.ChoiceField(choices=Action.Via.choices)
+    via = serializers.ChoiceField(choices=AuditEntry.Via.choices)
     verb = serializers.CharField()
     campaign = serializers.SerializerMethodField(help_text="null: of none")
     subject = serializers.CharField(help_text="whom or what it was done to")
     details = serializers.DictField()
 
-    def get_campaign(self, action: Action) -> str | None:
-        return action.campaign.name if action.campaign else None
+    def get_campaign(self, entry: AuditEntry) -> str | None:
+        return entry.campaign.name if entry.campaign else None
 
 
 class ActionFilter(serializers.Serializer[dict[str, Any]]):
     campaign = serializers.SlugField(required=False, max_length=60)
     verb = serializers.CharField(required=False, max_length=40)
     actor = serializers.CharField(required=False, max_length=150)
-    via = serializers.ChoiceField(required=False, choices=Action.Via.choices)
+    via = serializers.ChoiceField(required=False, choices=AuditEntry.Via.choices)
 
 
 COLUMNS = {"campaign": "campaign__name", "verb": "verb", "actor": "actor", "via": "via"}
@@ -48,7 +48,7 @@ class Log(APIView):
         tag="log",
         description="Of the campaigns that you see; what belongs to none is for the staff.",
         parameters=[ActionFilter],
-        answers={200: ActionRow(many=True)},
+        answers={200: AuditEntryRow(many=True)},
         example={
             "id": 12,
             "at": "2026-11-22T10:00:00Z",
@@ -62,8 +62,8 @@ class Log(APIView):
     )
     def get(self, request: Request) -> Response:
         user = user_of(request)
-        actions = Action.objects.select_related("campaign")
+        entries = AuditEntry.objects.select_related("campaign")
         if not user.is_staff and not user.is_superuser:
-            actions = actions.filter(campaign__in=visible_campaigns(user))
+            entries = entries.filter(campaign__in=visible_campaigns(user))
         wanted = {COLUMNS[key]: value for key, value in query(request, ActionFilter).items()}
-        return page(self, actions.filter(**wanted), ActionRow, pages=NewestPages)
+        return page(self, entries.filter(**wanted), AuditEntryRow, pages=NewestPages)

@@ -31,7 +31,7 @@ from annotation.api.controls.controls import (
     shown,
 )
 from annotation.models import Campaign, Control, Suggestion
-from annotation.operations import logged_changes as deeds
+from annotation.operations import logged_changes
 from annotation.pipeline.controls.controls import Texts
 from annotation.pipeline.controls.suggest import suggestions
 from annotation.protocol.screening.control_accuracy import ControlRate
@@ -196,11 +196,11 @@ class ConfirmSuggestion(APIView):
         found = get_object_or_404(suggestions(campaign).select_related(*TEXTS), pk=pk)
         texts = Texts(**body(request, TextsSent))
 
-        def deed() -> Done:
+        def execute() -> Done:
             by = by_api(user_of(request))
-            return made(deeds.confirm_suggestion(by, campaign, found, texts))
+            return made(logged_changes.confirm_suggestion(by, campaign, found, texts))
 
-        return once(request, deed)
+        return once(request, execute)
 
 
 class DismissSuggestion(APIView):
@@ -219,7 +219,7 @@ class DismissSuggestion(APIView):
         campaign = campaign_of(request, name, CHANGE_CONTROLS)
         found = get_object_or_404(suggestions(campaign).select_related(*TEXTS), pk=pk)
         body(request, Nothing)
-        deeds.dismiss_suggestion(by_api(user_of(request)), campaign, found)
+        logged_changes.dismiss_suggestion(by_api(user_of(request)), campaign, found)
         found.refresh_from_db(fields=["state", "decided_by", "decided_at"])
         return Response(SuggestionRow(found).data)
 

@@ -63,10 +63,10 @@ class ImportControls(APIView):
         wanted = body(request, ControlsSent)
         by = by_api(user_of(request))
 
-        def deed() -> Done:
+        def execute() -> Done:
             return Done(200, asdict(_imported(by, wanted.get("controls", ()))))
 
-        return once(request, deed)
+        return once(request, execute)
 
 
 def _imported(by: Actor, controls: Sequence[Mapping[str, str]]) -> Imported:

@@ -16,7 +16,7 @@ from annotation.analytics.quality.control_accuracy import rates_of
 from annotation.api.base.access import require, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.models import Campaign, Control
-from annotation.operations import logged_changes as deeds
+from annotation.operations import logged_changes
 from annotation.pipeline.controls.controls import MOST_CHARACTERS, Texts
 from annotation.protocol.screening.control_accuracy import ControlRate
 from core.rest.fields import Text
@@ -108,10 +108,10 @@ class Controls(APIView):
         require(request, CHANGE_CONTROLS)
         texts = Texts(**body(request, TextsSent))
 
-        def deed() -> Done:
-            return made(deeds.add_control(by_api(user_of(request)), texts))
+        def execute() -> Done:
+            return made(logged_changes.add_control(by_api(user_of(request)), texts))
 
-        return once(request, deed)
+        return once(request, execute)
 
 
 class OneControl(APIView):
@@ -198,14 +198,14 @@ def made(control: Control) -> Done:
 def replaced(request: Request, control: Control) -> Response:
     texts = Texts(**body(request, TextsSent))
 
-    def deed() -> Done:
-        return made(deeds.replace_control(by_api(user_of(request)), control, texts))
+    def execute() -> Done:
+        return made(logged_changes.replace_control(by_api(user_of(request)), control, texts))
 
-    return once(request, deed)
+    return once(request, execute)
 
 
 def retired(request: Request, control: Control) -> Response:
     body(request, Nothing)
-    deeds.retire_control(by_api(user_of(request)), control)
+    logged_changes.retire_control(by_api(user_of(request)), control)
     control.refresh_from_db()
     return shown(control, {})

@@ -109,7 +109,7 @@ class Import(APIView):
         wanted = Wanted(**body(request, ImportSent))
         received = self.received
 
-        def deed() -> Done:
+        def execute() -> Done:
             by = by_api(user_of(request))
             job = ask_to_import(by, wanted, received.files, received.folder)
             received.kept = True
@@ -117,7 +117,7 @@ class Import(APIView):
 
         if received.fault:
             raise UserError(received.fault)
-        return once(request, deed, files=list(_digests(received)))
+        return once(request, execute, files=list(_digests(received)))
 
 
 class Rejected(APIView):

@@ -176,12 +176,12 @@ class Pilots(APIView):
             sentences = foresee_pilot(source, name, triplets=triplets)
             return Response({"agreed": False, "sentences": sentences})
 
-        def deed() -> Done:
+        def execute() -> Done:
             by = by_api(user_of(request))
             pilot = make_pilot(by, source, name, triplets=triplets, seed=seed)
             return Done(201, PilotRow(pilot).data, f"/api/v1/pilots/{pilot}")
 
-        return once(request, deed)
+        return once(request, execute)
 
 
 class OnePilot(APIView):

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpRespo
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import visible_campaigns
-from annotation.models import Action, Campaign
+from annotation.models import AuditEntry, Campaign
 from annotation.operations.campaign.registry import ACTS
 from annotation.web.account.log_details import details_in_words
 from annotation.web.base.guards import campaign_page, dashboard_page
@@ -36,9 +36,11 @@ OTHER_VERBS = (
 
 
 class Filters(forms.Form):
-    verb = forms.CharField(label="Deed", max_length=40, required=False)
+    verb = forms.CharField(label="Action", max_length=40, required=False)
     person = forms.CharField(label="By", max_length=150, required=False)
-    via = forms.ChoiceField(label="Way", choices=[("", "Any"), *Action.Via.choices], required=False)
+    via = forms.ChoiceField(
+        label="Way", choices=[("", "Any"), *AuditEntry.Via.choices], required=False
+    )
     since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
     until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
 
@@ -46,22 +48,22 @@ class Filters(forms.Form):
         super().__init__(given)
         self.fields["verb"].widget.attrs["list"] = "verbs"
 
-    def apply(self, actions: QuerySet[Action]) -> QuerySet[Action]:
+    def apply(self, entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
         """What is no date or no way narrows nothing: its field says so."""
         self.is_valid()
         told = self.cleaned_data
         if verb := told.get("verb"):
-            actions = actions.filter(verb=verb)
+            entries = entries.filter(verb=verb)
         if via := told.get("via"):
-            actions = actions.filter(via=via)
+            entries = entries.filter(via=via)
         if person := told.get("person"):
             known = User.objects.filter(username=person).first()
-            actions = actions.filter(Q(user=known) if known else Q(actor=person, user=None))
+            entries = entries.filter(Q(user=known) if known else Q(actor=person, user=None))
         if since := told.get("since"):
-            actions = actions.filter(at__gte=datetime.combine(since, time.min, UTC))
+            entries = entries.filter(at__gte=datetime.combine(since, time.min, UTC))
         if until := told.get("until"):
-            actions = actions.filter(at__lte=datetime.combine(until, time.max, UTC))
-        return actions
+            entries = entries.filter(at__lte=datetime.combine(until, time.max, UTC))
+        return entries
 
 
 @require_safe
@@ -69,30 +71,30 @@ class Filters(forms.Form):
 def log(request: HttpRequest) -> HttpResponse:
     """Of all campaigns that the reader sees; what belongs to none is for the staff."""
     user = cast(User, request.user)
-    actions = Action.objects.all()
+    entries = AuditEntry.objects.all()
     if not user.is_staff and not user.is_superuser:
-        actions = actions.filter(campaign__in=visible_campaigns(user))
-    return _answer(request, actions, None)
+        entries = entries.filter(campaign__in=visible_campaigns(user))
+    return _answer(request, entries, None)
 
 
 @require_safe
 @campaign_page()
 def campaign_log(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    return _answer(request, Action.objects.filter(campaign=campaign), campaign)
+    return _answer(request, AuditEntry.objects.filter(campaign=campaign), campaign)
 
 
 def _answer(
-    request: HttpRequest, actions: QuerySet[Action], campaign: Campaign | None
+    request: HttpRequest, entries: QuerySet[AuditEntry], campaign: Campaign | None
 ) -> HttpResponse:
     filters = Filters(request.GET)
-    found = filters.apply(actions).select_related("campaign").order_by("-at", "-pk")
+    found = filters.apply(entries).select_related("campaign").order_by("-at", "-pk")
     if request.GET.get("as") == "csv":
         return cast(HttpResponse, _csv(found, f"{campaign}-log" if campaign else "log"))
     return _page(request, found, filters, campaign)
 
 
 def _page(
-    request: HttpRequest, found: QuerySet[Action], filters: Filters, campaign: Campaign | None
+    request: HttpRequest, found: QuerySet[AuditEntry], filters: Filters, campaign: Campaign | None
 ) -> HttpResponse:
     key = _key(request.GET.get("before", ""))
     if key is not None:
@@ -108,7 +110,7 @@ def _page(
         "filters": filters,
         "is_filtered": bool(chosen),
         "verbs": sorted({*ACTS, *OTHER_VERBS}),
-        "rows": [(action, details_in_words(action.details)) for action in shown],
+        "rows": [(entry, details_in_words(entry.details)) for entry in shown],
         "older": urlencode(chosen | last) if more else "",
         "newest": urlencode(chosen) if key is not None else None,
         "csv": urlencode(chosen | {"as": "csv"}),
@@ -140,16 +142,16 @@ class _Line:
         return text
 
 
-def _csv(found: QuerySet[Action], name: str) -> StreamingHttpResponse:
+def _csv(found: QuerySet[AuditEntry], name: str) -> StreamingHttpResponse:
     lines = map(csv.writer(_Line()).writerow, _cells(found.iterator(chunk_size=1000)))
     response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
 
 
-def _cells(actions: Iterable[Action]) -> Iterator[Iterable[object]]:
+def _cells(entries: Iterable[AuditEntry]) -> Iterator[Iterable[object]]:
     yield COLUMNS
-    for one in actions:
+    for one in entries:
         details = "; ".join(f"{key}: {value}" for key, value in details_in_words(one.details))
         campaign = one.campaign.name if one.campaign else ""
         cells = (one.at.isoformat(), one.actor, one.via, one.verb, one.subject, campaign, details)

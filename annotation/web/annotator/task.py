@@ -193,11 +193,11 @@ def _over(request: HttpRequest, refused: Refused) -> HttpResponse:
     if wants_json(request):
         return JsonResponse({"error": str(refused)}, status=refused.status)
     words = {"title": "This HIT is not in your hands", "sentences": [str(refused)]}
-    more = {"action": reverse("next"), "deed": "Take another one"}
+    more = {"action": reverse("next"), "button": "Take another one"}
     return render(request, "annotation/base/notice.html", words | more, status=refused.status)
 
 
 def _not_open(request: MemberRequest, work: Work, sentences: Sequence[str]) -> HttpResponse:
     action = reverse("return", args=[work.assignment_id])
-    words = {"title": NOT_OPEN, "sentences": sentences, "action": action, "deed": "Give it back"}
+    words = {"title": NOT_OPEN, "sentences": sentences, "action": action, "button": "Give it back"}
     return render(request, "annotation/base/notice.html", words, status=403)

@@ -1,4 +1,4 @@
-"""A page for each act: what it needs to be told, what will follow, and then the deed."""
+"""A page for each act: what it needs to be told, what will follow, and then the operation."""
 
 from typing import Any, cast
 
@@ -27,7 +27,7 @@ LONGEST_NAME = 60  # of somebody, in a title
 # The names that alone make no title before a campaign's name or before whom it is done to.
 BEFORE_THE_CAMPAIGN = {"budget": "Budget of", "retry": "Retry the calls of"}
 BEFORE_THE_SUBJECT = {"bonus": "Bonus for", "withdraw-bonus": "Withdraw the bonus for"}
-# What the button says, where the name alone is no deed, or could mean "back".
+# What the button says, where the name alone is no operation, or could mean "back".
 BUTTONS = {
     "budget": "Set the budget",
     "bonus": "Give the bonus",

@@ -45,8 +45,8 @@ class Past:
     entry: Turn
     time: str
     decision: str
-    deed: str  # the act that is offered; empty: none
-    deed_words: str
+    operation: str  # the act that is offered; empty: none
+    operation_label: str
 
 
 @dataclass(frozen=True)
@@ -205,9 +205,9 @@ def _letters(campaign: Campaign, worker: Worker) -> list[OutboxMessage]:
 
 def _past(entry: Turn, now: datetime) -> Past:
     work = entry.work
-    deed, words = _deed(work, now)
+    operation, words = _operation(work, now)
     ms = entry.active_ms
-    return Past(entry, "" if ms is None else duration(ms), _decision(work), deed, words)
+    return Past(entry, "" if ms is None else duration(ms), _decision(work), operation, words)
 
 
 def _decision(work: Assignment) -> str:
@@ -220,7 +220,7 @@ def _decision(work: Assignment) -> str:
     return str(work.get_status_display()).lower()
 
 
-def _deed(work: Assignment, now: datetime) -> tuple[str, str]:
+def _operation(work: Assignment, now: datetime) -> tuple[str, str]:
     if work.passed is None:
         return "", ""
     if work.status == Assignment.Status.SUBMITTED:

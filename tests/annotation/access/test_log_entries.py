@@ -11,7 +11,7 @@ from pytest_django import Settings
 from annotation.crowd.inhouse.models import Invitation, Member
 from annotation.management.commands import campaign as campaign_command
 from annotation.management.commands.campaign import CREATE, IMPORT
-from annotation.models import Action, Campaign, Hit
+from annotation.models import AuditEntry, Campaign, Hit
 from annotation.operations.campaign.registry import ACTS
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
@@ -60,8 +60,8 @@ def verbs() -> list[str]:
     return [verb for _, verb, _ in logged()]
 
 
-def last() -> Action:
-    return Action.objects.latest("pk")
+def last() -> AuditEntry:
+    return AuditEntry.objects.latest("pk")
 
 
 @pytest.fixture
@@ -155,7 +155,9 @@ def test_what_is_done_to_the_database_is_logged_by_the_names_that_pages_use(
     run("withdraw", "--pair", key)
     run("withdraw", "--pair", key)  # nothing new
     run("withdraw", "--source", "faq", "--restore")
-    rows_of = [(one.verb, one.subject, one.details.get("changed")) for one in Action.objects.all()]
+    rows_of = [
+        (one.verb, one.subject, one.details.get("changed")) for one in AuditEntry.objects.all()
+    ]
     assert sorted(rows_of[1:], key=str) == sorted(
         [("withdraw pair", f"pair {key}", 1), ("restore pairs", "source faq", 1)], key=str
     )
@@ -163,13 +165,13 @@ def test_what_is_done_to_the_database_is_logged_by_the_names_that_pages_use(
         run(
             "ingest", str(write_rows(tmp_path / "none.jsonl", [{"question": "?"}])), "--source", "x"
         )
-    assert Action.objects.count() == 3
+    assert AuditEntry.objects.count() == 3
 
 
 def test_an_import_whose_row_cannot_be_written_adds_nothing(
     db: None, tmp_path: Path, settings: Settings
 ) -> None:
-    settings.DEED_LOG = "tests.annotation.access.test_log_entries.no_room"
+    settings.AUDIT_LOG = "tests.annotation.access.test_log_entries.no_room"
     path = write_rows(tmp_path / "pairs.jsonl", [{"question": "What is a?", "answer": "It is a."}])
     with pytest.raises(RuntimeError, match="no room"):
         run("ingest", str(path), "--source", "faq")
@@ -243,7 +245,7 @@ def test_another_wording_is_logged_by_either_door(tmp_path: Path) -> None:
     form = {"text": "A third one.", "based_on": "2", "save": "1"}
     assert at(ada).post("/campaigns/faq/instructions", form).status_code == 200
     at(ada).post("/campaigns/faq/instructions", form)  # nothing new
-    rows = list(Action.objects.order_by("pk"))
+    rows = list(AuditEntry.objects.order_by("pk"))
     assert [(row.verb, row.via, row.campaign) for row in rows] == [
         ("instructions", "command", campaign),
         ("instructions", "page", campaign),
@@ -307,10 +309,12 @@ def test_people_of_the_team_are_logged(client: object) -> None:
     for active in ("0", "1"):
         doras.post(f"/team/members/{ada.pk}", {"active": active})
     run("crowd", "invite", "--note", "the library")
-    deeds = ["invite", "revoke-invitation", "deactivate", "activate", "invite"]
+    operations = ["invite", "revoke-invitation", "deactivate", "activate", "invite"]
     whom = ["friends", "friends", "ada", "ada", "the library"]
-    assert [(verb, subject) for _, verb, subject in logged()] == list(zip(deeds, whom, strict=True))
-    assert Action.objects.filter(via="command").count() == 1
+    assert [(verb, subject) for _, verb, subject in logged()] == list(
+        zip(operations, whom, strict=True)
+    )
+    assert AuditEntry.objects.filter(via="command").count() == 1
 
 
 def test_who_joins_stands_in_the_log_once(client: object) -> None:
@@ -332,7 +336,7 @@ def test_a_new_password_stands_in_the_log_without_itself() -> None:
     assert "canyon" not in str(last().details)
 
 
-def test_a_deed_at_the_adjudication_page_and_its_row_are_one(
+def test_an_operation_at_the_adjudication_page_and_its_row_are_one(
     set_stage: SetStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the row cannot be written, nothing is done."""
@@ -343,7 +347,7 @@ def test_a_deed_at_the_adjudication_page_and_its_row_are_one(
     def refuse(*_: object, **__: object) -> None:
         raise RuntimeError("no room")
 
-    monkeypatch.setattr("annotation.models.Action.objects.create", refuse)
+    monkeypatch.setattr("annotation.models.AuditEntry.objects.create", refuse)
     client = at(User.objects.get(pk=ada.pk))
     for address, form in (
         ("/campaigns/faq/instructions", {"text": "New.", "based_on": "1", "save": "1"}),

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 
 from annotation.access.audit_log import by_command
 from annotation.access.role_grants import account_called, give_role, take_role
-from annotation.models import Action, Campaign, Role
+from annotation.models import AuditEntry, Campaign, Role
 from core.errors import UserError
 from tests.annotation.hits import make_campaign
 from tests.annotation.parts import acting, logged, with_role
@@ -32,7 +32,7 @@ def roles() -> set[tuple[str, str]]:
     return set(Role.objects.values_list("user__username", "name"))
 
 
-def test_a_role_is_given_changed_and_taken_and_each_deed_is_logged(
+def test_a_role_is_given_changed_and_taken_and_each_operation_is_logged(
     campaign: Campaign, ada: User, bob: User
 ) -> None:
     give_role(campaign, bob, "viewer", by=acting(ada))
@@ -40,9 +40,9 @@ def test_a_role_is_given_changed_and_taken_and_each_deed_is_logged(
     assert roles() == {("ada", "owner"), ("bob", "manager")}
     take_role(campaign, bob, by=acting(ada))
     assert roles() == {("ada", "owner")}
-    deeds = [("ada", verb, "bob") for verb in ("give-role", "change-role", "take-role")]
-    assert logged() == deeds
-    assert [one.details for one in Action.objects.order_by("pk")] == [
+    operations = [("ada", verb, "bob") for verb in ("give-role", "change-role", "take-role")]
+    assert logged() == operations
+    assert [one.details for one in AuditEntry.objects.order_by("pk")] == [
         {"role": "viewer"},
         {"role": "manager", "from": "viewer"},
         {"role": "manager"},
@@ -51,13 +51,13 @@ def test_a_role_is_given_changed_and_taken_and_each_deed_is_logged(
 
 def test_the_last_owner_stays_one_whoever_asks(campaign: Campaign, ada: User, bob: User) -> None:
     with_role("bob", "manager", campaign)
-    for deed in (
+    for operation in (
         lambda: take_role(campaign, ada, by=acting(ada)),
         lambda: give_role(campaign, ada, "viewer", by=acting(bob)),
         lambda: take_role(campaign, ada, by=by_command()),
     ):
         with pytest.raises(UserError, match="ada is the last owner of faq"):
-            deed()
+            operation()
     assert ("ada", "owner") in roles()
     assert logged() == []
 

@@ -6,7 +6,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from annotation.access.audit_log import by_page, record
-from annotation.models import Action, Role
+from annotation.models import AuditEntry, Role
 from tests.annotation.parts import at, client_with, logged
 from tests.annotation.web.stage import make_member, staff
 
@@ -57,13 +57,15 @@ def test_what_is_done_to_accounts_is_logged(root: Client) -> None:
     assert root.post(f"{USERS}{bob.pk}/password/", words).status_code == 302
     assert root.post(f"{USERS}{bob.pk}/delete/", {"post": "yes"}).status_code == 302
     assert not User.objects.filter(username="bob").exists()
-    deeds = [verb for who, verb, whom in logged() if (who, whom) == ("root", "bob")]
-    assert deeds[:2] == ["add-account", "change-account"]
-    assert "change-password" in deeds
-    assert deeds[-1] == "delete-account"
-    changed = Action.objects.get(verb="change-account", pk=Action.objects.order_by("pk")[1].pk)
+    operations = [verb for who, verb, whom in logged() if (who, whom) == ("root", "bob")]
+    assert operations[:2] == ["add-account", "change-account"]
+    assert "change-password" in operations
+    assert operations[-1] == "delete-account"
+    changed = AuditEntry.objects.get(
+        verb="change-account", pk=AuditEntry.objects.order_by("pk")[1].pk
+    )
     assert changed.details["staff"] is True
-    assert "canyon" not in "".join(str(one.details) for one in Action.objects.all())
+    assert "canyon" not in "".join(str(one.details) for one in AuditEntry.objects.all())
 
 
 def test_groups_are_a_superuser_s_and_logged(root: Client, helper: Client) -> None:
@@ -73,7 +75,7 @@ def test_groups_are_a_superuser_s_and_logged(root: Client, helper: Client) -> No
         == 302
     )
     group = Group.objects.get()
-    (made,) = Action.objects.all()
+    (made,) = AuditEntry.objects.all()
     assert (made.verb, made.subject) == ("add-group", "runners")
     assert made.details == {"permissions": ["annotation.run_campaign"]}
     for address in (f"{GROUPS}add/", f"{GROUPS}{group.pk}/change/", f"{GROUPS}{group.pk}/delete/"):
@@ -90,9 +92,9 @@ def test_a_role_in_all_campaigns_is_given_by_a_superuser(root: Client, helper: C
     role = Role.objects.get()
     assert root.post(f"{ROLES}{role.pk}/change/", form | {"name": "manager"}).status_code == 302
     assert root.post(f"{ROLES}{role.pk}/delete/", {"post": "yes"}).status_code == 302
-    actions = list(Action.objects.order_by("pk"))
-    assert [one.verb for one in actions] == ["add-role", "change-role", "delete-role"]
-    assert actions[1].details == {"role": "manager", "of": "all campaigns"}
+    entries = list(AuditEntry.objects.order_by("pk"))
+    assert [one.verb for one in entries] == ["add-role", "change-role", "delete-role"]
+    assert entries[1].details == {"role": "manager", "of": "all campaigns"}
 
 
 def test_who_may_change_accounts_gives_nobody_rights(helper: Client) -> None:

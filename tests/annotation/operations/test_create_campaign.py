@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from annotation.access.audit_log import by_api, by_page
 from annotation.jobs.handlers import WORKS
-from annotation.models import Account, Action, Campaign, Role
+from annotation.models import Account, AuditEntry, Campaign, Role
 from annotation.operations.create_campaign import Wanted, own_queries_folder, request_creation
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
@@ -40,7 +40,7 @@ def run(job: Job) -> Job:
 
 
 def nothing_is_made() -> bool:
-    made = (Campaign, QuerySet, Account, Role, Action)
+    made = (Campaign, QuerySet, Account, Role, AuditEntry)
     return not any(model._default_manager.exists() for model in made)
 
 
@@ -52,7 +52,7 @@ def test_the_job_makes_the_campaign_with_all_that_belongs_to_it(carla: User) -> 
     assert campaign.policy == RULES
     assert campaign.account.budget_cents == 500
     assert Role.objects.get(campaign=campaign, user=carla).name == "owner"
-    logged = Action.objects.get()
+    logged = AuditEntry.objects.get()
     assert (logged.verb, logged.via, logged.actor, logged.campaign) == (
         "create",
         "api",
@@ -67,7 +67,7 @@ def test_a_job_cut_off_after_its_work_says_the_same_when_it_runs_again(carla: Us
     Job.objects.update(state="running", beat_at=None, ended_at=None)
     again = run(job)
     assert (again.state, again.result) == ("done", told)
-    assert Campaign.objects.count() == Action.objects.count() == 1
+    assert Campaign.objects.count() == AuditEntry.objects.count() == 1
 
 
 def test_a_refused_sample_leaves_nothing(carla: User) -> None:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from annotation.jobs.handlers import WORKS
-from annotation.models import Action
+from annotation.models import AuditEntry
 from retrieval.corpus.uploads import uploads_root
 from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, Job, QaPair
@@ -76,7 +76,9 @@ def the_pair() -> QaPair:
     "who",
     ["looker", "importer", "withdrawer", "builder", "staff", "root", "stranger", "nobody"],
 )
-def test_each_deed_is_for_those_who_may(as_: As, address: str, allowed: set[str], who: str) -> None:
+def test_each_operation_is_for_those_who_may(
+    as_: As, address: str, allowed: set[str], who: str
+) -> None:
     pair = the_pair()
     browser, address = as_(who), address.format(pk=pair.pk)
     assert browser.get(address).status_code in (405, 302)
@@ -87,7 +89,7 @@ def test_each_deed_is_for_those_who_may(as_: As, address: str, allowed: set[str]
         assert answer.headers["Location"] == "/sign-in"
     else:
         assert answer.status_code == 403
-        assert not Action.objects.exists()
+        assert not AuditEntry.objects.exists()
         assert not Job.objects.exists()
 
 
@@ -105,10 +107,10 @@ def test_a_file_that_is_sent_is_imported_with_its_rejected_rows_told(as_: As, sc
     ]
     page = browser.get(address).content.decode()
     assert "the row has 1 columns, the header 2" in page
-    [action] = Action.objects.all()
-    assert (action.actor, action.verb, action.subject) == ("importer", "import pairs", "faq")
-    assert action.details["files"] == ["faq.csv"]
-    assert action.details["job"] == job.pk
+    [entry] = AuditEntry.objects.all()
+    assert (entry.actor, entry.verb, entry.subject) == ("importer", "import pairs", "faq")
+    assert entry.details["files"] == ["faq.csv"]
+    assert entry.details["job"] == job.pk
 
 
 def test_a_published_format_and_several_files_are_imported_at_once(as_: As) -> None:
@@ -143,7 +145,7 @@ def test_what_cannot_be_imported_is_told_at_once_and_leaves_nothing(
     assert sentence in said
     assert not left()
     assert not Job.objects.exists()
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_a_second_import_into_a_source_waits_and_its_file_is_not_kept(as_: As) -> None:
@@ -153,7 +155,7 @@ def test_a_second_import_into_a_source_waits_and_its_file_is_not_kept(as_: As) -
     answer = upload(browser, {"b.csv": CSV})
     assert "under way for source faq already" in answer.content.decode()
     assert left() == [folder]
-    assert Action.objects.count() == 1
+    assert AuditEntry.objects.count() == 1
 
 
 @pytest.mark.parametrize(
@@ -216,7 +218,7 @@ def test_a_pair_is_withdrawn_and_restored_and_the_log_says_so(as_: As) -> None:
         pair.refresh_from_db()
         assert (pair.withdrawn_at is None) == ("restore" in data)
     assert [
-        (one.verb, one.subject, one.details["reason"]) for one in Action.objects.order_by("pk")
+        (one.verb, one.subject, one.details["reason"]) for one in AuditEntry.objects.order_by("pk")
     ] == [
         ("withdraw pair", f"pair {pair.pk}", "a duplicate"),
         ("restore pair", f"pair {pair.pk}", ""),
@@ -235,8 +237,8 @@ def test_an_index_is_built_as_a_job_and_search_finds_by_it(as_: As) -> None:
     assert (job.state, job.error, count.kind) == (Job.State.DONE, "", "count")
     index = IndexVersion.objects.get()
     assert (index.form, index.kind, index.pairs) == ("QQA", "exact", 2)
-    action = Action.objects.latest("pk")
-    assert (action.actor, action.verb, action.details["kind"]) == (
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.actor, entry.verb, entry.details["kind"]) == (
         "builder",
         "build index",
         "exact",

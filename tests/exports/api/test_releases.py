@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from annotation.models import Action, Campaign
+from annotation.models import AuditEntry, Campaign
 from exports.models import Build, Release
 from tests.annotation.api.people import Program, is_problem, person
 from tests.annotation.hits import make_campaign
@@ -61,7 +61,7 @@ def test_a_release_is_asked_for_once(campaign: Campaign, owner: Program) -> None
     assert owner.post(BUILDS, {"judgments": False}, key="one").json() == answer.json()
     assert is_problem(owner.post(BUILDS, {}, key="two"), 422)  # one is being built
     assert [row["id"] for row in owner.get(BUILDS).json()["results"]] == [build.pk]
-    assert Action.objects.get().via == "api"
+    assert AuditEntry.objects.get().via == "api"
 
 
 def test_the_way_of_splitting_is_that_of_the_release_before(

@@ -14,7 +14,7 @@ from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 from transformers import BertConfig, BertModel
 
-from annotation.models import Action
+from annotation.models import AuditEntry
 from core.command import Error
 from core.errors import UserError
 from retrieval.encoders.bundled import bundled_folder
@@ -65,9 +65,9 @@ def test_registering_is_told_and_logged_once() -> None:
         "unchanged": False,
     }
     assert models("register", str(folder))["unchanged"]
-    [deed] = Action.objects.all()
-    assert (deed.verb, deed.subject) == ("register model", "faq-qqa")
-    assert deed.details["sha256"] == facts["sha256"]
+    [entry] = AuditEntry.objects.all()
+    assert (entry.verb, entry.subject) == ("register model", "faq-qqa")
+    assert entry.details["sha256"] == facts["sha256"]
     assert "unchanged  yes" in words("register", str(folder))
 
 
@@ -77,8 +77,8 @@ def test_what_cannot_be_registered_ends_with_one_sentence(tmp_path: Path) -> Non
     assert refused.value.returncode == 2
 
 
-def test_a_deed_that_cannot_be_logged_is_not_done(settings: Any) -> None:
-    settings.DEED_LOG = "tests.annotation.access.test_log_entries.no_room"
+def test_an_operation_that_cannot_be_logged_is_not_done(settings: Any) -> None:
+    settings.AUDIT_LOG = "tests.annotation.access.test_log_entries.no_room"
     with pytest.raises(RuntimeError, match="no room"):
         models("register", str(trained("faq-qqa")))
     assert not TrainedModel.objects.exists()

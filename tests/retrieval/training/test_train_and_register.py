@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from annotation.models import Action
+from annotation.models import AuditEntry
 from core.command import Error
 from retrieval.models import TrainedModel
 from retrieval.registry.registry import register
@@ -51,7 +51,7 @@ def test_a_training_registers_its_model_once(tmp_path: Path, bare: Path, data_di
     again = json.loads(train(tmp_path, bare, "--name", "faq", "--register", "--json"))
     assert (again["unchanged"], again["registered"]["unchanged"]) == (True, True)
     assert "Registered before, unchanged" in train(tmp_path, bare, "--name", "faq", "--register")
-    assert Action.objects.get().verb == "register model"
+    assert AuditEntry.objects.get().verb == "register model"
 
 
 def test_a_training_that_was_done_before_is_registered_when_it_is_asked_for(

@@ -33,9 +33,9 @@ export function listenToKeys(page) {
     if (event.defaultPrevented || event.isComposing || isHeld || page.isCovered()) return;
     if (event.target.closest(TYPING)) return;
     if (event.key.startsWith("Arrow") && event.target.closest(".guide")) return; // it scrolls
-    const deed = act(event);
-    if (!deed) return;
+    const run = act(event);
+    if (!run) return;
     event.preventDefault();
-    deed();
+    run();
   });
 }

@@ -10,7 +10,7 @@ from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 
 from annotation.api.base.idempotency import Done, once
-from annotation.models import Action, Campaign, Role
+from annotation.models import AuditEntry, Campaign, Role
 from annotation.models import Request as Asked
 from tests.annotation.api.campaign import campaign_at_work
 from tests.annotation.api.people import Answer, Program, is_problem, person
@@ -23,7 +23,7 @@ CREATE = {"name": "new-one", "queries": QUERIES, "dollars": "12.50"}
 
 
 def made() -> int:
-    return Action.objects.filter(verb__in=["budget", "create"]).count()
+    return AuditEntry.objects.filter(verb__in=["budget", "create"]).count()
 
 
 def test_a_repeated_request_gets_the_answer_of_the_first_and_does_nothing(
@@ -113,17 +113,17 @@ def test_what_was_cut_off_has_done_nothing_and_is_done_by_the_repeat() -> None:
     user = person("ada")
     campaign = campaign_at_work()
 
-    def deed(*, killed: bool) -> Done:
+    def execute(*, killed: bool) -> Done:
         Role.objects.create(user=user, campaign=campaign, name=Role.Name.VIEWER)
         if killed:
             raise Killed
         return Done(201, {"roles": Role.objects.count()})
 
     with pytest.raises(Killed):
-        once(a_request(user), partial(deed, killed=True))
+        once(a_request(user), partial(execute, killed=True))
     assert (Asked.objects.get().status, Role.objects.count()) == (None, 0)
-    assert once(a_request(user), partial(deed, killed=False)).data == {"roles": 1}
-    assert once(a_request(user), partial(deed, killed=False)).data == {"roles": 1}
+    assert once(a_request(user), partial(execute, killed=False)).data == {"roles": 1}
+    assert once(a_request(user), partial(execute, killed=False)).data == {"roles": 1}
     assert Role.objects.count() == 1
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
 
-from annotation.models import Action, Campaign
+from annotation.models import AuditEntry, Campaign
 from tests.annotation.api.people import PASSWORD, Program, is_problem, person
 
 NOBODY = Program(None)
@@ -82,7 +82,7 @@ def test_wrong_passwords_count_at_both_doors_together(ada: User) -> None:
 def test_a_lock_out_by_the_api_is_logged_as_such(ada: User) -> None:
     for _ in range(10):
         NOBODY.post("tokens", ask("guess"))
-    assert Action.objects.get(verb="lock-out").via == Action.Via.API
+    assert AuditEntry.objects.get(verb="lock-out").via == AuditEntry.Via.API
 
 
 @pytest.mark.parametrize("token", ["", "a b", "f" * 64, "\xff" * 64, "0" * 5000, "F" * 64])
@@ -105,7 +105,7 @@ def test_a_token_made_and_one_taken_back_stand_in_the_log_without_themselves(ada
     program = Program(ada)
     for status in (204, 404):
         assert program.delete(f"tokens/{made['id']}").status_code == status
-    rows = list(Action.objects.order_by("pk"))
+    rows = list(AuditEntry.objects.order_by("pk"))
     assert [(row.verb, row.actor, row.via, row.subject) for row in rows] == [
         ("create-token", "ada", "api", "ada"),
         ("delete-token", "ada", "api", "ada"),

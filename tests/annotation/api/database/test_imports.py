@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from annotation.jobs.handlers import WORKS
-from annotation.models import Action
+from annotation.models import AuditEntry
 from retrieval.corpus.uploads import uploads_root
 from retrieval.jobs.queue import run
 from retrieval.models import Job, QaPair
@@ -50,7 +50,7 @@ def test_files_become_pairs_by_a_job_that_tells_the_refused_rows(root: Program) 
     assert "answer" in row["reason"]
     (listed,) = root.get("pairs?source=planes").json()["results"]
     assert listed == root.get(f"pairs/{pair.pk}").json()
-    logged = Action.objects.get(verb="import pairs")
+    logged = AuditEntry.objects.get(verb="import pairs")
     assert (logged.via, logged.subject, logged.details["files"]) == ("api", "planes", ["pairs.csv"])
 
 

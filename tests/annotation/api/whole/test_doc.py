@@ -14,7 +14,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.jobs.tasks import run_job
-from annotation.models import Action, Campaign
+from annotation.models import AuditEntry, Campaign
 from exports.building.queue import build_queued
 from exports.models import Build, Release
 from retrieval.jobs.queue import waiting_jobs
@@ -96,9 +96,9 @@ def test_the_life_in_the_doc_is_lived_by_its_own_lines(
     told = []
     for block in BLOCKS:
         work_off()
-        for sign, deed in before.items():
+        for sign, operation in before.items():
             if sign in block:
-                deed()
+                operation()
         told.append(shell.run(block))
     said = "".join(told)
     assert '"rejected": 1' in said
@@ -111,7 +111,7 @@ def test_the_life_in_the_doc_is_lived_by_its_own_lines(
     archive = tmp_path / "here" / "faq-1.tar.zst"
     stored = Release.objects.get().files.get(path="faq-1.tar.zst")
     assert archive.stat().st_size == stored.bytes
-    verbs = list(Action.objects.order_by("pk").values_list("verb", flat=True))
+    verbs = list(AuditEntry.objects.order_by("pk").values_list("verb", flat=True))
     assert verbs == [
         "create-token",
         *("import pairs", "build index", "import-controls", "create", "retrieve", "pack"),

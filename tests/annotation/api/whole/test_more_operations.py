@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.jobs.handlers import WORKS
-from annotation.models import Action, Campaign, Control, Role, Suggestion
+from annotation.models import AuditEntry, Campaign, Control, Role, Suggestion
 from retrieval.jobs.queue import run, waiting_jobs
 from retrieval.models import QaPair
 from tests.annotation.api.people import Program, is_problem, person
@@ -25,8 +25,8 @@ def work_off() -> None:
 
 
 def last() -> tuple[str, str, str]:
-    action = Action.objects.latest("pk")
-    return action.verb, action.via, action.actor
+    entry = AuditEntry.objects.latest("pk")
+    return entry.verb, entry.via, entry.actor
 
 
 def test_a_control_is_added_replaced_and_retired(root: Program) -> None:
@@ -68,7 +68,7 @@ def test_a_campaigns_control_is_its_own(root: Program, campaign: Campaign) -> No
     sent = {"query": "who", "question": "what else", "answer": "Nobody."}
     answer = root.post(f"campaigns/faq/controls/{control.pk}/replace", sent, key="one")
     assert answer.headers["Location"] == f"/api/v1/campaigns/faq/controls/{answer.json()['id']}"
-    assert Action.objects.latest("pk").campaign == campaign
+    assert AuditEntry.objects.latest("pk").campaign == campaign
 
 
 def test_a_suggestion_is_confirmed_or_dismissed_once(root: Program, campaign: Campaign) -> None:
@@ -135,7 +135,7 @@ def test_a_pair_is_withdrawn_and_restored(root: Program) -> None:
     assert told["withdrawn_at"]
     assert last() == ("withdraw pair", "api", "root")
     root.post(f"pairs/{pair.pk}/withdraw")
-    assert Action.objects.filter(verb="withdraw pair").count() == 1  # it was so already
+    assert AuditEntry.objects.filter(verb="withdraw pair").count() == 1  # it was so already
     assert root.post(f"pairs/{pair.pk}/restore").json()["withdrawn_at"] is None
 
 

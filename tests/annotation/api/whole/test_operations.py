@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from annotation.jobs.handlers import WORKS
-from annotation.models import Action, Campaign, ExpertLabel, Role, Snapshot, Triplet
+from annotation.models import AuditEntry, Campaign, ExpertLabel, Role, Snapshot, Triplet
 from annotation.protocol.policy.policy import Policy
 from retrieval.jobs import queue
 from retrieval.models import Job
@@ -32,7 +32,7 @@ def test_a_campaign_is_created_with_its_owner_and_budget(root: Program) -> None:
     made = Campaign.objects.get()
     assert (made.seed, made.policy.reward_cents, made.query_set.queries.count()) == (3, 20, 2)
     assert Role.objects.get(campaign=made).name == "owner"
-    logged = Action.objects.get()
+    logged = AuditEntry.objects.get()
     assert (logged.verb, logged.via, logged.actor) == ("create", "api", "root")
 
 
@@ -48,7 +48,7 @@ def test_a_sampled_campaign_is_made_by_a_job(root: Program, small_database: None
     told = root.get(answer.headers["Location"]).json()
     assert told["result"] == {"campaign": "new-one", "queries": 3, "duplicate_queries": 0}
     assert root.get("campaigns/new-one").json()["money"]["budget_cents"] == 1250
-    logged = Action.objects.get()
+    logged = AuditEntry.objects.get()
     assert (logged.verb, logged.via, logged.actor) == ("create", "api", "root")
 
 
@@ -103,7 +103,7 @@ def test_an_act_is_carried_out_and_logged_in_the_name_of_who_asked(
 ) -> None:
     answer = owner.post("campaigns/faq/acts/budget", {"dollars": "150", "agreed": True}, key="k")
     assert answer.json()["result"]["budget_cents"] == 15_000
-    logged = Action.objects.get(verb="budget")
+    logged = AuditEntry.objects.get(verb="budget")
     assert (logged.actor, logged.via, logged.campaign) == ("ada", "api", campaign)
     row = owner.get("log?campaign=faq&verb=budget").json()["results"][0]
     assert (row["actor"], row["via"], row["campaign"]) == ("ada", "api", "faq")
@@ -121,7 +121,7 @@ def test_work_that_takes_long_is_a_job_at_the_address_told(
     again = owner.post("campaigns/faq/jobs/pack", key="one")
     assert again.headers["Location"] == answer.headers["Location"]
     assert is_problem(owner.post("campaigns/faq/jobs/pack", key="two"), 422)  # under way
-    assert Action.objects.get(verb="pack").via == "api"
+    assert AuditEntry.objects.get(verb="pack").via == "api"
 
 
 def test_jobs_are_listed_by_what_they_are_for(campaign: Campaign, owner: Program) -> None:
@@ -210,7 +210,7 @@ def test_an_expert_labels_what_they_are_shown_blind(campaign: Campaign) -> None:
     again = expert.post("campaigns/faq/expert-labels", sent | {"label": 1}).json()
     assert (again["id"], again["label"], again["blind_label"]) == (answer.json()["id"], 1, 0)
     assert ExpertLabel.objects.filter(expert="dan").count() == 1
-    logged = [action.details for action in Action.objects.filter(verb="label").order_by("pk")]
+    logged = [entry.details for entry in AuditEntry.objects.filter(verb="label").order_by("pk")]
     # Not what was said: others who read the log are to decide blind.
     assert logged == [{"pile": "sample", "again": again} for again in (False, True)]
 

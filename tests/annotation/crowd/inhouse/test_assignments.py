@@ -93,10 +93,10 @@ def test_a_place_whose_time_ran_out_goes_to_another(team: Team, ada: Member, bob
         assert refusal.value.status == 409
 
 
-@pytest.mark.parametrize("deed", [desk.revive, desk.renew])
+@pytest.mark.parametrize("operation", [desk.revive, desk.renew])
 @pytest.mark.parametrize("noticed", [False, True])
 def test_work_whose_time_ran_out_comes_back_while_its_place_is_free(
-    team: Team, ada: Member, bob: Member, noticed: bool, deed: Callable[..., object]
+    team: Team, ada: Member, bob: Member, noticed: bool, operation: Callable[..., object]
 ) -> None:
     hit_id = team.publish(places=1)
     work = team.get(ada)
@@ -104,7 +104,7 @@ def test_work_whose_time_ran_out_comes_back_while_its_place_is_free(
     if noticed:
         assert [hit.available for hit in team.crowd.hits()] == [1]
     for _ in range(2):  # a reload changes nothing
-        deed(ada, work.assignment_id, now=team.now)
+        operation(ada, work.assignment_id, now=team.now)
         again = Work.objects.get()
         assert (again.status, again.deadline) == (Work.Status.ACCEPTED, team.now + LEASE)
         assert team.offer(hit_id).open_places == 0

@@ -242,9 +242,9 @@ class DeskMachine(RuleBasedStateMachine):
         last = self.model.works[-6:]
         return last[pick % len(last)] if last else None
 
-    def _is_done(self, work: ModelWork, deed: Callable[..., object]) -> bool:
+    def _is_done(self, work: ModelWork, operation: Callable[..., object]) -> bool:
         try:
-            deed(self.members[work.name], work.assignment_id, now=self.team.now)
+            operation(self.members[work.name], work.assignment_id, now=self.team.now)
         except Refused:
             return False
         return True

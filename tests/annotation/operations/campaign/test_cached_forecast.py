@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation.access.audit_log import by_command
 from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.campaign.status import standing
-from annotation.models import Action, Campaign, Snapshot
+from annotation.models import AuditEntry, Campaign, Snapshot
 from annotation.operations.campaign import cached_forecast as known
 from annotation.operations.campaign.cached_forecast import known_outlook, standing_of
 from annotation.operations.campaign.operation import perform
@@ -128,7 +128,7 @@ def test_the_log_says_when_what_it_tells_was_counted(stage: Stage, large: None) 
     stage.publish()
     counted(stage.campaign)
     perform(ACTS["pause"], stage.campaign, {}, by=by_command())
-    details = Action.objects.get().details
+    details = AuditEntry.objects.get().details
     assert details["counted_at"] == AT.isoformat()
     assert details["open_hits"] == 5
 

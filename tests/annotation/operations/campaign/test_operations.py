@@ -4,7 +4,7 @@ import pytest
 
 from annotation.access.audit_log import by_command
 from annotation.access.roles import PERMISSIONS, RUN
-from annotation.models import Action, Campaign
+from annotation.models import AuditEntry, Campaign
 from annotation.operations.campaign.operation import Act, Options, Result, perform
 from annotation.operations.campaign.registry import ACTS
 from annotation.pipeline.ledger.accounts import account_of
@@ -27,10 +27,10 @@ def test_each_act_needs_a_permission_that_an_owner_has() -> None:
 def test_an_act_and_its_line_in_the_log_come_together(stage: Stage) -> None:
     result = perform(ACTS["budget"], stage.campaign, {"dollars": "123.45"}, by=by_command())
     assert result["budget_cents"] == account_of(stage.campaign).budget_cents == 12345
-    action = Action.objects.get()
-    assert (action.verb, action.campaign, action.via) == ("budget", stage.campaign, "command")
-    assert action.details["dollars"] == "123.45"
-    assert action.details["budget_cents"] == 12345
+    entry = AuditEntry.objects.get()
+    assert (entry.verb, entry.campaign, entry.via) == ("budget", stage.campaign, "command")
+    assert entry.details["dollars"] == "123.45"
+    assert entry.details["budget_cents"] == 12345
 
 
 def test_the_log_names_whom_an_act_was_done_to(stage: Stage) -> None:
@@ -40,16 +40,16 @@ def test_the_log_names_whom_an_act_was_done_to(stage: Stage) -> None:
     worker = stage.campaign.hits.get(number=1).assignments.get().worker.worker_id
     options = {"worker": worker, "reason": "Enough."}
     perform(ACTS["exclude"], stage.campaign, options, by=by_command())
-    action = Action.objects.get()
-    assert action.subject == worker
-    assert action.details["votes"] == 5
-    assert "worker" in action.details  # of the result: as the crowd names them
+    entry = AuditEntry.objects.get()
+    assert entry.subject == worker
+    assert entry.details["votes"] == 5
+    assert "worker" in entry.details  # of the result: as the crowd names them
 
 
 def test_an_act_that_is_refused_leaves_no_line(stage: Stage) -> None:
     with pytest.raises(UserError):
         perform(ACTS["resume"], stage.campaign, {}, by=by_command())
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_an_act_whose_line_cannot_be_written_is_not_done(stage: Stage) -> None:
@@ -86,6 +86,6 @@ def _record(campaign: Campaign) -> object:
         list(campaign.hits.order_by("pk").values()),
         account_of(campaign).__dict__["budget_cents"],
         account_of(campaign).reserved_cents,
-        Action.objects.count(),
+        AuditEntry.objects.count(),
         campaign.exclusions.count(),
     )

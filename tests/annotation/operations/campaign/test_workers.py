@@ -6,7 +6,7 @@ import pytest
 
 from annotation.access.audit_log import by_command
 from annotation.access.roles import MANAGE_WORKERS
-from annotation.models import Action, Assignment
+from annotation.models import Assignment, AuditEntry
 from annotation.operations.campaign.operation import perform
 from annotation.operations.campaign.registry import ACTS
 from annotation.pipeline.collecting.collect import look
@@ -25,8 +25,8 @@ def reviewed(stage: Stage) -> None:
 
 
 def log() -> tuple[str, str, dict[str, object]]:
-    action = Action.objects.get()
-    return action.verb, action.subject, action.details
+    entry = AuditEntry.objects.get()
+    return entry.verb, entry.subject, entry.details
 
 
 @pytest.mark.parametrize(

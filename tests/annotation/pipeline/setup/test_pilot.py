@@ -15,7 +15,7 @@ from annotation.crowd.factory import open_crowd
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.inhouse import assignments as desk
 from annotation.crowd.inhouse.queue import open_queues
-from annotation.models import Action, Campaign, ExpertLabel, HitItem, Judgment, Pilot, Triplet
+from annotation.models import AuditEntry, Campaign, ExpertLabel, HitItem, Judgment, Pilot, Triplet
 from annotation.pipeline.advance import advance
 from annotation.pipeline.gold.import_gold import import_gold
 from annotation.pipeline.ledger.accounts import account_of, set_budget
@@ -300,11 +300,11 @@ def test_the_commands_make_a_pilot_and_report_on_it(
     }
     pilot = Pilot.objects.get()
     assert [account_of(arm).budget_cents for arm in arms(pilot)] == [2000, 2000]
-    assert list(Action.objects.values_list("verb", "campaign__name").order_by("pk")) == [
+    assert list(AuditEntry.objects.values_list("verb", "campaign__name").order_by("pk")) == [
         ("pilot", "faq-pilot-with"),
         ("pilot", "faq-pilot-without"),
     ]
-    for row in Action.objects.all():
+    for row in AuditEntry.objects.all():
         assert (row.via, row.details) == (
             "command",
             {

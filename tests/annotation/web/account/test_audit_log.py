@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotation.access.audit_log import Actor, Via, by_command, by_page, record
-from annotation.models import Action, Campaign
+from annotation.models import AuditEntry, Campaign
 from annotation.web.account.log_details import details_in_words
 from tests.annotation.hits import make_campaign
 from tests.annotation.parts import at, client_with
@@ -45,7 +45,9 @@ def verbs(client: Client, address: str = LOG, **given: str) -> list[str]:
     return [row[3] for row in rows(client, address, **given)]
 
 
-def test_each_reader_sees_the_deeds_of_their_campaigns(campaign: Campaign, root: Client) -> None:
+def test_each_reader_sees_the_operations_of_their_campaigns(
+    campaign: Campaign, root: Client
+) -> None:
     other = make_campaign("other")
     for where, verb in ((campaign, "pause"), (other, "resume"), (None, "invite")):
         record(by_command(), verb, campaign=where)
@@ -65,7 +67,7 @@ def test_who_has_no_part_sees_nothing(campaign: Campaign) -> None:
     assert client_with("viewer", campaign, "dan").post(HERE).status_code == 405
 
 
-def test_deeds_are_found_by_verb_person_and_way(campaign: Campaign, root: Client) -> None:
+def test_operations_are_found_by_verb_person_and_way(campaign: Campaign, root: Client) -> None:
     ada = User.objects.create_user("ada")
     record(by_page(ada), "pause", campaign=campaign)
     record(Actor(ada, "ada", Via.API), "resume", campaign=campaign)
@@ -79,7 +81,7 @@ def test_deeds_are_found_by_verb_person_and_way(campaign: Campaign, root: Client
     assert verbs(root, HERE, person="ada") == ["budget"]
 
 
-def test_deeds_are_found_by_day_and_no_day_is_told_and_narrows_nothing(
+def test_operations_are_found_by_day_and_no_day_is_told_and_narrows_nothing(
     campaign: Campaign, root: Client
 ) -> None:
     record(by_command(), "pause", campaign=campaign)
@@ -103,13 +105,13 @@ def test_pages_go_on_where_the_last_one_ended_whatever_is_added_meanwhile(
     query: str | None = ""
     while query is not None:
         response = root.get(f"{HERE}?{query}")
-        seen += [action.subject for action, _ in response.context["rows"]]
+        seen += [entry.subject for entry, _ in response.context["rows"]]
         query = response.context["older"] or None
         record(by_command(), "resume", campaign=campaign, subject="new")
     assert seen == [f"n{number:03}" for number in reversed(range(120))]
 
 
-def test_deeds_of_the_same_moment_are_not_lost_between_two_pages(
+def test_operations_of_the_same_moment_are_not_lost_between_two_pages(
     campaign: Campaign, root: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moment = datetime(2026, 3, 1, tzinfo=UTC)
@@ -119,7 +121,7 @@ def test_deeds_of_the_same_moment_are_not_lost_between_two_pages(
     monkeypatch.undo()
     first = root.get(HERE)
     second = root.get(f"{HERE}?{first.context['older']}")
-    subjects = [action.subject for page in (first, second) for action, _ in page.context["rows"]]
+    subjects = [entry.subject for page in (first, second) for entry, _ in page.context["rows"]]
     assert subjects == [f"n{number:02}" for number in reversed(range(60))]
 
 
@@ -179,7 +181,7 @@ def test_the_csv_names_its_columns_and_the_campaign(campaign: Campaign, root: Cl
     assert answer["Content-Disposition"] == 'attachment; filename="faq-log.csv"'
     (row,) = rows(root, HERE)
     assert row[2:] == ["command", "budget", "", "faq", "budget: $1.00"]
-    assert Action.objects.get().at.isoformat() == row[0]
+    assert AuditEntry.objects.get().at.isoformat() == row[0]
 
 
 def literal_verbs() -> set[str]:

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from annotation.models import Action, Attempt
+from annotation.models import Attempt, AuditEntry
 from annotation.web.account.sign_in import BOTH
 from tests.annotation.parts import at
 from tests.annotation.web.stage import staff
@@ -31,9 +31,9 @@ def lock(client: Client, times: int = BOTH.most, **form: str) -> None:
 
 def test_a_lock_out_is_logged_once_however_often_is_tried(client: Client, ada: User) -> None:
     lock(client, BOTH.most - 1)
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
     lock(client, 6)
-    (row,) = Action.objects.all()
+    (row,) = AuditEntry.objects.all()
     assert (row.user, row.actor, row.via, row.verb) == (None, "somebody", "page", "lock-out")
     assert row.subject == "ada"
     assert row.details["limit"] == "sign-in"
@@ -42,7 +42,7 @@ def test_a_lock_out_is_logged_once_however_often_is_tried(client: Client, ada: U
 
 def test_what_is_no_account_s_name_is_not_kept_for_it_may_be_a_password(client: Client) -> None:
     lock(client, username="correct horse battery")
-    (row,) = Action.objects.all()
+    (row,) = AuditEntry.objects.all()
     assert row.subject == "no account"
     assert "horse" not in str(row.details)
 
@@ -52,7 +52,7 @@ def test_of_several_tries_at_once_one_fills_the_limit(ada: User) -> None:
     lock(Client(), BOTH.most - 3)
     together(*[lambda: Client().post("/sign-in", WRONG)] * 5)
     lock(Client(), 5)
-    assert Action.objects.filter(verb="lock-out").count() == 1
+    assert AuditEntry.objects.filter(verb="lock-out").count() == 1
 
 
 def test_the_staff_see_who_is_locked_out_until_it_ends(client: Client, ada: User) -> None:
@@ -70,25 +70,25 @@ def test_the_staff_see_who_is_locked_out_until_it_ends(client: Client, ada: User
 def test_who_may_ends_it_and_that_is_logged(client: Client, ada: User) -> None:
     lock(client)
     assert client.post("/sign-in", RIGHT).status_code == 429
-    end = f"{PAGE}{Action.objects.get().details['digest']}/end"
+    end = f"{PAGE}{AuditEntry.objects.get().details['digest']}/end"
     assert at(staff("carla")).post(end).status_code == 403
     assert client.post("/sign-in", RIGHT).status_code == 429
     doras = at(staff("dora", "delete_attempt"))
     assert doras.get(end).status_code == 405
     assert doras.post(end)["Location"] == PAGE
-    row = Action.objects.get(verb="unlock")
+    row = AuditEntry.objects.get(verb="unlock")
     assert (row.actor, row.subject) == ("dora", "ada")
     assert client.post("/sign-in", RIGHT).status_code == 302
     doras.post(end)
-    assert Action.objects.filter(verb="unlock").count() == 1
+    assert AuditEntry.objects.filter(verb="unlock").count() == 1
 
 
 def test_after_an_unlocking_the_limit_is_as_high_as_before(client: Client, ada: User) -> None:
     lock(client)
-    digest = Action.objects.get().details["digest"]
+    digest = AuditEntry.objects.get().details["digest"]
     at(staff("dora", "delete_attempt")).post(f"{PAGE}{digest}/end")
     lock(client, BOTH.most)
-    assert Action.objects.filter(verb="lock-out").count() == 2
+    assert AuditEntry.objects.filter(verb="lock-out").count() == 2
     assert client.post("/sign-in", RIGHT).status_code == 429
 
 
@@ -98,7 +98,7 @@ def test_nobody_ends_what_is_no_lock_out(ada: User) -> None:
     digest = Attempt.objects.first().digest  # type: ignore[union-attr]
     assert doras.post(f"{PAGE}{digest}/end").status_code == 302
     assert Attempt.objects.count() == 3
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_others_see_nothing_of_it(client: Client, ada: User) -> None:

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from annotation.analytics.campaign.milestones import plan_of
 from annotation.crowd.hit_url import PREVIEW, hit_url, preview_path
 from annotation.jobs.handlers import WORKS
-from annotation.models import Action, Campaign, Role
+from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.publishing.publish import publish
@@ -136,7 +136,7 @@ def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: MTurk
     done("publish")
     assert at_the_crowd(fresh) == mturk.count("hits") == 5
     assert (buttons(owner), next_step(owner)) == ([], "look")
-    verbs = Action.objects.order_by("pk").values_list("verb", "actor")
+    verbs = AuditEntry.objects.order_by("pk").values_list("verb", "actor")
     assert list(verbs) == [(verb, "owner") for verb in ("retrieve", "pack", "publish", "publish")]
 
 
@@ -157,7 +157,7 @@ def test_the_same_work_twice_is_refused_in_a_sentence(fresh: Campaign) -> None:
     again = owner.post(PLAN, {"step": "retrieve"})
     assert again.status_code == 409
     assert "is under way for faq already" in text_of(again)
-    assert Job.objects.count() == Action.objects.count() == 1
+    assert Job.objects.count() == AuditEntry.objects.count() == 1
 
 
 @pytest.mark.parametrize("step", ["pack", "publish", "", "retrieve"])
@@ -168,7 +168,7 @@ def test_a_step_out_of_its_turn_is_refused(fresh: Campaign, step: str) -> None:
     assert refused.status_code == 409
     assert "its turn has not come" in text_of(refused)
     assert not Job.objects.exists()
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -312,14 +312,14 @@ def test_the_price_the_place_and_what_waits_are_shown_before(stage: Stage) -> No
     assert "The rest, 1, waits until somebody publishes it" in page
     assert "This is an emulator, not Amazon: no real money moves." in page
     assert not Job.objects.exists()
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_what_was_confirmed_stands_in_the_log(stage: Stage) -> None:
     confirm(client_of(stage.campaign, "manager"), stage.mturk, "2")
-    action = Action.objects.get()
-    assert (action.verb, action.actor, action.via) == ("publish", "manager", "page")
-    assert action.details == {
+    entry = AuditEntry.objects.get()
+    assert (entry.verb, entry.actor, entry.via) == ("publish", "manager", "page")
+    assert entry.details == {
         "first": 2,
         "endpoint": stage.mturk.url,
         "hits": 2,
@@ -456,7 +456,7 @@ def test_who_may_read_the_plan_and_who_may_go_on(
     assert sent.status_code == runs
     may = role in ("owner", "manager")
     assert Job.objects.filter(kind="publish").exists() is may
-    assert Action.objects.filter(campaign=campaign).exists() is may
+    assert AuditEntry.objects.filter(campaign=campaign).exists() is may
 
 
 def _client_of(role: str, campaign: Campaign, other: Campaign) -> Client:

@@ -1,4 +1,4 @@
-"""An act on its page: its fields, what will follow, and then the deed by who may do it."""
+"""An act on its page: its fields, what will follow, and then the operation by who may do it."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from annotation.models import Action, Role
+from annotation.models import AuditEntry, Role
 from annotation.pipeline.ledger.accounts import account_of
 from tests.small_campaign import Stage
 from tests.team import OWNER, make_team
@@ -40,7 +40,7 @@ def test_what_follows_is_said_before_anything_is_done(stage: Stage, owner: Clien
     assert owner.post(address("pause")).status_code == 200  # nobody has agreed yet
     stage.campaign.refresh_from_db()
     assert stage.campaign.state == "active"
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_who_agrees_has_it_done_and_logged(stage: Stage, owner: Client) -> None:
@@ -49,8 +49,8 @@ def test_who_agrees_has_it_done_and_logged(stage: Stage, owner: Client) -> None:
     assert "Done: buy nothing more" in text_of(done)
     stage.campaign.refresh_from_db()
     assert stage.campaign.state == "paused"
-    action = Action.objects.get()
-    assert (action.actor, action.via, action.verb) == ("owner", "page", "pause")
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.via, entry.verb) == ("owner", "page", "pause")
 
 
 def test_fields_are_asked_for_first_and_kept(stage: Stage, owner: Client) -> None:
@@ -78,7 +78,7 @@ def test_what_cannot_be_done_is_told_in_a_sentence(
     page = text_of(owner.post(address(act), sent | {"agreed": "yes"}))
     assert said in page
     assert "<b>eve" not in page
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_what_is_for_good_takes_the_campaigns_name(stage: Stage, owner: Client) -> None:
@@ -105,7 +105,7 @@ def test_only_who_may_do_it_sees_the_page(stage: Stage, role: str, pause: int, b
     client = client_of(stage, role)
     assert client.get(address("pause")).status_code == pause
     assert client.post(address("budget"), {"dollars": "1", "agreed": "yes"}).status_code == budget
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_a_campaign_that_is_not_theirs_is_not_there_for_them(stage: Stage) -> None:
@@ -188,7 +188,7 @@ def test_what_was_asked_for_is_told_as_people_write_it(stage: Stage, owner: Clie
         ("retry", "Retry the calls", False),
     ],
 )
-def test_the_button_names_the_deed(
+def test_the_button_names_the_operation(
     stage: Stage, owner: Client, asked: str, button: str, is_grave: bool
 ) -> None:
     context = owner.get(address(asked)).context

@@ -18,12 +18,12 @@ pytestmark = pytest.mark.django_db
 
 # Asked for -> the table, and the index that leads to it.
 LOOKS: Mapping[str, tuple[str, str]] = {
-    "/admin/log/?verb=cancel": ("annotation_action", "actions_by_verb"),
-    "/admin/log/?person=nobody": ("annotation_action", "actions_by_actor"),
-    "/admin/log/?via=api": ("annotation_action", "actions_by_way"),
+    "/admin/log/?verb=cancel": ("annotation_auditentry", "audit_entries_by_verb"),
+    "/admin/log/?person=nobody": ("annotation_auditentry", "audit_entries_by_actor"),
+    "/admin/log/?via=api": ("annotation_auditentry", "audit_entries_by_way"),
     "/admin/campaigns/demo/hits/?kind=repack": ("annotation_hit", "hits_by_round"),
-    "/api/v1/log?verb=cancel": ("annotation_action", "actions_by_verb"),
-    "/api/v1/log?actor=nobody": ("annotation_action", "actions_by_actor"),
+    "/api/v1/log?verb=cancel": ("annotation_auditentry", "audit_entries_by_verb"),
+    "/api/v1/log?actor=nobody": ("annotation_auditentry", "audit_entries_by_actor"),
     "/api/v1/campaigns/demo/hits?repack=true": ("annotation_hit", "hits_by_round"),
 }
 

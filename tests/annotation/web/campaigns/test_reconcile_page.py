@@ -8,7 +8,7 @@ from django.test import Client
 from annotation.analytics.campaign.snapshots import take
 from annotation.jobs.handlers import WORKS
 from annotation.jobs.tasks import run_job
-from annotation.models import Action, Snapshot
+from annotation.models import AuditEntry, Snapshot
 from retrieval.jobs import queue
 from retrieval.models import Job
 from tests.annotation.api.people import Program, person
@@ -83,8 +83,8 @@ def test_every_hit_is_read_where_that_is_asked_for(published: Stage, manager: Cl
     assert Job.objects.latest("pk").done == 0
     done(asked(manager, full="yes"))
     assert Job.objects.latest("pk").arguments == {"full": True, "all_gone": False}
-    logged = Action.objects.filter(verb="reconcile").order_by("pk")
-    assert [action.details["full"] for action in logged] == [False, True]
+    logged = AuditEntry.objects.filter(verb="reconcile").order_by("pk")
+    assert [entry.details["full"] for entry in logged] == [False, True]
 
 
 def test_a_crowd_that_is_away_is_told_in_a_sentence(published: Stage, manager: Client) -> None:
@@ -143,7 +143,7 @@ def test_two_at_once_are_one(published: Stage, manager: Client) -> None:
     again = manager.post(PAGE)
     assert again.status_code == 409
     assert "is under way for faq already" in text_of(again)
-    assert Action.objects.filter(verb="reconcile").count() == 1
+    assert AuditEntry.objects.filter(verb="reconcile").count() == 1
 
 
 def test_one_that_is_not_published_has_nothing_to_be_compared(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""Positive controls that come by a file: its rows are told, and the deed is in the log."""
+"""Positive controls that come by a file: its rows are told, and the operation is in the log."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from lxml import html
 
-from annotation.models import Action, Campaign, Control
+from annotation.models import AuditEntry, Campaign, Control
 from annotation.pipeline.controls.import_controls import SHIPPED, import_controls
 from annotation.web.controls import control_import
 from tests.annotation.web.base.readers import plays, root, with_permission
@@ -51,8 +51,8 @@ def test_a_file_of_controls_joins_the_pool_and_the_log(editor: Client) -> None:
     assert "2 controls added. The pool holds 2 now." in said(editor.get("/admin/controls/"))
     found = {(one.query, one.kind, one.campaign) for one in Control.objects.all()}
     assert found == {("how old is ada", "positive", None), ("how tall is bob", "positive", None)}
-    action = Action.objects.get(verb="import-controls")
-    assert (action.actor, action.details["file"], action.details["added"]) == ("cleo", "own.csv", 2)
+    entry = AuditEntry.objects.get(verb="import-controls")
+    assert (entry.actor, entry.details["file"], entry.details["added"]) == ("cleo", "own.csv", 2)
 
 
 def test_the_same_file_again_adds_nothing_and_says_so(editor: Client) -> None:
@@ -78,7 +78,7 @@ def test_every_row_that_is_no_control_is_told_and_none_is_taken(editor: Client) 
     assert "Line 3 of own.csv" in said(answer)
     assert "(1 more row cannot be used either); nothing was imported." in said(answer)
     assert not Control.objects.exists()
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.analytics.quality import summary as review_figures
 from annotation.analytics.quality.control_accuracy import control_figures
 from annotation.models import (
-    Action,
+    AuditEntry,
     Campaign,
     Control,
     Hit,
@@ -158,9 +158,9 @@ def test_a_control_is_added_and_logged(campaign: Campaign, editor: Client) -> No
     assert editor.post(f"{POOL}add", TEXTS)["Location"] == POOL
     control = Control.objects.get(query=TEXTS["query"])
     assert (control.kind, control.campaign, control.answer) == ("positive", None, "Ten.")
-    action = Action.objects.get(verb="add-control")
-    assert (action.actor, action.via, action.subject) == ("cleo", "page", f"control {control.pk}")
-    assert action.details == TEXTS
+    entry = AuditEntry.objects.get(verb="add-control")
+    assert (entry.actor, entry.via, entry.subject) == ("cleo", "page", f"control {control.pk}")
+    assert entry.details == TEXTS
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_texts_that_are_no_control_are_refused_and_kept_in_the_form(
     assert words in page
     assert "the age of ada" in page or "How old is Ada?" in page
     assert not Control.objects.filter(answer="Ten.").exists()
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_other_words_make_a_new_control_and_retire_the_old_one(
@@ -191,8 +191,8 @@ def test_other_words_make_a_new_control_and_retire_the_old_one(
     old.refresh_from_db()
     assert (old.query, old.retired_at is None) == ("CONTROL", False)
     new = Control.objects.get(query=TEXTS["query"])
-    action = Action.objects.get(verb="replace-control")
-    assert (action.subject, action.details["replaces"]) == (f"control {new.pk}", old.pk)
+    entry = AuditEntry.objects.get(verb="replace-control")
+    assert (entry.subject, entry.details["replaces"]) == (f"control {new.pk}", old.pk)
     retired = root().get(POOL, {"show": "retired"}).context["lines"]
     assert [line.control for line in retired] == [old]
     assert 'name="query"' not in editor.get(f"{POOL}{old.pk}").content.decode()
@@ -204,16 +204,16 @@ def test_a_control_is_retired_and_logged(campaign: Campaign, editor: Client) -> 
     assert editor.post(f"{POOL}{old.pk}", {"retire": "yes"}).status_code == 302
     old.refresh_from_db()
     assert old.retired_at is not None
-    assert Action.objects.get().verb == "retire-control"
+    assert AuditEntry.objects.get().verb == "retire-control"
     again = editor.post(f"{POOL}{old.pk}", {"retire": "yes"})
-    assert (again.status_code, Action.objects.count()) == (422, 1)
+    assert (again.status_code, AuditEntry.objects.count()) == (422, 1)
 
 
 def test_the_last_control_is_not_retired(campaign: Campaign, editor: Client) -> None:
     response = editor.post(f"{POOL}{positive().pk}", {"retire": "yes"})
     assert response.status_code == 422
     assert "add others first" in response.content.decode()
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_a_manager_changes_the_campaign_s_controls_but_not_the_pool(campaign: Campaign) -> None:
@@ -222,11 +222,11 @@ def test_a_manager_changes_the_campaign_s_controls_but_not_the_pool(campaign: Ca
     own = f"{PAGE}{negative().pk}"
     assert manager.post(own, TEXTS)["Location"] == PAGE
     assert campaign.controls.filter(key="demo.1", query=TEXTS["query"]).exists()
-    assert Action.objects.get().campaign == campaign
+    assert AuditEntry.objects.get().campaign == campaign
     for page in (f"{POOL}add", f"{POOL}{positive().pk}"):
         assert manager.post(page, TEXTS).status_code == 403
     assert manager.get(POOL).status_code == manager.get(f"{POOL}{positive().pk}").status_code == 200
-    assert Action.objects.count() == 1
+    assert AuditEntry.objects.count() == 1
 
 
 @pytest.mark.parametrize("role", ["viewer", "adjudicator"])
@@ -242,7 +242,7 @@ def test_viewers_look_and_change_nothing(campaign: Campaign, role: str) -> None:
     assert viewer.get(f"{POOL}add").status_code == 403
     assert viewer.post(f"{PAGE[:-9]}suggestions/").status_code == 403
     assert not Control.objects.exclude(retired_at=None).exists()
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_others_do_not_even_look(campaign: Campaign, client: Client) -> None:
@@ -288,7 +288,7 @@ def test_changes_from_other_sites_are_refused(campaign: Campaign, editor: Client
     strict.cookies = editor.cookies
     for page in (f"{POOL}add", f"{POOL}{positive().pk}"):
         assert strict.post(page, TEXTS).status_code == 403
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def suggestion(campaign: Campaign) -> Suggestion:
@@ -310,8 +310,8 @@ def test_a_suggestion_is_confirmed_with_the_words_of_a_person(campaign: Campaign
     control = Control.objects.get(query=TEXTS["query"])
     found.refresh_from_db()
     assert (found.state, found.control, found.decided_by) == ("confirmed", control, "root")
-    action = Action.objects.get()
-    assert (action.verb, action.campaign, action.details["triplet"]) == (
+    entry = AuditEntry.objects.get()
+    assert (entry.verb, entry.campaign, entry.details["triplet"]) == (
         "confirm-control", campaign, found.triplet_id,
     )  # fmt: skip
     assert decide(campaign, client, TEXTS | {"query": "other"}).status_code == 422
@@ -324,7 +324,7 @@ def test_a_manager_dismisses_a_suggestion_but_confirms_none(campaign: Campaign) 
     assert Suggestion.objects.get().state == "open"
     assert decide(campaign, manager, {"dismiss": "yes"}).status_code == 302
     assert Suggestion.objects.get().state == "dismissed"
-    assert [action.verb for action in Action.objects.all()] == ["dismiss-control"]
+    assert [entry.verb for entry in AuditEntry.objects.all()] == ["dismiss-control"]
     assert not Control.objects.filter(query=TEXTS["query"]).exists()
 
 

@@ -1,4 +1,4 @@
-"""Experts' labels that come by a file or a program: its rows are told, the deed is in the log."""
+"""Experts' labels from a file or a program: its rows are told, the operation is in the log."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from lxml import html
 
-from annotation.models import Action, Campaign, ExpertLabel, Role, Triplet
+from annotation.models import AuditEntry, Campaign, ExpertLabel, Role, Triplet
 from tests.annotation.api.people import Program, is_problem, person
 from tests.annotation.hits import REAL, make_campaign, make_hit
 from tests.annotation.web.base.readers import plays
@@ -62,9 +62,9 @@ def test_a_file_of_labels_stands_beside_the_votes_and_in_the_log(
     found = ExpertLabel.objects.filter(triplet__campaign=campaign)
     assert {(one.expert, one.label, one.source) for one in found} == {("gold", 1, "import")}
     assert found.count() == 2
-    action = Action.objects.get(verb="import-gold")
-    assert (action.actor, action.via, action.campaign) == ("cleo", "page", campaign)
-    assert action.details.items() >= {
+    entry = AuditEntry.objects.get(verb="import-gold")
+    assert (entry.actor, entry.via, entry.campaign) == ("cleo", "page", campaign)
+    assert entry.details.items() >= {
         "file": "own.jsonl", "expert": "gold", "replace": False, "labels_new": 2
     }.items()  # fmt: skip
     assert not Triplet.objects.exclude(status="open").exists()
@@ -87,7 +87,7 @@ def test_every_row_that_cannot_be_used_is_told_and_none_is_taken(manager: Client
     assert "Line 3 of own.csv: the label must be 1 or 0" in told
     assert "(2 more rows cannot be used either); nothing was imported." in told
     assert not ExpertLabel.objects.exists()
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_what_an_expert_gave_before_is_replaced_where_that_is_said(manager: Client) -> None:
@@ -165,8 +165,8 @@ def test_a_program_sends_labels_once(program: Program) -> None:
     assert first.json()["labels_new"] == 3
     given = ExpertLabel.objects.values_list("expert", "note")
     assert sorted(given) == [("bob", ""), ("bob", ""), ("cleo", "sure")]
-    action = Action.objects.get(verb="import-gold")
-    assert (action.actor, action.via) == ("dan", "api")
+    entry = AuditEntry.objects.get(verb="import-gold")
+    assert (entry.actor, entry.via) == ("dan", "api")
 
 
 def test_a_program_is_told_which_labels_contradict_each_other(program: Program) -> None:

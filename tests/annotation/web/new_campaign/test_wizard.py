@@ -17,7 +17,7 @@ from lxml.html import HtmlElement
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.jobs.handlers import WORKS
-from annotation.models import Action, Campaign, Role
+from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.descriptions import GROUPS, OPEN
@@ -97,7 +97,7 @@ def values(response: HttpResponse) -> dict[str, str]:
 
 
 def nothing_is_made() -> bool:
-    made: list[type[Model]] = [Campaign, QuerySet, Role, Action]
+    made: list[type[Model]] = [Campaign, QuerySet, Role, AuditEntry]
     return not any(model._default_manager.exists() for model in made)
 
 
@@ -174,9 +174,9 @@ def test_a_sampled_campaign_comes_out_with_its_policy_budget_and_owner(creator: 
     assert account_of(campaign).budget_cents == 123_450
     role = Role.objects.get()
     assert (role.user.get_username(), role.campaign, role.name) == ("carla", campaign, "owner")
-    action = Action.objects.get()
-    assert (action.actor, action.via, action.verb) == ("carla", "page", "create")
-    assert action.details["budget_cents"] == 123_450
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.via, entry.verb) == ("carla", "page", "create")
+    assert entry.details["budget_cents"] == 123_450
 
 
 def test_the_page_draws_what_the_command_draws(creator: Client) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from annotation.models import Action, Campaign, ExpertLabel, Pilot, Role
+from annotation.models import AuditEntry, Campaign, ExpertLabel, Pilot, Role
 from annotation.pipeline.setup.create_pilot import create_pilot
 from tests.small_campaign import retrieved_campaign
 
@@ -63,12 +63,12 @@ def test_the_quote_comes_first_and_then_both_campaigns(source: Campaign) -> None
         pilot.shown.name,
         pilot.hidden.name,
     }
-    logged = Action.objects.order_by("pk").values_list("actor", "via", "verb", "campaign__name")
+    logged = AuditEntry.objects.order_by("pk").values_list("actor", "via", "verb", "campaign__name")
     assert list(logged) == [
         ("ada", "page", "pilot", "answers-with"),
         ("ada", "page", "pilot", "answers-without"),
     ]
-    assert [row.details["budget_cents"] for row in Action.objects.all()] == [0, 0]
+    assert [row.details["budget_cents"] for row in AuditEntry.objects.all()] == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from annotation.models import Action, Campaign, ExpertLabel
+from annotation.models import AuditEntry, Campaign, ExpertLabel
 from exports.delivery.signed_links import LinkError, follow, link
 from exports.models import Build, Release
 from tests.annotation.experts import ADDRESS, decide, unresolved
@@ -53,7 +53,7 @@ def test_a_role_elsewhere_opens_nothing_here(campaign: Campaign, other: Campaign
         assert client.get(address).status_code in {403, 404}, address
     assert decide(client, unresolved(campaign), 1).status_code == 404
     assert client.post(WORDING, {"text": "new", "save": "1"}).status_code == 404
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_the_wording_is_read_by_viewers_and_written_by_managers(campaign: Campaign) -> None:
@@ -70,7 +70,7 @@ def test_a_label_s_row_in_the_log_does_not_tell_the_label(campaign: Campaign) ->
     client, triplet = client_with("adjudicator", campaign), unresolved(campaign)
     decide(client, triplet, 1)
     decide(client, triplet, 0)
-    first, second = Action.objects.order_by("pk")
+    first, second = AuditEntry.objects.order_by("pk")
     assert (first.verb, first.subject) == ("label", f"triplet {triplet.pk}")
     assert first.details == {"pile": "unresolved", "again": False}
     assert second.details == {"pile": "unresolved", "again": True}
@@ -116,7 +116,7 @@ def test_managers_ask_for_builds_and_viewers_do_not(campaign: Campaign) -> None:
     answer = manager.post(f"{RELEASES}/build", FORM | {"partial": "on"})
     assert answer.status_code == 302, answer.content
     build = Build.objects.get()
-    (row,) = Action.objects.all()
+    (row,) = AuditEntry.objects.all()
     assert (row.actor, row.verb, row.campaign) == ("a-manager", "build-release", campaign)
     assert row.details == build.options
 

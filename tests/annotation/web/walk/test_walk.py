@@ -69,10 +69,10 @@ def test_the_records_are_looked_at_by_who_may_and_changed_by_nobody(quiet: None)
             got = demo.ask(person, "GET", place)
             if got != wanted:
                 wrong.append(f"{place} {person}: {got}, not {wanted}")
-        for deed in ("add/", "<path:object_id>/change/", "<path:object_id>/delete/"):
-            got = demo.ask("root", "POST", place + deed)
+        for suffix in ("add/", "<path:object_id>/change/", "<path:object_id>/delete/"):
+            got = demo.ask("root", "POST", place + suffix)
             if got != 403:
-                wrong.append(f"POST {place}{deed} root: {got}, not 403")
+                wrong.append(f"POST {place}{suffix} root: {got}, not 403")
         got = demo.ask("root", "GET", f"{place}<path:object_id>/change/")
         if got not in {200, 302}:  # 302: there is no row yet
             wrong.append(f"{place} change root: {got}")

@@ -22,7 +22,7 @@ from annotation.analytics.workers.history import (
     evidence_of,
     reviews_of,
 )
-from annotation.models import Action, Assignment, OutboxMessage, Role, Worker
+from annotation.models import Assignment, AuditEntry, OutboxMessage, Role, Worker
 from annotation.pipeline.moderation.exclusion import exclude, restore
 from annotation.pipeline.moderation.message import write_to
 from annotation.protocol.policy.policy import Policy
@@ -65,7 +65,7 @@ def words(page: HtmlElement) -> str:
 
 
 def links(page: HtmlElement) -> dict[str, str]:
-    """What it says -> where it leads, of the deeds."""
+    """What it says -> where it leads, of the operations."""
     found = page.xpath("//a[contains(@href, '/acts/')]")
     return {" ".join(link.text_content().split()): link.get("href") for link in found}
 
@@ -97,7 +97,7 @@ def test_who_has_no_part_in_the_campaign_does_not_find_the_worker(
         assert client.get(page).status_code == 404
 
 
-def test_a_viewer_reads_and_is_offered_no_deed(crew: Crew) -> None:
+def test_a_viewer_reads_and_is_offered_no_operation(crew: Crew) -> None:
     crew.work("ada", 1, status="rejected", passed=False)
     viewer = reader(crew, "viewer")
     assert links(parse(viewer.get(address(crew, "ada")))) == {}
@@ -304,7 +304,7 @@ def test_what_an_exclusion_would_change_is_told_and_nothing_changes(one_hit: Sta
     assert not one_hit.campaign.exclusions.exists()
 
 
-def test_deeds_lead_to_their_pages_with_whom_they_are_about(one_hit: Stage) -> None:
+def test_operations_lead_to_their_pages_with_whom_they_are_about(one_hit: Stage) -> None:
     assignment = one_hit.work("eve", 1, slips=1)
     one_hit.advance()
     manager = reader(one_hit, "manager")
@@ -322,7 +322,7 @@ def test_deeds_lead_to_their_pages_with_whom_they_are_about(one_hit: Stage) -> N
 
 
 @pytest.mark.parametrize(
-    ("columns", "deed"),
+    ("columns", "operation"),
     [
         ({"status": "submitted", "passed": True}, "reject"),
         ({"status": "submitted", "passed": False}, "approve"),
@@ -331,12 +331,12 @@ def test_deeds_lead_to_their_pages_with_whom_they_are_about(one_hit: Stage) -> N
     ],
 )
 def test_each_assignment_offers_what_can_be_done_about_it(
-    crew: Crew, columns: dict[str, object], deed: str
+    crew: Crew, columns: dict[str, object], operation: str
 ) -> None:
     done = crew.work("ada", 1, **columns)  # type: ignore[arg-type]
     Assignment.objects.filter(pk=done.pk).update(submitted_at=timezone.now())
     found = links(parse(reader(crew, "manager").get(address(crew, "ada"))))
-    assert f"/admin/campaigns/faq/acts/{deed}?assignment=ada-1" in found.values()
+    assert f"/admin/campaigns/faq/acts/{operation}?assignment=ada-1" in found.values()
 
 
 def test_what_is_not_reviewed_offers_nothing(crew: Crew) -> None:
@@ -356,7 +356,7 @@ def test_after_excluding_one_is_back_at_the_worker_s_page(one_hit: Stage) -> Non
     page = parse(manager.get(done["location"]))
     assert "Take back" in links(page)
     assert "Told: Enough." in words(page)
-    assert Action.objects.get().subject == "ABOB"
+    assert AuditEntry.objects.get().subject == "ABOB"
 
 
 def test_a_refusal_on_the_page_is_a_sentence_and_changes_nothing(one_hit: Stage) -> None:
@@ -367,7 +367,7 @@ def test_a_refusal_on_the_page_is_a_sentence_and_changes_nothing(one_hit: Stage)
     response = manager.post("/admin/campaigns/faq/acts/approve", form)
     assert response.status_code == 422
     assert "approved already: an approval is final" in response.content.decode()
-    assert not Action.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_messages_and_exclusions_are_kept_in_sight(one_hit: Stage) -> None:
