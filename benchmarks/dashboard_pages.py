@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Suggestion
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.setup.create import get_campaign
 from benchmarks.dashboard_addresses import (
     NOTHING,
@@ -162,12 +162,15 @@ def _acts(paper: Campaign) -> Iterator[Page]:
     work = Assignment.objects.filter(hit__campaign=paper, status="approved")[0]
     given = {"worker": "A00100", "assignment": work.crowd_id, "reason": "why", "text": "words"}
     given |= {"dollars": "100000", "days": "3", "cents": "50"}
-    for name, act in ACTS.items():
-        yield Page(f"act {name}", OWNER, address("act", paper, name), "refusal")
-        if act.fields:
-            asked = {field.name: given.get(field.name, "1") for field in act.fields}
+    for name, operation in OPERATIONS.items():
+        yield Page(f"operation {name}", OWNER, address("operation", paper, name), "refusal")
+        if operation.arguments:
+            asked = {field.name: given.get(field.name, "1") for field in operation.arguments}
             yield Page(
-                f"act {name}, foreseen", OWNER, address("act", paper, name, **asked), "refusal"
+                f"operation {name}, preview",
+                OWNER,
+                address("operation", paper, name, **asked),
+                "refusal",
             )
 
 

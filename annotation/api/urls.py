@@ -8,7 +8,7 @@ from annotation.api.campaigns.campaigns import CampaignPolicy, CampaignQuote, Ca
 from annotation.api.campaigns.figures import Charts, OneChart, Snapshots
 from annotation.api.campaigns.instructions import OneVersion, Versions
 from annotation.api.campaigns.log import Log
-from annotation.api.campaigns.operations import ACT_VIEWS
+from annotation.api.campaigns.operations import VIEWS as OPERATION_VIEWS
 from annotation.api.campaigns.roles import OneRole, Roles
 from annotation.api.campaigns.steps import (
     Collect,
@@ -88,7 +88,10 @@ urlpatterns = [
     path(f"{CAMPAIGN}/jobs/snapshot", Count.as_view()),
     path(f"{CAMPAIGN}/jobs/suggest", Suggest.as_view()),
     path(f"{CAMPAIGN}/rehearsals", Rehearsals.as_view()),
-    *(path(f"{CAMPAIGN}/acts/{name}", view.as_view()) for name, view in ACT_VIEWS.items()),
+    *(
+        path(f"{CAMPAIGN}/operations/{name}", view.as_view())
+        for name, view in OPERATION_VIEWS.items()
+    ),
     path(f"{CAMPAIGN}/hits", Hits.as_view()),
     path(f"{CAMPAIGN}/hits/<int:number>", OneHit.as_view()),
     path(f"{CAMPAIGN}/assignments", Assignments.as_view()),

@@ -108,7 +108,7 @@ def save_instructions(
     return added
 
 
-def foresee_pilot(source: Campaign, name: str, *, triplets: int) -> list[str]:
+def preview_pilot(source: Campaign, name: str, *, triplets: int) -> list[str]:
     policy = source.policy
     costs = quote(triplets, policy)
     mode = costs.extend if policy.tie_mode == "extend" else costs.repack

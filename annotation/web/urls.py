@@ -5,7 +5,7 @@ from annotation.web.account.lock_outs_page import end_lock_out, lock_outs
 from annotation.web.base.job import job
 from annotation.web.campaigns.campaigns import campaigns
 from annotation.web.campaigns.milestones import campaign_plan
-from annotation.web.campaigns.operation import act_page
+from annotation.web.campaigns.operation import operation_page
 from annotation.web.campaigns.overview import chart_csv, count_now, live, overview
 from annotation.web.campaigns.publication import campaign_publish
 from annotation.web.campaigns.reconciliation import campaign_reconcile
@@ -61,7 +61,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/live", live, name="campaign-live"),
     path("campaigns/<slug:name>/count", count_now, name="campaign-count"),
     path("campaigns/<slug:name>/charts/<slug:key>.csv", chart_csv, name="campaign-chart"),
-    path("campaigns/<slug:name>/acts/<slug:act>", act_page, name="act"),
+    path("campaigns/<slug:name>/operations/<slug:operation>", operation_page, name="operation"),
     path("campaigns/<slug:name>/review/", review, name="campaign-review"),
     path("campaigns/<slug:name>/review/import", import_experts, name="import-experts"),
     path("campaigns/<slug:name>/triplets/", triplets, name="campaign-triplets"),

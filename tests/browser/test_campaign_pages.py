@@ -55,7 +55,7 @@ OTHERS = (
     "workers/reports",
     "log/?verb=import+pairs",
 )
-ACTS = (
+OPERATIONS = (
     "budget",
     "budget?dollars=20000",
     "budget?dollars=0",
@@ -132,10 +132,10 @@ def of_its_parts(campaign: Campaign) -> list[str]:
     ]
 
 
-def acts(campaign: Campaign) -> list[str]:
+def operations(campaign: Campaign) -> list[str]:
     work = campaign.hits.get(number=1).assignments.get(worker__worker_id="AADA")
     named = {"careful": "AADA", "spammer": "AEVE", "assignment": work.crowd_id}
-    return [f"{HERE}acts/{act}".format(**named) for act in ACTS]
+    return [f"{HERE}operations/{operation}".format(**named) for operation in OPERATIONS]
 
 
 def of_a_new_one(campaign: Campaign) -> list[str]:
@@ -211,7 +211,7 @@ def visitor(page: Page, judged: Stage, live_server: LiveServer) -> Visitor:
     return visitor
 
 
-@pytest.mark.parametrize("pages", [of_the_campaign, of_its_parts, acts, of_a_new_one])
+@pytest.mark.parametrize("pages", [of_the_campaign, of_its_parts, operations, of_a_new_one])
 def test_the_pages_are_open_to_everybody_in_light_in_dark_and_on_a_phone(
     visitor: Visitor, judged: Stage, pages: Pages
 ) -> None:
@@ -224,6 +224,6 @@ def test_so_are_those_of_whoever_may_look_and_do_nothing(visitor: Visitor, judge
     viewer = User.objects.create_user("dan")
     Role.objects.create(user=viewer, campaign=judged.campaign, name="viewer")
     visitor.sign_in(viewer)
-    for address in ("", "plan", "controls/", "acts/budget", "roles/"):
+    for address in ("", "plan", "controls/", "operations/budget", "roles/"):
         visitor.visit(HERE + address)
     assert visitor.faults == {}

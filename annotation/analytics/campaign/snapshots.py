@@ -15,8 +15,8 @@ They are taken at the end of each pass, and by a page where the campaign is smal
     positives_by_rank       [rank, triplets with a label, of them positive], from rank 1 on
     votes_per_triplet       how many triplets have 0, 1, 2 ... valid votes
     label_cents             what a label has cost so far; or null
-    standing, stuck         `sentence`, `reason`, `act`, `options` of what holds the campaign up
-    outlook, prolonging     of `pipeline.forecast`: what acts would cost and strand at most
+    standing, stuck         `sentence`, `reason`, `operation`, `options` of what blocks the campaign
+    outlook, prolonging     of `pipeline.forecast`: what operations would cost and strand at most
     shortage                what waits for a higher budget; or null
     hits_of_versions        {version of the instructions: HITs that show it}, of those that have any
     seconds                 that counting took

@@ -23,32 +23,32 @@ State = Campaign.State
 
 
 class Stuck(str):
-    """What stands still, and why: a sentence, and the act that mends it where one does.
+    """What stands still, and why: a sentence, and the operation that mends it where one does.
 
-    `reason` is the sentence without its command, for whoever shows the act as a button.
+    `reason` is the sentence without its command, for whoever shows the operation as a button.
     """
 
     reason: str
-    act: str | None
-    options: Mapping[str, object]  # of the act, as far as they are known
+    operation: str | None
+    options: Mapping[str, object]  # of the operation, as far as they are known
 
     def __new__(
         cls,
         reason: str,
         sentence: str = "",
         *,
-        act: str | None = None,
+        operation: str | None = None,
         options: Mapping[str, object] | None = None,
     ) -> Self:
         made = super().__new__(cls, sentence or reason)
-        made.reason, made.act, made.options = reason, act, options or {}
+        made.reason, made.operation, made.options = reason, operation, options or {}
         return made
 
     def to_dict(self) -> dict[str, object]:
         return {
             "sentence": str(self),
             "reason": self.reason,
-            "act": self.act,
+            "operation": self.operation,
             "options": dict(self.options),
         }
 
@@ -70,7 +70,7 @@ def standing(campaign: Campaign, short: Shortage | None = None) -> Stuck:
     if campaign.state == State.PAUSED:
         reason = "paused by hand: nothing more is bought"
         command = f" until `manage.py campaign resume {campaign}`"
-        return Stuck(reason, reason + command, act="resume")
+        return Stuck(reason, reason + command, operation="resume")
     if campaign.state == State.CANCELLED:
         paid = "" if is_free(campaign.policy) else " and paid"
         return Stuck(f"cancelled for good: what was handed in is still reviewed{paid}")
@@ -96,7 +96,7 @@ def _at_its_budget(campaign: Campaign, short: Shortage) -> Stuck:
     return Stuck(
         reason,
         f"{reason}: `manage.py campaign budget {campaign} {wanted}`",
-        act="budget",
+        operation="budget",
         options={"dollars": wanted},
     )
 
@@ -133,7 +133,7 @@ def _refused(campaign: Campaign) -> Iterator[Stuck]:
         tried = f"tried {_times(row['tries'])}"
         reason = f"{row['kind']}, {_times(row['calls'])}: {row['error']} (refused, {tried}"
         command = f"; when that is mended: `manage.py campaign retry {campaign}`)"
-        yield Stuck(f"{reason})", reason + command, act="retry")
+        yield Stuck(f"{reason})", reason + command, operation="retry")
 
 
 def _waiting(campaign: Campaign) -> Iterator[Stuck]:
@@ -144,7 +144,7 @@ def _waiting(campaign: Campaign) -> Iterator[Stuck]:
     rows = faults.annotate(calls=Count("pk"), tries=Max("attempts"), next_at=Min("retry_at"))
     for row in rows.order_by("-calls", "kind", "error")[:MOST]:
         told = f"{row['kind']}, {_times(row['calls'])}: {row['error']}" + _turn(**row)
-        yield Stuck(told, act="retry")
+        yield Stuck(told, operation="retry")
 
 
 def _turn(*, tries: int, next_at: datetime | None, **_: object) -> str:
@@ -165,7 +165,7 @@ def _unreadable(campaign: Campaign) -> Iterator[Stuck]:
         shown = reason.removesuffix(".")  # as they end it that show it
         told = f"{hits:,} HIT{'s' if hits > 1 else ''} cannot be read: {shown}"
         command = f"; `manage.py reconcile {campaign}` compares them with the crowd's record"
-        yield Stuck(told, told + command, act="reconcile")
+        yield Stuck(told, told + command, operation="reconcile")
 
 
 def _expired(campaign: Campaign, now: datetime) -> Iterator[Stuck]:
@@ -174,7 +174,7 @@ def _expired(campaign: Campaign, now: datetime) -> Iterator[Stuck]:
         hits = "1 HIT has" if expired == 1 else f"{expired:,} HITs have"
         reason = f"{hits} expired with votes missing"
         command = f": `manage.py campaign extend {campaign} --days 7` gives them more time"
-        yield Stuck(reason, reason + command, act="extend", options={"days": 7})
+        yield Stuck(reason, reason + command, operation="extend", options={"days": 7})
 
 
 def _uncovered(campaign: Campaign) -> Iterator[Stuck]:
@@ -192,7 +192,7 @@ def _uncovered(campaign: Campaign) -> Iterator[Stuck]:
             "the budget"
         )
         command = f": raise it by `manage.py campaign budget {campaign} DOLLARS`"
-        yield Stuck(reason, reason + command, act="budget")
+        yield Stuck(reason, reason + command, operation="budget")
 
 
 def _held_back(campaign: Campaign) -> Iterator[Stuck]:
@@ -201,4 +201,4 @@ def _held_back(campaign: Campaign) -> Iterator[Stuck]:
         those = "1 HIT waits" if hits == 1 else f"{hits:,} HITs wait"
         reason = f"{those} behind the first batch of {campaign.first_batch:,}"
         command = f": `manage.py campaign publish {campaign}` lets them follow"
-        yield Stuck(reason, reason + command, act="publish")
+        yield Stuck(reason, reason + command, operation="publish")

@@ -1,4 +1,4 @@
-"""What people do to a campaign: an operation for each act, made from the table of acts."""
+"""What people do to a campaign: a call for each operation, made from the registry."""
 
 from typing import Any
 
@@ -13,94 +13,93 @@ from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, check_key, once
 from annotation.jobs.tasks import deliver_campaign, soon
 from annotation.models import Campaign
-from annotation.operations.campaign.operation import Act, Field, perform
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.operation import Argument, Operation, perform
+from annotation.operations.registry import OPERATIONS
 from core.rest.fields import Flag, Text, Whole
-from core.rest.openapi import key_header, operation
+from core.rest.openapi import key_header
+from core.rest.openapi import operation as described
 from core.rest.parsing import body
 
 LONGEST_TEXT = 2000
 LONGEST_NAME = 100
-AGREED = "false: only what would follow is told; true: it is carried out"
+AGREED = "false: only preview it; true: carry it out"
 SAMPLES = {"dollars": "12.50", "worker": "A1B2C3", "assignment": "3XYZ", "text": "Thank you."}
 
 
-class ActAnswer(serializers.Serializer[dict[str, Any]]):
+class OperationAnswer(serializers.Serializer[dict[str, Any]]):
     agreed = serializers.BooleanField()
     sentences = serializers.ListField(
-        child=serializers.CharField(), help_text="what follows, or has followed"
+        child=serializers.CharField(), help_text="what happens, or has happened"
     )
-    result = serializers.DictField(
-        allow_null=True, help_text="the act's figures; null where it was not carried out"
-    )
+    result = serializers.DictField(allow_null=True, help_text="null: only previewed")
 
 
-class ActView(APIView):
-    """First told, then done: `agreed` says which."""
+class OperationView(APIView):
+    """Previewed or carried out: `agreed` says which."""
 
-    act: Act
+    operation: Operation
     sent: type[serializers.Serializer[Any]]
 
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name)
-        require(request, self.act.permission, campaign)
+        require(request, self.operation.permission, campaign)
         options = body(request, self.sent)
         if options.pop("agreed"):
-            return once(request, lambda: self._carried_out(campaign, options))
+            return once(request, lambda: self._perform(campaign, options))
         check_key(request)
-        sentences = list(self.act.foresee(campaign, options))
+        sentences = list(self.operation.preview(campaign, options))
         return Response({"agreed": False, "sentences": sentences, "result": None})
 
-    def _carried_out(self, campaign: Campaign, options: dict[str, Any]) -> Done:
-        sentences = list(self.act.foresee(campaign, options))
-        result = perform(self.act, campaign, options, by=by_api(user_of(self.request)))
-        if self.act.calls and campaign.endpoint:
+    def _perform(self, campaign: Campaign, options: dict[str, Any]) -> Done:
+        sentences = list(self.operation.preview(campaign, options))
+        result = perform(self.operation, campaign, options, by=by_api(user_of(self.request)))
+        if self.operation.calls_crowd and campaign.endpoint:
             soon(deliver_campaign, campaign.pk)
         return Done(200, {"agreed": True, "sentences": sentences, "result": result})
 
 
-def act_view(act: Act) -> type[ActView]:
-    """The act's operation, with its fields in the description."""
-    title = "".join(word.capitalize() for word in act.name.split("-"))
-    fields: dict[str, object] = {field.name: _field(field) for field in act.fields}
+def view_of(operation: Operation) -> type[OperationView]:
+    """With the operation's arguments in its description."""
+    title = "".join(word.capitalize() for word in operation.name.split("-"))
+    fields: dict[str, object] = {one.name: _field(one) for one in operation.arguments}
     fields["agreed"] = Flag(help_text=AGREED)
-    sent = type(f"{title}ActSerializer", (serializers.Serializer,), fields)
-    documented = operation(
-        f"campaign_act_{act.name.replace('-', '_')}",
-        f"{act.name.replace('-', ' ').capitalize()}: {act.help}",
-        tag="acts",
+    sent = type(f"{title}Serializer", (serializers.Serializer,), fields)
+    documented = described(
+        f"campaign_{operation.name.replace('-', '_')}",
+        f"{operation.words}: {operation.help}",
+        tag="operations",
         request=sent,
-        sent={**{field.name: _sample(field) for field in act.fields}, "agreed": False},
-        answers={200: ActAnswer},
-        example={"agreed": False, "sentences": ["Nothing more is bought."], "result": None},
+        sent={**{one.name: _sample(one) for one in operation.arguments}, "agreed": False},
+        answers={200: OperationAnswer},
+        example={"agreed": False, "sentences": ["No more work is requested."], "result": None},
         refusals=[404, 409, 422],
         parameters=[key_header(required=False)],
-        description=_words(act),
+        description=_description(operation),
     )
-    view = type(f"{title}Act", (ActView,), {"act": act, "sent": sent})
+    view = type(f"{title}Operation", (OperationView,), {"operation": operation, "sent": sent})
     return extend_schema_view(post=documented)(view)
 
 
-def _words(act: Act) -> str:
-    notes = [f"Takes the permission `{act.permission}`."]
-    if act.spends:
-        notes.append("It spends money, or may from then on.")
-    if act.for_good:
-        notes.append("It cannot be taken back.")
-    return f"{act.help[0].upper()}{act.help[1:]}. {' '.join(notes)}"
+def _description(operation: Operation) -> str:
+    notes = [f"Requires the permission `{operation.permission}`."]
+    if operation.spends:
+        notes.append("It spends money, or may do so later.")
+    if operation.irreversible:
+        notes.append("It cannot be undone.")
+    return f"{operation.help[0].upper()}{operation.help[1:]}. {' '.join(notes)}"
 
 
-def _field(field: Field) -> serializers.Field[Any, Any, Any, Any]:
-    about: dict[str, Any] = {"label": field.label, "help_text": field.help}
-    if field.default is not None:
-        about |= {"required": False, "default": field.default}
-    if field.kind == "count":
-        return Whole(min_value=field.least, max_value=field.most, **about)
-    return Text(max_length=LONGEST_TEXT if field.kind == "text" else LONGEST_NAME, **about)
+def _field(argument: Argument) -> serializers.Field[Any, Any, Any, Any]:
+    about: dict[str, Any] = {"label": argument.label, "help_text": argument.help}
+    if argument.default is not None:
+        about |= {"required": False, "default": argument.default}
+    if argument.kind == "count":
+        return Whole(min_value=argument.minimum, max_value=argument.maximum, **about)
+    return Text(max_length=LONGEST_TEXT if argument.kind == "text" else LONGEST_NAME, **about)
 
 
-def _sample(field: Field) -> object:
-    return field.least if field.kind == "count" else SAMPLES.get(field.kind, "")
+def _sample(argument: Argument) -> object:
+    return argument.minimum if argument.kind == "count" else SAMPLES.get(argument.kind, "")
 
 
-ACT_VIEWS = {act.name: act_view(act) for act in ACTS.values()}
+VIEWS = {name: view_of(operation) for name, operation in OPERATIONS.items()}

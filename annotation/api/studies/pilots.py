@@ -15,7 +15,7 @@ from annotation.analytics.quality.pilot_report import Arm, PilotReport, pilot_re
 from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, check_key, once
 from annotation.models import Pilot
-from annotation.operations.logged_changes import foresee_pilot, make_pilot
+from annotation.operations.logged_changes import make_pilot, preview_pilot
 from annotation.pipeline.setup.create_pilot import MOST_TRIPLETS, NAME, TRIPLETS, pilots
 from core.rest.fields import Flag, Text, Whole
 from core.rest.openapi import key_header, operation
@@ -173,7 +173,7 @@ class Pilots(APIView):
         triplets, seed = wanted["triplets"], wanted["seed"]
         if not wanted["agreed"]:
             check_key(request)
-            sentences = foresee_pilot(source, name, triplets=triplets)
+            sentences = preview_pilot(source, name, triplets=triplets)
             return Response({"agreed": False, "sentences": sentences})
 
         def execute() -> Done:

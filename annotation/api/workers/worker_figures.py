@@ -116,7 +116,7 @@ class WorkerWhatIf(APIView):
         "worker_what_if",
         "What shutting a worker out would change, or taking them back",
         tag=TAG,
-        description="Nothing is done: that is an act, `exclude` or `restore`.",
+        description="Changes nothing. To act on it, call the operation `exclude` or `restore`.",
         answers={200: WhatIfRow},
         example={
             "worker": "A1B2C3",
@@ -146,7 +146,7 @@ class Letters(APIView):
         "letter_list",
         "What a worker was written and paid by hand, the newest first",
         tag=TAG,
-        description="Messages, bonuses and overturned rejections; to write is the act `message`.",
+        description="Messages, bonuses and overturned rejections. To write, call `message`.",
         answers={200: LetterRow(many=True)},
         example={
             "kind": "notify",

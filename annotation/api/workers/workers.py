@@ -118,7 +118,7 @@ class OneWorker(APIView):
         "worker_read",
         "A worker's part in a campaign",
         tag=TAG,
-        description="To exclude, restore or pay them is an act.",
+        description="To exclude, restore or pay a worker, call an operation.",
         answers={200: WorkerRead},
         example={**ROW, "exclusions": [EXCLUSION]},
         refusals=[404],

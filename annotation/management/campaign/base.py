@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from annotation.access.audit_log import by_command
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
-from annotation.operations.campaign.operation import Act, perform
 from annotation.operations.campaign.retry import calls_wait
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
@@ -63,23 +61,6 @@ def confirm(command: QuorumCommand, sentences: Sequence[str], *, yes: bool) -> N
 def _say(command: QuorumCommand, sentences: Sequence[str]) -> None:
     for sentence in sentences:
         command.stderr.write(sentence, style_func=str)
-
-
-def step_of(act: Act, arguments: Callable[[CommandParser], None]) -> Step:
-    def run(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
-        return carry_out(command, act, campaign, options)
-
-    return Step(act.help, run, arguments)
-
-
-def carry_out(command: QuorumCommand, act: Act, campaign: Campaign, options: Options) -> Result:
-    """What follows is said, and asked back where the command takes --yes; then it is done."""
-    crowd = crowd_of(campaign) if act.calls else None
-    if "yes" in options:
-        confirm(command, act.foresee(campaign, options), yes=options["yes"])
-    done = perform(act, campaign, options, by=by_command())
-    sent = send(command, campaign, crowd) if act.calls else {}
-    return {"campaign": campaign.name, **done, **sent}
 
 
 def crowd_of(campaign: Campaign) -> Crowd | None:

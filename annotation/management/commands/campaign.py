@@ -10,11 +10,10 @@ from annotation.access.audit_log import by_command, record
 from annotation.crowd.port import CrowdError
 from annotation.management.campaign import dry_run as campaign_rehearse
 from annotation.management.campaign import instructions as campaign_texts
-from annotation.management.campaign import lifecycle as campaign_life
+from annotation.management.campaign import operations as campaign_operations
 from annotation.management.campaign import pilot as campaign_pilot
 from annotation.management.campaign import pool_depth as campaign_audit
 from annotation.management.campaign import steps as campaign_steps
-from annotation.management.campaign import workers as campaign_people
 from annotation.management.campaign.base import Options, Result
 from annotation.management.campaign.expert_words import in_words
 from annotation.models import Campaign
@@ -32,8 +31,7 @@ IMPORT = "import"
 STEPS = {
     **campaign_steps.STEPS,
     **campaign_texts.STEPS,
-    **campaign_life.STEPS,
-    **campaign_people.STEPS,
+    **campaign_operations.STEPS,
     **campaign_audit.STEPS,
     **campaign_rehearse.STEPS,
     **campaign_pilot.STEPS,

@@ -8,25 +8,25 @@ from django.utils import timezone
 
 from annotation.access.roles import MANAGE_WORKERS
 from annotation.models import Campaign
-from annotation.operations.campaign.operation import Act, Field, Options, Result
+from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.dollars import cents_of, clause, dollars
 from annotation.pipeline.moderation import decisions as by_hand
 from annotation.pipeline.moderation.bonus import (
     check_covered,
-    foresee_bonus,
     give_bonus,
+    preview_bonus,
     withdraw_bonus,
 )
-from annotation.pipeline.moderation.exclusion import foresee
+from annotation.pipeline.moderation.exclusion import preview
 
-ASSIGNMENT = Field("assignment", "assignment", "Assignment", "as the crowd names it")
-DOLLARS = Field("dollars", "dollars", "Bonus", "for the worker; the fee of MTurk is added")
-TOLD = Field("reason", "text", "Reason", "what the worker is told")
+ASSIGNMENT = Argument("assignment", "assignment", "Assignment", "its ID at the crowd")
+DOLLARS = Argument("dollars", "dollars", "Bonus", "paid to the worker, plus the MTurk fee")
+REASON = Argument("reason", "text", "Reason", "shown to the worker")
 
 
-def _foresee_bonus(campaign: Campaign, options: Options) -> list[str]:
+def _preview_bonus(campaign: Campaign, options: Options) -> list[str]:
     cents = cents_of(options["dollars"])
-    seen = foresee_bonus(campaign, options["assignment"], cents=cents, reason=options["reason"])
+    seen = preview_bonus(campaign, options["assignment"], cents=cents, reason=options["reason"])
     check_covered(campaign, seen)
     again = "" if seen.new else " This bonus has been asked for before: nothing is paid twice."
     return [
@@ -35,32 +35,32 @@ def _foresee_bonus(campaign: Campaign, options: Options) -> list[str]:
     ]
 
 
-def _bonus(campaign: Campaign, options: Options) -> Result:
+def _execute_bonus(campaign: Campaign, options: Options) -> Result:
     cents = cents_of(options["dollars"])
     given = give_bonus(campaign, options["assignment"], cents=cents, reason=options["reason"])
     return asdict(given)
 
 
-def _withdrawing(campaign: Campaign, options: Options) -> Callable[[], int]:
+def _cancellation(campaign: Campaign, options: Options) -> Callable[[], int]:
     cents, assignment = cents_of(options["dollars"]), options["assignment"]
     return partial(withdraw_bonus, campaign, assignment, cents=cents, reason=options["reason"])
 
 
-def _foresee_withdrawal(campaign: Campaign, options: Options) -> list[str]:
-    free = foresee(_withdrawing(campaign, options))
+def _preview_cancel_bonus(campaign: Campaign, options: Options) -> list[str]:
+    free = preview(_cancellation(campaign, options))
     return [
         f"The bonus for assignment {options['assignment']}, which the crowd has refused, is given "
         f"up: {dollars(free)} is free again."
     ]
 
 
-def _withdraw_bonus(campaign: Campaign, options: Options) -> Result:
-    free = _withdrawing(campaign, options)()
+def _execute_cancel_bonus(campaign: Campaign, options: Options) -> Result:
+    free = _cancellation(campaign, options)()
     return {"assignment": options["assignment"], "free_cents": free}
 
 
-def _foresee_approve(campaign: Campaign, options: Options) -> list[str]:
-    seen = by_hand.foresee_approval(campaign, options["assignment"], now=timezone.now())
+def _preview_approve(campaign: Campaign, options: Options) -> list[str]:
+    seen = by_hand.preview_approval(campaign, options["assignment"], now=timezone.now())
     by_hand.check_covered(campaign, seen)
     words = [_payment(seen)]
     if seen.passed:
@@ -87,14 +87,14 @@ def _payment(seen: by_hand.Decision) -> str:
     )
 
 
-def _approve(campaign: Campaign, options: Options) -> Result:
+def _execute_approve(campaign: Campaign, options: Options) -> Result:
     done = by_hand.approve_by_hand(campaign, options["assignment"], now=timezone.now())
-    return _told(done)
+    return _report(done)
 
 
-def _foresee_reject(campaign: Campaign, options: Options) -> list[str]:
+def _preview_reject(campaign: Campaign, options: Options) -> list[str]:
     assignment, reason = options["assignment"], options["reason"]
-    seen = by_hand.foresee_rejection(campaign, assignment, reason=reason)
+    seen = by_hand.preview_rejection(campaign, assignment, reason=reason)
     return [
         f"Assignment {seen.assignment} of {seen.worker} is rejected and not paid"
         f"{clause('; {} is free again', seen.cents)}. A rejection hurts a worker's standing at "
@@ -105,12 +105,12 @@ def _foresee_reject(campaign: Campaign, options: Options) -> list[str]:
     ]
 
 
-def _reject(campaign: Campaign, options: Options) -> Result:
+def _execute_reject(campaign: Campaign, options: Options) -> Result:
     assignment, reason = options["assignment"], options["reason"]
-    return _told(by_hand.reject_by_hand(campaign, assignment, reason=reason))
+    return _report(by_hand.reject_by_hand(campaign, assignment, reason=reason))
 
 
-def _told(done: by_hand.Decision) -> Result:
+def _report(done: by_hand.Decision) -> Result:
     return {
         "worker": done.worker,
         "assignment": done.assignment,
@@ -120,45 +120,50 @@ def _told(done: by_hand.Decision) -> Result:
     }
 
 
-ACTS = (
-    Act(
+OPERATIONS = (
+    Operation(
         "approve",
-        "pay for an assignment that was or is going to be rejected",
+        "approve and pay an assignment that was rejected, or is about to be",
         MANAGE_WORKERS,
-        _foresee_approve,
-        _approve,
+        _preview_approve,
+        _execute_approve,
         (ASSIGNMENT,),
         subject="assignment",
         spends=True,
     ),
-    Act(
+    Operation(
         "reject",
-        "refuse an assignment whose approval the crowd has not been told of",
+        "reject an assignment whose approval has not reached the crowd yet",
         MANAGE_WORKERS,
-        _foresee_reject,
-        _reject,
-        (ASSIGNMENT, TOLD),
+        _preview_reject,
+        _execute_reject,
+        (ASSIGNMENT, REASON),
         subject="assignment",
         spends=True,
+        harms=True,
     ),
-    Act(
+    Operation(
         "bonus",
-        "pay a worker extra for an assignment",
+        "pay a worker a bonus for an assignment",
         MANAGE_WORKERS,
-        _foresee_bonus,
-        _bonus,
-        (ASSIGNMENT, DOLLARS, TOLD),
+        _preview_bonus,
+        _execute_bonus,
+        (ASSIGNMENT, DOLLARS, REASON),
         subject="assignment",
         spends=True,
+        title="Bonus for",
+        button="Pay the bonus",
     ),
-    Act(
-        "withdraw-bonus",
-        "take a bonus back that the crowd has refused",
+    Operation(
+        "cancel-bonus",
+        "cancel a bonus that the crowd has refused",
         MANAGE_WORKERS,
-        _foresee_withdrawal,
-        _withdraw_bonus,
-        (ASSIGNMENT, DOLLARS, TOLD),
+        _preview_cancel_bonus,
+        _execute_cancel_bonus,
+        (ASSIGNMENT, DOLLARS, REASON),
         subject="assignment",
-        calls=False,
+        calls_crowd=False,
+        title="Cancel the bonus for",
+        button="Cancel the bonus",
     ),
 )

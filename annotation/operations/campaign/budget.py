@@ -3,7 +3,7 @@
 from annotation.access.roles import FUND
 from annotation.models import Account, Campaign
 from annotation.operations.campaign.cached_forecast import standing_of
-from annotation.operations.campaign.operation import Act, Field, Options, Result
+from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.accounts import OverBudget, account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.pipeline.publishing import lifecycle
@@ -11,7 +11,7 @@ from annotation.pipeline.publishing.forecast import undecided
 from core.errors import UserError
 
 
-def _foresee_budget(campaign: Campaign, options: Options) -> list[str]:
+def _preview_budget(campaign: Campaign, options: Options) -> list[str]:
     cents, account = _fundable(campaign, options)
     left = cents - account.spent_cents - account.reserved_cents
     return [
@@ -21,7 +21,7 @@ def _foresee_budget(campaign: Campaign, options: Options) -> list[str]:
     ]
 
 
-def _budget(campaign: Campaign, options: Options) -> Result:
+def _execute_budget(campaign: Campaign, options: Options) -> Result:
     cents, account = _fundable(campaign, options)
     try:
         set_budget(campaign, cents)
@@ -56,16 +56,19 @@ def _too_low(campaign: Campaign, account: Account) -> UserError:
     )
 
 
-ACTS = (
-    Act(
+OPERATIONS = (
+    Operation(
         "budget",
-        "set what the campaign may cost at most; raised, one at its budget buys on by itself "
-        "with the next pass",
+        "set the maximum total cost; a campaign that waits for a higher budget continues with the "
+        "next pass",
         FUND,
-        _foresee_budget,
-        _budget,
-        (Field("dollars", "dollars", "Budget", "what it may cost at most, in all"),),
+        _preview_budget,
+        _execute_budget,
+        (Argument("dollars", "dollars", "Budget", "maximum total cost"),),
         spends=True,
-        calls=False,
+        calls_crowd=False,
+        confirms=False,
+        title="Budget of",
+        button="Set the budget",
     ),
 )

@@ -13,8 +13,8 @@ from annotation.operations.campaign.cached_forecast import (
     known_prolonging,
     standing_of,
 )
-from annotation.operations.campaign.operation import Act, Field, Options, Result
 from annotation.operations.campaign.retry import calls_wait
+from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.ledger.dollars import clause, dollars
 from annotation.pipeline.outbox.claims import waiting
@@ -24,7 +24,7 @@ from annotation.protocol.estimates.cost import is_free
 from core.errors import UserError
 
 
-def _foresee_expire(campaign: Campaign, options: Options) -> list[str]:
+def _preview_expire(campaign: Campaign, options: Options) -> list[str]:
     known = known_outlook(campaign)
     now = known.outlook
     # What was counted a while ago may have ended since.
@@ -50,8 +50,8 @@ def _foresee_expire(campaign: Campaign, options: Options) -> list[str]:
     return [*words, *known.note]
 
 
-def _expire(campaign: Campaign, options: Options) -> Result:
-    _foresee_expire(campaign, options)
+def _execute_expire(campaign: Campaign, options: Options) -> Result:
+    _preview_expire(campaign, options)
     seen = known_outlook(campaign)
     hits = lifecycle.expire(campaign, timezone.now())
     return {**seen.facts, "expired_hits": hits, "standing": standing_of(campaign)}
@@ -66,7 +66,7 @@ def _and_is_paid(campaign: Campaign) -> str:
     return "" if is_free(campaign.policy) else " and is paid"
 
 
-def _foresee_extend(campaign: Campaign, options: Options) -> list[str]:
+def _preview_extend(campaign: Campaign, options: Options) -> list[str]:
     lifecycle.check_prolongable(campaign)
     until = lifecycle.end_of(options["days"], timezone.now())
     counted = known_prolonging(campaign)
@@ -105,11 +105,11 @@ def _at_most_extended(campaign: Campaign, counted: KnownProlonging, until: datet
     return [*words, counted.note]
 
 
-def _extend(campaign: Campaign, options: Options) -> Result:
+def _execute_extend(campaign: Campaign, options: Options) -> Result:
     return asdict(lifecycle.prolong(campaign, days=options["days"], now=timezone.now()))
 
 
-def _foresee_cancel(campaign: Campaign, options: Options) -> list[str]:
+def _preview_cancel(campaign: Campaign, options: Options) -> list[str]:
     if campaign.state == Campaign.State.CANCELLED:
         raise UserError(f"Campaign {campaign} is cancelled already{_still_waiting(campaign)}.")
     known = known_outlook(campaign)
@@ -130,30 +130,37 @@ def _foresee_cancel(campaign: Campaign, options: Options) -> list[str]:
     ]
 
 
-def _cancel(campaign: Campaign, options: Options) -> Result:
-    _foresee_cancel(campaign, options)
+def _execute_cancel(campaign: Campaign, options: Options) -> Result:
+    _preview_cancel(campaign, options)
     seen = known_outlook(campaign)
     lifecycle.cancel(campaign, timezone.now())
     return {**seen.facts, "standing": standing_of(campaign)}
 
 
-ACTS = (
-    Act("expire", "let nobody take a HIT any more", RUN, _foresee_expire, _expire),
-    Act(
-        "extend",
-        "give HITs that lack votes more time",
+OPERATIONS = (
+    Operation(
+        "expire",
+        "close the campaign's HITs to new work",
         RUN,
-        _foresee_extend,
-        _extend,
-        (Field("days", "count", "Days", "from now on", most=lifecycle.LONGEST_DAYS),),
+        _preview_expire,
+        _execute_expire,
+    ),
+    Operation(
+        "extend",
+        "keep HITs that lack votes open for longer",
+        RUN,
+        _preview_extend,
+        _execute_extend,
+        (Argument("days", "count", "Days", "days from today", maximum=lifecycle.LONGEST_DAYS),),
         spends=True,
     ),
-    Act(
+    Operation(
         "cancel",
-        "end the campaign for good",
+        "end the campaign permanently",
         FUND,
-        _foresee_cancel,
-        _cancel,
-        for_good=True,
+        _preview_cancel,
+        _execute_cancel,
+        irreversible=True,
+        button="Cancel the campaign",
     ),
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from annotation.access.roles import RUN
 from annotation.models import Campaign
 from annotation.operations.campaign.cached_forecast import known_outlook, standing_of
-from annotation.operations.campaign.operation import Act, Options, Result
+from annotation.operations.operation import Operation, Options, Result
 from annotation.pipeline.ledger.dollars import clause, dollars
 from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.forecast import Outlook
@@ -15,7 +15,7 @@ from core.errors import UserError
 State = Campaign.State
 
 
-def _foresee_pause(campaign: Campaign, options: Options) -> list[str]:
+def _preview_pause(campaign: Campaign, options: Options) -> list[str]:
     lifecycle.check_living(campaign)
     if campaign.state == State.PAUSED:
         raise UserError(f"Campaign {campaign} is paused already.")
@@ -36,7 +36,7 @@ def _foresee_pause(campaign: Campaign, options: Options) -> list[str]:
     ]
 
 
-def _foresee_resume(campaign: Campaign, options: Options) -> list[str]:
+def _preview_resume(campaign: Campaign, options: Options) -> list[str]:
     lifecycle.check_living(campaign)
     if campaign.state != State.PAUSED:
         raise UserError(f"Campaign {campaign} is not paused.")
@@ -64,35 +64,35 @@ def _left_out(campaign: Campaign, now: Outlook) -> str:
 
 
 def _turning(
-    foresee: Callable[[Campaign, Options], list[str]], turn: Callable[[Campaign], None]
+    preview: Callable[[Campaign, Options], list[str]], turn: Callable[[Campaign], None]
 ) -> Callable[[Campaign, Options], Result]:
     """Buying on or off: no call to the crowd is needed for it."""
 
-    def carry_out(campaign: Campaign, options: Options) -> Result:
-        foresee(campaign, options)
+    def execute(campaign: Campaign, options: Options) -> Result:
+        preview(campaign, options)
         seen = known_outlook(campaign)
         turn(campaign)
         return {**seen.facts, "standing": standing_of(campaign)}
 
-    return carry_out
+    return execute
 
 
-ACTS = (
-    Act(
+OPERATIONS = (
+    Operation(
         "pause",
-        "buy nothing more; what is at the crowd goes on",
+        "stop requesting new work; work already at the crowd continues",
         RUN,
-        _foresee_pause,
-        _turning(_foresee_pause, lifecycle.pause),
-        calls=False,
+        _preview_pause,
+        _turning(_preview_pause, lifecycle.pause),
+        calls_crowd=False,
     ),
-    Act(
+    Operation(
         "resume",
-        "buy on",
+        "continue to request work",
         RUN,
-        _foresee_resume,
-        _turning(_foresee_resume, lifecycle.resume),
+        _preview_resume,
+        _turning(_preview_resume, lifecycle.resume),
         spends=True,
-        calls=False,
+        calls_crowd=False,
     ),
 )

@@ -3,7 +3,7 @@
 from annotation.access.roles import RUN
 from annotation.models import Campaign
 from annotation.operations.campaign.cached_forecast import known_failures
-from annotation.operations.campaign.operation import Act, Options, Result
+from annotation.operations.operation import Operation, Options, Result
 from annotation.pipeline.publishing.publish import retry_failed
 
 
@@ -11,7 +11,7 @@ def calls_wait(count: int) -> str:
     return "1 call waits" if count == 1 else f"{count:,} calls wait"
 
 
-def _foresee_retry(campaign: Campaign, options: Options) -> list[str]:
+def _preview_retry(campaign: Campaign, options: Options) -> list[str]:
     failed, note = known_failures(campaign)
     return [
         f"{failed:,} calls that the crowd has refused are made again, and those that wait for "
@@ -20,17 +20,20 @@ def _foresee_retry(campaign: Campaign, options: Options) -> list[str]:
     ]
 
 
-def _retry(campaign: Campaign, options: Options) -> Result:
+def _execute_retry(campaign: Campaign, options: Options) -> Result:
     return {"refused_before": retry_failed(campaign)}
 
 
-ACTS = (
-    Act(
+OPERATIONS = (
+    Operation(
         "retry",
-        "make the calls again that were refused or wait for their turn",
+        "retry the calls to the crowd that failed or are waiting",
         RUN,
-        _foresee_retry,
-        _retry,
+        _preview_retry,
+        _execute_retry,
         spends=True,
+        confirms=False,
+        title="Retry the calls of",
+        button="Retry the calls",
     ),
 )

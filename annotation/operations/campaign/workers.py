@@ -1,4 +1,4 @@
-"""A single worker shut out, taken back, written to, or let in without practice."""
+"""A single worker: exclude, restore, write to, grant the qualification."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -8,24 +8,24 @@ from annotation.access.roles import MANAGE_WORKERS
 from annotation.analytics.workers.what_if import if_excluded, if_restored
 from annotation.crowd.inhouse.members import is_member, member_called
 from annotation.crowd.worker_notices import FAREWELL
-from annotation.models import Campaign
-from annotation.operations.campaign.operation import Act, Field, Options, Result
+from annotation.models import Campaign, OutboxMessage
+from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.dollars import clause
 from annotation.pipeline.moderation import qualification as practice
-from annotation.pipeline.moderation.exclusion import exclude, foresee, restore
-from annotation.pipeline.moderation.message import foresee_message, write_to
+from annotation.pipeline.moderation.exclusion import exclude, preview, restore
+from annotation.pipeline.moderation.message import preview_message, write_to
 from core.errors import UserError
 
-WORKER = Field(
+WORKER = Argument(
     "worker",
     "worker",
     "Worker",
-    "as the crowd names them; in-house the user name will do",
+    "ID at the crowd; in-house, the user name also works",
 )
-FAREWELL_REASON = Field(
-    "reason", "text", "Reason", "what the worker reads who asks why", default=FAREWELL
+FAREWELL_REASON = Argument(
+    "reason", "text", "Reason", "shown to the worker on request", default=FAREWELL
 )
-TEXT = Field("text", "text", "Message", "what the worker reads")
+TEXT = Argument("text", "text", "Message", "shown to the worker")
 
 
 def worker_of(campaign: Campaign, name: str) -> str:
@@ -36,7 +36,7 @@ def worker_of(campaign: Campaign, name: str) -> str:
     return found.worker_id if found else name
 
 
-def _foresee_exclude(campaign: Campaign, options: Options) -> list[str]:
+def _preview_exclude(campaign: Campaign, options: Options) -> list[str]:
     seen = if_excluded(campaign, worker_of(campaign, options["worker"]))
     words = [
         f"{seen.worker} takes no further part in {campaign}: {seen.votes:,} votes no "
@@ -53,12 +53,12 @@ def _foresee_exclude(campaign: Campaign, options: Options) -> list[str]:
     return words
 
 
-def _exclude(campaign: Campaign, options: Options) -> Result:
+def _execute_exclude(campaign: Campaign, options: Options) -> Result:
     worker = worker_of(campaign, options["worker"])
     return asdict(exclude(campaign, worker, reason=options["reason"]))
 
 
-def _foresee_restore(campaign: Campaign, options: Options) -> list[str]:
+def _preview_restore(campaign: Campaign, options: Options) -> list[str]:
     seen = if_restored(campaign, worker_of(campaign, options["worker"]))
     return [
         f"{seen.worker} may work in {campaign} again: {seen.votes:,} votes count again"
@@ -68,13 +68,13 @@ def _foresee_restore(campaign: Campaign, options: Options) -> list[str]:
     ]
 
 
-def _restore(campaign: Campaign, options: Options) -> Result:
+def _execute_restore(campaign: Campaign, options: Options) -> Result:
     return asdict(restore(campaign, worker_of(campaign, options["worker"])))
 
 
-def _foresee_message(campaign: Campaign, options: Options) -> list[str]:
+def _preview_message(campaign: Campaign, options: Options) -> list[str]:
     worker = worker_of(campaign, options["worker"])
-    message = foresee_message(campaign, worker, text=options["text"])
+    message = preview_message(campaign, worker, text=options["text"])
     if not message.new:
         return [f"{message.worker} has been sent these words already: they are not sent twice."]
     where = (
@@ -85,66 +85,89 @@ def _foresee_message(campaign: Campaign, options: Options) -> list[str]:
     return [f"{message.worker} reads this {where}."]
 
 
-def _message(campaign: Campaign, options: Options) -> Result:
+def _execute_message(campaign: Campaign, options: Options) -> Result:
     worker = worker_of(campaign, options["worker"])
     message = write_to(campaign, worker, text=options["text"])
     return {"worker": message.worker, "new": message.new}
 
 
-def _admitting(campaign: Campaign, options: Options) -> Callable[[], None]:
+def _grant(campaign: Campaign, options: Options) -> Callable[[], None]:
     worker = worker_of(campaign, options["worker"])
     if campaign.policy.crowd == "inhouse" and not is_member(worker):
         raise UserError(f"The team has no member {worker!r}: see the page of the team.")
     return partial(practice.admit, campaign, worker)
 
 
-def _foresee_admit(campaign: Campaign, options: Options) -> list[str]:
-    foresee(_admitting(campaign, options))
+def _message_refused(campaign: Campaign, options: Options) -> str:
+    refused = campaign.outbox.filter(
+        kind=OutboxMessage.Kind.NOTIFY,
+        worker__worker_id=worker_of(campaign, options["worker"]),
+        reason=options["text"].strip(),
+        state=OutboxMessage.State.WITHDRAWN,
+    ).first()
+    return f"The message was not sent: {refused.error}" if refused else ""
+
+
+def _preview_grant(campaign: Campaign, options: Options) -> list[str]:
+    preview(_grant(campaign, options))
     worker = worker_of(campaign, options["worker"])
     return [f"{worker} may work in {campaign} without having passed the practice round."]
 
 
-def _admit(campaign: Campaign, options: Options) -> Result:
-    _admitting(campaign, options)()
+def _execute_grant(campaign: Campaign, options: Options) -> Result:
+    _grant(campaign, options)()
     return {"worker": worker_of(campaign, options["worker"])}
 
 
-ACTS = (
-    Act(
+def _grant_refused(campaign: Campaign, options: Options) -> str:
+    worker = worker_of(campaign, options["worker"])
+    why = practice.withdraw_refused(campaign, worker)
+    return f"{worker} did not get the qualification: {why}" if why else ""
+
+
+OPERATIONS = (
+    Operation(
         "exclude",
-        "shut a worker out by hand",
+        "exclude a worker and discard their votes",
         MANAGE_WORKERS,
-        _foresee_exclude,
-        _exclude,
+        _preview_exclude,
+        _execute_exclude,
         (WORKER, FAREWELL_REASON),
         subject="worker",
         spends=True,
+        harms=True,
     ),
-    Act(
+    Operation(
         "restore",
-        "take an excluded worker back, votes and all",
+        "end a worker's exclusion and count their votes again",
         MANAGE_WORKERS,
-        _foresee_restore,
-        _restore,
+        _preview_restore,
+        _execute_restore,
         (WORKER,),
         subject="worker",
     ),
-    Act(
+    Operation(
         "message",
-        "write to a worker",
+        "send a message to a worker",
         MANAGE_WORKERS,
-        _foresee_message,
-        _message,
+        _preview_message,
+        _execute_message,
         (WORKER, TEXT),
         subject="worker",
+        button="Send the message",
+        refusal=_message_refused,
     ),
-    Act(
-        "admit",
-        "let a worker in who has not passed the practice round",
+    Operation(
+        "grant-qualification",
+        "let a worker skip the qualification test",
         MANAGE_WORKERS,
-        _foresee_admit,
-        _admit,
+        _preview_grant,
+        _execute_grant,
         (WORKER,),
         subject="worker",
+        confirms=False,
+        title="Grant the qualification to",
+        button="Grant the qualification",
+        refusal=_grant_refused,
     ),
 )

@@ -26,7 +26,7 @@ class Bonus:
     new: bool
 
 
-def foresee_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> Bonus:
+def preview_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> Bonus:
     """Raises UserError where it cannot be paid, whatever the budget."""
     if not 1 <= cents <= MOST_CENTS:
         raise UserError(f"A bonus is from $0.01 to {dollars(MOST_CENTS)}, not {dollars(cents)}.")
@@ -47,7 +47,7 @@ def give_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) 
     try:
         with transaction.atomic():
             campaign = locked(campaign)
-            bonus = foresee_bonus(campaign, assignment, cents=cents, reason=reason)
+            bonus = preview_bonus(campaign, assignment, cents=cents, reason=reason)
             if bonus.new:
                 _ask_for(campaign, assignment, cents=cents, reason=reason)
     except OverBudget as error:

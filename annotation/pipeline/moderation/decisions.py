@@ -42,7 +42,7 @@ class Decision:
     until: datetime | None = None  # the crowd lets a rejection be overturned
 
 
-def foresee_approval(campaign: Campaign, assignment: str, *, now: datetime) -> Decision:
+def preview_approval(campaign: Campaign, assignment: str, *, now: datetime) -> Decision:
     """Raises UserError where it cannot be paid, whatever the budget."""
     work = _reviewed(campaign, assignment)
     if work.status == Status.APPROVED:
@@ -61,7 +61,7 @@ def approve_by_hand(campaign: Campaign, assignment: str, *, now: datetime) -> De
     try:
         with transaction.atomic():
             campaign = locked(campaign)
-            seen = foresee_approval(campaign, assignment, now=now)
+            seen = preview_approval(campaign, assignment, now=now)
             work = _reviewed(campaign, assignment)
             if seen.kind == Kind.APPROVE:
                 _turn(campaign, work, Kind.APPROVE, Kind.REJECT, reason="")
@@ -87,7 +87,7 @@ def over_budget(campaign: Campaign, seen: Decision) -> UserError:
     )
 
 
-def foresee_rejection(campaign: Campaign, assignment: str, *, reason: str) -> Decision:
+def preview_rejection(campaign: Campaign, assignment: str, *, reason: str) -> Decision:
     """Raises UserError where it cannot be refused."""
     if not 1 <= len(reason.strip()) <= LONGEST_REASON:
         raise UserError(
@@ -107,7 +107,7 @@ def reject_by_hand(campaign: Campaign, assignment: str, *, reason: str) -> Decis
     """In place of an approval that the crowd was not told of yet."""
     with transaction.atomic():
         campaign = locked(campaign)
-        seen = foresee_rejection(campaign, assignment, reason=reason)
+        seen = preview_rejection(campaign, assignment, reason=reason)
         work = _reviewed(campaign, assignment)
         _turn(campaign, work, Kind.REJECT, Kind.APPROVE, reason=reason.strip())
     return seen

@@ -42,7 +42,7 @@ class Standing:
     outcomes: dict[int, tuple[str, int | None]]  # triplet -> status and label
 
 
-def foresee(act: Callable[[], Outcome]) -> Outcome:
+def preview(act: Callable[[], Outcome]) -> Outcome:
     """What `act` would change: it is carried out and taken back."""
     with transaction.atomic():
         outcome = act()

@@ -22,7 +22,7 @@ class Message:
     new: bool  # these words have not been sent to this worker before
 
 
-def foresee_message(campaign: Campaign, worker_id: str, *, text: str) -> Message:
+def preview_message(campaign: Campaign, worker_id: str, *, text: str) -> Message:
     """Raises UserError where the crowd would carry no message."""
     text = text.strip()
     if not 1 <= len(text) <= LONGEST_TEXT:
@@ -45,7 +45,7 @@ def foresee_message(campaign: Campaign, worker_id: str, *, text: str) -> Message
 def write_to(campaign: Campaign, worker_id: str, *, text: str) -> Message:
     """The same words are sent once, however often this is called."""
     campaign = locked(campaign)
-    message = foresee_message(campaign, worker_id, text=text)
+    message = preview_message(campaign, worker_id, text=text)
     if message.new:
         worker = worker_in(campaign, worker_id)
         OutboxMessage.objects.update_or_create(

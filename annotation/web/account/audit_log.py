@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import visible_campaigns
 from annotation.models import AuditEntry, Campaign
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.registry import OPERATIONS
 from annotation.web.account.log_details import details_in_words
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
@@ -22,7 +22,7 @@ from core.files.csv_safety import harmless
 
 PAGE_SIZE = 50
 COLUMNS = ("at", "by", "via", "did", "to", "campaign", "details")
-# Offered beside the names of the acts; any other name can be typed.
+# Offered beside the names of the operations; any other name can be typed.
 OTHER_VERBS = (
     "activate", "add-account", "add-control", "add-group", "add-role", "audit", "build index",
     "build-release", "change-account", "change-group", "change-password", "change-role", "collect",
@@ -109,7 +109,7 @@ def _page(
     context = {
         "filters": filters,
         "is_filtered": bool(chosen),
-        "verbs": sorted({*ACTS, *OTHER_VERBS}),
+        "verbs": sorted({*OPERATIONS, *OTHER_VERBS}),
         "rows": [(entry, details_in_words(entry.details)) for entry in shown],
         "older": urlencode(chosen | last) if more else "",
         "newest": urlencode(chosen) if key is not None else None,

@@ -54,7 +54,7 @@ TABS: list[tuple[str, str, str]] = [
 
 # Pages without a tab of their own, and the tab that leads to them.
 UNDER = {
-    "act": "campaign",
+    "operation": "campaign",
     "campaign-control": "campaign-controls",
     "campaign-hit": "campaign-hits",
     "campaign-publish": "campaign-plan",

@@ -1,4 +1,4 @@
-"""A page for each act: what it needs to be told, what will follow, and then the operation."""
+"""A page for each operation: its arguments, a preview, and a button that confirms it."""
 
 from typing import Any, cast
 
@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods
 from annotation.access.audit_log import by_page
 from annotation.jobs.tasks import deliver_campaign, soon
 from annotation.models import Assignment, Campaign
-from annotation.operations.campaign.operation import Act, Field, perform
-from annotation.operations.campaign.registry import ACTS
 from annotation.operations.campaign.workers import worker_of
+from annotation.operations.operation import Argument, Operation, perform
+from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.web.base.guards import campaign_page, refuse
 from annotation.web.base.layout import page
@@ -24,158 +24,148 @@ from core.errors import UserError
 
 LONGEST = 2000
 LONGEST_NAME = 60  # of somebody, in a title
-# The names that alone make no title before a campaign's name or before whom it is done to.
-BEFORE_THE_CAMPAIGN = {"budget": "Budget of", "retry": "Retry the calls of"}
-BEFORE_THE_SUBJECT = {"bonus": "Bonus for", "withdraw-bonus": "Withdraw the bonus for"}
-# What the button says, where the name alone is no operation, or could mean "back".
-BUTTONS = {
-    "budget": "Set the budget",
-    "bonus": "Give the bonus",
-    "cancel": "Cancel the campaign",
-    "message": "Send the message",
-    "retry": "Retry the calls",
-    "withdraw-bonus": "Withdraw the bonus",
-}
-HURTFUL = {"exclude", "reject"}
 
 
-class ActForm(forms.Form):
-    """The fields of an act."""
+class OperationForm(forms.Form):
+    """The arguments of an operation."""
 
-    def __init__(self, act: Act, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, operation: Operation, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for field in act.fields:
-            self.fields[field.name] = _form_field(field)
+        for argument in operation.arguments:
+            self.fields[argument.name] = _form_field(argument)
 
 
-def _form_field(field: Field) -> forms.Field:
+def _form_field(argument: Argument) -> forms.Field:
     common: dict[str, Any] = {
-        "label": field.label,
-        "help_text": field.help,
-        "initial": field.default,
+        "label": argument.label,
+        "help_text": argument.help,
+        "initial": argument.default,
     }
-    if field.kind == "count":
-        return forms.IntegerField(min_value=field.least, max_value=field.most, **common)
-    if field.kind == "text":
+    if argument.kind == "count":
+        return forms.IntegerField(min_value=argument.minimum, max_value=argument.maximum, **common)
+    if argument.kind == "text":
         return forms.CharField(max_length=LONGEST, widget=forms.Textarea({"rows": 3}), **common)
     return forms.CharField(max_length=100, **common)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @campaign_page()
-def act_page(request: HttpRequest, campaign: Campaign, act: str) -> HttpResponse:
-    """Fields first, where there are any; then the sentences, which a second click agrees to."""
-    chosen = ACTS.get(act)
+def operation_page(request: HttpRequest, campaign: Campaign, operation: str) -> HttpResponse:
+    """Arguments first, where there are any; then the preview, which a second click confirms."""
+    chosen = OPERATIONS.get(operation)
     if chosen is None:
         raise Http404
     if not request.user.has_perm(chosen.permission, campaign):
         sentence = (
-            f"Your role in {campaign} does not include this: whoever owns it can change that."
+            f"Your role in {campaign} does not include this. An owner of the campaign can change "
+            "your role."
         )
         return refuse(request, 403, "Not part of your role", sentence)
-    form = _asked(request, chosen)
+    form = _form(request, chosen)
     if not form.is_valid():
-        return _shown(request, campaign, chosen, form)
+        return _render(request, campaign, chosen, form)
     try:
-        sentences = list(chosen.foresee(campaign, form.cleaned_data))
-        if "agreed" not in request.POST or not _named(request, campaign, chosen):
-            return _shown(request, campaign, chosen, form, sentences=sentences)
+        sentences = list(chosen.preview(campaign, form.cleaned_data))
+        if "agreed" not in request.POST or not _is_named(request, campaign, chosen):
+            return _render(request, campaign, chosen, form, sentences=sentences)
         perform(chosen, campaign, form.cleaned_data, by=by_page(cast(User, request.user)))
     except UserError as error:
-        return _shown(request, campaign, chosen, form, fault=str(error), status=422)
-    if chosen.calls and campaign.endpoint:
+        return _render(request, campaign, chosen, form, fault=str(error), status=422)
+    if chosen.calls_crowd and campaign.endpoint:
         soon(deliver_campaign, campaign.pk)
     messages.success(request, _done(chosen, campaign))
     return redirect(_back(chosen, campaign, form))
 
 
-def _asked(request: HttpRequest, act: Act) -> ActForm:
+def _form(request: HttpRequest, operation: Operation) -> OperationForm:
     """A link may fill some of the fields, or all of them."""
     if request.method == "POST":
-        return ActForm(act, request.POST)
-    if {field.name for field in act.fields} <= request.GET.keys():
-        return ActForm(act, request.GET)
-    return ActForm(act, initial=request.GET.dict())
+        return OperationForm(operation, request.POST)
+    if {argument.name for argument in operation.arguments} <= request.GET.keys():
+        return OperationForm(operation, request.GET)
+    return OperationForm(operation, initial=request.GET.dict())
 
 
-def _named(request: HttpRequest, campaign: Campaign, act: Act) -> bool:
-    """What cannot be taken back takes the campaign's name, typed."""
-    return not act.for_good or request.POST.get("typed", "").strip() == campaign.name
+def _is_named(request: HttpRequest, campaign: Campaign, operation: Operation) -> bool:
+    """What cannot be undone takes the campaign's name, typed."""
+    typed = request.POST.get("typed", "").strip()
+    return not operation.irreversible or typed == campaign.name
 
 
-def _done(act: Act, campaign: Campaign) -> str:
-    told = " The crowd is told by the next free worker." if act.calls and campaign.endpoint else ""
-    return f"Done: {act.help}.{told}"
+def _done(operation: Operation, campaign: Campaign) -> str:
+    later = " The crowd follows shortly." if operation.calls_crowd and campaign.endpoint else ""
+    return f"Done: {operation.help}.{later}"
 
 
-def _back(act: Act, campaign: Campaign, form: ActForm) -> str:
+def _back(operation: Operation, campaign: Campaign, form: OperationForm) -> str:
     """To the worker whom it is about, else to the campaign."""
-    whom = _whom(act, form)
-    works = Assignment.objects.filter(hit__campaign=campaign)
-    if act.subject == "worker":
-        works = works.filter(worker__worker_id=worker_of(campaign, whom))
-    elif act.subject == "assignment":
-        works = works.filter(crowd_id=whom)
-    worker = works.values_list("worker", flat=True).first() if whom else None
+    subject = _subject(operation, form)
+    assignments = Assignment.objects.filter(hit__campaign=campaign)
+    if operation.subject == "worker":
+        assignments = assignments.filter(worker__worker_id=worker_of(campaign, subject))
+    elif operation.subject == "assignment":
+        assignments = assignments.filter(crowd_id=subject)
+    worker = assignments.values_list("worker", flat=True).first() if subject else None
     if worker is None:
         return reverse("campaign", args=[campaign.name])
     return reverse("campaign-worker", args=[campaign.name, worker])
 
 
-def _whom(act: Act, form: ActForm) -> str:
-    whom = str(form[act.subject].value() or "") if act.subject else ""
-    return whom.replace("\0", "").strip()  # no database can be asked for the first
+def _subject(operation: Operation, form: OperationForm) -> str:
+    name = operation.subject
+    subject = str(form[name].value() or "") if name else ""
+    return subject.replace("\0", "").strip()  # no database can be asked for the first
 
 
-def _title(act: Act, campaign: Campaign, whom: str) -> str:
+def _title(operation: Operation, campaign: Campaign, subject: str) -> str:
     """With the worker or the assignment that it is about, and always the campaign."""
-    words = act.name.replace("-", " ").capitalize()
-    if not act.subject:
-        return f"{BEFORE_THE_CAMPAIGN.get(act.name, words)} {campaign}"
-    words = BEFORE_THE_SUBJECT.get(act.name, words)
-    if act.subject == "assignment":
-        named = f"assignment {whom[:LONGEST_NAME]}" if whom else "an assignment"
+    words = operation.title or operation.words
+    if not operation.subject:
+        return f"{words} {campaign}"
+    if operation.subject == "assignment":
+        named = f"assignment {subject[:LONGEST_NAME]}" if subject else "an assignment"
     else:
-        named = names_of(campaign, [whom]).get(whom, whom[:LONGEST_NAME]) or "a worker"
+        found = names_of(campaign, [subject]).get(subject, subject[:LONGEST_NAME])
+        named = found or "a worker"
     return f"{words} {named} in {campaign}"
 
 
-def _told(act: Act, form: ActForm) -> list[tuple[str, str]]:
-    """What was asked for, as people write it."""
-    told = []
-    for field in act.fields:
-        value = str(form.cleaned_data[field.name])
-        told.append((field.label, dollars(cents_of(value)) if field.kind == "dollars" else value))
-    return told
+def _values(operation: Operation, form: OperationForm) -> list[tuple[str, str]]:
+    """What was sent, as people write it."""
+    values = []
+    for argument in operation.arguments:
+        value = str(form.cleaned_data[argument.name])
+        shown = dollars(cents_of(value)) if argument.kind == "dollars" else value
+        values.append((argument.label, shown))
+    return values
 
 
-def _shown(
+def _render(
     request: HttpRequest,
     campaign: Campaign,
-    act: Act,
-    form: ActForm,
+    operation: Operation,
+    form: OperationForm,
     *,
     sentences: list[str] | None = None,
     fault: str = "",
     status: int = 200,
 ) -> HttpResponse:
     context = {
-        "act": act,
-        "back": _back(act, campaign, form),
+        "operation": operation,
+        "back": _back(operation, campaign, form),
         "form": form,
         "sentences": sentences,
-        "told": _told(act, form) if sentences else [],
-        "button": BUTTONS.get(act.name, act.name.capitalize()),
-        "is_grave": act.for_good or act.name in HURTFUL,
+        "values": _values(operation, form) if sentences else [],
+        "button": operation.button or operation.words,
+        "is_grave": operation.irreversible or operation.harms,
         "fault": fault,
-        "misspelt": "agreed" in request.POST and act.for_good and not fault,
+        "misspelt": "agreed" in request.POST and operation.irreversible and not fault,
     }
-    title = _title(act, campaign, _whom(act, form))
     return page(
         request,
         "annotation/campaigns/operation.html",
         context,
-        title=title,
+        title=_title(operation, campaign, _subject(operation, form)),
         campaign=campaign,
         status=status,
     )

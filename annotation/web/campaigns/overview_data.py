@@ -15,7 +15,7 @@ from annotation.analytics.campaign.snapshots import FRESH, RECENT
 from annotation.analytics.campaign.status import Stuck, standing
 from annotation.crowd.factory import place_of
 from annotation.models import Account, Campaign, Snapshot
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
 from core.errors import UserError
@@ -189,7 +189,7 @@ def _troubles(campaign: Campaign, figures: Figures | None, reader: Reader) -> li
         found.append(Stuck(ELSEWHERE.format(campaign.endpoint)).to_dict())
     found += figures["stuck"] if figures else []
     return [
-        Trouble(one["reason"], _button(campaign, one["act"], reader, one["options"]))
+        Trouble(one["reason"], _button(campaign, one["operation"], reader, one["options"]))
         for one in found
     ]
 
@@ -211,7 +211,7 @@ def _holding(campaign: Campaign, figures: Figures | None) -> Figures | None:
     if figures and figures["state"] == campaign.state:
         return dict(figures["standing"])
     if campaign.state == State.CAPPED:
-        return Stuck("at its budget: the next count says what waits", act="budget").to_dict()
+        return Stuck("at its budget: the next count says what waits", operation="budget").to_dict()
     return standing(campaign).to_dict()
 
 
@@ -233,7 +233,7 @@ _FITTING: Mapping[str, Callable[[Campaign, Figures], bool]] = {
         _is_out(campaign, figures) and campaign.state != State.PAUSED
     ),
     "expire": _is_out,
-    "retry": lambda _, figures: any(one["act"] == "retry" for one in figures["stuck"]),
+    "retry": lambda _, figures: any(one["operation"] == "retry" for one in figures["stuck"]),
     "reconcile": lambda campaign, _: bool(campaign.endpoint),
     "cancel": _is_alive,
 }
@@ -257,9 +257,9 @@ def _button(
     if name == "reconcile" and reader.has_perm(RUN, campaign):
         link = reverse("campaign-reconcile", args=[campaign.name])
         return Button("Reconcile", link, grave=False)
-    act = ACTS.get(name or "")
-    if act is None or not reader.has_perm(act.permission, campaign):
+    operation = OPERATIONS.get(name or "")
+    if operation is None or not reader.has_perm(operation.permission, campaign):
         return None
-    link = reverse("act", args=[campaign.name, act.name])
+    link = reverse("operation", args=[campaign.name, operation.name])
     given = f"?{urlencode(options)}" if options else ""
-    return Button(act.name.replace("-", " ").capitalize(), link + given, act.for_good)
+    return Button(operation.words, link + given, operation.irreversible)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.access.audit_log import by_page
 from annotation.access.roles import CREATE, visible_campaigns
 from annotation.models import Campaign, Pilot
-from annotation.operations.logged_changes import foresee_pilot, make_pilot
+from annotation.operations.logged_changes import make_pilot, preview_pilot
 from annotation.pipeline.setup.create_pilot import MOST_TRIPLETS, NAME, TRIPLETS
 from annotation.web.base.guards import dashboard_page, refuse
 from annotation.web.base.layout import page
@@ -71,7 +71,7 @@ def pilots(request: HttpRequest) -> HttpResponse:
     chosen = form.cleaned_data
     source, name, triplets = chosen["source"], chosen["name"], chosen["triplets"]
     if "agreed" not in request.POST:
-        sentences = foresee_pilot(source, name, triplets=triplets)
+        sentences = preview_pilot(source, name, triplets=triplets)
         return _shown(request, form, sentences=sentences)
     try:
         by = by_page(cast(User, request.user))

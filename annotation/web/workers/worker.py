@@ -45,7 +45,7 @@ class Past:
     entry: Turn
     time: str
     decision: str
-    operation: str  # the act that is offered; empty: none
+    operation: str  # that is offered; empty: none
     operation_label: str
 
 

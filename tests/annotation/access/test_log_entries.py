@@ -12,7 +12,7 @@ from annotation.crowd.inhouse.models import Invitation, Member
 from annotation.management.commands import campaign as campaign_command
 from annotation.management.commands.campaign import CREATE, IMPORT
 from annotation.models import AuditEntry, Campaign, Hit
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
 from exports.models import Build
@@ -42,8 +42,8 @@ AFTER: Mapping[str, Sequence[str]] = {
 }
 # Steps that have tests of their own of the row, for they need more of a campaign.
 ELSEWHERE = {
-    "retrieve", "resume", "exclude", "restore", "bonus", "admit", "approve", "reject", "message",
-    "audit", "pilot", "instructions",
+    "retrieve", "resume", "exclude", "restore", "bonus", "grant-qualification",
+    "cancel-bonus", "approve", "reject", "message", "audit", "pilot", "instructions",
 }  # fmt: skip
 COMMANDS = {
     # Of money, votes, people and data: their rows are asked for here.
@@ -82,8 +82,8 @@ def test_every_command_and_every_step_is_known_to_this_test() -> None:
 
 
 def test_steps_that_are_acts_are_logged_by_the_act_s_name() -> None:
-    """`perform` writes the row of each act, which its own tests ask for."""
-    assert {"budget", "pause", "expire", "extend", "cancel", "retry", "exclude"} <= set(ACTS)
+    """`perform` writes the entry of each operation, which its own tests ask for."""
+    assert {"budget", "pause", "expire", "extend", "cancel", "retry", "exclude"} <= set(OPERATIONS)
 
 
 @pytest.mark.parametrize("step", AFTER)
@@ -351,7 +351,7 @@ def test_an_operation_at_the_adjudication_page_and_its_row_are_one(
     client = at(User.objects.get(pk=ada.pk))
     for address, form in (
         ("/campaigns/faq/instructions", {"text": "New.", "based_on": "1", "save": "1"}),
-        ("/admin/campaigns/faq/acts/pause", {"agreed": "yes"}),
+        ("/admin/campaigns/faq/operations/pause", {"agreed": "yes"}),
     ):
         with pytest.raises(RuntimeError, match="no room"):
             client.post(address, form)

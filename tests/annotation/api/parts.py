@@ -3,7 +3,7 @@
 What stands in braces is a row of that kind.
 """
 
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.registry import OPERATIONS
 
 SIGNED_IN = {
     "owner", "manager", "adjudicator", "viewer", "annotator", "elsewhere", "stranger", "staff",
@@ -113,5 +113,5 @@ POSTS = {
     "/controls/{control}/retire": WHO["annotation.change_control"],
     "/suggestions/{suggestion}/confirm": {"root"},  # the pool is of all campaigns
     "/suggestions/{suggestion}/dismiss": WHO["annotation.change_control"],
-    **{f"/acts/{act.name}": WHO[act.permission] for act in ACTS.values()},
+    **{f"/operations/{name}": WHO[one.permission] for name, one in OPERATIONS.items()},
 }

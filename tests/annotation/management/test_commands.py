@@ -27,12 +27,13 @@ MORE = {
     "budget": ["100"],
     "extend": ["--days", "7"],
     "exclude": ["AEVE"],
-    "admit": ["AEVE"],
+    "grant-qualification": ["AEVE"],
     "restore": ["AEVE"],
     "message": ["AEVE", "--text", "Thank you."],
     "approve": ["3ONE"],
     "reject": ["3ONE", "--reason", "By a script."],
     "bonus": ["3ONE", "0.50", "--reason", "Thank you."],
+    "cancel-bonus": ["3ONE", "0.50", "--reason", "Thank you."],
 }
 
 

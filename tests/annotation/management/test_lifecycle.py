@@ -243,15 +243,16 @@ def test_a_bonus_is_paid_once(stage: Stage) -> None:
     first, second = (run_json(*bonus, "--yes") for _ in range(2))
     assert (first["new"], first["cents"], first["sent"]) == (True, 60, 1)
     assert (second["new"], second["sent"]) == (False, 0)
-    assert refused(*bonus, "--withdraw", "--yes") == (
+    cancelled = "campaign", "cancel-bonus", *bonus[2:]
+    assert refused(*cancelled, "--yes") == (
         f"The bonus of $0.50 for assignment '{work}' has been paid and cannot be taken back."
     )
     assert stage.mturk.count("bonuses") == 1
 
 
 def test_a_bonus_that_nobody_gave_cannot_be_taken_back(stage: Stage) -> None:
-    bonus = "campaign", "bonus", "faq", "3ONE", "0.50", "--reason", "Thank you."
-    assert "has no bonus of $0.50 for assignment '3ONE'" in refused(*bonus, "--withdraw")
+    cancelled = "campaign", "cancel-bonus", "faq", "3ONE", "0.50", "--reason", "Thank you."
+    assert "has no bonus of $0.50 for assignment '3ONE'" in refused(*cancelled)
 
 
 # what will be refused is not forecast

@@ -172,7 +172,7 @@ class Owner:
 
     def exclude_and_take_back(self) -> None:
         self.follow("Exclude")
-        self.press("See what follows")
+        self.press("Preview")
         self.told("takes no further part")
         self.agree("Exclude")
         expect(self.main.get_by_text("excluded", exact=True).first).to_be_visible()

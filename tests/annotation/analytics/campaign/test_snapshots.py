@@ -188,14 +188,14 @@ def test_what_holds_a_campaign_up_is_told_with_its_repair(stage: Stage) -> None:
     stage.campaign.hits.update(expires_at=timezone.now() - timedelta(days=1))
     pause(stage.campaign)
     figures = take(stage.campaign).figures
-    assert figures["standing"]["act"] == "resume"
+    assert figures["standing"]["operation"] == "resume"
     assert figures["standing"]["reason"] == "paused by hand: nothing more is bought"
     assert figures["stuck"] == [
         {
             "sentence": "5 HITs have expired with votes missing: `manage.py campaign extend faq "
             "--days 7` gives them more time",
             "reason": "5 HITs have expired with votes missing",
-            "act": "extend",
+            "operation": "extend",
             "options": {"days": 7},
         }
     ]

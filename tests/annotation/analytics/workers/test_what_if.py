@@ -7,7 +7,7 @@ import pytest
 from annotation.analytics.workers.what_if import WhatIf, if_excluded, if_restored
 from annotation.models import Worker
 from annotation.pipeline.ledger.accounts import account_of
-from annotation.pipeline.moderation.exclusion import Change, exclude, foresee, restore
+from annotation.pipeline.moderation.exclusion import Change, exclude, preview, restore
 from core.errors import UserError
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
@@ -71,9 +71,9 @@ def test_it_says_what_doing_it_brings_about(set_stage: SetStage, tie_mode: str, 
     campaign = stage.campaign
     for name in Worker.objects.values_list("worker_id", flat=True):
         seen = if_excluded(campaign, name)
-        assert as_change(seen) == foresee(lambda name=name: exclude(campaign, name, reason=REASON))
+        assert as_change(seen) == preview(lambda name=name: exclude(campaign, name, reason=REASON))
         exclude(campaign, name, reason=REASON)
-        assert as_change(if_restored(campaign, name)) == foresee(
+        assert as_change(if_restored(campaign, name)) == preview(
             lambda name=name: restore(campaign, name)
         )
         restore(campaign, name)

@@ -16,7 +16,8 @@ from tests.annotation.api.campaign import campaign_at_work
 from tests.annotation.api.people import Answer, Program, is_problem, person
 from tests.threads import together
 
-BUDGET = "campaigns/faq/acts/budget"
+BUDGET = "campaigns/faq/operations/budget"
+PAUSE = "campaigns/faq/operations/pause"
 RAISED = {"dollars": "200", "agreed": True}
 QUERIES = [{"query": "How is bread made?"}, {"query": "Who sells pianos?"}]
 CREATE = {"name": "new-one", "queries": QUERIES, "dollars": "12.50"}
@@ -47,7 +48,10 @@ def test_the_order_of_fields_makes_no_other_request(owner: Program) -> None:
 
 @pytest.mark.parametrize(
     ("path", "sent"),
-    [(BUDGET, {"dollars": "201", "agreed": True}), ("campaigns/faq/acts/pause", {"agreed": True})],
+    [
+        (BUDGET, {"dollars": "201", "agreed": True}),
+        (PAUSE, {"agreed": True}),
+    ],
 )
 def test_a_key_is_of_one_request_alone(owner: Program, path: str, sent: dict[str, object]) -> None:
     owner.post(BUDGET, RAISED, key="one")
@@ -89,7 +93,7 @@ def test_what_is_only_told_needs_no_key_and_changes_nothing(
 
 def test_a_refusal_is_not_kept(campaign: Campaign, owner: Program) -> None:
     Campaign.objects.update(state="paused")
-    pause = partial(owner.post, "campaigns/faq/acts/pause", {"agreed": True}, key="one")
+    pause = partial(owner.post, PAUSE, {"agreed": True}, key="one")
     assert is_problem(pause(), 422)
     Campaign.objects.update(state="active")
     assert pause().status_code == 200

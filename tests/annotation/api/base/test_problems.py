@@ -81,25 +81,25 @@ def test_a_method_that_the_address_does_not_take(root: Program) -> None:
 
 
 def test_another_form_than_json(root: Program) -> None:
-    answer = root.client.post("/api/v1/campaigns/faq/acts/pause", {"agreed": "false"})
+    answer = root.client.post("/api/v1/campaigns/faq/operations/pause", {"agreed": "false"})
     assert is_problem(answer, 415)
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff", b"NaN", b"[" * 100_000, b'{"agreed": NaN}'])
 def test_a_body_that_cannot_be_read(root: Program, body: bytes) -> None:
-    path = "/api/v1/campaigns/faq/acts/pause"
+    path = "/api/v1/campaigns/faq/operations/pause"
     assert is_problem(root.client.post(path, body, content_type="application/json"), 400)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b"3", b'"agreed"'])
 def test_a_body_that_is_no_object(root: Program, body: bytes) -> None:
-    path = "/api/v1/campaigns/faq/acts/pause"
+    path = "/api/v1/campaigns/faq/operations/pause"
     assert is_problem(root.client.post(path, body, content_type="application/json"), 400)
 
 
 def test_a_body_that_is_too_large(root: Program, settings: Settings) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
-    answer = root.post("campaigns/faq/acts/pause", {"agreed": False, "more": "x" * 100})
+    answer = root.post("campaigns/faq/operations/pause", {"agreed": False, "more": "x" * 100})
     assert is_problem(answer, 413)
 
 
@@ -121,7 +121,7 @@ def test_each_field_says_what_is_wrong_with_it(root: Program) -> None:
 
 
 def test_what_the_rules_refuse_says_why(root: Program) -> None:
-    answer = root.post("campaigns/faq/acts/resume", {"agreed": False})
+    answer = root.post("campaigns/faq/operations/resume", {"agreed": False})
     assert is_problem(answer, 422)
     assert answer.json()["detail"] == "Campaign faq is not paused."
 

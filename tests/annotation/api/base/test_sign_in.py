@@ -143,7 +143,7 @@ def test_a_session_reads_and_with_the_csrf_token_it_acts(campaign: Campaign) -> 
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(person("ada", campaign, "owner"))
     assert browser.get("/api/v1/campaigns/faq").status_code == 200
-    pause = "/api/v1/campaigns/faq/acts/pause"
+    pause = "/api/v1/campaigns/faq/operations/pause"
     sent = {"agreed": False}
     refused = browser.post(pause, sent, content_type="application/json")
     assert is_problem(refused, 403)

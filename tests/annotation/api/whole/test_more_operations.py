@@ -176,7 +176,7 @@ def test_what_if_is_what_the_act_foresees(campaign: Campaign, owner: Program) ->
     told = owner.get("campaigns/faq/workers/faq-worker-0/what-if").json()
     assert (told["excluded"], told["votes"], told["cents"]) == (False, 1, 0)
     sent = {"worker": "faq-worker-0", "reason": "asked to leave", "agreed": True}
-    owner.post("campaigns/faq/acts/exclude", sent, key="one")
+    owner.post("campaigns/faq/operations/exclude", sent, key="one")
     assert owner.get("campaigns/faq/workers/faq-worker-0/what-if").json()["excluded"]
 
 

@@ -43,7 +43,7 @@ TABLE: Mapping[str, str] = {
     "admin/campaigns/<slug:name>/live": "campaign_read",
     "admin/campaigns/<slug:name>/count": "campaign_snapshot",
     "admin/campaigns/<slug:name>/charts/<slug:key>.csv": "chart_read",
-    "admin/campaigns/<slug:name>/acts/<slug:act>": "campaign_act_budget campaign_act_pause",
+    "admin/campaigns/<slug:name>/operations/<slug:operation>": "campaign_budget campaign_pause",
     "admin/campaigns/<slug:name>/reconcile": "campaign_reconcile",
     "admin/campaigns/<slug:name>/review/import": "expert_label_import",
     "admin/campaigns/<slug:name>/review/": "disagreement_list triplet_list report_list",

@@ -101,7 +101,9 @@ def test_a_campaign_shows_its_newest_figures(campaign: Campaign, owner: Program)
 def test_an_act_is_carried_out_and_logged_in_the_name_of_who_asked(
     campaign: Campaign, owner: Program
 ) -> None:
-    answer = owner.post("campaigns/faq/acts/budget", {"dollars": "150", "agreed": True}, key="k")
+    answer = owner.post(
+        "campaigns/faq/operations/budget", {"dollars": "150", "agreed": True}, key="k"
+    )
     assert answer.json()["result"]["budget_cents"] == 15_000
     logged = AuditEntry.objects.get(verb="budget")
     assert (logged.actor, logged.via, logged.campaign) == ("ada", "api", campaign)
@@ -183,7 +185,7 @@ def test_a_worker_shows_what_they_did_here_and_why_they_are_shut_out(
     campaign: Campaign, owner: Program
 ) -> None:
     sent = {"worker": "faq-worker-0", "reason": "asked to leave", "agreed": True}
-    assert owner.post("campaigns/faq/acts/exclude", sent, key="one").status_code == 200
+    assert owner.post("campaigns/faq/operations/exclude", sent, key="one").status_code == 200
     worker = owner.get("campaigns/faq/workers/faq-worker-0").json()
     assert (worker["handed_in"], worker["approved"], worker["excluded"]) == (1, 1, True)
     assert worker["exclusions"][0]["reason"] == "asked to leave"

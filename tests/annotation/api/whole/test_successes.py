@@ -68,15 +68,15 @@ OTHERS: Mapping[str, Callable[[World], Sent]] = {
     "campaign_create": lambda _: {"name": "sampled"},
     "pilot_create": lambda _: {"name": "more-answers"},
     "token_create": lambda _: {"name": "root", "password": PASSWORD},
-    "campaign_act_budget": lambda _: {"dollars": "20000"},
-    "campaign_act_approve": lambda world: {"assignment": world.rejected.crowd_id},
-    "campaign_act_reject": lambda world: {"assignment": world.waiting.crowd_id},
+    "campaign_budget": lambda _: {"dollars": "20000"},
+    "campaign_approve": lambda world: {"assignment": world.rejected.crowd_id},
+    "campaign_reject": lambda world: {"assignment": world.waiting.crowd_id},
     "campaign_publish": lambda _: {"first": 2},
     "expert_label_create": lambda world: {"triplet": drawn(world)},
     "expert_label_import": lambda world: {"labels": [elsewhere(world)]},
 }
 # Of the campaign that has begun: it has HITs to publish, an open one, and work to be decided on.
-BEGUN = {"campaign_publish", "campaign_act_expire", "campaign_act_reject"}
+BEGUN = {"campaign_publish", "campaign_expire", "campaign_reject"}
 
 
 def practised(world: World) -> None:
@@ -93,13 +93,13 @@ def refused_bonus(world: World) -> None:
 
 # What has to be so before it.
 BEFORE: Mapping[str, Callable[[World], object]] = {
-    "campaign_act_admit": practised,
-    "campaign_act_withdraw_bonus": refused_bonus,
-    "campaign_act_resume": lambda world: state(world, "paused"),
+    "campaign_grant_qualification": practised,
+    "campaign_cancel_bonus": refused_bonus,
+    "campaign_resume": lambda world: state(world, "paused"),
     "expert_label_read": lambda world: ExpertLabel.objects.create(
         triplet_id=world.ids["triplets"], expert="root", label=1, source="sample"
     ),
-    "campaign_act_restore": lambda world: Exclusion.objects.create(
+    "campaign_restore": lambda world: Exclusion.objects.create(
         campaign=world.campaign, worker=world.work.worker, failures=1, reviewed=2, reason="asked"
     ),
 }

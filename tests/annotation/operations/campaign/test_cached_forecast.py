@@ -15,8 +15,8 @@ from annotation.analytics.campaign.status import standing
 from annotation.models import AuditEntry, Campaign, Snapshot
 from annotation.operations.campaign import cached_forecast as known
 from annotation.operations.campaign.cached_forecast import known_outlook, standing_of
-from annotation.operations.campaign.operation import perform
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.operation import perform
+from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.forecast import (
@@ -48,7 +48,7 @@ def counted(campaign: Campaign) -> Snapshot:
 
 
 def foreseen(name: str, campaign: Campaign) -> list[str]:
-    return list(ACTS[name].foresee(campaign, OPTIONS.get(name, {})))
+    return list(OPERATIONS[name].preview(campaign, OPTIONS.get(name, {})))
 
 
 @pytest.mark.parametrize("name", ["pause", "expire", "extend", "cancel", "retry"])
@@ -127,7 +127,7 @@ def _reserved(stage: Stage) -> int:
 def test_the_log_says_when_what_it_tells_was_counted(stage: Stage, large: None) -> None:
     stage.publish()
     counted(stage.campaign)
-    perform(ACTS["pause"], stage.campaign, {}, by=by_command())
+    perform(OPERATIONS["pause"], stage.campaign, {}, by=by_command())
     details = AuditEntry.objects.get().details
     assert details["counted_at"] == AT.isoformat()
     assert details["open_hits"] == 5
@@ -167,7 +167,7 @@ def test_what_waits_for_the_budget_is_told_as_it_was_counted(stage: Stage, large
 def test_a_cancelled_campaigns_budget_can_be_set_while_work_waits(stage: Stage) -> None:
     stage.publish()
     stage.work("ada", 1)
-    perform(ACTS["cancel"], stage.campaign, {}, by=by_command())
+    perform(OPERATIONS["cancel"], stage.campaign, {}, by=by_command())
     stage.campaign.refresh_from_db()
     with pytest.raises(UserError, match="cancelled"):  # nobody has looked yet
         foreseen("budget", stage.campaign)

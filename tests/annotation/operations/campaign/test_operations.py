@@ -5,8 +5,8 @@ import pytest
 from annotation.access.audit_log import by_command
 from annotation.access.roles import PERMISSIONS, RUN
 from annotation.models import AuditEntry, Campaign
-from annotation.operations.campaign.operation import Act, Options, Result, perform
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.operation import Operation, Options, Result, perform
+from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.accounts import account_of
 from core.errors import UserError
 from tests.small_campaign import Stage
@@ -21,11 +21,11 @@ SAMPLES = {
 
 
 def test_each_act_needs_a_permission_that_an_owner_has() -> None:
-    assert {act.permission for act in ACTS.values()} <= PERMISSIONS["owner"]
+    assert {operation.permission for operation in OPERATIONS.values()} <= PERMISSIONS["owner"]
 
 
 def test_an_act_and_its_line_in_the_log_come_together(stage: Stage) -> None:
-    result = perform(ACTS["budget"], stage.campaign, {"dollars": "123.45"}, by=by_command())
+    result = perform(OPERATIONS["budget"], stage.campaign, {"dollars": "123.45"}, by=by_command())
     assert result["budget_cents"] == account_of(stage.campaign).budget_cents == 12345
     entry = AuditEntry.objects.get()
     assert (entry.verb, entry.campaign, entry.via) == ("budget", stage.campaign, "command")
@@ -39,7 +39,7 @@ def test_the_log_names_whom_an_act_was_done_to(stage: Stage) -> None:
     stage.advance()
     worker = stage.campaign.hits.get(number=1).assignments.get().worker.worker_id
     options = {"worker": worker, "reason": "Enough."}
-    perform(ACTS["exclude"], stage.campaign, options, by=by_command())
+    perform(OPERATIONS["exclude"], stage.campaign, options, by=by_command())
     entry = AuditEntry.objects.get()
     assert entry.subject == worker
     assert entry.details["votes"] == 5
@@ -48,7 +48,7 @@ def test_the_log_names_whom_an_act_was_done_to(stage: Stage) -> None:
 
 def test_an_act_that_is_refused_leaves_no_line(stage: Stage) -> None:
     with pytest.raises(UserError):
-        perform(ACTS["resume"], stage.campaign, {}, by=by_command())
+        perform(OPERATIONS["resume"], stage.campaign, {}, by=by_command())
     assert not AuditEntry.objects.exists()
 
 
@@ -57,20 +57,20 @@ def test_an_act_whose_line_cannot_be_written_is_not_done(stage: Stage) -> None:
         Campaign.objects.filter(pk=campaign.pk).update(state="paused")
         return {"unwritable": object()}
 
-    act = Act("pause", "", RUN, lambda campaign, options: [], pause)
+    act = Operation("pause", "", RUN, lambda campaign, options: [], pause)
     with pytest.raises(TypeError):
         perform(act, stage.campaign, {}, by=by_command())
     stage.campaign.refresh_from_db()
     assert stage.campaign.state == "active"
 
 
-@pytest.mark.parametrize("name", sorted(ACTS))
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
 def test_to_foresee_an_act_changes_nothing(stage: Stage, name: str) -> None:
     stage.publish()
     before = _record(stage.campaign)
     try:
-        options = {field.name: SAMPLES[field.kind] for field in ACTS[name].fields}
-        sentences = ACTS[name].foresee(stage.campaign, options)
+        options = {field.name: SAMPLES[field.kind] for field in OPERATIONS[name].arguments}
+        sentences = OPERATIONS[name].preview(stage.campaign, options)
     except UserError as error:
         sentences = [str(error)]
     assert sentences

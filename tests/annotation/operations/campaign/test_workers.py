@@ -7,8 +7,9 @@ import pytest
 from annotation.access.audit_log import by_command
 from annotation.access.roles import MANAGE_WORKERS
 from annotation.models import Assignment, AuditEntry
-from annotation.operations.campaign.operation import perform
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.campaign import assignments, workers
+from annotation.operations.operation import perform
+from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.collecting.review import review
 from core.errors import UserError
@@ -25,23 +26,22 @@ def reviewed(stage: Stage) -> None:
 
 
 def log() -> tuple[str, str, dict[str, object]]:
-    entry = AuditEntry.objects.get()
-    return entry.verb, entry.subject, entry.details
+    action = AuditEntry.objects.get()
+    return action.verb, action.subject, action.details
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["exclude", "restore", "message", "admit", "approve", "reject", "bonus", "withdraw-bonus"],
+    "name", [one.name for one in (*workers.OPERATIONS, *assignments.OPERATIONS)]
 )
 def test_who_manages_workers_may_do_them(name: str) -> None:
-    assert ACTS[name].permission == MANAGE_WORKERS
+    assert OPERATIONS[name].permission == MANAGE_WORKERS
 
 
 def test_before_excluding_the_labels_the_votes_and_the_price_are_told(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
     one_hit.work("bob", 1)
     one_hit.advance()
-    told = ACTS["exclude"].foresee(one_hit.campaign, {"worker": "ABOB", "reason": "Enough."})
+    told = OPERATIONS["exclude"].preview(one_hit.campaign, {"worker": "ABOB", "reason": "Enough."})
     assert list(told) == [
         "ABOB takes no further part in faq: 5 votes no longer count, and $0.19 that was paid for "
         "them is lost.",
@@ -56,14 +56,14 @@ def test_work_that_failed_is_paid_and_it_is_said_what_that_means(one_hit: Stage)
     assignment = one_hit.work("eve", 1, slips=1)
     reviewed(one_hit)
     options = {"assignment": assignment}
-    told = ACTS["approve"].foresee(one_hit.campaign, options)
+    told = OPERATIONS["approve"].preview(one_hit.campaign, options)
     assert list(told) == [
         f"Assignment {assignment} of AEVE is approved in place of its rejection, which the crowd "
         "was not told of yet; it costs $0.19. An approval is final.",
         "It missed controls, and that stays: its votes do not count, and it goes on counting as "
         "failed for the rule that excludes workers.",
     ]
-    perform(ACTS["approve"], one_hit.campaign, options, by=by_command())
+    perform(OPERATIONS["approve"], one_hit.campaign, options, by=by_command())
     verb, subject, details = log()
     assert (verb, subject, details["decision"]) == ("approve", assignment, "approve")
     one_hit.deliver()
@@ -73,10 +73,10 @@ def test_work_that_failed_is_paid_and_it_is_said_what_that_means(one_hit: Stage)
 def test_overturning_says_until_when_the_crowd_allows_it(one_hit: Stage) -> None:
     assignment = one_hit.work("eve", 1, slips=1)
     one_hit.advance()
-    first = ACTS["approve"].foresee(one_hit.campaign, {"assignment": assignment})[0]
+    first = OPERATIONS["approve"].preview(one_hit.campaign, {"assignment": assignment})[0]
     assert "its rejection is overturned, which MTurk allows until 20" in first
     assert "it costs $0.19" in first
-    perform(ACTS["approve"], one_hit.campaign, {"assignment": assignment}, by=by_command())
+    perform(OPERATIONS["approve"], one_hit.campaign, {"assignment": assignment}, by=by_command())
     assert log()[2]["decision"] == "overturn"
     one_hit.deliver()
     assert Assignment.objects.get().status == "approved"
@@ -86,11 +86,11 @@ def test_a_refusal_says_what_it_does_and_what_it_does_not(one_hit: Stage) -> Non
     assignment = one_hit.work("bob", 1)
     reviewed(one_hit)
     options = {"assignment": assignment, "reason": "By a script."}
-    told = " ".join(ACTS["reject"].foresee(one_hit.campaign, options))
+    told = " ".join(OPERATIONS["reject"].preview(one_hit.campaign, options))
     assert "is rejected and not paid; $0.19 is free again" in told
     assert "5 votes no longer count" in told
     assert "does not count towards the rule" in told
-    perform(ACTS["reject"], one_hit.campaign, options, by=by_command())
+    perform(OPERATIONS["reject"], one_hit.campaign, options, by=by_command())
     verb, subject, details = log()
     assert (verb, subject, details["reason"]) == ("reject", assignment, "By a script.")
     one_hit.deliver()
@@ -102,11 +102,11 @@ def test_a_message_is_logged_with_its_words(one_hit: Stage) -> None:
     one_hit.work("bob", 1)
     one_hit.advance()
     options = {"worker": "ABOB", "text": "Thank you."}
-    assert "cannot be called back" in ACTS["message"].foresee(one_hit.campaign, options)[0]
-    perform(ACTS["message"], one_hit.campaign, options, by=by_command())
+    assert "cannot be called back" in OPERATIONS["message"].preview(one_hit.campaign, options)[0]
+    perform(OPERATIONS["message"], one_hit.campaign, options, by=by_command())
     verb, subject, details = log()
     assert (verb, subject, details["text"]) == ("message", "ABOB", "Thank you.")
-    again = ACTS["message"].foresee(one_hit.campaign, options)[0]
+    again = OPERATIONS["message"].preview(one_hit.campaign, options)[0]
     assert again.endswith("they are not sent twice.")
 
 
@@ -114,18 +114,18 @@ def test_who_has_not_practised_is_let_in(set_stage: SetStage) -> None:
     stage = set_stage(practice_items=4)
     stage.publish()
     stage.mturk.person("bob")
-    told = ACTS["admit"].foresee(stage.campaign, {"worker": "ABOB"})
+    told = OPERATIONS["grant-qualification"].preview(stage.campaign, {"worker": "ABOB"})
     assert list(told) == ["ABOB may work in faq without having passed the practice round."]
     assert not stage.campaign.practice_results.exists()
-    perform(ACTS["admit"], stage.campaign, {"worker": "ABOB"}, by=by_command())
-    assert log()[:2] == ("admit", "ABOB")
+    perform(OPERATIONS["grant-qualification"], stage.campaign, {"worker": "ABOB"}, by=by_command())
+    assert log()[:2] == ("grant-qualification", "ABOB")
     stage.deliver()
     assert stage.accept("bob", 1)
 
 
 def test_nobody_needs_to_be_let_in_where_nobody_practises(one_hit: Stage) -> None:
     with pytest.raises(UserError, match="has no practice round"):
-        ACTS["admit"].foresee(one_hit.campaign, {"worker": "ABOB"})
+        OPERATIONS["grant-qualification"].preview(one_hit.campaign, {"worker": "ABOB"})
 
 
 @pytest.mark.usefixtures("small_database")
@@ -135,9 +135,9 @@ def test_one_s_own_people_go_by_their_user_names(tmp_path: Path) -> None:
     team.work("ada")
     team.advance()
     options = {"worker": "ada", "text": "Thank you."}
-    assert "on their work page" in ACTS["message"].foresee(team.campaign, options)[0]
+    assert "on their work page" in OPERATIONS["message"].preview(team.campaign, options)[0]
     with pytest.raises(UserError, match="no member 'NOBODY'"):
-        ACTS["admit"].foresee(team.campaign, {"worker": "NOBODY"})
+        OPERATIONS["grant-qualification"].preview(team.campaign, {"worker": "NOBODY"})
 
 
 @pytest.mark.usefixtures("small_database")
@@ -149,8 +149,10 @@ def test_a_user_name_that_is_another_member_s_id_shields_nobody(tmp_path: Path) 
     team.work(spammer)
     team.advance()
     options = {"worker": spammer, "reason": "Enough."}
-    assert ACTS["exclude"].foresee(team.campaign, options)[0].startswith(f"{spammer} takes no")
-    perform(ACTS["exclude"], team.campaign, options, by=by_command())
+    assert (
+        OPERATIONS["exclude"].preview(team.campaign, options)[0].startswith(f"{spammer} takes no")
+    )
+    perform(OPERATIONS["exclude"], team.campaign, options, by=by_command())
     assert team.campaign.exclusions.get().worker.worker_id == spammer
 
 
@@ -163,10 +165,10 @@ def test_in_house_a_rejection_is_overturned_too_and_money_is_not_named(tmp_path:
     assignment = team.hand_in(work, slips=1)
     team.advance()
     assert Assignment.objects.get(crowd_id=assignment).status == "rejected"
-    told = " ".join(ACTS["approve"].foresee(team.campaign, {"assignment": assignment}))
+    told = " ".join(OPERATIONS["approve"].preview(team.campaign, {"assignment": assignment}))
     assert "overturned. An approval is final." in told
     assert "$" not in told
-    perform(ACTS["approve"], team.campaign, {"assignment": assignment}, by=by_command())
+    perform(OPERATIONS["approve"], team.campaign, {"assignment": assignment}, by=by_command())
     team.deliver()
     work.refresh_from_db()
     assert work.status == "approved"

@@ -4,7 +4,7 @@ import pytest
 
 from annotation.models import Account
 from annotation.pipeline.ledger.accounts import account_of, set_budget
-from annotation.pipeline.moderation.bonus import Bonus, foresee_bonus, give_bonus, withdraw_bonus
+from annotation.pipeline.moderation.bonus import Bonus, give_bonus, preview_bonus, withdraw_bonus
 from annotation.pipeline.publishing.lifecycle import cancel
 from annotation.pipeline.publishing.publish import retry_failed
 from core.errors import UserError
@@ -45,7 +45,7 @@ def test_the_worker_is_paid_and_the_fee_is_booked(one_hit: Stage, work: str) -> 
 
 def test_the_same_bonus_is_given_once(one_hit: Stage, work: str) -> None:
     for new in (True, False):
-        assert foresee_bonus(one_hit.campaign, work, cents=CENTS, reason=REASON).new is new
+        assert preview_bonus(one_hit.campaign, work, cents=CENTS, reason=REASON).new is new
         assert give_bonus(one_hit.campaign, work, cents=CENTS, reason=REASON).new is new
         one_hit.deliver()
     assert one_hit.mturk.count("bonuses") == 1

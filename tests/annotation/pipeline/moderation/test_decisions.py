@@ -13,8 +13,8 @@ from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.moderation.decisions import (
     approve_by_hand,
     check_covered,
-    foresee_approval,
-    foresee_rejection,
+    preview_approval,
+    preview_rejection,
     reject_by_hand,
 )
 from annotation.pipeline.outbox.deliver import deliver
@@ -102,7 +102,7 @@ def test_after_thirty_days_it_cannot_be_overturned(one_hit: Stage) -> None:
     late = now(one_hit) + timedelta(days=30)
     with pytest.raises(UserError, match=r"any more: .* MTurk allows 30 days"):
         approve_by_hand(one_hit.campaign, assignment, now=late)
-    assert foresee_approval(one_hit.campaign, assignment, now=late - timedelta(minutes=2)).until
+    assert preview_approval(one_hit.campaign, assignment, now=late - timedelta(minutes=2)).until
 
 
 def test_what_the_crowd_does_not_overturn_gives_its_money_back(one_hit: Stage) -> None:
@@ -124,7 +124,7 @@ def test_beyond_the_budget_nothing_is_overturned(one_hit: Stage) -> None:
     assignment = rejected_work(one_hit)
     account = account_of(one_hit.campaign)
     set_budget(one_hit.campaign, account.reserved_cents + account.spent_cents + PRICE - 1)
-    seen = foresee_approval(one_hit.campaign, assignment, now=now(one_hit))
+    seen = preview_approval(one_hit.campaign, assignment, now=now(one_hit))
     for refused in (
         lambda: check_covered(one_hit.campaign, seen),
         lambda: approve_by_hand(one_hit.campaign, assignment, now=now(one_hit)),
@@ -217,27 +217,27 @@ def test_before_the_review_nothing_is_decided_by_hand(one_hit: Stage) -> None:
     assignment = one_hit.work("bob", 1)
     look(one_hit.campaign, one_hit.mturk.crowd)
     with pytest.raises(UserError, match="not reviewed yet"):
-        foresee_approval(one_hit.campaign, assignment, now=now(one_hit))
+        preview_approval(one_hit.campaign, assignment, now=now(one_hit))
     with pytest.raises(UserError, match="not reviewed yet"):
-        foresee_rejection(one_hit.campaign, assignment, reason=REASON)
+        preview_rejection(one_hit.campaign, assignment, reason=REASON)
 
 
 def test_what_is_approved_can_be_neither_paid_again_nor_refused(one_hit: Stage) -> None:
     assignment = one_hit.work("bob", 1)
     one_hit.advance()
     with pytest.raises(UserError, match="approved already"):
-        foresee_approval(one_hit.campaign, assignment, now=now(one_hit))
+        preview_approval(one_hit.campaign, assignment, now=now(one_hit))
     with pytest.raises(UserError, match="final at the crowd"):
-        foresee_rejection(one_hit.campaign, assignment, reason=REASON)
+        preview_rejection(one_hit.campaign, assignment, reason=REASON)
 
 
 def test_a_decision_that_stands_is_not_taken_twice(one_hit: Stage) -> None:
     good, bad = one_hit.work("bob", 1), one_hit.work("eve", 1, slips=1)
     reviewed(one_hit)
     with pytest.raises(UserError, match="is approved; the crowd is told"):
-        foresee_approval(one_hit.campaign, good, now=now(one_hit))
+        preview_approval(one_hit.campaign, good, now=now(one_hit))
     with pytest.raises(UserError, match="is rejected; the crowd is told"):
-        foresee_rejection(one_hit.campaign, bad, reason=REASON)
+        preview_rejection(one_hit.campaign, bad, reason=REASON)
 
 
 def test_a_decision_on_its_way_is_waited_for(one_hit: Stage) -> None:
@@ -261,9 +261,9 @@ def test_a_refusal_has_a_reason_that_the_crowd_carries(one_hit: Stage, reason: s
 
 def test_another_campaign_s_work_is_unknown(one_hit: Stage) -> None:
     with pytest.raises(UserError, match="has no assignment '3ONE'"):
-        foresee_approval(one_hit.campaign, "3ONE", now=now(one_hit))
+        preview_approval(one_hit.campaign, "3ONE", now=now(one_hit))
     with pytest.raises(UserError, match="has no assignment '3ONE'"):
-        foresee_rejection(one_hit.campaign, "3ONE", reason=REASON)
+        preview_rejection(one_hit.campaign, "3ONE", reason=REASON)
 
 
 def test_one_may_change_one_s_mind_before_the_crowd_is_told(one_hit: Stage) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.pipeline.ledger.accounts import account_of
-from annotation.pipeline.moderation.exclusion import Change, exclude, foresee, restore
+from annotation.pipeline.moderation.exclusion import Change, exclude, preview, restore
 from core.errors import UserError
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
@@ -44,7 +44,7 @@ def test_votes_money_and_labels_come_back_at_once(stage: Stage) -> None:
 
 def test_what_would_change_is_told_and_nothing_changes(stage: Stage) -> None:
     shut_out(stage)
-    foreseen = foresee(lambda: restore(stage.campaign, "AEVE"))
+    foreseen = preview(lambda: restore(stage.campaign, "AEVE"))
     assert foreseen.votes == 10
     assert money(stage) == (PRICE, 2 * PRICE)
     assert stage.campaign.exclusions.get().restored_at is None

@@ -7,7 +7,7 @@ from django.test import Client
 
 from annotation.analytics.campaign.status import stuck
 from annotation.crowd.inhouse.models import Notice
-from annotation.pipeline.moderation.message import Message, foresee_message, write_to
+from annotation.pipeline.moderation.message import Message, preview_message, write_to
 from core.errors import UserError
 from tests.annotation.pipeline.whole.own_crowd import own_team
 from tests.small_campaign import Stage
@@ -49,14 +49,14 @@ def test_the_same_words_are_sent_once(one_hit: Stage) -> None:
 def test_mturk_carries_none_to_whose_work_is_undecided(one_hit: Stage) -> None:
     from_nobody = "Nobody called 'ABOB' has handed in work"
     with pytest.raises(UserError, match=from_nobody):
-        foresee_message(one_hit.campaign, "ABOB", text=TEXT)
+        preview_message(one_hit.campaign, "ABOB", text=TEXT)
     one_hit.work("bob", 1)
     one_hit.advance()
     one_hit.campaign.outbox.filter(kind="approve").update(state="failed")
     works = one_hit.campaign.hits.get().assignments
     works.update(status="submitted")
     with pytest.raises(UserError, match="only to workers whose work was approved or rejected"):
-        foresee_message(one_hit.campaign, "ABOB", text=TEXT)
+        preview_message(one_hit.campaign, "ABOB", text=TEXT)
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 4097])
@@ -68,7 +68,7 @@ def test_a_message_has_words_and_an_end(one_hit: Stage, text: str) -> None:
 
 def test_before_publication_there_is_nobody_to_write_to(stage: Stage) -> None:
     with pytest.raises(UserError, match="not published"):
-        foresee_message(stage.campaign, "ABOB", text=TEXT)
+        preview_message(stage.campaign, "ABOB", text=TEXT)
 
 
 def test_what_the_crowd_does_not_carry_is_over_and_can_be_sent_again(one_hit: Stage) -> None:

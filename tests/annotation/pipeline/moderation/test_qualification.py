@@ -468,7 +468,7 @@ def test_who_has_used_up_the_tries_can_be_let_in_by_hand(stage: Stage) -> None:
     stage.mturk.person("bob")
     for slips in (4, 3, 2):
         practise(stage.campaign, "ABOB", right(stage.campaign, slips=slips))
-    call_command("campaign", "admit", "faq", "ABOB")
+    call_command("campaign", "grant-qualification", "faq", "ABOB")
     assert held(stage.mturk, stage.campaign.practice_id) == {"ABOB": 100}
     assert stage.accept("bob", 1)
     result = practise(stage.campaign, "ABOB", right(stage.campaign, slips=4))
@@ -477,12 +477,12 @@ def test_who_has_used_up_the_tries_can_be_let_in_by_hand(stage: Stage) -> None:
 
 
 def test_an_id_that_the_crowd_does_not_know_is_refused_and_leaves_nothing(stage: Stage) -> None:
-    told = refused("campaign", "admit", "faq", "AWORKER0003")
+    told = refused("campaign", "grant-qualification", "faq", "AWORKER0003")
     assert "AWORKER0003 was not let in: MTurk refused" in told
     assert not stage.campaign.practice_results.exists()
     assert stuck(stage.campaign) == []
     stage.mturk.person("worker0003")  # who signs in after all
-    call_command("campaign", "admit", "faq", "AWORKER0003")
+    call_command("campaign", "grant-qualification", "faq", "AWORKER0003")
     assert held(stage.mturk, stage.campaign.practice_id) == {"AWORKER0003": 100}
 
 

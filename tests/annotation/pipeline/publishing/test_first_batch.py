@@ -7,8 +7,8 @@ from django.core.management import call_command
 
 from annotation.access.audit_log import by_command
 from annotation.analytics.campaign.status import standing, stuck
-from annotation.operations.campaign.operation import perform
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.operation import perform
+from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.publishing.forecast import outlook
 from annotation.pipeline.publishing.lifecycle import pause, resume
@@ -66,7 +66,7 @@ def test_neither_a_resumed_campaign_nor_a_higher_budget_publishes_the_rest(stage
     stage.advance()
     resume(stage.campaign)
     stage.advance()
-    perform(ACTS["budget"], stage.campaign, {"dollars": "20000"}, by=by_command())
+    perform(OPERATIONS["budget"], stage.campaign, {"dollars": "20000"}, by=by_command())
     stage.advance()
     assert at_the_crowd(stage) == [1, 2]
     stage.campaign.refresh_from_db()

@@ -1,4 +1,4 @@
-"""An act on its page: its fields, what will follow, and then the operation by who may do it."""
+"""An operation on its page: its fields, what will follow, and then the deed by who may do it."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from tests.small_campaign import Stage
 from tests.team import OWNER, make_team
 
 
-def address(act: str) -> str:
-    return f"/admin/campaigns/faq/acts/{act}"
+def address(operation: str) -> str:
+    return f"/admin/campaigns/faq/operations/{operation}"
 
 
 def client_of(stage: Stage, role: str) -> Client:
@@ -46,11 +46,11 @@ def test_what_follows_is_said_before_anything_is_done(stage: Stage, owner: Clien
 def test_who_agrees_has_it_done_and_logged(stage: Stage, owner: Client) -> None:
     done = owner.post(address("pause"), {"agreed": "yes"}, follow=True)
     assert done.redirect_chain == [("/admin/campaigns/faq/", 302)]
-    assert "Done: buy nothing more" in text_of(done)
+    assert "Done: stop requesting new work" in text_of(done)
     stage.campaign.refresh_from_db()
     assert stage.campaign.state == "paused"
-    entry = AuditEntry.objects.get()
-    assert (entry.actor, entry.via, entry.verb) == ("owner", "page", "pause")
+    action = AuditEntry.objects.get()
+    assert (action.actor, action.via, action.verb) == ("owner", "page", "pause")
 
 
 def test_fields_are_asked_for_first_and_kept(stage: Stage, owner: Client) -> None:
@@ -63,7 +63,7 @@ def test_fields_are_asked_for_first_and_kept(stage: Stage, owner: Client) -> Non
 
 
 @pytest.mark.parametrize(
-    ("act", "sent", "said"),
+    ("operation", "sent", "said"),
     [
         ("budget", {"dollars": "-1"}, "is no sum of money"),
         ("extend", {"days": "400"}, "less than or equal to 365"),
@@ -73,9 +73,9 @@ def test_fields_are_asked_for_first_and_kept(stage: Stage, owner: Client) -> Non
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_sentence(
-    stage: Stage, owner: Client, act: str, sent: dict[str, str], said: str
+    stage: Stage, owner: Client, operation: str, sent: dict[str, str], said: str
 ) -> None:
-    page = text_of(owner.post(address(act), sent | {"agreed": "yes"}))
+    page = text_of(owner.post(address(operation), sent | {"agreed": "yes"}))
     assert said in page
     assert "<b>eve" not in page
     assert not AuditEntry.objects.exists()
@@ -115,7 +115,7 @@ def test_a_campaign_that_is_not_theirs_is_not_there_for_them(stage: Stage) -> No
     client.force_login(eve)
     assert client.get(address("pause")).status_code == 403  # no part in any campaign
     Role.objects.create(user=eve, campaign=None, name="viewer")
-    assert client.get("/admin/campaigns/none/acts/pause").status_code == 404
+    assert client.get("/admin/campaigns/none/operations/pause").status_code == 404
     assert other.name == "faq"
 
 
@@ -174,10 +174,10 @@ def test_the_title_names_a_member_of_the_team_as_the_team_does(
 
 def test_what_was_asked_for_is_told_as_people_write_it(stage: Stage, owner: Client) -> None:
     page = owner.post(address("budget"), {"dollars": "12345.5"})
-    assert page.context["told"] == [("Budget", "$12,345.50")]
+    assert page.context["values"] == [("Budget", "$12,345.50")]
     assert page.context["button"] == "Set the budget"
-    assert owner.get(address("budget")).context["told"] == []
-    assert owner.get(address("budget?dollars=much")).context["told"] == []
+    assert owner.get(address("budget")).context["values"] == []
+    assert owner.get(address("budget?dollars=much")).context["values"] == []
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_what_was_asked_for_is_told_as_people_write_it(stage: Stage, owner: Clie
         ("retry", "Retry the calls", False),
     ],
 )
-def test_the_button_names_the_operation(
+def test_the_button_names_the_deed(
     stage: Stage, owner: Client, asked: str, button: str, is_grave: bool
 ) -> None:
     context = owner.get(address(asked)).context

@@ -16,8 +16,8 @@ from annotation.access.audit_log import by_command
 from annotation.analytics.campaign import snapshots
 from annotation.analytics.campaign.snapshots import newest, take
 from annotation.models import Campaign, Role, Snapshot
-from annotation.operations.campaign.operation import perform
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.operation import perform
+from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.publishing.publish import publish
@@ -256,21 +256,21 @@ def test_what_stands_still_comes_with_its_repair(judged: Stage, owner: Client) -
     take(judged.campaign)
     page = owner.get(PAGE)
     assert repairs(page) == {
-        "create, once: No <such> HIT. (refused, tried once)": f"{PAGE}acts/retry",
-        "5 HITs have expired with votes missing": f"{PAGE}acts/extend?days=7",
+        "create, once: No <such> HIT. (refused, tried once)": f"{PAGE}operations/retry",
+        "5 HITs have expired with votes missing": f"{PAGE}operations/extend?days=7",
     }
     assert "No &lt;such&gt; HIT." in text_of(page)
     # The repair's page says at once what follows.
-    assert "can be taken until" in text_of(owner.get(f"{PAGE}acts/extend?days=7"))
+    assert "can be taken until" in text_of(owner.get(f"{PAGE}operations/extend?days=7"))
 
 
 def test_a_paused_campaign_says_so_and_offers_to_go_on(stage: Stage, owner: Client) -> None:
     take(stage.campaign)
     pause(stage.campaign)  # since it was counted
     reason = "paused by hand: nothing more is bought"
-    assert repairs(owner.get(PAGE)) == {reason: f"{PAGE}acts/resume"}
+    assert repairs(owner.get(PAGE)) == {reason: f"{PAGE}operations/resume"}
     take(stage.campaign)
-    assert repairs(owner.get(PAGE)) == {reason: f"{PAGE}acts/resume"}
+    assert repairs(owner.get(PAGE)) == {reason: f"{PAGE}operations/resume"}
 
 
 def test_a_campaign_at_its_budget_offers_the_budget_that_it_needs(
@@ -282,7 +282,7 @@ def test_a_campaign_at_its_budget_offers_the_budget_that_it_needs(
     take(stage.campaign)
     ((reason, link),) = repairs(owner.get(PAGE)).items()
     assert reason.startswith("at its budget: 3 HITs")
-    assert link == f"{PAGE}acts/budget?dollars=2.85"
+    assert link == f"{PAGE}operations/budget?dollars=2.85"
 
 
 def test_hits_behind_the_first_batch_are_told_with_the_way_on(stage: Stage, owner: Client) -> None:
@@ -363,7 +363,7 @@ def test_a_reader_is_offered_what_their_role_may_do(
     reader = client_of(judged.campaign, role)
     assert buttons(reader.get(PAGE)) == offered
     judged.campaign.hits.update(expires_at=timezone.now() - timedelta(days=1))
-    link = f"{PAGE}acts/extend?days=7" if "extend" in offered else ""
+    link = f"{PAGE}operations/extend?days=7" if "extend" in offered else ""
     assert list(repairs(reader.post(COUNT, follow=True)).values()) == [link]
 
 
@@ -438,9 +438,9 @@ def test_the_page_asks_the_database_as_often_whatever_it_holds(
 
 def test_after_an_act_the_page_shows_what_came_of_it(judged: Stage, owner: Client) -> None:
     seen = owner.get(LIVE).context["board"].mark
-    perform(ACTS["pause"], judged.campaign, {}, by=by_command())
+    perform(OPERATIONS["pause"], judged.campaign, {}, by=by_command())
     page = owner.get(LIVE, {"seen": seen})
-    assert page.context["board"].figures["standing"]["act"] == "resume"
+    assert page.context["board"].figures["standing"]["operation"] == "resume"
 
 
 @pytest.fixture

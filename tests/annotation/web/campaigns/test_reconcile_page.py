@@ -116,7 +116,7 @@ def test_hits_that_cannot_be_read_come_with_the_repair(published: Stage, manager
             "sentence": "2 HITs cannot be read: <no> such HIT; `manage.py reconcile faq` compares "
             "them with the crowd's record",
             "reason": "2 HITs cannot be read: <no> such HIT",
-            "act": "reconcile",
+            "operation": "reconcile",
             "options": {},
         }
     ]

@@ -121,7 +121,7 @@ def test_only_those_who_manage_workers_are_offered_a_bonus(campaign: Campaign) -
     page = address(hit_of(campaign, "moon", 1))
     for role, offered in (("manager", True), ("adjudicator", False), ("viewer", False)):
         text = plays(role, campaign).get(page).content.decode()
-        assert ("/acts/bonus?assignment=" in text) is offered
+        assert ("/operations/bonus?assignment=" in text) is offered
 
 
 def test_a_hit_of_another_campaign_is_not_here(campaign: Campaign) -> None:

@@ -92,7 +92,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (site("manage", 200), site("manage", 200), """
         admin/campaigns/<slug:name>/publish
-        admin/campaigns/<slug:name>/acts/<slug:act>
+        admin/campaigns/<slug:name>/operations/<slug:operation>
     """),
     (site("manage", 200), site("manage", 409), """
         admin/campaigns/<slug:name>/reconcile

@@ -133,23 +133,23 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/jobs/reconcile
         api/v1/campaigns/<slug:name>/jobs/rehearse
         api/v1/campaigns/<slug:name>/jobs/suggest
-        api/v1/campaigns/<slug:name>/acts/pause
-        api/v1/campaigns/<slug:name>/acts/resume
-        api/v1/campaigns/<slug:name>/acts/expire
-        api/v1/campaigns/<slug:name>/acts/extend
-        api/v1/campaigns/<slug:name>/acts/retry
-        api/v1/campaigns/<slug:name>/acts/exclude
-        api/v1/campaigns/<slug:name>/acts/restore
-        api/v1/campaigns/<slug:name>/acts/message
-        api/v1/campaigns/<slug:name>/acts/admit
-        api/v1/campaigns/<slug:name>/acts/approve
-        api/v1/campaigns/<slug:name>/acts/reject
-        api/v1/campaigns/<slug:name>/acts/bonus
-        api/v1/campaigns/<slug:name>/acts/withdraw-bonus
+        api/v1/campaigns/<slug:name>/operations/pause
+        api/v1/campaigns/<slug:name>/operations/resume
+        api/v1/campaigns/<slug:name>/operations/expire
+        api/v1/campaigns/<slug:name>/operations/extend
+        api/v1/campaigns/<slug:name>/operations/retry
+        api/v1/campaigns/<slug:name>/operations/exclude
+        api/v1/campaigns/<slug:name>/operations/restore
+        api/v1/campaigns/<slug:name>/operations/message
+        api/v1/campaigns/<slug:name>/operations/grant-qualification
+        api/v1/campaigns/<slug:name>/operations/approve
+        api/v1/campaigns/<slug:name>/operations/reject
+        api/v1/campaigns/<slug:name>/operations/bonus
+        api/v1/campaigns/<slug:name>/operations/cancel-bonus
     """),
     (api("view", 405), api("own", 400), """
-        api/v1/campaigns/<slug:name>/acts/budget
-        api/v1/campaigns/<slug:name>/acts/cancel
+        api/v1/campaigns/<slug:name>/operations/budget
+        api/v1/campaigns/<slug:name>/operations/cancel
     """),
     (api("view", 404), api("view", 405), """
         api/v1/campaigns/<slug:name>/assignments/<int:pk>

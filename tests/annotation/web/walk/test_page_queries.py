@@ -12,7 +12,7 @@ from pytest_django import Settings
 from annotation.analytics.campaign import snapshots
 from annotation.analytics.workers import summary as worker_figures
 from annotation.models import ExpertLabel, Role
-from annotation.operations.campaign.registry import ACTS
+from annotation.operations.registry import OPERATIONS
 from tests.annotation.api.world import World, make_world
 from tests.annotation.web.walk.addresses import ROWS
 from tests.annotation.web.walk.walk import Site
@@ -78,10 +78,10 @@ def of_the_world(world: World) -> Iterator[str]:
         f"{program}/assignments/{ids['assignments']}", f"{program}/releases/1",
         f"{program}/expert-labels/{ids['expert-labels']}", f"{program}/builds/{ids['builds']}",
     )  # fmt: skip
-    for act in ACTS.values():
-        yield f"{own}/acts/{act.name}"
-        yield f"{own}/acts/{act.name}?" + "&".join(
-            f"{field.name}={told[field.name]}" for field in act.fields
+    for operation in OPERATIONS.values():
+        yield f"{own}/operations/{operation.name}"
+        yield f"{own}/operations/{operation.name}?" + "&".join(
+            f"{field.name}={told[field.name]}" for field in operation.arguments
         )
 
 

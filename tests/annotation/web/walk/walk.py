@@ -111,7 +111,7 @@ class Site:
         code = invite(None, note="friends", days=300, uses=3, now=now)
         job = Job.objects.create(kind="collect", subject=self.campaign.name, arguments={})
         return {
-            "name": self.campaign.name, "act": "pause", "key": "kappa", "number": 1,
+            "name": self.campaign.name, "operation": "pause", "key": "kappa", "number": 1,
             "version": 0, "plot": "x", "digest": "0" * 64, "code": code, "signed": "x",
             "token": "x", "filename": "x.jsonl",
             "assignment_id": "0" * 32, "worker": "ada", "source": "made", "url": "nothing",

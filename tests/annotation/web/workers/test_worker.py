@@ -66,7 +66,7 @@ def words(page: HtmlElement) -> str:
 
 def links(page: HtmlElement) -> dict[str, str]:
     """What it says -> where it leads, of the operations."""
-    found = page.xpath("//a[contains(@href, '/acts/')]")
+    found = page.xpath("//a[contains(@href, '/operations/')]")
     return {" ".join(link.text_content().split()): link.get("href") for link in found}
 
 
@@ -102,8 +102,8 @@ def test_a_viewer_reads_and_is_offered_no_operation(crew: Crew) -> None:
     viewer = reader(crew, "viewer")
     assert links(parse(viewer.get(address(crew, "ada")))) == {}
     assert viewer.post(address(crew, "ada")).status_code == 405
-    for act in ("exclude", "message", "approve", "reject", "bonus", "admit"):
-        assert viewer.get(f"/admin/campaigns/faq/acts/{act}").status_code == 403
+    for operation in ("exclude", "message", "approve", "reject", "bonus", "grant-qualification"):
+        assert viewer.get(f"/admin/campaigns/faq/operations/{operation}").status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -309,11 +309,11 @@ def test_operations_lead_to_their_pages_with_whom_they_are_about(one_hit: Stage)
     one_hit.advance()
     manager = reader(one_hit, "manager")
     found = links(parse(manager.get(address(one_hit, "AEVE"))))
-    acts = "/admin/campaigns/faq/acts"
+    operations = "/admin/campaigns/faq/operations"
     assert found == {
-        "Write to this worker": f"{acts}/message?worker=AEVE",
-        "Exclude": f"{acts}/exclude?worker=AEVE",
-        f"Pay after all assignment {assignment}": f"{acts}/approve?assignment={assignment}",
+        "Write to this worker": f"{operations}/message?worker=AEVE",
+        "Exclude": f"{operations}/exclude?worker=AEVE",
+        f"Pay after all assignment {assignment}": f"{operations}/approve?assignment={assignment}",
     }
     seen = manager.get(found["Exclude"]).content.decode()
     assert 'value="AEVE"' in seen
@@ -336,7 +336,7 @@ def test_each_assignment_offers_what_can_be_done_about_it(
     done = crew.work("ada", 1, **columns)  # type: ignore[arg-type]
     Assignment.objects.filter(pk=done.pk).update(submitted_at=timezone.now())
     found = links(parse(reader(crew, "manager").get(address(crew, "ada"))))
-    assert f"/admin/campaigns/faq/acts/{operation}?assignment=ada-1" in found.values()
+    assert f"/admin/campaigns/faq/operations/{operation}?assignment=ada-1" in found.values()
 
 
 def test_what_is_not_reviewed_offers_nothing(crew: Crew) -> None:
@@ -351,7 +351,7 @@ def test_after_excluding_one_is_back_at_the_worker_s_page(one_hit: Stage) -> Non
     one_hit.advance()
     manager = reader(one_hit, "manager")
     form = {"worker": "ABOB", "reason": "Enough.", "agreed": "yes"}
-    done = manager.post("/admin/campaigns/faq/acts/exclude", form)
+    done = manager.post("/admin/campaigns/faq/operations/exclude", form)
     assert (done.status_code, done["location"]) == (302, address(one_hit, "ABOB"))
     page = parse(manager.get(done["location"]))
     assert "Take back" in links(page)
@@ -364,7 +364,7 @@ def test_a_refusal_on_the_page_is_a_sentence_and_changes_nothing(one_hit: Stage)
     one_hit.advance()
     manager = reader(one_hit, "manager")
     form = {"assignment": one_hit.campaign.hits.get().assignments.get().crowd_id, "agreed": "yes"}
-    response = manager.post("/admin/campaigns/faq/acts/approve", form)
+    response = manager.post("/admin/campaigns/faq/operations/approve", form)
     assert response.status_code == 422
     assert "approved already: an approval is final" in response.content.decode()
     assert not AuditEntry.objects.exists()
