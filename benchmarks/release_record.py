@@ -105,7 +105,7 @@ class Crowd:
         earlier = {worker for one in tied for worker in one.workers}
         able = (self._rng.choice(self._workers) for _ in range(1000))
         worker = next(one for one in able if one not in earlier | self._careless)
-        truth = {one.triplet: one.truth for one in tied}
+        truth: dict[int | None, int] = {one.triplet: one.truth for one in tied}
         return self._work(items, truth, worker)._replace(passed=True)
 
     def _work(self, items: Sequence[Item], truth: dict[int | None, int], worker: int) -> Work:
@@ -205,7 +205,7 @@ def _create_hits(campaign: Campaign, groups: Sequence[Sequence[Tied]]) -> Iterat
     copy(Hit._meta.db_table, HIT_COLUMNS, rows)
     controls = {kind: Control.objects.filter(kind=kind)[0].pk for kind in Control.Kind.values}
     made = list(_items(groups, top + 1))
-    rows = (
+    item_rows = (
         (
             *(item.pk, item.hit, place, f"R{item.pk}", item.triplet or NULL),
             controls[item.kind] if item.kind else NULL,
@@ -213,7 +213,7 @@ def _create_hits(campaign: Campaign, groups: Sequence[Sequence[Tied]]) -> Iterat
         for items in made
         for place, item in enumerate(items)
     )
-    copy(HitItem._meta.db_table, ITEM_COLUMNS, rows)
+    copy(HitItem._meta.db_table, ITEM_COLUMNS, item_rows)
     return iter(made)
 
 
@@ -248,4 +248,5 @@ def _sample(campaign: Campaign) -> None:
     ExpertLabel.objects.bulk_create(
         ExpertLabel(triplet_id=pk, expert="ada", label=label, source=ExpertLabel.Source.SAMPLE)
         for pk, label in labelled.values_list("pk", "label")[:SAMPLED]
+        if label is not None
     )

@@ -16,11 +16,12 @@ from benchmarks.paper_inputs import NAME
 from benchmarks.paper_steps import Taken
 from benchmarks.release_record import load_finished_record
 from exports.extract.extract import extract
-from exports.formats.batch import COLUMNS, batches
+from exports.formats.batch import batches
 from exports.formats.parquet import parquet
 from exports.formats.trec import qrels
 from exports.formats.write import write_formats
 from exports.layout.files import JUDGMENTS
+from exports.layout.schemas import record_columns
 from exports.splits.assign import Placing, place_queries, write_splits
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read as read_records
@@ -87,7 +88,7 @@ def write(taken: Taken) -> None:
         write_splits(EXTRACT, FOLDER, placing)
     with taken.part("Parquet and qrels"):
         for split in SPLITS:
-            with parquet(FOLDER, split, COLUMNS) as rows, qrels(FOLDER, split) as judged:
+            with parquet(FOLDER, split, record_columns()) as rows, qrels(FOLDER, split) as judged:
                 for batch in batches(read_records(FOLDER / f"{split}.jsonl")):
                     rows(batch)
                     judged(batch)

@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 
 from exports.card.citation import bibtex
 from exports.card.licences import named
+from exports.formats.registry import FORMATS
 from exports.layout.files import CAMPAIGN, CROISSANT, MANIFEST, OF_THE_ANNOTATORS, RELEASE
+from exports.layout.schemas import DESCRIPTIONS
 from exports.splits.splits import SPLITS
 
 VERSION = "http://mlcommons.org/croissant/1.0"
@@ -60,39 +62,9 @@ CONTEXT: dict[str, Any] = {
 MEDIA = {
     ".jsonl": "application/jsonlines",
     ".json": "application/json",
-    ".parquet": "application/x-parquet",
-    ".tsv": "text/tab-separated-values",
-    ".qrels": "text/plain",
-    ".run": "text/plain",
     ".md": "text/markdown",
     ".svg": "image/svg+xml",
-}
-COLUMNS = {
-    "query_id": "The query's id, the same in every file",
-    "query": "The query's text",
-    "candidate_id": "The id of the question/answer pair, the same under every query",
-    "question": "The candidate's question",
-    "answer": "The candidate's answer",
-    "rank": "Place among the query's candidates, from 1, as the retriever ranked them",
-    "score": "The retriever's cosine; empty where it is not known",
-    "dense_rank": "Rank by the cosine; empty where it did not find the candidate",
-    "bm25_rank": "Rank by BM25; empty where it did not find the candidate",
-    "label": "1: query and question have the same meaning and the same answers; 0: they have not",
-    "yes": "Valid votes for 1; none on either side where the label was imported",
-    "no": "Valid votes for 0",
-    "position": "Place among the triplet's valid votes, from 1, by the time of submission",
-    "worker": "Salted hash of the worker",
-    "value": "The vote: 1 or 0",
-    "hit": "Number of the HIT",
-    "status": "submitted, approved or rejected",
-    "passed": "Whether no control was missed; empty before the review",
-    "discarded": "Paid, and its votes do not count",
-    "cents": "What it cost, the fee included, in US cents",
-    "kind": "positive or negative",
-    "control": "Hash of the control's two questions",
-    "expected": "The right answer of the control",
-    "given": "The worker's answer; empty where it was left out",
-}
+} | {suffix: media for each in FORMATS for suffix, media in each.media.items()}
 
 
 def croissant(folder: Path) -> bytes:
@@ -166,7 +138,7 @@ def _field(record_set: str, path: str, column: pa.Field[Any]) -> dict[str, Any]:
         "@type": "cr:Field",
         "@id": f"{record_set}/{column.name}",
         "name": column.name,
-        "description": COLUMNS[column.name],
+        "description": DESCRIPTIONS[column.name],
         "dataType": _data_type(column.type),
         "source": {"fileObject": {"@id": path}, "extract": {"column": column.name}},
     }

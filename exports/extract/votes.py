@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from annotation.models import Campaign
 from annotation.pipeline.labelling.votes import valid_judgments
 from exports.extract.collation import by_code_points
-from exports.layout.schemas import JUDGMENT_COLUMNS
+from exports.layout.files import JUDGMENTS
+from exports.layout.schemas import TABLES
 
 Column = NDArray[np.int64]
 ROWS = 10_000  # read at a time
@@ -109,4 +110,4 @@ def judgments(
         "value": votes.value,
         "hit": votes.hit,
     }
-    return pa.Table.from_pydict(columns, schema=JUDGMENT_COLUMNS)
+    return pa.Table.from_pydict(columns, schema=TABLES[JUDGMENTS])

@@ -8,68 +8,49 @@ from typing import Any
 
 import pyarrow as pa
 
+from exports.layout.schemas import (
+    CANDIDATE_COLUMNS,
+    QUERY_COLUMNS,
+    arrow_schema,
+    pooled_columns,
+    record_columns,
+)
 from retrieval.ranking.records import QueryRecord
 
 # A piece ends with the first query that fills it, and is one row group of Parquet.
 ROWS = 8_192
-# A labelled triplet a row, in the order of the JSONL.
-FIELDS: list[pa.Field[Any]] = [
-    pa.field("query_id", pa.string(), nullable=False),
-    pa.field("query", pa.string(), nullable=False),
-    pa.field("candidate_id", pa.string(), nullable=False),
-    pa.field("question", pa.string(), nullable=False),
-    pa.field("answer", pa.string(), nullable=False),
-    pa.field("rank", pa.int16(), nullable=False),
-    pa.field("score", pa.float64()),
-    pa.field("label", pa.int8(), nullable=False),
-    pa.field("yes", pa.int16(), nullable=False),
-    pa.field("no", pa.int16(), nullable=False),
-]
-COLUMNS = pa.schema(FIELDS)
-RANK = "_rank"
-
-
-def columns(retrievers: Sequence[str]) -> pa.Schema:
-    """With the candidate's rank in each retriever, empty where that one did not find it."""
-    ranks = [pa.field(f"{name}{RANK}", pa.int16()) for name in retrievers]
-    return pa.schema([*FIELDS, *ranks])
 
 
 @dataclass(frozen=True)
 class Batch:
     queries: Sequence[QueryRecord]
-    rows: pa.RecordBatch  # the same, in the columns asked for
+    rows: pa.RecordBatch  # a labelled triplet each, in the columns of `record_columns`
 
 
-def batches(queries: Iterable[QueryRecord], schema: pa.Schema = COLUMNS) -> Iterator[Batch]:
+def batches(queries: Iterable[QueryRecord], retrievers: Sequence[str] = ()) -> Iterator[Batch]:
+    """`retrievers`: those that pooled the candidates, a column of ranks each."""
+    schema = arrow_schema(record_columns(retrievers))
     taken: list[QueryRecord] = []
     rows = 0
     for query in queries:
         taken.append(query)
         rows += len(query.candidates)
         if rows >= ROWS:
-            yield Batch(taken, _rows(taken, schema))
+            yield Batch(taken, _rows(taken, retrievers, schema))
             taken, rows = [], 0
     if taken:
-        yield Batch(taken, _rows(taken, schema))
+        yield Batch(taken, _rows(taken, retrievers, schema))
 
 
-def _rows(queries: Sequence[QueryRecord], schema: pa.Schema) -> pa.RecordBatch:
+def _rows(
+    queries: Sequence[QueryRecord], retrievers: Sequence[str], schema: pa.Schema
+) -> pa.RecordBatch:
     pairs = [(query, candidate) for query in queries for candidate in query.candidates]
-    candidates = [candidate for _, candidate in pairs]
-    values: dict[str, list[Any]] = {
-        "query_id": [query.id for query, _ in pairs],
-        "query": [query.query for query, _ in pairs],
-        "candidate_id": [candidate.id for candidate in candidates],
-        "question": [candidate.question for candidate in candidates],
-        "answer": [candidate.answer for candidate in candidates],
-        "rank": [candidate.rank for candidate in candidates],
-        "score": [candidate.score for candidate in candidates],
-        "label": [candidate.label for candidate in candidates],
-        "yes": [candidate.yes for candidate in candidates],
-        "no": [candidate.no for candidate in candidates],
-    }
-    for column in schema.names[len(FIELDS) :]:
-        name = column.removesuffix(RANK)
-        values[column] = [(candidate.found_by or {}).get(name) for candidate in candidates]
+    values: dict[str, list[Any]] = {}
+    for column in QUERY_COLUMNS:
+        values[column.name] = [getattr(query, column.path[-1]) for query, _ in pairs]
+    for column in CANDIDATE_COLUMNS:
+        values[column.name] = [getattr(candidate, column.path[-1]) for _, candidate in pairs]
+    for name, column in pooled_columns(retrievers).items():
+        values[column.name] = [(candidate.found_by or {}).get(name) for _, candidate in pairs]
     return pa.RecordBatch.from_pydict(values, schema=schema)

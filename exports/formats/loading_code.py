@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Template
 
+from exports.formats.format import Snippet
+from exports.formats.registry import FORMATS
 from exports.layout.files import GOLD, OF_THE_ANNOTATORS, SPLIT_FILES
 
 ARCHIVE_SUFFIX = ".tar.zst"
@@ -17,30 +19,7 @@ GROUPS = (
         "A query a line with its labelled candidates in the retriever's order: every other format "
         "is made of these.",
     ),
-    (
-        "parquet",
-        "Parquet",
-        "A labelled triplet (query, question, answer) a row, for pandas, datasets, Polars or "
-        "DuckDB.",
-    ),
-    (
-        "tsv",
-        "TSV",
-        "The columns of the Parquet files, tab-separated, texts in double quotes; an empty score "
-        "is one that is not known.",
-    ),
-    (
-        "trec",
-        "TREC",
-        "Judgments, topics, and the runs of the retriever and of BM25, for ir_measures, ranx and "
-        "trec_eval.",
-    ),
-    (
-        "sentence-transformers",
-        "sentence-transformers",
-        "Pairs, triplets and n-tuples of questions with hard negatives, in the columns that its "
-        "losses take.",
-    ),
+    *((each.key, each.title, each.description) for each in FORMATS),
     (
         "annotators",
         "What the annotators did",
@@ -55,15 +34,6 @@ GROUPS = (
     ),
     ("archive", "One archive", "The whole folder as one file."),
 )
-OF_A_FOLDER = {"parquet", "tsv", "trec", "sentence-transformers"}
-
-
-@dataclass(frozen=True)
-class Snippet:
-    key: str
-    title: str
-    language: str  # python or bash
-    code: str  # runs where the release's folder lies
 
 
 @dataclass(frozen=True)
@@ -86,7 +56,7 @@ def groups(paths: Iterable[str]) -> list[Group]:
 
 def _key(path: str) -> str:
     folder, _, _ = path.partition("/")
-    if folder in OF_A_FOLDER:
+    if any(folder == each.key for each in FORMATS):
         return folder
     if path in SPLIT_FILES:
         return "jsonl"
@@ -97,14 +67,15 @@ def _key(path: str) -> str:
 
 def snippets(folder_name: str) -> list[Snippet]:
     """For a release that was unpacked to the folder of this name."""
+    own = [snippet for each in FORMATS for snippet in each.snippets]
     return [
-        Snippet(key, title, language, Template(code).substitute(folder=folder_name))
-        for key, title, language, code in SNIPPETS
+        replace(each, code=Template(each.code).substitute(folder=folder_name))
+        for each in (*SNIPPETS, *own)
     ]
 
 
 SNIPPETS = (
-    (
+    Snippet(
         "tar",
         "Unpack",
         "bash",
@@ -113,7 +84,7 @@ tar --zstd -xf $folder.tar.zst
 ls $folder
 """,
     ),
-    (
+    Snippet(
         "json",
         "JSONL",
         "python",
@@ -127,22 +98,7 @@ positives = sum(candidate["label"] for candidate in candidates)
 print(len(queries), "queries,", len(candidates), "candidates,", positives, "positives")
 """,
     ),
-    (
-        "datasets",
-        "datasets",
-        "python",
-        """\
-import pyarrow.parquet as pq
-from datasets import load_dataset
-
-files = {split: f"$folder/parquet/{split}.parquet" for split in ("train", "dev", "test")}
-# datasets loads no split without rows.
-files = {split: path for split, path in files.items() if pq.read_metadata(path).num_rows}
-dataset = load_dataset("parquet", data_files=files)
-print(dataset.num_rows)
-""",
-    ),
-    (
+    Snippet(
         "datasets-jsonl",
         "datasets, a query a row",
         "python",
@@ -156,78 +112,6 @@ files = {split: f"$folder/{split}.jsonl" for split in ("train", "dev", "test")}
 files = {split: path for split, path in files.items() if os.path.getsize(path)}
 dataset = load_dataset("json", data_files=files)
 print(dataset.num_rows)
-""",
-    ),
-    (
-        "pandas",
-        "pandas",
-        "python",
-        """\
-import pandas as pd
-
-train = pd.read_parquet("$folder/parquet/train.parquet")
-print(train.groupby("label").size())
-""",
-    ),
-    (
-        "tsv",
-        "TSV",
-        "python",
-        """\
-import pandas as pd
-
-texts = ["query_id", "query", "candidate_id", "question", "answer"]
-train = pd.read_csv(
-    "$folder/tsv/train.tsv",
-    sep="\\t",
-    dtype=dict.fromkeys(texts, "str"),
-    keep_default_na=False,  # a text "NA" is a text
-    na_values={"score": [""]},
-)
-print(train.groupby("label").size())
-""",
-    ),
-    (
-        "ir_measures",
-        "ir_measures",
-        "python",
-        """\
-import ir_measures
-from ir_measures import AP, RR, P, Success
-
-qrels = list(ir_measures.read_trec_qrels("$folder/trec/test.qrels"))
-run = list(ir_measures.read_trec_run("$folder/trec/test.retriever.run"))
-print(ir_measures.calc_aggregate([P @ 1, AP, RR, Success @ 5], qrels, run))
-""",
-    ),
-    (
-        "ranx",
-        "ranx",
-        "python",
-        """\
-from ranx import Qrels, Run, evaluate
-
-qrels = Qrels.from_file("$folder/trec/test.qrels", kind="trec")
-run = Run.from_file("$folder/trec/test.retriever.run", kind="trec")
-print(evaluate(qrels, run, ["precision@1", "map", "mrr", "hit_rate@5"], make_comparable=True))
-""",
-    ),
-    (
-        "sentence-transformers",
-        "sentence-transformers",
-        "python",
-        """\
-import os
-
-from datasets import load_dataset
-
-# Each goes to SentenceTransformerTrainer as it is, with MultipleNegativesRankingLoss.
-train = {}
-for layout in ("pair", "triplet", "n-tuple"):
-    path = f"$folder/sentence-transformers/{layout}/train.jsonl"
-    if os.path.getsize(path):  # datasets loads no file without rows
-        train[layout] = load_dataset("json", data_files=path, split="train")
-        print(layout, train[layout].num_rows, train[layout].column_names)
 """,
     ),
 )

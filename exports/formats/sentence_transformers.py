@@ -10,7 +10,7 @@ n-tuple   a row for each positive, with the same NEGATIVES hardest; queries with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,8 @@ import orjson
 
 from core.text.clean import normalise_question
 from exports.formats.batch import Batch
-from exports.formats.writer import Write
+from exports.formats.format import Format, Snippet, Write
+from exports.layout.schemas import RecordColumn
 from retrieval.ranking.records import QueryRecord
 
 NEGATIVES = 5
@@ -37,8 +38,10 @@ class Texts:
 
 
 @contextmanager
-def layouts(folder: Path, split: str) -> Iterator[Write]:
+def layouts(folder: Path, split: str, columns: Sequence[RecordColumn]) -> Iterator[Write]:
     parent = folder / "sentence-transformers"
+    for name in LAYOUTS:
+        (parent / name).mkdir(exist_ok=True)
     with (
         (parent / "pair" / f"{split}.jsonl").open("wb") as pair_file,
         (parent / "triplet" / f"{split}.jsonl").open("wb") as triplet_file,
@@ -95,3 +98,35 @@ def _texts(query: QueryRecord) -> Texts:
 
 def _lines(rows: Iterable[Row]) -> bytes:
     return b"".join(orjson.dumps(row) + b"\n" for row in rows)
+
+
+SENTENCE_TRANSFORMERS = Format(
+    key="sentence-transformers",
+    title="sentence-transformers",
+    description=(
+        "Pairs, triplets and n-tuples of questions with hard negatives, in the columns that its "
+        "losses take."
+    ),
+    media={},
+    open=layouts,
+    snippets=(
+        Snippet(
+            "sentence-transformers",
+            "sentence-transformers",
+            "python",
+            """\
+import os
+
+from datasets import load_dataset
+
+# Each goes to SentenceTransformerTrainer as it is, with MultipleNegativesRankingLoss.
+train = {}
+for layout in ("pair", "triplet", "n-tuple"):
+    path = f"$folder/sentence-transformers/{layout}/train.jsonl"
+    if os.path.getsize(path):  # datasets loads no file without rows
+        train[layout] = load_dataset("json", data_files=path, split="train")
+        print(layout, train[layout].num_rows, train[layout].column_names)
+""",
+        ),
+    ),
+)

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.progress import Progress, no_progress
-from exports.formats.batch import ROWS, batches, columns
-from exports.formats.parquet import parquet
-from exports.formats.sentence_transformers import LAYOUTS, layouts
-from exports.formats.trec import qrels, topics
-from exports.formats.tsv import tsv
-from exports.formats.writer import Writer
+from exports.formats.batch import ROWS, batches
+from exports.formats.registry import FORMATS
+from exports.layout.schemas import record_columns
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read
 
 PIECE = 1 << 20
-FOLDERS = ("parquet", "tsv", "trec", *(f"sentence-transformers/{name}" for name in LAYOUTS))
 
 
 def write_formats(
@@ -31,15 +26,13 @@ def write_formats(
 
     `retrievers`: those that pooled the candidates, a column of ranks each.
     """
-    schema = columns(retrievers)
-    tables = partial(parquet, schema=schema), partial(tsv, schema=schema)
-    writers: tuple[Writer, ...] = (*tables, qrels, topics, layouts)
-    for name in FOLDERS:
-        (folder / name).mkdir(parents=True, exist_ok=True)
+    columns = record_columns(retrievers)
+    for each in FORMATS:
+        (folder / each.key).mkdir(parents=True, exist_ok=True)
     for split in SPLITS:
         with ExitStack() as stack:
-            writes = [stack.enter_context(writer(folder, split)) for writer in writers]
-            for batch in batches(read(folder / f"{split}.jsonl"), schema):
+            writes = [stack.enter_context(each.open(folder, split, columns)) for each in FORMATS]
+            for batch in batches(read(folder / f"{split}.jsonl"), retrievers):
                 for write in writes:
                     write(batch)
                 progress(len(batch.queries))

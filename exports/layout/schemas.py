@@ -1,4 +1,4 @@
-"""The columns of a release's tables, and the digests that stand for people and controls.
+"""Every column of a release, told once: Parquet, TSV, Croissant, loading code and checks derive.
 
 Workers are salted hashes, the same in every release of a campaign. No table holds a clock time:
 the same record makes the same bytes.
@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
+from exports.layout import rules
 from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
+from exports.layout.rules import COUNT, ID, LABEL, NUMBER, TEXT, Rule
+from retrieval.ranking.fusion import BM25, DENSE
 
 DIGEST_LENGTH = 20  # hexadecimal digits: enough to tell apart whatever there may be
 
@@ -28,46 +32,154 @@ def control_digest(query: str, question: str) -> str:
     return hashlib.sha256(both.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
-def _column(name: str, kind: pa.DataType, *, null: bool = False) -> pa.Field[Any]:
-    return pa.field(name, kind, nullable=null)
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: pa.DataType
+    description: str  # in Croissant
+    null: bool = False
 
 
-# A valid vote a row, by query id, rank and position.
-JUDGMENT_COLUMNS = pa.schema(
-    [
-        _column("query_id", pa.string()),
-        _column("candidate_id", pa.string()),
-        _column("rank", pa.int16()),
-        _column("position", pa.int16()),  # from 1, by the time of submission
-        _column("worker", pa.string()),
-        _column("value", pa.int8()),
-        _column("hit", pa.int32()),
-    ]
+@dataclass(frozen=True)
+class RecordColumn(Column):
+    """A column of the splits' tables; the JSONL holds it under `key`, a dot for each object."""
+
+    key: str = ""  # if it is not the column's name
+    rule: Rule = TEXT  # for the value in the JSONL
+    repeated: bool = False  # many rows hold the same value: Parquet keeps a dictionary
+
+    @property
+    def path(self) -> list[str]:
+        """The last part is its name in `retrieval.ranking.records`."""
+        return (self.key or self.name).split(".")
+
+
+QUERY_ID = RecordColumn(
+    "query_id",
+    pa.string(),
+    "The query's id, the same in every file",
+    key="id",
+    rule=ID,
+    repeated=True,
 )
-# A piece of work that was handed in a row, in the order of submission.
-ASSIGNMENT_COLUMNS = pa.schema(
-    [
-        _column("hit", pa.int32()),
-        _column("worker", pa.string()),
-        _column("status", pa.string()),  # submitted, approved or rejected
-        _column("passed", pa.bool_(), null=True),  # null: not reviewed yet
-        _column("discarded", pa.bool_()),  # paid, its votes do not count
-        _column("cents", pa.int32()),  # what it cost, the fee included
-    ]
+CANDIDATE_ID = RecordColumn(
+    "candidate_id",
+    pa.string(),
+    "The id of the question/answer pair, the same under every query",
+    key="id",
+    rule=ID,
+)
+RANK = RecordColumn(
+    "rank",
+    pa.int16(),
+    "Place among the query's candidates, from 1, as the retriever ranked them",
+    rule=rules.RANK,
+    repeated=True,
+)
+# A labelled triplet a row, in the order of the JSONL: what is its query's, then its candidate's.
+QUERY_COLUMNS = (
+    QUERY_ID,
+    RecordColumn("query", pa.string(), "The query's text", repeated=True),
+)
+CANDIDATE_COLUMNS = (
+    CANDIDATE_ID,
+    RecordColumn("question", pa.string(), "The candidate's question"),
+    RecordColumn("answer", pa.string(), "The candidate's answer"),
+    RANK,
+    RecordColumn(
+        "score",
+        pa.float64(),
+        "The retriever's cosine; empty where it is not known",
+        rule=NUMBER,
+        null=True,
+    ),
+    RecordColumn(
+        "label",
+        pa.int8(),
+        "1: query and question have the same meaning and the same answers; 0: they have not",
+        rule=LABEL,
+        repeated=True,
+    ),
+    RecordColumn(
+        "yes",
+        pa.int16(),
+        "Valid votes for 1; none on either side where the label was imported",
+        key="votes.yes",
+        rule=COUNT,
+        repeated=True,
+    ),
+    RecordColumn("no", pa.int16(), "Valid votes for 0", key="votes.no", rule=COUNT, repeated=True),
+)
+FINDERS = {DENSE: "the cosine", BM25: "BM25"}
+
+
+def pooled_columns(retrievers: Sequence[str]) -> dict[str, RecordColumn]:
+    """The candidate's rank in each retriever of a pool, by the retriever's name."""
+    return {
+        name: RecordColumn(
+            f"{name}_rank",
+            pa.int16(),
+            f"Rank by {FINDERS[name]}; empty where it did not find the candidate",
+            null=True,
+            rule=rules.RANK,
+            repeated=True,
+        )
+        for name in retrievers
+    }
+
+
+def record_columns(retrievers: Sequence[str] = ()) -> tuple[RecordColumn, ...]:
+    return (*QUERY_COLUMNS, *CANDIDATE_COLUMNS, *pooled_columns(retrievers).values())
+
+
+def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
+    return pa.schema([pa.field(each.name, each.type, nullable=each.null) for each in columns])
+
+
+WORKER = Column("worker", pa.string(), "Salted hash of the worker")
+HIT = Column("hit", pa.int32(), "Number of the HIT")
+# A valid vote a row, by query id, rank and position.
+JUDGMENT_COLUMNS = (
+    QUERY_ID,
+    CANDIDATE_ID,
+    RANK,
+    Column(
+        "position",
+        pa.int16(),
+        "Place among the triplet's valid votes, from 1, by the time of submission",
+    ),
+    WORKER,
+    Column("value", pa.int8(), "The vote: 1 or 0"),
+    HIT,
+)
+# An assignment that was submitted a row, in the order of submission.
+ASSIGNMENT_COLUMNS = (
+    HIT,
+    WORKER,
+    Column("status", pa.string(), "submitted, approved or rejected"),
+    Column(
+        "passed", pa.bool_(), "Whether no control was missed; empty before the review", null=True
+    ),
+    Column("discarded", pa.bool_(), "Paid, and its votes do not count"),
+    Column("cents", pa.int32(), "What it cost, the fee included, in US cents"),
 )
 # A control that was judged a row, by the order of the assignments, then by its place in the HIT.
-CONTROL_COLUMNS = pa.schema(
-    [
-        _column("hit", pa.int32()),
-        _column("worker", pa.string()),
-        _column("kind", pa.string()),  # positive or negative
-        _column("control", pa.string()),  # control_digest of its texts
-        _column("expected", pa.int8()),
-        _column("given", pa.int8(), null=True),  # null: left out
-    ]
+CONTROL_COLUMNS = (
+    HIT,
+    WORKER,
+    Column("kind", pa.string(), "positive or negative"),
+    Column("control", pa.string(), "Hash of the control's two questions"),  # control_digest
+    Column("expected", pa.int8(), "The right answer of the control"),
+    Column("given", pa.int8(), "The worker's answer; empty where it was left out", null=True),
 )
-TABLES = {
+TABLE_COLUMNS = {
     JUDGMENTS: JUDGMENT_COLUMNS,
     ASSIGNMENTS: ASSIGNMENT_COLUMNS,
     CONTROLS: CONTROL_COLUMNS,
+}
+TABLES = {name: arrow_schema(columns) for name, columns in TABLE_COLUMNS.items()}
+DESCRIPTIONS = {
+    column.name: column.description
+    for columns in (record_columns(list(FINDERS)), *TABLE_COLUMNS.values())
+    for column in columns
 }

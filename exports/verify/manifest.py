@@ -26,8 +26,9 @@ from exports.layout.files import (
     STATS,
 )
 from exports.layout.manifest import checksum
+from exports.layout.rules import COUNT, ID, OBJECT
 from exports.verify.findings import Findings, shown
-from exports.verify.schemas import COUNT, ID, LONGEST, OBJECT, VERSION, faults
+from exports.verify.schemas import LONGEST, VERSION, faults
 from retrieval.ranking.records import document
 
 NEEDED = (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,19 @@ from typing import Any
 import orjson
 
 from exports.layout.files import FORMAT_VERSIONS
+from exports.layout.rules import COUNT, FLAG, ID, LABEL, NUMBER, OBJECT, TEXT, WHOLE, Rule, whole
+from exports.layout.schemas import (
+    CANDIDATE_COLUMNS,
+    QUERY_COLUMNS,
+    RecordColumn,
+    pooled_columns,
+)
 from exports.splits.splits import SPLITS
 from exports.verify.findings import Findings, shown
 from retrieval.ranking.fusion import RETRIEVERS
 
 LONGEST = 64 * 2**20  # bytes of a line, or of a document
-LARGEST = 2**31 - 1
 SOURCES = ("import", "adjudication", "sample")
-
-
-@dataclass(frozen=True)
-class Rule:
-    demand: str
-    holds: Callable[[Any], bool]
 
 
 @dataclass(frozen=True)
@@ -52,25 +51,6 @@ class AtLeast:
     fields: Mapping[str, Any]
 
 
-def _whole(least: int, most: int = LARGEST) -> Rule:
-    return Rule(
-        f"a whole number from {least} to {most}",
-        lambda value: type(value) is int and least <= value <= most,
-    )
-
-
-TEXT = Rule("a text", lambda value: isinstance(value, str))
-ID = Rule("a text that is not empty", lambda value: isinstance(value, str) and value != "")
-FLAG = Rule("true or false", lambda value: isinstance(value, bool))
-COUNT = _whole(0)
-WHOLE = Rule("a whole number", lambda value: type(value) is int)
-LABEL = Rule("0 or 1", lambda value: type(value) is int and value in (0, 1))
-NUMBER = Rule(
-    "a number",
-    lambda value: type(value) in (int, float) and math.isfinite(value) and abs(value) < LARGEST,
-)
-OBJECT = Rule("an object", lambda value: isinstance(value, dict))
-LIST = Rule("a list", lambda value: isinstance(value, list))
 SPLIT = Rule(" or ".join(SPLITS), lambda value: value in SPLITS)
 WAY = Rule("clusters or random", lambda value: value in ("clusters", "random"))
 SOURCE = Rule(" or ".join(SOURCES), lambda value: value in SOURCES)
@@ -83,17 +63,6 @@ POOL = Rule(
     lambda value: isinstance(value, list) and value == [n for n in RETRIEVERS if n in value] != [],
 )
 
-RANK = _whole(1, 100_000)
-CANDIDATE_SHAPE = {
-    "id": ID,
-    "question": TEXT,
-    "answer": TEXT,
-    "rank": RANK,
-    "score": OrNull(NUMBER),
-    "label": LABEL,
-    "votes": {"yes": COUNT, "no": COUNT},
-}
-RECORD_SHAPE = {"id": ID, "query": TEXT, "candidates": Each(CANDIDATE_SHAPE)}
 PLACEMENT_SHAPE = {
     "id": ID,
     "split": OrNull(SPLIT),
@@ -115,9 +84,9 @@ RELEASE_SHAPE = {
     "format": ID,
     "format_version": VERSION,
     "campaign": ID,
-    "number": _whole(1),
+    "number": whole(1),
     "options": {"partial": FLAG, "split": WAY, "judgments": FLAG},
-    "previous": OrNull({"number": _whole(1), "manifest_sha256": ID}),
+    "previous": OrNull({"number": whole(1), "manifest_sha256": ID}),
     "nearness": {"jaccard": NUMBER, "cosine": NUMBER, "vectors": FLAG},
     "versions": OBJECT,
 }
@@ -140,11 +109,23 @@ CAMPAIGN_SHAPE = AtLeast(
 
 
 def record_shape(retrievers: Sequence[str]) -> Mapping[str, Any]:
-    """A candidate tells which of the retrievers found it; of a dataset made elsewhere, it may."""
-    if not retrievers:
-        return RECORD_SHAPE
-    found_by = Maybe({name: Maybe(RANK) for name in retrievers})
-    return RECORD_SHAPE | {"candidates": Each(CANDIDATE_SHAPE | {"found_by": found_by})}
+    """A candidate tells which of the retrievers found it; in an imported dataset, it may."""
+    candidate = _object(CANDIDATE_COLUMNS)
+    if retrievers:
+        ranks = {name: Maybe(each.rule) for name, each in pooled_columns(retrievers).items()}
+        candidate["found_by"] = Maybe(ranks)
+    return {**_object(QUERY_COLUMNS), "candidates": Each(candidate)}
+
+
+def _object(columns: Iterable[RecordColumn]) -> dict[str, Any]:
+    shape: dict[str, Any] = {}
+    for column in columns:
+        *parents, name = column.path
+        fields = shape
+        for parent in parents:
+            fields = fields.setdefault(parent, {})
+        fields[name] = OrNull(column.rule) if column.null else column.rule
+    return shape
 
 
 def faults(value: Any, shape: Any, where: str = "") -> Iterator[str]:

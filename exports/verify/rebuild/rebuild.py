@@ -28,6 +28,7 @@ from exports.layout.files import (
     SPLIT_FILES,
     STATS,
 )
+from exports.layout.rules import OBJECT
 from exports.statistics.compute import figures
 from exports.verify.facts import Facts, check_counts
 from exports.verify.findings import Findings
@@ -41,7 +42,7 @@ from exports.verify.rebuild.compare_files import (
 from exports.verify.rebuild.split_changes import check_moved
 from exports.verify.rebuild.statistics import check_stats, overlaid
 from exports.verify.rebuild.text_tolerance import other_checksums, other_numbers, other_texts
-from exports.verify.schemas import OBJECT, read_object
+from exports.verify.schemas import read_object
 from retrieval.ranking.records import document
 
 # Of a file and the one made again: what of them may not differ whatever the rest does, in words.

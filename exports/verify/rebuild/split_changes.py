@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from exports.layout.files import CHANGED_LABELS, CHANGES
+from exports.layout.rules import COUNT, TEXT
 from exports.verify.findings import Findings, shown
-from exports.verify.schemas import COUNT, TEXT, AtLeast, read_lines, read_object
+from exports.verify.schemas import AtLeast, read_lines, read_object
 
 SUMMARY = AtLeast({"queries": AtLeast({"moved": COUNT})})
 LINE = AtLeast({"query_id": TEXT, "change": TEXT})

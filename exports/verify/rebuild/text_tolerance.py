@@ -14,8 +14,9 @@ from typing import Any
 
 import orjson
 
+from exports.layout.rules import ID
 from exports.verify.findings import shown
-from exports.verify.schemas import ID, AtLeast, Each, faults
+from exports.verify.schemas import AtLeast, Each, faults
 
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 TEXTS = re.compile(r"<(dc:title|title|text)\b[^>]*>(.*?)</\1>", re.DOTALL)

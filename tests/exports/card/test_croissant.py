@@ -12,13 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from exports.card.croissant import COLUMNS, croissant
+from exports.card.croissant import croissant
 from exports.card.write import write_card
-from exports.formats.batch import columns
 from exports.layout.files import CROISSANT, MANIFEST
-from exports.layout.schemas import TABLES
 from exports.splits.splits import SPLITS
-from retrieval.ranking.fusion import RETRIEVERS
 from tests.exports.card.releases import ready
 
 WARNINGS = ["datePublished"]  # a release holds no clock time
@@ -96,11 +93,6 @@ def test_the_manifest_which_comes_last_is_not_listed(tmp_path: Path) -> None:
     before = croissant(folder)
     (folder / MANIFEST).write_text("{}")
     assert croissant(folder) == before
-
-
-def test_every_column_of_every_table_is_described() -> None:
-    names = {name for schema in (columns(RETRIEVERS), *TABLES.values()) for name in schema.names}
-    assert set(COLUMNS) == names
 
 
 def test_licences_are_those_of_the_sources(tmp_path: Path) -> None:

@@ -9,16 +9,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from exports.formats import batch as batches_of
 from exports.formats import write
 from exports.formats.write import same, write_formats
+from exports.layout.schemas import arrow_schema, record_columns
 from retrieval.ranking.records import CandidateRecord, DatasetError, QueryRecord, line
 from tests.exports.extracts import random_extract, spread
 from tests.exports.formats.releases import hostile_split, rows, write_release
 
+SCHEMA = arrow_schema(record_columns())
 FILES = {
     f"{folder}/{split}{suffix}"
     for split in ("train", "dev", "test")
@@ -142,11 +145,11 @@ def swap_two_rows(table: Path) -> None:
 
 
 def write_rows(table: Path, found: list[dict[str, object]]) -> None:
-    pq.write_table(batches_of.COLUMNS.empty_table().from_pylist(found, batches_of.COLUMNS), table)
+    pq.write_table(pa.Table.from_pylist(found, SCHEMA), table)
 
 
 def rename_a_column(table: Path) -> None:
-    names = ["id", *batches_of.COLUMNS.names[1:]]
+    names = ["id", *SCHEMA.names[1:]]
     pq.write_table(pq.read_table(table).rename_columns(names), table)
 
 
