@@ -18,7 +18,8 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import get_campaign
-from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.policy import Policy
 from benchmarks.paper_inputs import NAME, make_campaign
 
 SHARE = 0.05  # of the paper's campaign: 4,563 HITs
@@ -35,7 +36,7 @@ class Inputs:
 
 def main() -> None:
     path, members = Path(sys.argv[1]), int(sys.argv[2])
-    make_campaign(Path(settings.DATA_DIR), SHARE, Policy.from_dict(INHOUSE))
+    make_campaign(Path(settings.DATA_DIR), SHARE, Policy.from_dict(INHOUSE.defaults()))
     campaign = get_campaign(NAME)
     pack_campaign(campaign)
     crowd = open_crowd("inhouse", live=False)

@@ -52,7 +52,7 @@ class Both:
         self.state = state
         self.campaign = get_campaign(NAME)
         self.crowd = open_crowd("mturk", live=False)
-        self.bare = BareLoop(self.crowd.endpoint)
+        self.bare = BareLoop(self.crowd.site.endpoint)
         self.bare_hits: dict[str, str] = {}  # our key -> the HIT that the bare loop made of it
         self.bare_works: list[str] = []
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.crowd.inhouse import assignments as desk
 from annotation.models import ExpertLabel, Hit
 from annotation.pipeline.moderation.qualification import admit
-from annotation.protocol.policy.policy import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE
 from core.text.clean import clean_text
 from tests.hostile_campaign import HITS, TEXTS, hostile_campaign
 from tests.small_campaign import sheet_of
@@ -19,7 +19,7 @@ from tests.team import Team, published_team
 
 # Two votes decide, or leave it open for ever; before the first HIT comes a round of practice.
 RULES = {
-    **INHOUSE,
+    **INHOUSE.defaults(),
     "practice_items": 6,
     "on_failed_control": "pay_and_discard",
     "max_votes": 2,

@@ -167,7 +167,7 @@ class LentCrowd(MTurkCrowd):
     """The real adapter over the kept client, to be varied by a test."""
 
     def _connect(self) -> "MTurkClient":
-        return crowd_at(self.endpoint)._client
+        return crowd_at(self._endpoint)._client
 
 
 class MortalCrowd(LentCrowd):

@@ -16,7 +16,7 @@ from annotation.crowd.port import Crowd
 from annotation.models import Campaign
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.publishing.publish import publish
-from annotation.protocol.policy.policy import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE
 from tests.small_campaign import packed_campaign
 
 NAMES = ("ada", "bob", "eve")
@@ -49,7 +49,9 @@ class Team:
 
 def make_team(folder: Path, url: str, **policy: object) -> Team:
     """Published: one HIT, unless the policy says otherwise; ada, bob, eve, and an owner."""
-    campaign = packed_campaign(folder, **{"candidates_per_query": 1, **INHOUSE, **policy})
+    campaign = packed_campaign(
+        folder, **{"candidates_per_query": 1, **INHOUSE.defaults(), **policy}
+    )
     return published_team(campaign, url)
 
 

@@ -28,7 +28,7 @@ from annotation.models import (
     Triplet,
     Worker,
 )
-from annotation.protocol.policy.policy import CROWDS
+from annotation.protocol.policy.crowds import CROWDS
 from retrieval.admin import ReadOnlyAdmin
 
 

@@ -1,37 +1,34 @@
 """The crowd that a campaign's policy names, as the settings say where it is."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from annotation.crowd.inhouse.adapter import ENDPOINT as INHOUSE_ENDPOINT
+from annotation.crowd.inhouse.adapter import SITE as INHOUSE_SITE
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.mturk.adapter import MTurkCrowd
-from annotation.crowd.mturk.endpoints import is_amazon, is_production
-from annotation.crowd.port import Crowd
+from annotation.crowd.mturk.endpoints import crowd_site, is_amazon
+from annotation.crowd.port import Crowd, CrowdSite
 from annotation.crowd.rate_limit import LOCAL, RateLimiter
-from annotation.protocol.policy.policy import CrowdKind
+from annotation.protocol.policy.crowds import CrowdKind
 from core.errors import UserError
 
 AMAZON_CALLS_PER_SECOND = 10  # MTurk names no number; where this one is too high, it tells us so
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a crowd's work goes, as pages tell it: told without opening the crowd."""
+class Provider:
+    """How one kind of crowd is reached."""
 
-    endpoint: str
-    is_production: bool
-    is_local: bool
+    site: Callable[[], CrowdSite]
+    open: Callable[[CrowdSite, str], Crowd]  # by a site, counting its calls in a storage
 
 
-def place_of(kind: CrowdKind) -> Place:
-    if kind == "inhouse":
-        return Place(INHOUSE_ENDPOINT, is_production=False, is_local=True)
-    endpoint = _mturk_endpoint()
-    return Place(endpoint, is_production=is_production(endpoint), is_local=False)
+def site_of(kind: CrowdKind) -> CrowdSite:
+    return PROVIDERS[kind].site()
 
 
 def open_crowd(kind: CrowdKind, *, live: bool, shared_rate: bool = True) -> Crowd:
@@ -39,20 +36,18 @@ def open_crowd(kind: CrowdKind, *, live: bool, shared_rate: bool = True) -> Crow
 
     With `shared_rate` its calls count with those of all processes.
     """
-    return InhouseCrowd() if kind == "inhouse" else _mturk(live=live, shared_rate=shared_rate)
-
-
-def _mturk(*, live: bool, shared_rate: bool) -> MTurkCrowd:
-    endpoint = _mturk_endpoint()
-    calls = calls_per_second(endpoint)
-    storage = settings.CROWD_RATE_STORAGE if shared_rate else LOCAL
-    crowd = MTurkCrowd(endpoint, _rate(endpoint, calls, storage))
-    if crowd.is_production and not live:
+    site = site_of(kind)
+    if site.is_production and not live:
         raise UserError(
-            f"{endpoint} is MTurk's production, where work costs real money:"
-            " add --live to go on, or set AWS_ENDPOINT_URL_MTURK to the sandbox or the emulator."
+            f"{site.endpoint} is {site.name}, where work costs real money: add --live to go on, or"
+            f" set {site.setting} to the sandbox or the emulator."
         )
-    return crowd
+    return PROVIDERS[kind].open(site, settings.CROWD_RATE_STORAGE if shared_rate else LOCAL)
+
+
+def _open_mturk(site: CrowdSite, storage: str) -> Crowd:
+    calls = calls_per_second(site.endpoint)
+    return MTurkCrowd(site.endpoint, _rate(site.endpoint, calls, storage))
 
 
 def _mturk_endpoint() -> str:
@@ -83,3 +78,9 @@ def _is_http_url(text: str) -> bool:
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number, or an unclosed bracket
         return False
+
+
+PROVIDERS: Mapping[CrowdKind, Provider] = {
+    "mturk": Provider(lambda: crowd_site(_mturk_endpoint()), _open_mturk),
+    "inhouse": Provider(lambda: INHOUSE_SITE, lambda _site, _storage: InhouseCrowd()),
+}

@@ -55,6 +55,19 @@ class Submission:
 
 
 @dataclass(frozen=True)
+class CrowdSite:
+    """Where a crowd's people work, as far as it is known without a call."""
+
+    endpoint: str  # a campaign never changes it once it has published
+    name: str
+    setting: str  # that says where it is
+    money: str  # whether publishing there spends real money, in a sentence
+    is_production: bool = False  # real money is spent
+    is_local: bool = False  # its record is in our own database: calls stay in the caller's thread
+    is_public: bool = False  # its workers reach this site over the internet
+
+
+@dataclass(frozen=True)
 class CrowdHit:
     hit_id: str
     annotation: str  # our own key of the HIT
@@ -77,20 +90,7 @@ class Crowd(Protocol):
     """
 
     @property
-    def endpoint(self) -> str:
-        """Where the work goes: a campaign never changes it once it has published."""
-
-    @property
-    def is_production(self) -> bool:
-        """Whether real money is spent."""
-
-    @property
-    def is_local(self) -> bool:
-        """Whether its record lies in our own database: then calls stay in the caller's thread."""
-
-    @property
-    def submit_url(self) -> str:
-        """Where the HIT page posts the answers."""
+    def site(self) -> CrowdSite: ...
 
     def balance_cents(self) -> int: ...
 
@@ -134,10 +134,7 @@ class Crowd(Protocol):
         """Success too where it is rejected already."""
 
     def overturn(self, assignment_id: str) -> None:
-        """Approve what was rejected after all; success too where it is approved already.
-
-        MTurk allows it within 30 days.
-        """
+        """Approve what was rejected after all; success too where it is approved already."""
 
     def bonus(
         self, worker_id: str, assignment_id: str, *, cents: int, reason: str, token: str

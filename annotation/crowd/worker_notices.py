@@ -5,20 +5,17 @@ from fractions import Fraction
 from django.conf import settings
 
 from annotation.models import Exclusion
-from annotation.protocol.policy.policy import CrowdKind, Policy
+from annotation.protocol.policy.crowds import CrowdTraits
+from annotation.protocol.policy.policy import Policy
 
 FAREWELL = "The requester has ended your part in this campaign."
 PAID = "Work that was approved stays paid."
-ELSEWHERE: dict[CrowdKind, str] = {
-    "mturk": "write to the requester through the crowd's site",
-    "inhouse": "write to the people who invited you",
-}
 
 
 def why_excluded(exclusion: Exclusion) -> list[str]:
     """Why, what becomes of the work, and whom to write to: a sentence each."""
     policy = exclusion.campaign.policy
-    return [reason_of(exclusion), *_what_follows(policy), whom_to_write_to(policy.crowd)]
+    return [reason_of(exclusion), *_what_follows(policy), whom_to_write_to(policy.crowd_traits)]
 
 
 def reason_of(exclusion: Exclusion) -> str:
@@ -43,10 +40,10 @@ def _what_follows(policy: Policy) -> list[str]:
     return sentences
 
 
-def whom_to_write_to(crowd: CrowdKind) -> str:
+def whom_to_write_to(crowd: CrowdTraits) -> str:
     contact = settings.CONTACT
     if not contact:
-        return f"If you think this is a mistake, {ELSEWHERE[crowd]}."
+        return f"If you think this is a mistake, {crowd.contact}."
     if " " in contact:  # a sentence
         return f"If you think this is a mistake: {contact}"
     return f"If you think this is a mistake, write to {contact}."

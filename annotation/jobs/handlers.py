@@ -65,11 +65,11 @@ def _publish(job: Job, watch: Watch) -> Result:
 
 def _check_confirmed(job: Job, crowd: Crowd) -> None:
     """The worker's settings may name another crowd than those of the site that asked."""
-    confirmed = job.arguments.get("endpoint", crowd.endpoint)
-    if confirmed != crowd.endpoint:
+    confirmed = job.arguments.get("endpoint", crowd.site.endpoint)
+    if confirmed != crowd.site.endpoint:
         raise UserError(
-            f"It was confirmed for {confirmed}, but this worker's crowd is {crowd.endpoint}: give "
-            "the site and the worker the same AWS_ENDPOINT_URL_MTURK, then publish again."
+            f"It was confirmed for {confirmed}, but this worker's crowd is {crowd.site.endpoint}: "
+            f"give the site and the worker the same {crowd.site.setting}, then publish again."
         )
 
 

@@ -44,11 +44,11 @@ def examine(crowd: Crowd, *, public_url: str, broker: str = "") -> Iterator[Chec
     yield database
     if broker.startswith(("redis://", "rediss://")):
         yield check_broker(broker)
-    if not crowd.is_local:
+    if not crowd.site.is_local:
         yield from check_account(crowd)
     yield check_public_url(public_url, crowd)
     if database.ok:  # these read its tables
-        if crowd.is_local:
+        if crowd.site.is_local:
             yield check_people()
         yield check_controls()
         yield check_index()
@@ -93,7 +93,7 @@ def check_account(crowd: Crowd) -> Iterator[Check]:
         yield Check("crowd", False, str(error), "Repair that before anything is published.")
         yield Check("balance", False, "not known", "Make the crowd answer first.")
         return
-    yield Check("crowd", True, f"{kind} answers at {crowd.endpoint}")
+    yield Check("crowd", True, f"{kind} answers at {crowd.site.endpoint}")
     hint = "Add funds to the account; a new emulator gets them by `--balance CENTS`."
     amount = f"${balance // 100:,}.{balance % 100:02} available"
     yield Check("balance", balance > 0, amount, "" if balance > 0 else hint)
@@ -113,15 +113,15 @@ def check_people() -> Check:
 def check_public_url(public_url: str, crowd: Crowd) -> Check:
     """Workers' browsers open the HIT page there, in a frame of the crowd's https page, or ours."""
     host = _host(public_url)
-    at_home = _is_loopback(host if crowd.is_local else _host(crowd.endpoint))
+    at_home = _is_loopback(host if crowd.site.is_local else _host(crowd.site.endpoint))
     hint = "Set QUORUM_PUBLIC_URL to the https address under which workers reach this site."
     if not host:
         return Check("public address", False, f"{public_url!r} is no URL", hint)
     if not at_home and not public_url.startswith("https://"):
-        why = "people sign in" if crowd.is_local else f"{_kind(crowd)} frames https pages only"
+        why = "people sign in" if crowd.site.is_local else f"{_kind(crowd)} frames https pages only"
         message = f"{public_url} is not https, and {why}"
         return Check("public address", False, message, hint)
-    if _is_mturk(crowd) and not _is_public(host):
+    if crowd.site.is_public and not _is_public(host):
         message = f"no worker can reach {public_url}"
         return Check("public address", False, message, hint)
     return Check("public address", True, public_url)
@@ -157,13 +157,7 @@ def _index_hint(message: str) -> str:
 
 
 def _kind(crowd: Crowd) -> str:
-    if crowd.is_production:
-        return "MTurk's production (real money)"
-    return "MTurk's sandbox" if _is_mturk(crowd) else "a local crowd"
-
-
-def _is_mturk(crowd: Crowd) -> bool:
-    return _host(crowd.submit_url).endswith(".mturk.com")
+    return f"{crowd.site.name} (real money)" if crowd.site.is_production else crowd.site.name
 
 
 def _host(url: str) -> str:

@@ -93,7 +93,7 @@ AS_COUNTED = (
 
 def _cents(result: Mapping[str, Any]) -> int:
     """A team is paid its reward, without the fees that the emulator took."""
-    if result["inhouse"]:
+    if not result["has_fee"]:
         return int(result["paid_assignments"] * result["reward_cents"])
     return int(result["spent_cents"])
 

@@ -58,7 +58,7 @@ def rehearse(campaign: Campaign, options: Options, *, stage: Stage = _unwatched)
         **found["outcome"],
         "options": {**options.to_dict(), "queries": len(plan.queries)},
         "whole": whole(campaign),
-        "inhouse": campaign.policy.crowd == "inhouse",
+        "has_fee": campaign.policy.crowd_traits.fee is not None,
         "reward_cents": campaign.policy.reward_cents,
     }
 

@@ -13,6 +13,7 @@ from annotation.pipeline.controls.negatives import draw_for
 from annotation.pipeline.publishing.pack import negatives_for_ties, triplets_to_judge
 from annotation.protocol.estimates.cost import quote
 from annotation.protocol.packing.pack import hits_needed, negatives_needed
+from annotation.protocol.policy.crowds import PAPER_CROWD
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.studies.simulated_truth import draw_truth
 from annotation.simulation.options import MOST_HITS, USUAL_HITS, Options
@@ -104,7 +105,7 @@ def counterpart(policy: Policy) -> Policy:
     """
     return replace(
         policy,
-        crowd="mturk",
+        crowd=PAPER_CROWD.kind,
         reward_cents=max(1, policy.reward_cents),
         practice_items=0,
         min_approval_percent=0,

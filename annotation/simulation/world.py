@@ -18,6 +18,7 @@ from annotation.crowd.port import CrowdError
 from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.profiles import Crew
 from annotation.crowd.simulated.workers import Simulation
+from annotation.protocol.policy.crowds import PAPER_CROWD
 from annotation.simulation.outcome import outcome
 from annotation.simulation.play import play
 from annotation.simulation.populate import fill, gold_of
@@ -58,7 +59,7 @@ def _rehearsed(plan: Plan, site: socket.socket, crowd: socket.socket) -> dict[st
     _in_background(Server(listening=crowd, state=state, balance_cents=MUCH).run)
     with WorkerSite(settings.MTURK_ENDPOINT) as workers:
         simulation = Simulation(crew, gold, workers)
-        turk = open_crowd("mturk", live=False, shared_rate=False)
+        turk = open_crowd(PAPER_CROWD.kind, live=False, shared_rate=False)
         end = play(campaign, turk, simulation, tell=_tell)
     return {"outcome": outcome(campaign, crew, gold, plan) | {"end": end}}
 

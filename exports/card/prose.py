@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from annotation.protocol.policy.crowds import CROWDS
 from exports.card.origin import is_imported
 from exports.card.words import count, dollars, plural, rate
 from retrieval.ranking.fusion import CONSTANT
@@ -130,7 +131,7 @@ def _exclusion(facts: Facts) -> str:
 
 def _who(facts: Facts) -> str:
     policy = facts["policy"]
-    if facts["crowd"] == "inhouse":
+    if CROWDS[facts["crowd"]].has_accounts:
         who = "The annotators were people of the house, by accounts of their own"
     else:
         masters = "Masters, " if policy["masters"] else ""
@@ -154,8 +155,8 @@ def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
     if not spent and not judged:
         return "No work was done here. What the labels cost before they came is not recorded."
     if not spent:
-        inhouse = "The work was done in the house: " if facts["crowd"] == "inhouse" else ""
-        nothing = f"{inhouse}nothing was paid for it."
+        team = "The work was done in the house: " if CROWDS[facts["crowd"]].has_accounts else ""
+        nothing = f"{team}nothing was paid for it."
         return nothing[0].upper() + nothing[1:]
     words = (
         f"{dollars(spent)}: {dollars(spent - bonuses)} for the work, the crowd's fee and discarded "

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from annotation.protocol.labels.majority import decide, places_to_open
-from annotation.protocol.policy.policy import CROWDED_HIT
+from annotation.protocol.policy.crowds import CROWDED_HIT
 from tests.chaos.record import Extension, TheirHit
 from tests.chaos.verdict import Verdict
 

@@ -21,7 +21,7 @@ from annotation.crowd.inhouse.members import invite, join
 from annotation.crowd.inhouse.models import Offer, Work
 from annotation.models import Assignment, Campaign, HitItem, ItemReport
 from annotation.pipeline.publishing.publish import publish
-from annotation.protocol.policy.policy import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE
 from demo.services import Services
 from tests.chaos.audit import audit_record
 from tests.chaos.inhouse_record import HANDED_IN, read_inhouse_record
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.services
 MEMBERS = 200
 GIVEN_UP = ("returned", "lapsed")
 MOST_SECONDS = 600
-POLICY = {**INHOUSE, "reward_cents": 10, "min_assignments": 1, "max_votes": 5}
+POLICY = {**INHOUSE.defaults(), "reward_cents": 10, "min_assignments": 1, "max_votes": 5}
 
 
 def make_sessions() -> dict[str, str]:

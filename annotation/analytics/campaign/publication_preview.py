@@ -6,8 +6,8 @@ from django.conf import settings
 from django.urls import reverse
 
 from annotation.analytics.campaign.milestones import Plan, plan_of
-from annotation.crowd.factory import Place, place_of
-from annotation.crowd.mturk.endpoints import is_sandbox
+from annotation.crowd.factory import site_of
+from annotation.crowd.port import CrowdSite
 from annotation.models import Campaign
 from annotation.pipeline.ledger.accounts import first_round_cents, within
 from annotation.pipeline.ledger.dollars import dollars
@@ -22,7 +22,7 @@ class Publication:
     """So many HITs in all, and what they come to; read-only."""
 
     plan: Plan
-    crowd: Place
+    crowd: CrowdSite
     first: int | None  # None: all of them
 
     @property
@@ -68,9 +68,10 @@ class Publication:
         ]
 
     def _where(self) -> str:
+        at = self.crowd.endpoint
         if self.crowd.is_local:
-            return f"the members of your team, at {settings.PUBLIC_URL}{reverse('work')}"
-        return f"the workers at {self.crowd.endpoint}"
+            at = f"{settings.PUBLIC_URL}{reverse('work')}"
+        return f"the {self.plan.campaign.policy.crowd_traits.people} at {at}"
 
     def _price(self) -> list[str]:
         plan, policy = self.plan, self.plan.campaign.policy
@@ -97,16 +98,7 @@ class Publication:
     @property
     def money(self) -> str:
         """Whose money it is."""
-        if self.crowd.is_local or is_free(self.plan.campaign.policy):
-            return ""
-        if self.crowd.is_production:
-            return (
-                "This is Mechanical Turk's production: it is real money, and work that was handed "
-                "in cannot be taken back."
-            )
-        if is_sandbox(self.crowd.endpoint):
-            return "This is Amazon's sandbox: no real money moves."
-        return "This is an emulator, not Amazon: no real money moves."
+        return "" if is_free(self.plan.campaign.policy) else self.crowd.money
 
 
 def publication_of(campaign: Campaign, first: int | None) -> Publication:
@@ -123,7 +115,7 @@ def publication_of(campaign: Campaign, first: int | None) -> Publication:
         _check_batch(plan, first)
     if first_round_cents(campaign.policy) and not plan.account.budget_cents:
         raise UserError(f"Campaign {campaign} has no budget yet: set what it may cost at most.")
-    crowd = place_of(campaign.policy.crowd)
+    crowd = site_of(campaign.policy.crowd)
     check_place(campaign, crowd.endpoint)
     return Publication(plan, crowd, None if first == plan.hits else first)
 

@@ -6,7 +6,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from annotation.protocol.policy.policy import INHOUSE, Policy, PolicyError
+from annotation.protocol.policy.crowds import crowd_defaults
+from annotation.protocol.policy.policy import Policy, PolicyError
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
@@ -34,9 +35,10 @@ class PolicyField(serializers.Field[Policy, dict[str, Any], dict[str, Any], Any]
     """Sent: what differs from the paper's, or from what suits a crowd of one's own."""
 
     def to_internal_value(self, data: Any) -> Policy:
-        fitting = INHOUSE if isinstance(data, dict) and data.get("crowd") == "inhouse" else {}
         try:
-            return Policy.from_dict({**fitting, **data} if isinstance(data, dict) else data)
+            if isinstance(data, dict):
+                data = {**crowd_defaults(data.get("crowd")), **data}
+            return Policy.from_dict(data)
         except PolicyError as error:
             raise serializers.ValidationError(list(error.faults)) from error
 

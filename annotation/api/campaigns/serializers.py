@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.models import Account, Campaign
+from annotation.protocol.policy.crowds import PAPER_CROWD
 
 
 class Money(serializers.Serializer[Account]):
@@ -47,7 +48,7 @@ class CampaignRead(CampaignRow):
 ROW = {
     "name": "faq",
     "state": "active",
-    "crowd": "mturk",
+    "crowd": PAPER_CROWD.kind,
     "published": True,
     "seed": 7,
     "created_at": "2026-11-22T10:00:00Z",

@@ -218,7 +218,7 @@ def _publish(by: Actor, campaign: Campaign, wanted: dict[str, Any]) -> Job:
     found = publication_of(campaign, wanted.get("first"))
     if found.crowd.is_production and not wanted["live"]:
         raise UserError(
-            f"{found.crowd.endpoint} is MTurk's production, where work costs real money: send "
+            f"{found.crowd.endpoint} is {found.crowd.name}, where work costs real money: send "
             "`live` as true if that is meant."
         )
     return ask_for(by, "publish", campaign, found.arguments(), told=found.told())

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from annotation.api.base.access import campaign_of
 from annotation.models import Assignment, Campaign, Exclusion, Worker
+from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD
 from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
 
@@ -28,7 +29,7 @@ COUNTS = {
 
 class WorkerRow(serializers.Serializer[dict[str, Any]]):
     worker = serializers.CharField(help_text="as the crowd names them")
-    crowd = serializers.CharField(help_text="`mturk` or `inhouse`")
+    crowd = serializers.CharField(help_text=" or ".join(f"`{kind}`" for kind in CROWDS))
     handed_in = serializers.IntegerField()
     reviewed = serializers.IntegerField()
     failed = serializers.IntegerField(help_text="assignments with a wrong control")
@@ -51,7 +52,7 @@ class WorkerRead(WorkerRow):
 
 ROW = {
     "worker": "A1B2C3",
-    "crowd": "mturk",
+    "crowd": PAPER_CROWD.kind,
     "handed_in": 40,
     "reviewed": 38,
     "failed": 2,

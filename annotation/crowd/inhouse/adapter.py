@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -15,10 +14,11 @@ from annotation.crowd.inhouse.hit_types import hit_type_of
 from annotation.crowd.inhouse.leases import lapse, sweep
 from annotation.crowd.inhouse.models import Extension, HitType, Offer, Work
 from annotation.crowd.inhouse.workers import InhouseWorkers
-from annotation.crowd.port import CrowdHit, HitTypeSpec, Submission
-from annotation.protocol.policy.policy import CROWDED_HIT
+from annotation.crowd.port import CrowdHit, CrowdSite, HitTypeSpec, Submission
+from annotation.protocol.policy.crowds import CROWDED_HIT
 
-ENDPOINT = "inhouse"
+SITE = CrowdSite("inhouse", "your own team", setting="", money="", is_local=True)
+ENDPOINT = SITE.endpoint
 # Nobody is paid through us: no campaign ever waits for money. Every BIGINT column holds it.
 BALANCE_CENTS = 10**15
 PAGE = 2000
@@ -35,20 +35,8 @@ _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 class InhouseCrowd(InhouseWorkers):
     @property
-    def endpoint(self) -> str:
-        return ENDPOINT
-
-    @property
-    def is_production(self) -> bool:
-        return False
-
-    @property
-    def is_local(self) -> bool:
-        return True
-
-    @property
-    def submit_url(self) -> str:
-        return f"{settings.PUBLIC_URL}/work"
+    def site(self) -> CrowdSite:
+        return SITE
 
     def balance_cents(self) -> int:
         return BALANCE_CENTS

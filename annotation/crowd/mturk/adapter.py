@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from annotation.crowd.mturk.answers import cents_of, crowd_hit, dollars_of, submission
-from annotation.crowd.mturk.endpoints import SUBMIT_PATH, is_production, is_sandbox, site_of
+from annotation.crowd.mturk.endpoints import crowd_site, is_sandbox
 from annotation.crowd.mturk.errors import is_replay, message, name, translated
 from annotation.crowd.mturk.requirements import qualification_requirements
 from annotation.crowd.mturk.workers import PAGE, MTurkWorkers
 from annotation.crowd.mturk.xml import external_question
-from annotation.crowd.port import CrowdError, CrowdHit, HitTypeSpec, Submission
+from annotation.crowd.port import CrowdError, CrowdHit, CrowdSite, HitTypeSpec, Submission
 
 if TYPE_CHECKING:
     from mypy_boto3_mturk.type_defs import HITTypeDef
@@ -27,20 +27,8 @@ class MTurkCrowd(MTurkWorkers):
     """The crowd behind one endpoint of MTurk's API."""
 
     @property
-    def endpoint(self) -> str:
-        return self._endpoint
-
-    @property
-    def is_production(self) -> bool:
-        return is_production(self._endpoint)
-
-    @property
-    def is_local(self) -> bool:
-        return False
-
-    @property
-    def submit_url(self) -> str:
-        return site_of(self._endpoint) + SUBMIT_PATH
+    def site(self) -> CrowdSite:
+        return crowd_site(self._endpoint)
 
     def balance_cents(self) -> int:
         with translated(self._endpoint):

@@ -2,9 +2,12 @@
 
 from urllib.parse import urlsplit
 
+from annotation.crowd.port import CrowdSite
+
 MTURK_SITE = "https://www.mturk.com"
 MTURK_SANDBOX_SITE = "https://workersandbox.mturk.com"
 SUBMIT_PATH = "/mturk/externalSubmit"
+SETTING = "AWS_ENDPOINT_URL_MTURK"
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LOOPBACK = {"127.0.0.1", "localhost"}
@@ -18,9 +21,19 @@ def is_sandbox(endpoint: str) -> bool:
     return is_amazon(endpoint) and _host(endpoint).startswith("mturk-requester-sandbox.")
 
 
-def is_production(endpoint: str) -> bool:
-    """Whether real money is spent there."""
-    return is_amazon(endpoint) and not is_sandbox(endpoint)
+def crowd_site(endpoint: str) -> CrowdSite:
+    if is_sandbox(endpoint):
+        money = "This is Amazon's sandbox: no real money moves."
+        return CrowdSite(endpoint, "MTurk's sandbox", SETTING, money, is_public=True)
+    if is_amazon(endpoint):
+        money = (
+            "This is Mechanical Turk's production: publishing spends real money, and submitted work"
+            " cannot be taken back."
+        )
+        name = "MTurk's production"
+        return CrowdSite(endpoint, name, SETTING, money, is_production=True, is_public=True)
+    money = "This is an emulator, not Amazon: no real money moves."
+    return CrowdSite(endpoint, "an MTurk emulator", SETTING, money)
 
 
 def site_of(endpoint: str) -> str:

@@ -113,7 +113,7 @@ def _record_publication(campaign: Campaign, written: Published) -> None:
 
 def _where(crowd: Crowd) -> dict[str, object]:
     """MTurk's workers find HITs by themselves, people of one's own are told."""
-    return {"work_at": settings.PUBLIC_URL + reverse("work")} if crowd.is_local else {}
+    return {"work_at": settings.PUBLIC_URL + reverse("work")} if crowd.site.is_local else {}
 
 
 def _collect(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:

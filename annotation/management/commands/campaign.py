@@ -23,7 +23,7 @@ from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, clause, dollars, no_money
 from annotation.pipeline.setup.create import create_campaign, get_campaign, read_policy
 from annotation.pipeline.setup.import_dataset import import_dataset
-from annotation.protocol.policy.policy import CROWDS
+from annotation.protocol.policy.crowds import CROWDS
 from core.command import QuorumCommand, add_subcommand
 from core.errors import UserError
 

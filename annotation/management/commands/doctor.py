@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from annotation.crowd.factory import open_crowd
 from annotation.monitoring.doctor import Check, examine
-from annotation.protocol.policy.policy import CROWDS
+from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD
 from core.command import REFUSED, Error, QuorumCommand
 
 
@@ -20,7 +20,10 @@ class Command(QuorumCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--crowd", choices=CROWDS, default="mturk", help="who is to judge (default: mturk)"
+            "--crowd",
+            choices=CROWDS,
+            default=PAPER_CROWD.kind,
+            help="who judges (default: %(default)s)",
         )
 
     def run(self, *args: Any, **options: Any) -> dict[str, object]:

@@ -80,7 +80,7 @@ def _chosen(name: str | None, *, live: bool) -> list[tuple[Campaign, Crowd]]:
     kinds = {campaign.policy.crowd for campaign in campaigns}
     crowds = {kind: open_crowd(kind, live=live) for kind in kinds}
     pairs = [(campaign, crowds[campaign.policy.crowd]) for campaign in campaigns]
-    return [(one, crowd) for one, crowd in pairs if name or one.endpoint == crowd.endpoint]
+    return [(one, crowd) for one, crowd in pairs if name or one.endpoint == crowd.site.endpoint]
 
 
 def _worded(name: str, found: dict[str, Any]) -> str:

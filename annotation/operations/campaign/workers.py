@@ -30,7 +30,7 @@ TEXT = Argument("text", "text", "Message", "shown to the worker")
 
 def worker_of(campaign: Campaign, name: str) -> str:
     """The worker's id at the crowd: one's own people are better known by their user names."""
-    if campaign.policy.crowd != "inhouse" or is_member(name):
+    if not campaign.policy.crowd_traits.has_accounts or is_member(name):
         return name  # an id comes first: who joins may take another member's for a user name
     found = member_called(name)
     return found.worker_id if found else name
@@ -77,12 +77,7 @@ def _preview_message(campaign: Campaign, options: Options) -> list[str]:
     message = preview_message(campaign, worker, text=options["text"])
     if not message.new:
         return [f"{message.worker} has been sent these words already: they are not sent twice."]
-    where = (
-        "on their work page"
-        if campaign.policy.crowd == "inhouse"
-        else "by the crowd's mail, which cannot be called back"
-    )
-    return [f"{message.worker} reads this {where}."]
+    return [f"{message.worker} reads this {campaign.policy.crowd_traits.message_place}."]
 
 
 def _execute_message(campaign: Campaign, options: Options) -> Result:
@@ -93,7 +88,7 @@ def _execute_message(campaign: Campaign, options: Options) -> Result:
 
 def _grant(campaign: Campaign, options: Options) -> Callable[[], None]:
     worker = worker_of(campaign, options["worker"])
-    if campaign.policy.crowd == "inhouse" and not is_member(worker):
+    if campaign.policy.crowd_traits.has_accounts and not is_member(worker):
         raise UserError(f"The team has no member {worker!r}: see the page of the team.")
     return partial(practice.admit, campaign, worker)
 

@@ -187,7 +187,7 @@ def _rejection(campaign: Campaign, check: ControlCheck) -> str:
         f"Wrong answers to them in this one: {len(check.missed)}."
     )
     # Without an address of ours, the crowd's own site says whom to write to.
-    return f"{why} {whom_to_write_to(campaign.policy.crowd)}" if settings.CONTACT else why
+    return f"{why} {whom_to_write_to(campaign.policy.crowd_traits)}" if settings.CONTACT else why
 
 
 def _exclude(campaign: Campaign) -> int:

@@ -22,7 +22,6 @@ from annotation.pipeline.publishing.publish import token
 from annotation.pipeline.reconcile.snapshot import DECISIONS
 from core.errors import UserError
 
-OVERTURN_FOR = timedelta(days=30)  # so long MTurk lets a rejection be taken back
 LONGEST_REASON = 1024  # that MTurk carries
 
 Kind = OutboxMessage.Kind
@@ -48,9 +47,8 @@ def preview_approval(campaign: Campaign, assignment: str, *, now: datetime) -> D
     if work.status == Status.APPROVED:
         raise UserError(f"Assignment {work} is approved already: an approval is final.")
     if work.status == Status.REJECTED:
-        _check_overturnable(work, now)
-        last = work.submitted_at + OVERTURN_FOR
-        until = last if campaign.policy.crowd == "mturk" else None
+        until = overturnable_until(work)
+        _check_overturnable(work, until, now)
         return _decision(campaign, work, Kind.OVERTURN, until=until)
     _check_free(work, Kind.APPROVE, Kind.REJECT)
     return _decision(campaign, work, Kind.APPROVE)
@@ -115,7 +113,7 @@ def reject_by_hand(campaign: Campaign, assignment: str, *, reason: str) -> Decis
 
 def _reviewed(campaign: Campaign, assignment: str) -> Assignment:
     works = Assignment.objects.filter(hit__campaign=campaign, crowd_id=assignment)
-    work = works.select_related("hit", "worker").first()
+    work = works.select_related("hit__campaign", "worker").first()
     if work is None:
         raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
     if work.passed is None:
@@ -126,12 +124,17 @@ def _reviewed(campaign: Campaign, assignment: str) -> Assignment:
     return work
 
 
-def _check_overturnable(work: Assignment, now: datetime) -> None:
-    if work.worker.crowd == "mturk" and work.submitted_at + OVERTURN_FOR <= now:
+def overturnable_until(work: Assignment) -> datetime | None:
+    """None: at any time."""
+    days = work.hit.campaign.policy.crowd_traits.overturn_days
+    return None if days is None else work.submitted_at + timedelta(days=days)
+
+
+def _check_overturnable(work: Assignment, until: datetime | None, now: datetime) -> None:
+    if until is not None and until <= now:
         raise UserError(
-            f"The rejection of assignment {work} cannot be overturned any more: it was handed in "
-            f"on {work.submitted_at:%Y-%m-%d}, and MTurk allows {OVERTURN_FOR.days} days. "
-            "A bonus for it can still be paid."
+            f"The rejection of assignment {work}, submitted on {work.submitted_at:%Y-%m-%d}, could "
+            f"be overturned until {until:%Y-%m-%d}. You can still pay a bonus for it."
         )
     if work.account != Assignment.Booked.RELEASED:
         raise UserError(f"The rejection of assignment {work} is not booked yet: try again later.")

@@ -31,10 +31,11 @@ def preview_message(campaign: Campaign, worker_id: str, *, text: str) -> Message
         raise UserError(f"Campaign {campaign} is not published: nobody works on it yet.")
     worker = worker_in(campaign, worker_id)
     decided = Assignment.objects.filter(worker=worker).exclude(status=Assignment.Status.SUBMITTED)
-    if campaign.policy.crowd == "mturk" and not decided.exists():
+    crowd = campaign.policy.crowd_traits
+    if crowd.writes_after_decision and not decided.exists():
         raise UserError(
-            f"MTurk carries messages only to workers whose work was approved or rejected: wait "
-            f"until that of {worker} is."
+            f"Messages at {crowd.title} reach only workers whose work was approved or rejected: "
+            f"wait until an assignment of {worker} is."
         )
     asked = campaign.outbox.filter(token=_token(campaign, worker.pk, text))
     new = not asked.exclude(state=OutboxMessage.State.WITHDRAWN).exists()

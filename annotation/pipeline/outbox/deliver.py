@@ -95,7 +95,7 @@ def _shortfall(campaign: Campaign, crowd: Crowd) -> str | None:
         return None
     short = (
         f"{sum(prices.values())} more assignments cost ${needed / 100:,.2f}, but the account at "
-        f"{crowd.endpoint} holds ${balance / 100:,.2f}: top it up."
+        f"{crowd.site.endpoint} holds ${balance / 100:,.2f}: top it up."
     )
     _to_buy(campaign).update(error=short)
     return short

@@ -35,7 +35,7 @@ class Caller:
 def calling(crowd: Crowd, *, threads: int | None = None) -> Iterator[Caller]:
     threads = threads or settings.CROWD_THREADS
     batch = threads * CALLS_A_THREAD
-    if crowd.is_local:  # a thread of its own would only take a connection of its own
+    if crowd.site.is_local:  # a thread of its own would only take a connection of its own
         yield Caller(batch, None)
         return
     with ThreadPoolExecutor(threads) as pool:

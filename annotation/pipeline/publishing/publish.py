@@ -183,13 +183,13 @@ def set_capped(campaign: Campaign, capped: bool) -> None:
 def bind(campaign: Campaign, crowd: Crowd) -> None:
     """Tie the campaign to the endpoint it publishes at; refuse any other from then on."""
     # One update: of two first publications at different endpoints, only one can win.
-    Campaign.objects.filter(pk=campaign.pk, endpoint="").update(endpoint=crowd.endpoint)
+    Campaign.objects.filter(pk=campaign.pk, endpoint="").update(endpoint=crowd.site.endpoint)
     campaign.refresh_from_db()
     check_endpoint(campaign, crowd)
 
 
 def check_endpoint(campaign: Campaign, crowd: Crowd) -> None:
-    check_place(campaign, crowd.endpoint)
+    check_place(campaign, crowd.site.endpoint)
 
 
 def check_place(campaign: Campaign, endpoint: str) -> None:
@@ -207,7 +207,7 @@ def check_balance(campaign: Campaign, crowd: Crowd, *, hits: int) -> None:
     if needed and needed > (balance := crowd.balance_cents()):
         raise UserError(
             f"Publishing {hits} HITs costs ${needed / 100:,.2f} in the first round, but the "
-            f"account at {crowd.endpoint} holds ${balance / 100:,.2f}: top it up first."
+            f"account at {crowd.site.endpoint} holds ${balance / 100:,.2f}: top it up first."
         )
 
 

@@ -18,7 +18,8 @@ from annotation.pipeline.ledger.accounts import account_of, book, release_spare,
 from annotation.pipeline.publishing.publish import ask_for_affordable, left_out, set_capped, token
 from annotation.pipeline.publishing.repack import repack
 from annotation.protocol.labels.majority import decide_tally, places_to_open
-from annotation.protocol.policy.policy import CROWDED_HIT, Policy
+from annotation.protocol.policy.crowds import CROWDED_HIT
+from annotation.protocol.policy.policy import Policy
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

@@ -12,7 +12,8 @@ from annotation.models import Account, Campaign, Instructions
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.pipeline.setup.instructions import read_instructions
 from annotation.pipeline.setup.practice_items import create_practice
-from annotation.protocol.policy.policy import INHOUSE, CrowdKind, Policy, PolicyError
+from annotation.protocol.policy.crowds import CrowdKind, crowd_defaults
+from annotation.protocol.policy.policy import Policy, PolicyError
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.models import QuerySet
@@ -32,9 +33,8 @@ def read_policy(path: Path | None, *, crowd: CrowdKind | None = None) -> Policy:
             f"The policy file {path} says crowd {named!r}, but --crowd says {crowd}: leave out one "
             "of the two."
         )
-    fitting = INHOUSE if named == "inhouse" else {}
     try:
-        return Policy.from_dict({**fitting, **values})
+        return Policy.from_dict({**crowd_defaults(named), **values})
     except PolicyError as error:
         raise UserError(f"The policy file {path} is not valid: {error}") from error
 

@@ -61,6 +61,5 @@ def _exclusion(policy: Policy) -> str:
 def _complaint(policy: Policy) -> str:
     if policy.on_failed_control == "pay_and_discard":
         return "If you think that we judged your work wrongly, please write to us."
-    # Only MTurk lets a rejection be taken back.
-    reversible = " A rejection can be reversed." if policy.crowd == "mturk" else ""
+    reversible = " A rejection can be reversed." if policy.crowd_traits.overturn_days else ""
     return f"If you think that we rejected your work by mistake, please write to us.{reversible}"

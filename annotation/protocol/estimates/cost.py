@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from annotation.protocol.packing.pack import hits_needed
-from annotation.protocol.policy.policy import CROWDED_HIT, Policy
+from annotation.protocol.policy.policy import Policy
 
-FEE_PERCENT = 20
-MASTERS_PERCENT = 5
-CROWDED_PERCENT = 20
 PAPER_AGREEMENT = 0.78
 
 
@@ -32,19 +29,6 @@ class Quote:
     repack: ModeCost
     cents_min: int
     cents_max: int
-
-
-def fee_cents(reward_cents: int, *, masters: bool, assignments: int) -> int:
-    """The crowd's fee for ONE assignment of a HIT that has `assignments` places.
-
-    Each part is rounded half up by itself and is at least one cent.
-    """
-    percents = [FEE_PERCENT]
-    if masters:
-        percents.append(MASTERS_PERCENT)
-    if assignments >= CROWDED_HIT:
-        percents.append(CROWDED_PERCENT)
-    return sum(max(1, (reward_cents * percent + 50) // 100) for percent in percents)
 
 
 def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> Quote:
@@ -74,9 +58,8 @@ def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> 
 
 def bonus_price_cents(cents: int, policy: Policy) -> int:
     """What a bonus of so many cents costs in all."""
-    if policy.crowd == "inhouse":
-        return cents
-    return cents + max(1, (cents * FEE_PERCENT + 50) // 100)
+    fee = policy.crowd_traits.fee
+    return cents + (fee.of_bonus(cents) if fee else 0)
 
 
 def tie_places(policy: Policy) -> int:
@@ -104,8 +87,8 @@ def is_free(policy: Policy) -> bool:
 
 def assignment_cents(policy: Policy, places: int | None = None) -> int:
     """What one approved assignment costs in all, on a HIT of `places` (else the first round's)."""
-    if policy.crowd == "inhouse":
-        return policy.reward_cents  # nobody stands between
+    fee, reward = policy.crowd_traits.fee, policy.reward_cents
+    if fee is None:
+        return reward
     places = policy.annotators if places is None else places
-    fee = fee_cents(policy.reward_cents, masters=policy.masters, assignments=places)
-    return policy.reward_cents + fee
+    return reward + fee.of_assignment(reward, masters=policy.masters, assignments=places)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD
+
 OPEN = "left open"
 
 
@@ -164,10 +166,9 @@ CROWD = Group(
         Words(
             "crowd",
             "Who judges",
-            "mturk: the workers of Mechanical Turk or of the emulator on this machine, as the "
-            "site's settings say. inhouse: people whom you invite to this site.",
-            "mturk",
-            "Mechanical Turk",
+            "; ".join(f"{each.kind}: {each.description}" for each in CROWDS.values()) + ".",
+            PAPER_CROWD.kind,
+            PAPER_CROWD.title,
         ),
         Words(
             "reward_cents",

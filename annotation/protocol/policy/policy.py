@@ -15,15 +15,19 @@ from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
 
+from annotation.protocol.policy.crowds import (
+    CROWDED_HIT,
+    CROWDS,
+    PAPER_CROWD,
+    CrowdKind,
+    CrowdTraits,
+)
+
 TieMode = Literal["extend", "repack"]
 OnFailedControl = Literal["reject", "pay_and_discard"]
 ExcludeBy = Literal["qualification", "block"]
-CrowdKind = Literal["mturk", "inhouse"]
-CROWDS: tuple[CrowdKind, ...] = get_args(CrowdKind)
 SplitSize = int | float  # an int is a count of queries, a float a share of them
 
-# From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
-CROWDED_HIT = 10
 SHARES_TOLERANCE = Fraction(1, 1000)
 # Neither a database nor a page takes all of them; the surrogates are halves of characters.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -110,8 +114,8 @@ class Policy:
     max_failure_rate: Annotated[float, _number(0, 1)] = 0.10
     min_assignments: Annotated[int, _whole(1, 1_000_000)] = 10
     exclude_by: Annotated[ExcludeBy, _one_of(ExcludeBy)] = "qualification"
-    crowd: Annotated[CrowdKind, _one_of(CrowdKind)] = "mturk"
-    reward_cents: Annotated[int, _whole(0, 100_000)] = 15
+    crowd: Annotated[CrowdKind, _one_of(CrowdKind)] = PAPER_CROWD.kind
+    reward_cents: Annotated[int, _whole(0, 100_000)] = PAPER_CROWD.reward_cents
     masters: Annotated[bool, _FLAG] = True
     min_approval_percent: Annotated[int, _whole(0, 100)] = 95
     min_approved: Annotated[int, _whole(0, 10_000_000)] = 100
@@ -160,6 +164,10 @@ class Policy:
         """sha256 of the canonical JSON."""
         canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
+
+    @property
+    def crowd_traits(self) -> CrowdTraits:
+        return CROWDS[self.crowd]
 
     @property
     def real_items(self) -> int:
@@ -217,54 +225,29 @@ def _check_splits(train: SplitSize, dev: SplitSize, test: SplitSize) -> list[str
     return []
 
 
-def _check_crowd(
-    crowd: CrowdKind,
-    reward_cents: int,
-    exclude_by: ExcludeBy,
-    masters: bool,
-    min_approval_percent: int,
-    min_approved: int,
-) -> list[str]:
-    if crowd == "mturk":
-        return [] if reward_cents else ["reward_cents 0 is for an in-house crowd alone"]
-    # A block would shut a colleague out of every other campaign too.
-    by_block = ['exclude_by "block" is MTurk\'s: in-house it is "qualification"']
-    wanted = {
-        "masters": masters,
-        "min_approval_percent": min_approval_percent,
-        "min_approved": min_approved,
-    }
-    return by_block * (exclude_by == "block") + [
-        f"{name} is MTurk's: an in-house crowd has {json.dumps(type(value)(0))} there"
-        for name, value in wanted.items()
-        if value
+def _check_crowd(crowd: CrowdKind, reward_cents: int, *others: object) -> list[str]:
+    traits = CROWDS[crowd]
+    values = dict(zip(_SCREENING, others, strict=True))
+    faults = [
+        f"{name} must be {json.dumps(wanted)} for {traits.title}"
+        for name, wanted in traits.fixed.items()
+        if values[name] != wanted
     ]
+    if reward_cents < traits.least_reward_cents:
+        faults.append(
+            f"reward_cents must be at least {traits.least_reward_cents} for {traits.title}"
+        )
+    return faults
 
 
+# What a crowd may have fixed.
+_SCREENING = ("exclude_by", "masters", "min_approval_percent", "min_approved")
 _JOINT_CHECKS: tuple[tuple[tuple[str, ...], Callable[..., list[str]]], ...] = (
     (("hit_size", "positive_controls", "negative_controls"), _check_room),
     (("annotators", "max_votes"), _check_votes),
     (("train", "dev", "test"), _check_splits),
-    (
-        (
-            "crowd",
-            "reward_cents",
-            "exclude_by",
-            "masters",
-            "min_approval_percent",
-            "min_approved",
-        ),
-        _check_crowd,
-    ),
+    (("crowd", "reward_cents", *_SCREENING), _check_crowd),
 )
-# What a team of one's own is not asked for, and by default is not paid by the piece.
-INHOUSE: Mapping[str, Any] = {
-    "crowd": "inhouse",
-    "masters": False,
-    "min_approval_percent": 0,
-    "min_approved": 0,
-    "reward_cents": 0,
-}
 
 
 def _unknown(name: object, known: Iterable[str]) -> str:

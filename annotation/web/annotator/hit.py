@@ -118,8 +118,8 @@ def _is_cancelled(hit: Hit) -> bool:
 
 def _hit_form(hit: Hit, visit: Visit) -> HttpResponse:
     context = judging_context(hit, assignment_id=visit.assignment_id, worker_id=visit.worker_id) | {
-        "inhouse": False,
-        "team": hit.campaign.policy.crowd == "inhouse",
+        "member_page": False,
+        "team": hit.campaign.policy.crowd_traits.has_accounts,
         "action": visit.submit_origin + SUBMIT_PATH,
         # What is in hand is still paid: to refuse it now would waste the work begun.
         "cancelled": _is_cancelled(hit),

@@ -58,8 +58,8 @@ class Round:
     typed: str = ""  # what is no id
 
     @property
-    def is_inhouse(self) -> bool:
-        return self.campaign.policy.crowd == "inhouse"
+    def has_account(self) -> bool:
+        return self.campaign.policy.crowd_traits.has_accounts
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _answer(request: HttpRequest, signed: str) -> HttpResponse:
     except UserError as error:
         return refuse(request, 409, TITLE, str(error))
     here = Round(campaign, items)
-    return _for_member(request, here) if here.is_inhouse else _for_claimed(request, here)
+    return _for_member(request, here) if here.has_account else _for_claimed(request, here)
 
 
 def _campaign(signed: str) -> Campaign | None:
@@ -143,7 +143,7 @@ def _take(request: HttpRequest, here: Round) -> HttpResponse:
     if not here.worker_id or len(answers) < len(here.items):
         return _form(request, here, status=422)
     try:
-        if not here.is_inhouse:
+        if not here.has_account:
             attempt([FROM_AN_ADDRESS.of(address_of(request))])
         result = practise(here.campaign, here.worker_id, answers)
     except TooMany as error:
@@ -154,14 +154,14 @@ def _take(request: HttpRequest, here: Round) -> HttpResponse:
         last = tries_of(here.campaign, here.worker_id).last()
         assert last is not None
         return _outcome(request, here, last, feedback=False)
-    if result.passed and here.is_inhouse:
+    if result.passed and here.has_account:
         _open_queue(result)
     return _outcome(request, here, result, feedback=True)
 
 
 def _open_queue(result: PracticeResult) -> None:
     try:
-        grant_at_once(result, open_crowd("inhouse", live=True))
+        grant_at_once(result, open_crowd(result.campaign.policy.crowd, live=True))
     except CrowdError:
         log.warning("%s waits for the next pass to be let in", result.worker, exc_info=True)
 
@@ -226,7 +226,7 @@ def _outcome(
         "result": result,
         "items": _shown(here, given) if feedback else [],
         "left": left,
-        "contact": whom_to_write_to(here.campaign.policy.crowd),
+        "contact": whom_to_write_to(here.campaign.policy.crowd_traits),
     }
     return render(request, "annotation/annotator/practice_result.html", context)
 
@@ -234,7 +234,7 @@ def _outcome(
 def _context(here: Round) -> dict[str, object]:
     percent = here.campaign.policy.practice_pass_percent
     return {
-        "is_inhouse": here.is_inhouse,
+        "has_account": here.has_account,
         "worker_id": here.worker_id or here.typed,
         "count": len(here.items),
         "least": least_right(len(here.items), percent),

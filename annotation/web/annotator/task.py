@@ -159,7 +159,7 @@ def _page(
     items = cast(list[ShownItem], context["items"])
     context |= {
         "items": [_kept(item, request.POST) for item in items],
-        "inhouse": True,
+        "member_page": True,
         "action": reverse("assignment", args=place),
         "deadline": work.deadline,
         "renew_url": reverse("renew", args=place),

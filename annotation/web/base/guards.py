@@ -15,6 +15,7 @@ from annotation.crowd.inhouse.members import member_of
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.worker_notices import whom_to_write_to
 from annotation.models import Campaign
+from annotation.protocol.policy.crowds import INHOUSE
 from annotation.web.base.middleware import wants_json
 from core.log_context import also_about
 
@@ -127,7 +128,7 @@ def member_page(view: View) -> View:
         if not member.active:
             sentence = (
                 "Your membership has been ended by the people who run this site: work that was"
-                f" approved stays so. {whom_to_write_to('inhouse')}"
+                f" approved stays so. {whom_to_write_to(INHOUSE)}"
             )
             return refuse(request, 403, "Your membership has ended", sentence)
         asked = cast(MemberRequest, request)

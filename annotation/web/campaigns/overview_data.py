@@ -13,7 +13,7 @@ from annotation.access.roles import RUN
 from annotation.access.roles import Account as Reader
 from annotation.analytics.campaign.snapshots import FRESH, RECENT
 from annotation.analytics.campaign.status import Stuck, standing
-from annotation.crowd.factory import place_of
+from annotation.crowd.factory import site_of
 from annotation.models import Account, Campaign, Snapshot
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.dollars import dollars
@@ -199,7 +199,7 @@ def _is_served(campaign: Campaign) -> bool:
     if not campaign.endpoint:
         return True
     try:
-        return campaign.endpoint == place_of(campaign.policy.crowd).endpoint
+        return campaign.endpoint == site_of(campaign.policy.crowd).endpoint
     except UserError:
         return False
 

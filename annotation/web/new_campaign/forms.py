@@ -9,8 +9,9 @@ from django import forms
 
 from annotation.pipeline.ledger.dollars import cents_of
 from annotation.pipeline.setup.create import SEEDS, check_name_and_seed
+from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, crowd_defaults
 from annotation.protocol.policy.descriptions import GROUPS, OPEN, Group, Words
-from annotation.protocol.policy.policy import INHOUSE, Policy, PolicyError
+from annotation.protocol.policy.policy import Policy, PolicyError
 from annotation.web.new_campaign.draft import Draft
 from core.errors import UserError
 from retrieval.index.versions import chosen_index
@@ -178,10 +179,10 @@ def written(values: Mapping[str, object]) -> dict[str, str]:
 
 def preset(crowd: str) -> dict[str, str]:
     """What suits a crowd, as the form's values."""
-    if crowd == "inhouse":
-        return written(INHOUSE)
+    defaults = crowd_defaults(crowd) or PAPER_CROWD.defaults()
+    varied = {name for each in CROWDS.values() for name in each.fixed}
     paper = Policy().to_dict()
-    return written({name: paper[name] for name in INHOUSE} | {"crowd": "mturk"})
+    return written({name: paper[name] for name in varied} | defaults)
 
 
 class BudgetForm(forms.Form):

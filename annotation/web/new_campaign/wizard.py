@@ -22,6 +22,7 @@ from annotation.analytics.campaign.quote import quoted
 from annotation.jobs.tasks import run_job, soon
 from annotation.operations.create_campaign import request_creation
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.policy.crowds import CROWDS
 from annotation.protocol.policy.policy import Policy
 from annotation.web.base.guards import View, dashboard_page, refuse
 from annotation.web.base.layout import page
@@ -126,16 +127,23 @@ def _take_file(request: HttpRequest, draft: Draft) -> str:
 def _policy(request: HttpRequest, draft: Draft) -> HttpResponse:
     if request.method != "POST":
         form = PolicyForm(initial=written(draft.policy or Policy().to_dict()))
-        return _shown(request, draft, "policy", {"form": form})
+        return _policy_page(request, draft, form)
     if "preset" in request.POST:
         said = request.POST.dict() | preset(request.POST["preset"])
-        return _shown(request, draft, "policy", {"form": PolicyForm(initial=said)})
+        return _policy_page(request, draft, PolicyForm(initial=said))
     form = PolicyForm(request.POST)
     if not form.is_valid():
-        return _shown(request, draft, "policy", {"form": form}, status=422)
+        return _policy_page(request, draft, form, status=422)
     draft.policy = form.policy.to_dict()
     draft.keep(request)
     return _to("budget")
+
+
+def _policy_page(
+    request: HttpRequest, draft: Draft, form: PolicyForm, *, status: int = 200
+) -> HttpResponse:
+    context = {"form": form, "crowds": CROWDS.values()}
+    return _shown(request, draft, "policy", context, status=status)
 
 
 def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:

@@ -23,7 +23,7 @@ from annotation.analytics.workers.what_if import excluding, restoring
 from annotation.crowd.worker_notices import reason_of
 from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage, Worker, WorkerFigures
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.pipeline.moderation.decisions import OVERTURN_FOR
+from annotation.pipeline.moderation.decisions import overturnable_until
 from annotation.pipeline.moderation.message import letters_of
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import is_near
@@ -226,6 +226,7 @@ def _operation(work: Assignment, now: datetime) -> tuple[str, str]:
     if work.status == Assignment.Status.SUBMITTED:
         return ("reject", "Reject") if work.passed else ("approve", "Pay")
     if work.status == Assignment.Status.REJECTED:
-        late = work.submitted_at + OVERTURN_FOR <= now
+        until = overturnable_until(work)
+        late = until is not None and until <= now
         return ("bonus", "Bonus") if late else ("approve", "Pay after all")
     return "bonus", "Bonus"

@@ -163,7 +163,7 @@ def _chosen(campaign: Campaign, search: str, show: str) -> QuerySet[WorkerFigure
     )
     if search:
         named = Q(worker__worker_id__icontains=search)
-        if campaign.policy.crowd == "inhouse":
+        if campaign.policy.crowd_traits.has_accounts:
             named |= Q(worker__worker_id__in=members_named(search))
         rows = rows.filter(named)
     return rows.filter(FILTERS.get(show, Q())).select_related("worker")
@@ -188,7 +188,7 @@ def _rows(
 
 
 def names_of(campaign: Campaign, workers: Sequence[str]) -> Mapping[str, str]:
-    return user_names(workers) if campaign.policy.crowd == "inhouse" else {}
+    return user_names(workers) if campaign.policy.crowd_traits.has_accounts else {}
 
 
 def _figures(campaign: Campaign, together: Workforce) -> list[tuple[str, str, str]]:

@@ -19,21 +19,21 @@ def test_production_asks_for_live(settings: Settings) -> None:
     with pytest.raises(UserError, match="--live") as refusal:
         open_crowd("mturk", live=False)
     assert settings.MTURK_PRODUCTION in str(refusal.value)
-    assert open_crowd("mturk", live=True).is_production
+    assert open_crowd("mturk", live=True).site.is_production
 
 
 def test_one_s_own_people_are_reached_without_live_and_without_an_endpoint(
     settings: Settings,
 ) -> None:
     settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION
-    crowd = open_crowd("inhouse", live=False)
-    assert (crowd.endpoint, crowd.is_local, crowd.is_production) == ("inhouse", True, False)
+    site = open_crowd("inhouse", live=False).site
+    assert (site.endpoint, site.is_local, site.is_production) == ("inhouse", True, False)
 
 
 def test_the_sandbox_and_the_emulator_ask_for_nothing(settings: Settings) -> None:
     for url in (settings.MTURK_SANDBOX, "http://127.0.0.1:8001"):
         settings.MTURK_ENDPOINT = url
-        assert open_crowd("mturk", live=False).endpoint == url
+        assert open_crowd("mturk", live=False).site.endpoint == url
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8001", "ftp://a", "http://", "http://a:b", "http://[a"])

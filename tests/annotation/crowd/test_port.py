@@ -255,7 +255,7 @@ def test_the_same_wishes_give_the_same_hit_type(market: Market) -> None:
 
 
 def test_nothing_is_real_money_here(market: Market) -> None:
-    assert not market.crowd.is_production
+    assert not market.crowd.site.is_production
 
 
 def test_what_does_not_exist_is_refused_for_good(market: Market) -> None:

@@ -33,7 +33,7 @@ MUTANTS = {
         "tests/annotation/pipeline/setup/test_create.py",
     ): (("blank instructions", "if not text.strip():", "if not text:"),),
     ("annotation/pipeline/outbox/threads.py", "tests/annotation/pipeline/outbox/test_threads.py"): (
-        ("our own record in our own thread", "if crowd.is_local:", "if False:"),
+        ("our own record in our own thread", "if crowd.site.is_local:", "if False:"),
     ),
     ("core/files/bulk_insert.py", "tests/core/files/test_bulk_insert.py"): (
         ("every lot", "while some := [[", "if some := [["),

@@ -19,7 +19,8 @@ from annotation.jobs.handlers import WORKS
 from annotation.models import Assignment, Campaign, Control, ExpertLabel, Hit, OutboxMessage, Worker
 from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.setup.import_dataset import import_dataset
-from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.policy import Policy
 from annotation.simulation.options import Options, read_options
 from annotation.simulation.report import figures, told
 from annotation.simulation.run import rehearse
@@ -243,7 +244,7 @@ def test_a_rehearsal_takes_no_more_than_minutes(campaign: Campaign) -> None:
 
 
 def test_a_team_is_rehearsed_by_the_same_rules_at_the_emulator() -> None:
-    team = Policy.from_dict({**INHOUSE, "practice_items": 4, "max_votes": 3})
+    team = Policy.from_dict({**INHOUSE.defaults(), "practice_items": 4, "max_votes": 3})
     there = counterpart(team)
     assert (there.crowd, there.practice_items, there.reward_cents) == ("mturk", 0, 1)
     assert there.max_votes == 3
@@ -305,7 +306,7 @@ def made_up(**changes: Any) -> dict[str, Any]:
             "cents_min": 7600,
             "cents_max": 19000,
         },
-        "inhouse": False,
+        "has_fee": True,
         "reward_cents": 15,
     }
     return result | changes
@@ -325,7 +326,7 @@ def test_figures_are_scaled_to_the_whole_campaign() -> None:
 
 
 def test_a_team_is_priced_without_the_crowds_fees() -> None:
-    assert figures(made_up(inhouse=True, reward_cents=10)).cents == 350
-    free = told(made_up(inhouse=True, reward_cents=0))
+    assert figures(made_up(has_fee=False, reward_cents=10)).cents == 350
+    free = told(made_up(has_fee=False, reward_cents=0))
     assert "cost" not in free
     assert "whole_campaign" not in free

@@ -12,7 +12,7 @@ from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Member, Work
 from annotation.crowd.port import HitTypeSpec
 from annotation.models import Campaign, Hit
-from annotation.protocol.policy.policy import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE
 from tests.annotation.hits import make_campaign, make_hit
 
 PASSWORD = "a long sentence of hers"
@@ -39,12 +39,12 @@ def signed_in(user: User) -> Client:
 def offer_hits(name: str = "faq", *, hits: int = 1, places: int = 2, **policy: object) -> list[Hit]:
     """Publishes a campaign's HITs as `publish` does, and gives them back."""
     crowd = InhouseCrowd()
-    campaign = make_campaign(name, **{**INHOUSE, "title": f"Judge {name}", **policy})
+    campaign = make_campaign(name, **{**INHOUSE.defaults(), "title": f"Judge {name}", **policy})
     campaign.exclusion_id = crowd.create_qualification(f"out of {name}", "Excluded.")
     if campaign.policy.practice_items:
         campaign.practice_id = crowd.create_qualification(f"practised {name}", "Passed.")
     campaign.hit_type_id = crowd.create_hit_type(_spec(campaign))
-    campaign.endpoint = crowd.endpoint
+    campaign.endpoint = crowd.site.endpoint
     campaign.save()
     return [_publish(crowd, campaign, number, places) for number in range(hits)]
 

@@ -20,8 +20,8 @@ def test_its_money_never_ends_and_fits_every_column(team: Team) -> None:
 
 
 def test_its_calls_stay_in_the_thread_that_makes_them(team: Team) -> None:
-    assert team.crowd.is_local
-    assert team.crowd.endpoint == "inhouse"
+    assert team.crowd.site.is_local
+    assert team.crowd.site.endpoint == "inhouse"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from annotation.models import Campaign, Hit
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
-from annotation.protocol.policy.policy import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE
 from tests.small_campaign import QUERIES, Judge, packed_campaign, sheet_of
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ class Office:
     """A published campaign and the members who work on it."""
 
     def __init__(self, folder: Path, **policy: object) -> None:
-        self.campaign: Campaign = packed_campaign(folder, **{**INHOUSE, **policy})
+        self.campaign: Campaign = packed_campaign(folder, **{**INHOUSE.defaults(), **policy})
         self.crowd = InhouseCrowd()
         publish(self.campaign, self.crowd)
         self.published = deliver(self.campaign, self.crowd)

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from annotation.crowd.mturk.adapter import MTurkCrowd
+from annotation.crowd.mturk.endpoints import site_of
 from annotation.crowd.mturk.requirements import (
     MASTERS,
     MASTERS_SANDBOX,
@@ -131,23 +132,23 @@ def losing_first_answers(emulator: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("url", "is_production", "submit_url"),
+    ("url", "is_production", "workers_submit_at"),
     [
-        (PRODUCTION, True, "https://www.mturk.com/mturk/externalSubmit"),
-        (f"{PRODUCTION}:443/", True, "https://www.mturk.com/mturk/externalSubmit"),
-        (PRODUCTION.upper(), True, "https://www.mturk.com/mturk/externalSubmit"),
-        (SANDBOX, False, "https://workersandbox.mturk.com/mturk/externalSubmit"),
-        ("http://127.0.0.1:8001", False, "http://127.0.0.1:8001/mturk/externalSubmit"),
-        ("http://emulator:8001/x", False, "http://emulator:8001/mturk/externalSubmit"),
-        ("https://amazonaws.com.eve.org", False, "https://amazonaws.com.eve.org/mturk/externalSubmit"),
+        (PRODUCTION, True, "https://www.mturk.com"),
+        (f"{PRODUCTION}:443/", True, "https://www.mturk.com"),
+        (PRODUCTION.upper(), True, "https://www.mturk.com"),
+        (SANDBOX, False, "https://workersandbox.mturk.com"),
+        ("http://127.0.0.1:8001", False, "http://127.0.0.1:8001"),
+        ("http://emulator:8001/x", False, "http://emulator:8001"),
+        ("https://amazonaws.com.eve.org", False, "https://amazonaws.com.eve.org"),
     ],
 )  # fmt: skip
 def test_the_endpoint_alone_tells_production_sandbox_and_the_rest(
-    url: str, is_production: bool, submit_url: str
+    url: str, is_production: bool, workers_submit_at: str
 ) -> None:
-    crowd = MTurkCrowd(url)
-    assert (crowd.is_production, crowd.submit_url) == (is_production, submit_url)
-    assert crowd.endpoint == url
+    site = MTurkCrowd(url).site
+    assert (site.endpoint, site.is_production) == (url, is_production)
+    assert site_of(url) == workers_submit_at
 
 
 def test_workers_must_be_masters_and_well_approved_and_not_excluded() -> None:
@@ -489,7 +490,3 @@ def test_the_balance_is_exact_to_the_cent(market: Market) -> None:
     token = next(market.tokens)
     market.crowd.bonus(ada.worker_id, done, cents=10, reason="Thank you.", token=token)
     assert market.crowd.balance_cents() == before - 2 * PRICE_CENTS - bonus
-
-
-def test_the_page_posts_to_the_crowd_itself(market: Market) -> None:
-    assert market.crowd.submit_url == f"{market.crowd.endpoint}/mturk/externalSubmit"

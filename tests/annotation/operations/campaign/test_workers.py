@@ -102,7 +102,7 @@ def test_a_message_is_logged_with_its_words(one_hit: Stage) -> None:
     one_hit.work("bob", 1)
     one_hit.advance()
     options = {"worker": "ABOB", "text": "Thank you."}
-    assert "cannot be called back" in OPERATIONS["message"].preview(one_hit.campaign, options)[0]
+    assert "cannot be recalled" in OPERATIONS["message"].preview(one_hit.campaign, options)[0]
     perform(OPERATIONS["message"], one_hit.campaign, options, by=by_command())
     verb, subject, details = log()
     assert (verb, subject, details["text"]) == ("message", "ABOB", "Thank you.")

@@ -55,7 +55,7 @@ def test_mturk_carries_none_to_whose_work_is_undecided(one_hit: Stage) -> None:
     one_hit.campaign.outbox.filter(kind="approve").update(state="failed")
     works = one_hit.campaign.hits.get().assignments
     works.update(status="submitted")
-    with pytest.raises(UserError, match="only to workers whose work was approved or rejected"):
+    with pytest.raises(UserError, match="only workers whose work was approved or rejected"):
         preview_message(one_hit.campaign, "ABOB", text=TEXT)
 
 

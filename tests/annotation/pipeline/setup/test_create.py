@@ -8,7 +8,8 @@ import pytest
 from annotation.models import Campaign, Instructions
 from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.setup.create import create_campaign, get_campaign, read_policy
-from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from retrieval.models import Query, QuerySet
 from tests.small_campaign import PAIRS, packed_campaign
@@ -127,7 +128,7 @@ def test_the_policy_is_the_paper_s_where_nothing_else_is_said(tmp_path: Path) ->
 
 def test_an_in_house_crowd_is_asked_for_nothing_that_is_mturk_s(tmp_path: Path) -> None:
     policy = read_policy(None, crowd="inhouse")
-    assert policy == Policy.from_dict(INHOUSE)
+    assert policy == Policy.from_dict(INHOUSE.defaults())
     assert (policy.crowd, policy.reward_cents, policy.masters) == ("inhouse", 0, False)
     assert read_policy(write(tmp_path, '{"crowd": "inhouse"}')) == policy
     assert read_policy(None, crowd="mturk") == Policy()
@@ -136,7 +137,7 @@ def test_an_in_house_crowd_is_asked_for_nothing_that_is_mturk_s(tmp_path: Path) 
 def test_a_policy_file_changes_what_suits_the_crowd(tmp_path: Path) -> None:
     path = write(tmp_path, '{"reward_cents": 12, "annotators": 3}')
     policy = read_policy(path, crowd="inhouse")
-    assert policy == Policy.from_dict({**INHOUSE, "reward_cents": 12, "annotators": 3})
+    assert policy == Policy.from_dict({**INHOUSE.defaults(), "reward_cents": 12, "annotators": 3})
     assert read_policy(path, crowd="mturk") == Policy(reward_cents=12, annotators=3)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
-from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.policy import Policy
 
 
 def text(**policy: Any) -> str:
@@ -47,7 +48,7 @@ def test_nobody_is_rejected_where_failed_work_is_paid_and_discarded() -> None:
 
 def test_nothing_is_said_of_pay_where_nobody_is_paid() -> None:
     for on_failed_control in ("reject", "pay_and_discard"):
-        told = text(**INHOUSE, on_failed_control=on_failed_control)
+        told = text(**INHOUSE.defaults(), on_failed_control=on_failed_control)
         assert "paid" not in told
         assert "reversed" not in told
 

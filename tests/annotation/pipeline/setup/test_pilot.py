@@ -26,7 +26,8 @@ from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.create_pilot import create_pilot, pilot_of, source_of
 from annotation.pipeline.setup.instructions import add_version
 from annotation.pipeline.setup.pool_depth import create_audit
-from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.policy import Policy
 from annotation.web.annotator.eligibility import closed_queues
 from core.errors import UserError
 from exports.building.options import Options
@@ -398,7 +399,7 @@ def test_campaigns_that_are_no_arms_have_nobody_to_keep_apart(
 
 
 def test_a_member_of_the_team_is_offered_one_arm_alone(source: Campaign) -> None:
-    Campaign.objects.update(policy_data={**source.policy.to_dict(), **INHOUSE})
+    Campaign.objects.update(policy_data={**source.policy.to_dict(), **INHOUSE.defaults()})
     source.refresh_from_db()
     pilot = pilot_over(source)
     crowd = open_crowd("inhouse", live=False)
@@ -420,7 +421,7 @@ def test_a_member_of_the_team_is_offered_one_arm_alone(source: Campaign) -> None
 
 
 def test_the_teams_page_shows_one_arm_alone_to_who_works_in_it(source: Campaign) -> None:
-    Campaign.objects.update(policy_data={**source.policy.to_dict(), **INHOUSE})
+    Campaign.objects.update(policy_data={**source.policy.to_dict(), **INHOUSE.defaults()})
     source.refresh_from_db()
     pilot = pilot_over(source)
     crowd = open_crowd("inhouse", live=False)

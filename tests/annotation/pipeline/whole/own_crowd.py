@@ -15,7 +15,7 @@ from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.outbox.deliver import Delivery, deliver
 from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.publishing.publish import publish
-from annotation.protocol.policy.policy import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE
 from tests.mturk import Clock
 from tests.small_campaign import Judge, retrieved_campaign, sheet_of
 
@@ -65,6 +65,6 @@ class Team:
 
 def own_team(folder: Path, name: str = "team", **policy: object) -> Team:
     """Packed, without a budget: what differs from the small campaign's policy is given."""
-    campaign = retrieved_campaign(folder, name, **{**INHOUSE, **policy})
+    campaign = retrieved_campaign(folder, name, **{**INHOUSE.defaults(), **policy})
     pack_campaign(campaign)
     return Team(campaign)

@@ -8,11 +8,11 @@ from annotation.protocol.estimates.cost import (
     ModeCost,
     Quote,
     bonus_price_cents,
-    fee_cents,
     is_free,
     quote,
 )
-from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.protocol.policy.crowds import INHOUSE, MTURK
+from annotation.protocol.policy.policy import Policy
 from tests.annotation.protocol.steady import steady
 
 
@@ -41,7 +41,8 @@ from tests.annotation.protocol.steady import steady
 def test_the_fee_of_an_assignment_is_the_crowds_to_the_cent(
     reward: int, masters: bool, assignments: int, fee: int
 ) -> None:
-    assert fee_cents(reward, masters=masters, assignments=assignments) == fee
+    assert MTURK.fee
+    assert MTURK.fee.of_assignment(reward, masters=masters, assignments=assignments) == fee
 
 
 def test_a_quote_of_a_hundred_triplets() -> None:
@@ -99,7 +100,7 @@ def test_ten_annotators_pay_the_higher_fee_but_their_repacks_do_not() -> None:
 
 def test_one_s_own_people_cost_their_reward_and_no_fee() -> None:
     # The quote of a hundred triplets above, at 15 cents an assignment instead of 19.
-    policy = Policy.from_dict({**INHOUSE, "reward_cents": 15})
+    policy = Policy.from_dict({**INHOUSE.defaults(), "reward_cents": 15})
     quoted = quote(100, policy)
     assert (quoted.cents_min, quoted.cents_max) == (600, 1500)
     assert (quoted.extend.cents, quoted.repack.cents) == (55 * 15, 45 * 15)
@@ -108,7 +109,7 @@ def test_one_s_own_people_cost_their_reward_and_no_fee() -> None:
 
 
 def test_where_nobody_is_paid_a_quote_counts_assignments_alone() -> None:
-    quoted = quote(100, Policy.from_dict(INHOUSE))
+    quoted = quote(100, Policy.from_dict(INHOUSE.defaults()))
     assert (quoted.assignments_min, quoted.extend.assignments) == (40, 55)
     assert (quoted.cents_min, quoted.cents_max, quoted.extend.cents, quoted.repack.cents) == (
         0,
@@ -116,8 +117,8 @@ def test_where_nobody_is_paid_a_quote_counts_assignments_alone() -> None:
         0,
         0,
     )
-    assert is_free(Policy.from_dict(INHOUSE))
-    assert not is_free(Policy.from_dict({**INHOUSE, "reward_cents": 1}))
+    assert is_free(Policy.from_dict(INHOUSE.defaults()))
+    assert not is_free(Policy.from_dict({**INHOUSE.defaults(), "reward_cents": 1}))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_where_nobody_is_paid_a_quote_counts_assignments_alone() -> None:
 )
 def test_a_bonus_costs_a_fee_at_mturk_and_none_in_house(cents: int, mturk: int) -> None:
     assert bonus_price_cents(cents, Policy()) == mturk
-    assert bonus_price_cents(cents, Policy.from_dict(INHOUSE)) == cents
+    assert bonus_price_cents(cents, Policy.from_dict(INHOUSE.defaults())) == cents
 
 
 @pytest.mark.parametrize(("triplets", "agreement"), [(-1, 0.78), (10, 1.01), (10, -0.01)])

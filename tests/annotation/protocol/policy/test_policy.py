@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from annotation.protocol.policy.policy import CROWDS, INHOUSE, Policy, PolicyError
+from annotation.protocol.policy.crowds import CROWDS, INHOUSE
+from annotation.protocol.policy.policy import Policy, PolicyError
 
 
 def faults(**values: Any) -> tuple[str, ...]:
@@ -161,22 +162,22 @@ def test_no_hit_is_to_grow_from_under_ten_assignments_to_ten() -> None:
 
 
 def test_one_s_own_people_need_no_reward_and_mturk_s_workers_do() -> None:
-    assert Policy.from_dict(INHOUSE).reward_cents == 0
-    assert Policy.from_dict({**INHOUSE, "reward_cents": 12}).reward_cents == 12
-    assert faults(reward_cents=0) == ("reward_cents 0 is for an in-house crowd alone",)
+    assert Policy.from_dict(INHOUSE.defaults()).reward_cents == 0
+    assert Policy.from_dict({**INHOUSE.defaults(), "reward_cents": 12}).reward_cents == 12
+    assert faults(reward_cents=0) == ("reward_cents must be at least 1 for Mechanical Turk",)
 
 
 def test_what_only_mturk_knows_of_workers_is_not_asked_of_one_s_own() -> None:
     assert faults(crowd="inhouse", reward_cents=0) == (
-        "masters is MTurk's: an in-house crowd has false there",
-        "min_approval_percent is MTurk's: an in-house crowd has 0 there",
-        "min_approved is MTurk's: an in-house crowd has 0 there",
+        "masters must be false for your own team",
+        "min_approval_percent must be 0 for your own team",
+        "min_approved must be 0 for your own team",
     )
-    assert faults(**{**INHOUSE, "min_approved": 1}) == (
-        "min_approved is MTurk's: an in-house crowd has 0 there",
+    assert faults(**{**INHOUSE.defaults(), "min_approved": 1}) == (
+        "min_approved must be 0 for your own team",
     )
-    assert faults(**{**INHOUSE, "exclude_by": "block"}) == (
-        'exclude_by "block" is MTurk\'s: in-house it is "qualification"',
+    assert faults(**{**INHOUSE.defaults(), "exclude_by": "block"}) == (
+        'exclude_by must be "qualification" for your own team',
     )
 
 
@@ -225,7 +226,7 @@ def test_the_digest_tells_policies_apart_and_only_those() -> None:
             continue
         other = others.get(each.name) or changed(each.default)
         digests.add(Policy.from_dict({each.name: other}).digest())
-    alike = {**INHOUSE, "reward_cents": 15}
+    alike = {**INHOUSE.defaults(), "reward_cents": 15}
     digests |= {Policy.from_dict({**alike, "crowd": crowd}).digest() for crowd in CROWDS}
     assert len(digests) == 1 + len(fields(Policy)) - 4 + len(CROWDS)
 

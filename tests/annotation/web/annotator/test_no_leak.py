@@ -22,7 +22,7 @@ from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Member, Offer, Work
 from annotation.models import Campaign, Hit, HitItem
 from annotation.pipeline.publishing.publish import hit_type
-from annotation.protocol.policy.policy import INHOUSE
+from annotation.protocol.policy.crowds import INHOUSE
 from tests.annotation.item_markup import items_of, without_texts
 from tests.wide_campaign import wide_campaign
 
@@ -41,7 +41,7 @@ Features = NDArray[np.float64]
 def campaign(tmp_path: Path, settings: Settings) -> Campaign:
     settings.INDEX_DIR = tmp_path / "index"
     settings.MTURK_ENDPOINT = EMULATOR
-    campaign, hits = wide_campaign(tmp_path, queries=200, candidates=25, **INHOUSE)
+    campaign, hits = wide_campaign(tmp_path, queries=200, candidates=25, **INHOUSE.defaults())
     assert hits == HITS
     return campaign
 

@@ -20,7 +20,8 @@ from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.estimates.cost import quote
-from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.policy import Policy
 from retrieval.jobs import queue
 from retrieval.models import Job
 from retrieval.search.retrieve import retrieve
@@ -236,7 +237,7 @@ def test_the_papers_price_by_hand(stage: Stage) -> None:
 
 
 def test_a_team_that_is_not_paid_has_no_prices(small_database: None, tmp_path: Path) -> None:
-    campaign = retrieved_campaign(tmp_path, **INHOUSE)
+    campaign = retrieved_campaign(tmp_path, **INHOUSE.defaults())
     page = text_of(client_of(campaign, "owner").get(PLAN))
     assert "No money moves" in page
     assert "$" not in page
@@ -259,7 +260,7 @@ def test_a_real_hit_is_framed_as_a_worker_sees_it(stage: Stage) -> None:
 
 
 def test_a_teams_preview_speaks_of_the_team(small_database: None, tmp_path: Path) -> None:
-    campaign = packed_campaign(tmp_path, **INHOUSE)
+    campaign = packed_campaign(tmp_path, **INHOUSE.defaults())
     shown = Client().get(preview_path(campaign.hits.get(number=1).key))
     assert "Members of the team answer its 7 items" in text_of(shown)
     assert "Accept the HIT" not in text_of(shown)
@@ -353,7 +354,7 @@ def test_real_money_takes_the_campaigns_name_typed(
     settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION
     owner = client_of(stage.campaign, "owner")
     page = owner.get(f"{PUBLISH}?first=1")
-    assert "it is real money" in text_of(page)
+    assert "spends real money" in text_of(page)
     confirmed = {"endpoint": settings.MTURK_PRODUCTION}
     refused = owner.post(f"{PUBLISH}?first=1", confirmed | {"typed": typed})
     assert "That is not the campaign" in text_of(refused)
@@ -409,10 +410,10 @@ def test_a_team_is_told_where_its_work_will_be(
     small_database: None, tmp_path: Path, settings: Settings
 ) -> None:
     settings.PUBLIC_URL = "https://quorum.example.org"
-    campaign = packed_campaign(tmp_path, **INHOUSE)
+    campaign = packed_campaign(tmp_path, **INHOUSE.defaults())
     owner = client_of(campaign, "owner")
     page = text_of(owner.get(f"{PUBLISH}?first=2"))
-    assert "the members of your team, at https://quorum.example.org/work" in page
+    assert "the members of your team at https://quorum.example.org/work" in page
     assert "No money moves" in page
     owner.post(f"{PUBLISH}?first=2", {"endpoint": "inhouse"})
     assert Job.objects.count() == 1

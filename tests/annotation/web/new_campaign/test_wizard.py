@@ -20,8 +20,9 @@ from annotation.jobs.handlers import WORKS
 from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.setup.create import create_campaign
+from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.descriptions import GROUPS, OPEN
-from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.protocol.policy.policy import Policy
 from annotation.web.new_campaign import draft as new_draft
 from annotation.web.new_campaign.forms import PolicyForm, written
 from core.errors import UserError
@@ -150,7 +151,7 @@ def test_the_papers_values_are_those_of_its_tables(name: str, paper: str) -> Non
     assert {words.name: words.paper for words in WORDS}[name] == paper
 
 
-@pytest.mark.parametrize("policy", [Policy(), Policy.from_dict({**INHOUSE, "tie_mode": "repack"})])
+@pytest.mark.parametrize("policy", [Policy(), Policy(**INHOUSE.defaults(), tie_mode="repack")])
 def test_a_policy_comes_back_from_its_form_as_it_was(policy: Policy) -> None:
     form = PolicyForm(written(policy.to_dict()))
     assert form.is_valid(), form.errors
@@ -205,7 +206,7 @@ def test_own_queries_come_from_a_file_which_is_gone_afterwards(creator: Client, 
 
 
 def test_a_team_is_created_without_a_budget(creator: Client) -> None:
-    walk(creator, SAMPLED, rules(**INHOUSE))
+    walk(creator, SAMPLED, rules(**INHOUSE.defaults()))
     assert "No money moves" in text_of(creator.get(BUDGET_STEP))
     create(creator, "")
     assert Campaign.objects.get().policy.crowd == "inhouse"
@@ -335,8 +336,8 @@ def test_a_bad_file_leaves_the_good_one_before_it(creator: Client) -> None:
         ({"max_votes": "1"}, "max_votes", "less than annotators 2"),
         ({"train": "0.5"}, "train", "sum to 0.73, not to 1"),
         ({"dev": "1500"}, "train", "must be all shares"),
-        ({"reward_cents": "0"}, "reward_cents", "for an in-house crowd alone"),
-        ({"crowd": "inhouse"}, "masters", "an in-house crowd has false there"),
+        ({"reward_cents": "0"}, "reward_cents", "Must be at least 1 for Mechanical Turk"),
+        ({"crowd": "inhouse"}, "masters", "Must be false for your own team"),
         ({"title": "x" * 129}, "title", "1 to 128 characters"),
         ({"title": ""}, "title", "required"),
         ({"masters": "perhaps"}, "masters", "valid choice"),

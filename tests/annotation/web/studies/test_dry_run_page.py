@@ -155,7 +155,7 @@ def test_it_says_what_is_different_there(stage: Stage, manager: Client) -> None:
     campaign.policy_data |= team | {"practice_items": 3}
     campaign.save()
     page = text_of(manager.get(ADDRESS))
-    assert "The campaign is for a team of your own" in page
+    assert "The campaign is for your own team" in page
     assert "Simulated people take no round of practice" in page
 
 

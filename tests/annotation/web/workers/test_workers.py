@@ -17,7 +17,8 @@ from annotation.analytics.workers import summary as worker_figures
 from annotation.analytics.workers.effort import BARS
 from annotation.crowd.inhouse.models import Member
 from annotation.models import Assignment, Exclusion, Role, Worker
-from annotation.protocol.policy.policy import INHOUSE, Policy
+from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.policy import Policy
 from annotation.web.workers.columns import duration, limit_of
 from tests.annotation.crew import NOON, Crew, make_crew
 from tests.annotation.hits import make_campaign, make_hit
@@ -243,7 +244,7 @@ def test_nobody_found_is_said(staff: Client, crew: Crew) -> None:
 
 def test_one_s_own_people_are_named_and_found_as_they_sign_in(staff: Client) -> None:
     bob = Member.objects.create(user=User.objects.create_user("bob<b>"), joined_at=NOON)
-    campaign = make_campaign("ours", **INHOUSE)
+    campaign = make_campaign("ours", **INHOUSE.defaults())
     worker = Worker.objects.create(crowd="inhouse", worker_id=bob.worker_id)
     Assignment.objects.create(
         hit=make_hit(campaign),

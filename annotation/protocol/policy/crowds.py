@@ -1,0 +1,107 @@
+"""What sets one crowd apart from another: its rules, its fees and its words.
+
+A new crowd needs its traits here, an adapter of the port, and a line in `annotation/crowd/factory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+CrowdKind = Literal["mturk", "inhouse"]
+
+# From this many assignments a HIT the crowd takes a higher fee, and no HIT can grow across it.
+CROWDED_HIT = 10
+
+
+@dataclass(frozen=True)
+class Fee:
+    """In percent of what the worker gets; each part is at least one cent, rounded half up."""
+
+    percent: int
+    masters_percent: int
+    crowded_percent: int
+
+    def of_assignment(self, reward_cents: int, *, masters: bool, assignments: int) -> int:
+        """For ONE assignment of a HIT that has so many."""
+        fee = _part(reward_cents, self.percent)
+        if masters:
+            fee += _part(reward_cents, self.masters_percent)
+        if assignments >= CROWDED_HIT:
+            fee += _part(reward_cents, self.crowded_percent)
+        return fee
+
+    def of_bonus(self, cents: int) -> int:
+        return _part(cents, self.percent)
+
+
+def _part(cents: int, percent: int) -> int:
+    return max(1, (cents * percent + 50) // 100)
+
+
+@dataclass(frozen=True)
+class CrowdTraits:
+    kind: CrowdKind
+    title: str
+    people: str  # who works there
+    description: str
+    fixed: Mapping[str, Any]  # policy fields that it does not let vary
+    reward_cents: int  # unless a policy says otherwise
+    least_reward_cents: int
+    fee: Fee | None
+    has_accounts: bool  # its people sign in here and have names; else its own site frames our page
+    overturn_days: int | None  # that it lets a rejection be overturned; None: no limit
+    writes_after_decision: bool  # its messages reach only workers whose work was decided
+    message_place: str
+    contact: str  # what workers do where the settings name no address
+
+    def defaults(self) -> dict[str, Any]:
+        """Fields of a policy for this crowd that are not the paper's."""
+        return {"crowd": self.kind, **self.fixed, "reward_cents": self.reward_cents}
+
+
+MTURK = CrowdTraits(
+    kind="mturk",
+    title="Mechanical Turk",
+    people="workers",
+    description="the workers of Mechanical Turk, or of the emulator on this machine",
+    fixed={},
+    reward_cents=15,
+    least_reward_cents=1,
+    fee=Fee(percent=20, masters_percent=5, crowded_percent=20),
+    has_accounts=False,
+    overturn_days=30,
+    writes_after_decision=True,
+    message_place="in an email from the crowd, which cannot be recalled",
+    contact="write to the requester through the crowd's site",
+)
+INHOUSE = CrowdTraits(
+    kind="inhouse",
+    title="your own team",
+    people="members of your team",
+    description="people whom you invite to this site",
+    # A block would keep a colleague out of every other campaign too.
+    fixed={
+        "masters": False,
+        "min_approval_percent": 0,
+        "min_approved": 0,
+        "exclude_by": "qualification",
+    },
+    reward_cents=0,
+    least_reward_cents=0,
+    fee=None,
+    has_accounts=True,
+    overturn_days=None,
+    writes_after_decision=False,
+    message_place="on their work page",
+    contact="write to the people who invited you",
+)
+CROWDS: Mapping[CrowdKind, CrowdTraits] = {each.kind: each for each in (MTURK, INHOUSE)}
+# The paper's, and the one that the emulator stands in for.
+PAPER_CROWD = MTURK
+
+
+def crowd_defaults(named: object) -> dict[str, Any]:
+    """Nothing where that is no crowd: the policy refuses it."""
+    return next((each.defaults() for each in CROWDS.values() if each.kind == named), {})
