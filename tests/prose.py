@@ -130,7 +130,7 @@ def read(path: Path) -> Iterator[Passage]:
 
 def markdown(text: str) -> Iterator[tuple[int, str]]:
     """Paragraphs, list items and cells, without code."""
-    text = re.sub(r"^```.*?^```", _blank, text, flags=re.MULTILINE | re.DOTALL)
+    text = _without_fences(text)
     text = re.sub(r"^(    |\t).*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"`[^`]*`", _code, text)
@@ -177,6 +177,10 @@ def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
+def _without_fences(text: str) -> str:
+    return re.sub(r"^```.*?^```", _blank, text, flags=re.MULTILINE | re.DOTALL)
+
+
 def _blank(match: re.Match[str]) -> str:
     return "\n" * match[0].count("\n")
 
@@ -212,7 +216,8 @@ def _document(path: Path, passages: list[Passage]) -> Iterator[str]:
     index = textstat.automated_readability_index(text)
     if text.count(".") > 5 and index > HARDEST:
         yield f"{path.relative_to(ROOT)}:1: readability {index:.1f}: write shorter sentences"
-    for line, block in _blocks(path.read_text(encoding="utf-8"), r"\n[ \t]*\n"):
+    whole = _without_fences(path.read_text(encoding="utf-8"))
+    for line, block in _blocks(whole, r"\n[ \t]*\n"):
         if not re.match(r"\s*([-*>#|`]|\d+\.|    )", block) and block.count("\n") > MOST_LINES:
             yield f"{path.relative_to(ROOT)}:{line}: a paragraph of {block.count(chr(10))} lines"
 
