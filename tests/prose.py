@@ -186,7 +186,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _code(match: re.Match[str]) -> str:
-    return "code" + "\n" * match[0].count("\n")
+    return "Code" + "\n" * match[0].count("\n")
 
 
 def _plain(text: str) -> str:
