@@ -69,7 +69,7 @@ def _overviews(paper: Campaign, finished: Campaign) -> Iterator[Page]:
     for key in CHARTS:
         yield Page(f"chart as CSV: {key}", OWNER, address("campaign-chart", paper, key))
     for title, name in (
-        ("rehearsal", "campaign-rehearsal"),
+        ("dry-run", "campaign-dry-run"),
         ("instructions", "instructions"),
         ("roles", "campaign-roles"),
         ("expert's page", "adjudicate"),

@@ -13,10 +13,10 @@ from annotation.api.campaigns.roles import OneRole, Roles
 from annotation.api.campaigns.steps import (
     Collect,
     Count,
+    DryRun,
     Pack,
     Publish,
     Reconcile,
-    Rehearse,
     Retrieve,
     Suggest,
 )
@@ -41,7 +41,7 @@ from annotation.api.hits.assignments import Assignments, OneAssignment
 from annotation.api.hits.hits import Hits, OneHit
 from annotation.api.hits.triplets import Labels, OneTriplet, Triplets
 from annotation.api.hits.votes import Votes
-from annotation.api.studies.dry_runs import Rehearsals
+from annotation.api.studies.dry_runs import DryRuns
 from annotation.api.studies.pilots import OnePilot, Pilots
 from annotation.api.workers.worker_figures import (
     Letters,
@@ -84,10 +84,10 @@ urlpatterns = [
     path(f"{CAMPAIGN}/jobs/publish", Publish.as_view()),
     path(f"{CAMPAIGN}/jobs/collect", Collect.as_view()),
     path(f"{CAMPAIGN}/jobs/reconcile", Reconcile.as_view()),
-    path(f"{CAMPAIGN}/jobs/rehearse", Rehearse.as_view()),
+    path(f"{CAMPAIGN}/jobs/dry-run", DryRun.as_view()),
     path(f"{CAMPAIGN}/jobs/snapshot", Count.as_view()),
     path(f"{CAMPAIGN}/jobs/suggest", Suggest.as_view()),
-    path(f"{CAMPAIGN}/rehearsals", Rehearsals.as_view()),
+    path(f"{CAMPAIGN}/dry-runs", DryRuns.as_view()),
     *(
         path(f"{CAMPAIGN}/operations/{name}", view.as_view())
         for name, view in OPERATION_VIEWS.items()

@@ -18,7 +18,7 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.reconcile.run import reconcile
 from annotation.protocol.packing.pack import hits_needed
 from annotation.simulation.options import read_options
-from annotation.simulation.run import rehearse
+from annotation.simulation.run import dry_run
 from core.errors import UserError
 from retrieval.jobs.handlers import WORKS as DATABASE_WORKS
 from retrieval.jobs.queue import Result, Watch, Work, keep
@@ -115,9 +115,9 @@ def _snapshot(job: Job, watch: Watch) -> Result:
     return {"seconds": take(_campaign(job)).figures["seconds"]}
 
 
-def _rehearse(job: Job, watch: Watch) -> Result:
+def _dry_run(job: Job, watch: Watch) -> Result:
     """Cut off, it is played again from the start: it leaves nothing behind."""
-    return rehearse(_campaign(job), read_options(job.arguments), stage=watch.stage)
+    return dry_run(_campaign(job), read_options(job.arguments), stage=watch.stage)
 
 
 @contextmanager
@@ -140,7 +140,7 @@ WORKS: Mapping[str, Work] = {
     "publish": _publish,
     "collect": _collect,
     "reconcile": _reconcile,
-    "rehearse": _rehearse,
+    "dry-run": _dry_run,
     "suggest": _suggest,
     "snapshot": _snapshot,
 }

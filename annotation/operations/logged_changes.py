@@ -14,7 +14,7 @@ from annotation.pipeline.controls.import_controls import Imported, import_contro
 from annotation.pipeline.gold.rejected_rows import known_as
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.pipeline.setup.create_pilot import arm_names, create_pilot
+from annotation.pipeline.setup.create_pilot import condition_names, create_pilot
 from annotation.pipeline.setup.instructions import Added, add_version
 from annotation.protocol.estimates.cost import is_free, quote
 from retrieval.corpus.withdraw import withdraw_pairs
@@ -112,20 +112,20 @@ def preview_pilot(source: Campaign, name: str, *, triplets: int) -> list[str]:
     policy = source.policy
     costs = quote(triplets, policy)
     mode = costs.extend if policy.tie_mode == "extend" else costs.repack
-    shown, hidden = arm_names(name)
+    shown, hidden = condition_names(name)
     money = (
         "Nobody is paid by the piece."
         if is_free(policy)
-        else f"An arm costs {dollars(costs.cents_min)} in the first round, about "
+        else f"A condition costs {dollars(costs.cents_min)} in the first round, about "
         f"{dollars(mode.cents)} with its ties and {dollars(costs.cents_max)} if every HIT needs "
         f"all votes; both together about {dollars(2 * mode.cents)}."
     )
     return [
         f"{triplets:,} triplets of {source} are drawn and copied into two campaigns, {shown} and "
         f"{hidden}, which differ by the answer alone.",
-        f"Each arm takes {costs.hits:,} HITs, about {mode.assignments:,} assignments.",
+        f"Each condition takes {costs.hits:,} HITs, about {mode.assignments:,} assignments.",
         money,
-        "Nothing is spent until you give each arm a budget and publish it.",
+        "Nothing is spent until you give each condition a budget and publish it.",
     ]
 
 
@@ -138,7 +138,7 @@ def make_pilot(
     seed: int,
     budget_cents: int | None = None,
 ) -> Pilot:
-    """Whoever makes it owns both arms, if they have an account; the budget is of each."""
+    """Whoever makes it owns both conditions, if they have an account; the budget is of each."""
 
     def owned(pilot: Pilot) -> None:
         details = {
@@ -148,11 +148,11 @@ def make_pilot(
             "seed": seed,
             "budget_cents": budget_cents or 0,
         }
-        for arm in (pilot.shown, pilot.hidden):
+        for condition in (pilot.shown, pilot.hidden):
             if budget_cents is not None:
-                set_budget(arm, budget_cents)
+                set_budget(condition, budget_cents)
             if by.user is not None:
-                Role.objects.create(user=by.user, campaign=arm, name=Role.Name.OWNER)
-            record(by, "pilot", campaign=arm, details=details)
+                Role.objects.create(user=by.user, campaign=condition, name=Role.Name.OWNER)
+            record(by, "pilot", campaign=condition, details=details)
 
     return create_pilot(source, name, triplets=triplets, seed=seed, made=owned)

@@ -12,7 +12,7 @@ from annotation.models import Assignment, Campaign, Triplet
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.outbox.claims import Clock, waiting
 from annotation.pipeline.outbox.deliver import deliver
-from annotation.pipeline.publishing.pilot_arms import keep_apart
+from annotation.pipeline.publishing.pilot_conditions import keep_apart
 from annotation.pipeline.publishing.publish import bind, prepare
 from annotation.pipeline.recompute import recompute
 from core.errors import UserError

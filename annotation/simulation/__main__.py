@@ -1,4 +1,4 @@
-"""`python -m annotation.simulation SITE CROWD`: the inside of a rehearsal, which `run` starts."""
+"""`python -m annotation.simulation SITE CROWD`: the inside of a dry run, which `run` starts."""
 
 import sys
 

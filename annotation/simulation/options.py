@@ -1,4 +1,4 @@
-"""What a rehearsal is asked for: how much of the campaign, and by what people."""
+"""What a dry run is asked for: how much of the campaign, and by what people."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -51,7 +51,7 @@ def read_options(values: Mapping[str, Any]) -> Options:
     """UserError names the first value that is none of an option's."""
     known = {each.name for each in fields(Options)}
     if unknown := sorted(values.keys() - known):
-        raise UserError(f"A rehearsal has no option {unknown[0]!r}: it has {', '.join(known)}.")
+        raise UserError(f"A dry run has no option {unknown[0]!r}: it has {', '.join(known)}.")
     options = Options(**values)
     for name in SHARES:
         share = getattr(options, name)
@@ -75,4 +75,4 @@ def _check_whole(name: str, value: object, least: int, most: int) -> None:
 
 
 def _words(name: str) -> str:
-    return "The rehearsal's " + name.replace("_", " ")
+    return "The dry run's " + name.replace("_", " ")

@@ -1,4 +1,4 @@
-"""What came of a rehearsal: what it cost, whom it lost, and how often its labels are true."""
+"""What came of a dry run: what it cost, whom it lost, and how often its labels are true."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""The rehearsal's campaign in the rehearsal's empty database, made by the real steps."""
+"""The dry run's campaign in the dry run's empty database, made by the real steps."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""A rehearsal's outcome in figures for people: those it counted, and those that follow."""
+"""A dry run's outcome in figures for people: those it counted, and those that follow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

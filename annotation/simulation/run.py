@@ -35,7 +35,7 @@ LOG = "log"
 LAST_CHARACTERS = 2000
 
 
-class RehearsalBroke(Exception):
+class DryRunFailed(Exception):
     """By an error of ours or of the machine."""
 
 
@@ -43,17 +43,17 @@ def _unwatched(name: str, total: int | None) -> Progress:
     return no_progress
 
 
-def rehearse(campaign: Campaign, options: Options, *, stage: Stage = _unwatched) -> dict[str, Any]:
-    """UserError where the campaign cannot be rehearsed, or the real steps refuse it."""
+def dry_run(campaign: Campaign, options: Options, *, stage: Stage = _unwatched) -> dict[str, Any]:
+    """UserError where the campaign cannot be played in a dry run, or the real steps refuse it."""
     plan = make_plan(campaign, options)
     with scratch() as (folder, lock), _listening() as site, _listening() as crowd:
         with _child(folder, {"site": site, "crowd": crowd}, lock.fileno()) as child:
             found = _play(child, plan, stage)
         log = (folder / LOG).read_text(errors="replace")[-LAST_CHARACTERS:]
     if "refused" in found:
-        raise UserError(f"The rehearsal of {campaign} was refused: {found['refused']}")
+        raise UserError(f"The dry run of {campaign} was refused: {found['refused']}")
     if "outcome" not in found:
-        raise RehearsalBroke(f"the rehearsal of {campaign} ended early: {log}")
+        raise DryRunFailed(f"the dry run of {campaign} ended early: {log}")
     return {
         **found["outcome"],
         "options": {**options.to_dict(), "queries": len(plan.queries)},

@@ -1,4 +1,4 @@
-"""What a rehearsal takes along of a campaign: read here, played elsewhere, nothing is changed."""
+"""What a dry run takes along of a campaign: read here, played elsewhere, nothing is changed."""
 
 import random
 from collections.abc import Iterable, Mapping
@@ -45,7 +45,7 @@ class PlannedQuery:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that the rehearsal's own database is filled with."""
+    """All that the dry run's own database is filled with."""
 
     name: str
     policy: dict[str, Any]
@@ -80,7 +80,7 @@ class Plan:
 
 
 def make_plan(campaign: Campaign, options: Options) -> Plan:
-    """UserError where the campaign has no candidates, or the rehearsal would take too long."""
+    """UserError where the campaign has no candidates, or the dry run would take too long."""
     policy = counterpart(campaign.policy)
     queries = _queries(campaign, options)
     triplets = sum(len(query.candidates) for query in queries)
@@ -114,7 +114,7 @@ def counterpart(policy: Policy) -> Policy:
 
 
 def most_queries(campaign: Campaign) -> int:
-    """As many as a rehearsal can take."""
+    """As many as a dry run can take."""
     return _reach(campaign, MOST_HITS)
 
 
@@ -134,11 +134,9 @@ def _queries(campaign: Campaign, options: Options) -> list[PlannedQuery]:
     candidates = _candidates(campaign)
     keys = sorted(set(candidates.order_by().values_list("query__key", flat=True).distinct()))
     if not keys:
-        raise UserError(
-            f"Campaign {campaign} has no candidates to judge yet: retrieve them, then rehearse."
-        )
+        raise UserError(f"Campaign {campaign} has no candidates to judge yet: retrieve them first.")
     count = min(usual_queries(campaign) if options.queries is None else options.queries, len(keys))
-    drawn = random.Random(f"rehearsal/{options.seed}").sample(keys, count)  # noqa: S311
+    drawn = random.Random(f"dry run/{options.seed}").sample(keys, count)  # noqa: S311
     found = candidates.filter(query__key__in=drawn).select_related("query", "pair")
     by_query: dict[str, list[Candidate]] = {}
     for candidate in found.order_by("query__key", "rank"):
@@ -159,7 +157,7 @@ def _candidates(campaign: Campaign) -> Any:
 def _check_size(campaign: Campaign, triplets: int) -> None:
     if (hits := hits_needed(triplets, campaign.policy)) > MOST_HITS:
         raise UserError(
-            f"A rehearsal of {hits:,} HITs would take too long: take queries for {MOST_HITS} at "
+            f"A dry run of {hits:,} HITs would take too long: take queries for {MOST_HITS} at "
             f"most, about {most_queries(campaign):,}."
         )
 
@@ -207,7 +205,7 @@ def _negatives(campaign: Campaign, triplets: int) -> list[Texts]:
 
 
 def whole(campaign: Campaign) -> dict[str, Any]:
-    """The campaign as its quote has it, to hold the rehearsal against."""
+    """The campaign as its quote has it, to hold the dry run against."""
     policy, triplets = campaign.policy, triplets_to_judge(campaign)
     costs = quote(triplets, policy)
     mode = costs.extend if policy.tie_mode == "extend" else costs.repack

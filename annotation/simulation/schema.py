@@ -1,4 +1,4 @@
-"""An empty database for a rehearsal: all migrations take longer than a small rehearsal does."""
+"""An empty database for a dry run: all migrations take longer than a small dry run does."""
 
 import hashlib
 import shutil
@@ -13,7 +13,7 @@ KEPT = ".empty.sqlite3"
 
 
 def make_database() -> None:
-    """By a copy of the empty one that an earlier rehearsal has left; the first one leaves it."""
+    """By a copy of the empty one that an earlier dry run has left; the first one leaves it."""
     database = Path(str(settings.DATABASES["default"]["NAME"]))
     kept = settings.DATA_DIR.parent / f"{_migrations()}{KEPT}"
     try:

@@ -1,4 +1,4 @@
-"""A folder for one rehearsal: gone with it; those of rehearsals that were killed are cleared."""
+"""A folder for one dry run: gone with it; those of dry runs that were killed are cleared."""
 
 import fcntl
 import shutil
@@ -10,14 +10,14 @@ from typing import IO
 
 from django.conf import settings
 
-# Tells a rehearsal's folder from anybody else's data, and is locked while it is in use.
-MARKER = "rehearsal.lock"
+# Tells a dry run's folder from anybody else's data, and is locked while it is in use.
+MARKER = "dry-run.lock"
 
 
 @contextmanager
 def scratch() -> Iterator[tuple[Path, IO[bytes]]]:
     """The folder and its lock, which a child that inherits it holds as well."""
-    root: Path = settings.DATA_DIR / "rehearsals"
+    root: Path = settings.DATA_DIR / "dry-runs"
     root.mkdir(exist_ok=True)
     _clear_abandoned(root)
     folder = root / uuid.uuid4().hex

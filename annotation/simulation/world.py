@@ -1,4 +1,4 @@
-"""The rehearsal's own world: its database, its site and its emulator, all in this one process."""
+"""The dry run's own world: its database, its site and its emulator, all in this one process."""
 
 import json
 import os
@@ -38,17 +38,17 @@ def main(site: int, crowd: int) -> None:
     `site`, `crowd`: sockets that listen already, by their numbers.
     """
     if not (settings.DATA_DIR / MARKER).exists():
-        sys.exit("This is the inside of a rehearsal: start one by `campaign rehearse NAME`.")
+        sys.exit("This is the inside of a dry run: start one by `campaign dry-run NAME`.")
     plan = Plan.from_dict(json.loads(sys.stdin.readline()))
     _in_background(_end_with_the_asker)
     try:
-        told = _rehearsed(plan, socket.socket(fileno=site), socket.socket(fileno=crowd))
+        told = _played(plan, socket.socket(fileno=site), socket.socket(fileno=crowd))
     except (UserError, CrowdError) as error:
         told = {"refused": str(error)}
     print(json.dumps(told), flush=True)
 
 
-def _rehearsed(plan: Plan, site: socket.socket, crowd: socket.socket) -> dict[str, Any]:
+def _played(plan: Plan, site: socket.socket, crowd: socket.socket) -> dict[str, Any]:
     _tell("setting the stage", 0, None)
     make_database()
     campaign = fill(plan)

@@ -23,7 +23,7 @@ from annotation.web.hits.hits import hits
 from annotation.web.hits.triplet import triplet_page
 from annotation.web.hits.triplets import triplets
 from annotation.web.new_campaign.wizard import new_campaign
-from annotation.web.studies.dry_run import rehearsal
+from annotation.web.studies.dry_run import dry_run
 from annotation.web.studies.pilot import pilot
 from annotation.web.studies.pilots import pilots
 from annotation.web.workers.worker import controls_csv, what_if, worker
@@ -73,7 +73,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/controls/<int:pk>", campaign_control, name="campaign-control"),
     path("campaigns/<slug:name>/suggestions/", look_for_controls, name="look-for-controls"),
     path("campaigns/<slug:name>/suggestions/<int:pk>", suggestion, name="suggestion"),
-    path("campaigns/<slug:name>/rehearsal", rehearsal, name="campaign-rehearsal"),
+    path("campaigns/<slug:name>/dry-run", dry_run, name="campaign-dry-run"),
     path("pilots/", pilots, name="pilots"),
     path("pilots/<slug:name>/", pilot, name="pilot"),
     path("controls/", controls, name="controls"),

@@ -39,8 +39,8 @@ def check_releasable(campaign: Campaign) -> None:
         )
     if pilot := pilot_of(campaign):
         raise UserError(
-            f"Campaign {campaign} is an arm of pilot {pilot}, whose queries are in the releases of "
-            f"{source_of(pilot)}: it has none of its own."
+            f"Campaign {campaign} is a condition of pilot {pilot}, whose queries are in releases "
+            f"of {source_of(pilot)}: it has none of its own."
         )
 
 

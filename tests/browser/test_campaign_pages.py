@@ -43,7 +43,7 @@ REFUSED = ("status of 403", "status of 404", "status of 422", "favicon")
 
 Pages = Callable[[Campaign], list[str]]
 
-TABS = "plan rehearsal review/ triplets/ hits/ assignments/ controls/ workers/ roles/ log/"
+TABS = "plan dry-run review/ triplets/ hits/ assignments/ controls/ workers/ roles/ log/"
 OTHERS = (
     "publish",
     "publish?first=1",
@@ -99,7 +99,7 @@ def judged(stage: Stage, live_server: LiveServer, settings: Settings) -> Stage:
 def make_jobs() -> list[Job]:
     """Under way, waiting, given up and done."""
     now = timezone.now()
-    kind = {"kind": "rehearse", "subject": "faq"}
+    kind = {"kind": "dry-run", "subject": "faq"}
     return [
         Job.objects.create(**kind, state="running", stage="playing", done=1234, total=56789),
         Job.objects.create(kind="collect", subject="faq"),
@@ -126,7 +126,7 @@ def of_its_parts(campaign: Campaign) -> list[str]:
         f"{HERE}controls/{own.pk}",
         f"{HERE}suggestions/{waiting.pk}",
         *(f"/admin/jobs/{job.pk}" for job in make_jobs()),
-        f"{HERE}rehearsal",
+        f"{HERE}dry-run",
         f"{HERE}controls/",
         "/admin/campaigns/nowhere/",
     ]

@@ -150,11 +150,13 @@ def test_a_new_campaign_step_by_step(root: Eye, small_database: None) -> None:
 
 def judged(pilot: Pilot) -> None:
     """With the answer 1 of 10 is wrong, without it 3."""
-    for arm, wrong in ((pilot.shown, 1), (pilot.hidden, 3)):
-        for number, triplet in enumerate(arm.triplets.order_by("candidate__query__key", "pk")):
+    for condition, wrong in ((pilot.shown, 1), (pilot.hidden, 3)):
+        for number, triplet in enumerate(
+            condition.triplets.order_by("candidate__query__key", "pk")
+        ):
             triplet.status, triplet.label, triplet.votes = "labelled", int(number < wrong), 2
             triplet.save()
-            if arm == pilot.shown:
+            if condition == pilot.shown:
                 ExpertLabel.objects.create(triplet=triplet, expert="bob", label=0, source="import")
 
 

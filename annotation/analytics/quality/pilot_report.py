@@ -1,4 +1,4 @@
-"""What a pilot says: how often each arm errs, by experts' labels of either arm or of the source."""
+"""A pilot's report: how often each condition errs, by experts' labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from annotation.pipeline.setup.create_pilot import source_of
 from annotation.protocol.labels.agreement import agreement
 from annotation.protocol.studies.pilot import Comparison, Pair, compare
 
-Arms = tuple[Campaign, Campaign]
-Key = tuple[str, int]  # the query's key and the rank: the same in both arms and in the source
+Conditions = tuple[Campaign, Campaign]
+Key = tuple[str, int]  # the query's key and the rank: the same in both conditions and in the source
 
 
 @dataclass(frozen=True)
-class Arm:
+class Condition:
     campaign: Campaign
     triplets: int
     labelled: int
@@ -35,47 +35,47 @@ class Arm:
 
 @dataclass(frozen=True)
 class PilotReport:
-    """`gold`: triplets that experts decided; those without a label in an arm are not compared."""
+    """`gold`: triplets that experts decided; those without a label are not compared."""
 
     pilot: Pilot
     source: Campaign
-    shown: Arm
-    hidden: Arm
+    shown: Condition
+    hidden: Condition
     gold: int
     without_a_label: int
-    in_both_arms: int  # workers
+    in_both_conditions: int  # workers
     met_again: int  # triplets that one and the same worker judged in both
     comparison: Comparison | None
 
 
 def pilot_report(pilot: Pilot) -> PilotReport:
     source = source_of(pilot)
-    arms = pilot.shown, pilot.hidden
-    shown, hidden = _labels(arms)
+    conditions = pilot.shown, pilot.hidden
+    shown, hidden = _labels(conditions)
     truth = _truth([pilot.shown, pilot.hidden, source], shown)
     pairs = [
         Pair(label, one, other)
         for key, label in truth.items()
         if (one := shown[key].label) is not None and (other := hidden[key].label) is not None
     ]
-    workers, judged = _workers(arms), _judged(arms)
+    workers, judged = _workers(conditions), _judged(conditions)
     return PilotReport(
         pilot=pilot,
         source=source,
-        shown=_arm(pilot.shown, shown, workers[0]),
-        hidden=_arm(pilot.hidden, hidden, workers[1]),
+        shown=_condition(pilot.shown, shown, workers[0]),
+        hidden=_condition(pilot.hidden, hidden, workers[1]),
         gold=len(truth),
         without_a_label=len(truth) - len(pairs),
-        in_both_arms=len(workers[0] & workers[1]),
+        in_both_conditions=len(workers[0] & workers[1]),
         met_again=len({key for _, key in judged[0] & judged[1]}),
         comparison=compare(pairs),
     )
 
 
-def _labels(arms: Arms) -> list[dict[Key, Triplet]]:
-    """Of each arm."""
-    found: dict[int, dict[Key, Triplet]] = {arm.pk: {} for arm in arms}
-    rows = Triplet.objects.filter(campaign__in=arms).select_related("candidate__query")
+def _labels(conditions: Conditions) -> list[dict[Key, Triplet]]:
+    """Of each condition."""
+    found: dict[int, dict[Key, Triplet]] = {condition.pk: {} for condition in conditions}
+    rows = Triplet.objects.filter(campaign__in=conditions).select_related("candidate__query")
     for row in rows.order_by("pk"):
         found[row.campaign_id][row.candidate.query.key, row.candidate.rank] = row
     return list(found.values())
@@ -102,9 +102,9 @@ def _truth(campaigns: list[Campaign], wanted: Mapping[Key, Triplet]) -> dict[Key
     return {key: int(balance > 0) for key, balance in sorted(sums.items()) if balance}
 
 
-def _arm(campaign: Campaign, labels: Mapping[Key, Triplet], workers: set[int]) -> Arm:
+def _condition(campaign: Campaign, labels: Mapping[Key, Triplet], workers: set[int]) -> Condition:
     states = [row.status for row in labels.values()]
-    return Arm(
+    return Condition(
         campaign=campaign,
         triplets=len(labels),
         labelled=states.count(Triplet.Status.LABELLED),
@@ -117,19 +117,19 @@ def _arm(campaign: Campaign, labels: Mapping[Key, Triplet], workers: set[int]) -
     )
 
 
-def _workers(arms: Arms) -> list[set[int]]:
-    found: dict[int, set[int]] = {arm.pk: set() for arm in arms}
-    works = Assignment.objects.filter(hit__campaign__in=arms).order_by()
-    for arm, worker in works.values_list("hit__campaign", "worker__pk").distinct():
-        found[arm].add(worker)
+def _workers(conditions: Conditions) -> list[set[int]]:
+    found: dict[int, set[int]] = {condition.pk: set() for condition in conditions}
+    works = Assignment.objects.filter(hit__campaign__in=conditions).order_by()
+    for condition, worker in works.values_list("hit__campaign", "worker__pk").distinct():
+        found[condition].add(worker)
     return list(found.values())
 
 
-def _judged(arms: Arms) -> list[set[tuple[int, Key]]]:
+def _judged(conditions: Conditions) -> list[set[tuple[int, Key]]]:
     """Who judged what."""
-    found: dict[int, set[tuple[int, Key]]] = {arm.pk: set() for arm in arms}
+    found: dict[int, set[tuple[int, Key]]] = {condition.pk: set() for condition in conditions}
     columns = "triplet__candidate__query__key", "triplet__candidate__rank"
-    rows = Judgment.objects.filter(triplet__campaign__in=arms)
-    for arm, worker, query, rank in rows.values_list("triplet__campaign", "worker", *columns):
-        found[arm].add((worker, (query, rank)))
+    rows = Judgment.objects.filter(triplet__campaign__in=conditions)
+    for condition, worker, query, rank in rows.values_list("triplet__campaign", "worker", *columns):
+        found[condition].add((worker, (query, rank)))
     return list(found.values())

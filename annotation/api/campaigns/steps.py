@@ -16,7 +16,7 @@ from annotation.api.base.idempotency import check_key, once
 from annotation.api.base.jobs import ROW, JobRow, accepted
 from annotation.jobs.requests import ask_for, ask_to_look, ask_to_reconcile
 from annotation.models import Campaign
-from annotation.simulation.options import MOST_HITS as MOST_REHEARSED
+from annotation.simulation.options import MOST_HITS as MOST_DRY_RUN
 from annotation.simulation.options import MOST_WORKERS, Options, read_options
 from core.errors import UserError
 from core.rest.fields import Flag, Share, Whole
@@ -77,12 +77,12 @@ class ReconcileOptions(serializers.Serializer[dict[str, Any]]):
     )
 
 
-class RehearsalOptions(serializers.Serializer[dict[str, Any]]):
+class DryRunOptions(serializers.Serializer[dict[str, Any]]):
     """Shares from 0 to 1."""
 
     queries = Whole(
         min_value=1,
-        max_value=MOST_REHEARSED * 100,
+        max_value=MOST_DRY_RUN * 100,
         required=False,
         help_text="else as many as make some hundred HITs",
     )
@@ -172,19 +172,19 @@ class Suggest(APIView):
         return _asked(request, lambda by: ask_to_look(by, "suggest", campaign))
 
 
-class Rehearse(APIView):
+class DryRun(APIView):
     @_documented(
-        "rehearse",
+        "dry_run",
         "Play the campaign on the emulator, with simulated people: nothing is spent",
-        RehearsalOptions,
+        DryRunOptions,
         {"workers": 16, "careless": 0.1, "spammers": 0.1, "accuracy": 0.88, "seed": 0},
     )
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name, RUN)
-        wanted = body(request, RehearsalOptions)
+        wanted = body(request, DryRunOptions)
 
         def ask(by: Actor) -> Job:
-            return ask_to_look(by, "rehearse", campaign, read_options(wanted).to_dict())
+            return ask_to_look(by, "dry-run", campaign, read_options(wanted).to_dict())
 
         return _asked(request, ask)
 

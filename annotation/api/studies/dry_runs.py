@@ -1,4 +1,4 @@
-"""What came of a campaign's rehearsals: asked for by a job, read here in figures."""
+"""What came of a campaign's dry runs: asked for by a job, read here in figures."""
 
 from dataclasses import asdict
 from typing import Any
@@ -18,7 +18,7 @@ from retrieval.models import Job
 TAG = "campaigns"
 
 
-class RehearsalFigures(serializers.Serializer[Any]):
+class DryRunFigures(serializers.Serializer[Any]):
     queries = serializers.IntegerField()
     triplets = serializers.IntegerField()
     hits = serializers.IntegerField()
@@ -48,7 +48,7 @@ class RehearsalFigures(serializers.Serializer[Any]):
     end = serializers.CharField(help_text="why it ended")
 
 
-class RehearsalRow(serializers.Serializer[Job]):
+class DryRunRow(serializers.Serializer[Job]):
     job = serializers.IntegerField(source="pk")
     requested_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField()
@@ -56,7 +56,7 @@ class RehearsalRow(serializers.Serializer[Job]):
     figures = serializers.SerializerMethodField()
 
     def get_figures(self, job: Job) -> dict[str, Any]:
-        return dict(RehearsalFigures(asdict(figures(job.result or {}))).data)
+        return dict(DryRunFigures(asdict(figures(job.result or {}))).data)
 
 
 FIGURES = {
@@ -90,15 +90,15 @@ FIGURES = {
 }
 
 
-class Rehearsals(APIView):
+class DryRuns(APIView):
     pagination_class = NewestPages
 
     @operation(
-        "rehearsal_list",
-        "The rehearsals of a campaign that are done, the newest first",
+        "dry_run_list",
+        "The dry runs of a campaign that are done, the newest first",
         tag=TAG,
         description=f"Takes the permission `{RUN}`.",
-        answers={200: RehearsalRow(many=True)},
+        answers={200: DryRunRow(many=True)},
         example={
             "job": 31,
             "requested_at": "2026-11-22T10:00:00Z",
@@ -110,5 +110,5 @@ class Rehearsals(APIView):
     )
     def get(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name, RUN)
-        done = Job.objects.filter(kind="rehearse", subject=campaign.name, state=Job.State.DONE)
-        return page(self, done, RehearsalRow, pages=NewestPages)
+        done = Job.objects.filter(kind="dry-run", subject=campaign.name, state=Job.State.DONE)
+        return page(self, done, DryRunRow, pages=NewestPages)

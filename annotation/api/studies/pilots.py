@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from annotation.access.audit_log import by_api
 from annotation.access.roles import CREATE, visible_campaigns
-from annotation.analytics.quality.pilot_report import Arm, PilotReport, pilot_report
+from annotation.analytics.quality.pilot_report import Condition, PilotReport, pilot_report
 from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, check_key, once
 from annotation.models import Pilot
@@ -28,8 +28,8 @@ LARGEST_SEED = 2**31
 
 class PilotRow(serializers.Serializer[Any]):
     name = serializers.CharField()
-    shown = serializers.CharField(source="shown.name", help_text="the arm with the answer")
-    hidden = serializers.CharField(source="hidden.name", help_text="the arm without it")
+    shown = serializers.CharField(source="shown.name", help_text="the condition with the answer")
+    hidden = serializers.CharField(source="hidden.name", help_text="the condition without it")
     created_at = serializers.DateTimeField()
 
 
@@ -46,7 +46,7 @@ class PilotForeseen(serializers.Serializer[dict[str, Any]]):
     sentences = serializers.ListField(child=serializers.CharField())
 
 
-class ArmRow(serializers.Serializer[Arm]):
+class ConditionRow(serializers.Serializer[Condition]):
     campaign = serializers.CharField(source="campaign.name")
     triplets = serializers.IntegerField()
     labelled = serializers.IntegerField()
@@ -67,7 +67,9 @@ class ErrorRow(serializers.Serializer[Any]):
 
 
 class ComparisonRow(serializers.Serializer[Any]):
-    triplets = serializers.IntegerField(help_text="that both arms labelled and experts decided")
+    triplets = serializers.IntegerField(
+        help_text="that both conditions labelled and experts decided"
+    )
     shown = ErrorRow()
     hidden = ErrorRow()
     both_wrong = serializers.IntegerField()
@@ -85,11 +87,13 @@ class ComparisonRow(serializers.Serializer[Any]):
 
 class PilotRead(PilotRow):
     source = serializers.CharField(help_text="the campaign whose triplets it copies")  # type: ignore[assignment]
-    arms = ArmRow(many=True, help_text="with the answer, and without it")
+    conditions = ConditionRow(many=True, help_text="with the answer, and without it")
     gold = serializers.IntegerField(help_text="triplets that experts decided")
-    without_a_label = serializers.IntegerField(help_text="of these, in an arm")
-    in_both_arms = serializers.IntegerField(help_text="workers")
-    met_again = serializers.IntegerField(help_text="triplets that one worker judged in both arms")
+    without_a_label = serializers.IntegerField(help_text="of these, in a condition")
+    in_both_conditions = serializers.IntegerField(help_text="workers")
+    met_again = serializers.IntegerField(
+        help_text="triplets that one worker judged in both conditions"
+    )
     comparison = ComparisonRow(allow_null=True, help_text="null: there is nothing to compare yet")
 
 
@@ -101,9 +105,9 @@ ROW = {
 }
 FORESEEN = {
     "agreed": False,
-    "sentences": ["Each arm takes 40 HITs, about 89 assignments."],
+    "sentences": ["Each condition takes 40 HITs, about 89 assignments."],
 }
-ARM = {
+CONDITION = {
     "campaign": "answers-with",
     "triplets": 200,
     "labelled": 198,
@@ -131,10 +135,10 @@ COMPARED = {
 READ = {
     **ROW,
     "source": "faq",
-    "arms": [ARM, {**ARM, "campaign": "answers-without"}],
+    "conditions": [CONDITION, {**CONDITION, "campaign": "answers-without"}],
     "gold": 200,
     "without_a_label": 2,
-    "in_both_arms": 0,
+    "in_both_conditions": 0,
     "met_again": 0,
     "comparison": COMPARED,
 }
@@ -145,7 +149,7 @@ class Pilots(APIView):
 
     @operation(
         "pilot_list",
-        "The pilots of which you see both arms, the newest first",
+        "The pilots of which you see both conditions, the newest first",
         tag=TAG,
         answers={200: PilotRow(many=True)},
         example=ROW,
@@ -158,7 +162,7 @@ class Pilots(APIView):
         "The same triplets in two campaigns: with the answer, and without it",
         tag=TAG,
         description="First with `agreed: false`, which tells what follows and what it will cost. "
-        f"You own both arms; each has a budget of its own. Takes the permission `{CREATE}`.",
+        f"You own both conditions; each has a budget of its own. Takes the permission `{CREATE}`.",
         request=NewPilot,
         sent={"source": "faq", "name": "answers", "triplets": 200, "seed": 0, "agreed": False},
         answers={200: PilotForeseen, 201: PilotRow},
@@ -187,7 +191,7 @@ class Pilots(APIView):
 class OnePilot(APIView):
     @operation(
         "pilot_read",
-        "A pilot: both arms, and how often each errs by the experts' labels",
+        "A pilot: both conditions, and how often each errs by the experts' labels",
         tag=TAG,
         answers={200: PilotRead},
         example=READ,
@@ -205,10 +209,10 @@ def visible_pilots(request: Request) -> QuerySet[Pilot]:
 
 def _told(report: PilotReport) -> dict[str, Any]:
     """With the pilot's own facts beside the report's."""
-    counts = ("gold", "without_a_label", "in_both_arms", "met_again", "comparison")
+    counts = ("gold", "without_a_label", "in_both_conditions", "met_again", "comparison")
     return {
         **{name: getattr(report, name) for name in counts},
         **{name: getattr(report.pilot, name) for name in ("name", "shown", "hidden", "created_at")},
         "source": report.source.name,
-        "arms": [report.shown, report.hidden],
+        "conditions": [report.shown, report.hidden],
     }

@@ -1,4 +1,4 @@
-"""`manage.py campaign rehearse`: the whole campaign on the emulator, before anything is spent."""
+"""`manage.py campaign dry-run`: the whole campaign on the emulator, before anything is spent."""
 
 from argparse import SUPPRESS
 from dataclasses import fields
@@ -10,7 +10,7 @@ from annotation.management.campaign.base import Result, Step
 from annotation.models import Campaign
 from annotation.simulation.options import SHARES, Options, read_options
 from annotation.simulation.report import told
-from annotation.simulation.run import rehearse
+from annotation.simulation.run import dry_run
 from core.command import QuorumCommand
 from core.progress import Progress, no_progress
 
@@ -27,14 +27,14 @@ HELP = {
 }
 
 
-def _rehearse(command: QuorumCommand, campaign: Campaign, options: Given) -> Result:
+def _dry_run(command: QuorumCommand, campaign: Campaign, options: Given) -> Result:
     asked = read_options({name: options[name] for name in HELP if name in options})
     with command.progress(None, "people judge", " HITs") as bar:
 
         def stage(name: str, total: int | None) -> Progress:
             return bar.update if name == "people judge" else no_progress
 
-        found = rehearse(campaign, asked, stage=stage)
+        found = dry_run(campaign, asked, stage=stage)
     return {"campaign": campaign.name, **told(found)}
 
 
@@ -51,9 +51,9 @@ def _arguments(parser: CommandParser) -> None:
 
 
 STEPS = {
-    "rehearse": Step(
+    "dry-run": Step(
         "play the campaign on the emulator with simulated people, and say what came of it",
-        _rehearse,
+        _dry_run,
         _arguments,
     )
 }

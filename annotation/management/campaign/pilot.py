@@ -3,7 +3,7 @@
 from django.core.management.base import CommandParser
 
 from annotation.access.audit_log import by_command
-from annotation.analytics.quality.pilot_report import Arm, pilot_report
+from annotation.analytics.quality.pilot_report import Condition, pilot_report
 from annotation.management.campaign.base import Options, Result, Step
 from annotation.models import Campaign
 from annotation.operations.logged_changes import make_pilot
@@ -26,17 +26,17 @@ def _pilot(command: QuorumCommand, campaign: Campaign, options: Options) -> Resu
         seed=options["seed"],
         budget_cents=budget,
     )
-    arms = [pilot.shown, pilot.hidden]
+    conditions = [pilot.shown, pilot.hidden]
     costs = quote(options["triplets"], pilot.shown.policy)
     return {
         "pilot": pilot.name,
         "source": campaign.name,
-        "arms": [arm.name for arm in arms],
+        "conditions": [condition.name for condition in conditions],
         "triplets": options["triplets"],
         "seed": options["seed"],
-        "hits_an_arm": costs.hits,
-        "cents_min_an_arm": costs.cents_min,
-        "cents_max_an_arm": costs.cents_max,
+        "hits_per_condition": costs.hits,
+        "cents_min_per_condition": costs.cents_min,
+        "cents_max_per_condition": costs.cents_max,
     }
 
 
@@ -44,18 +44,18 @@ def _report(command: QuorumCommand, campaign: Campaign, options: Options) -> Res
     pilot = pilot_of(campaign)
     if pilot is None:
         raise UserError(
-            f"Campaign {campaign} is no arm of a pilot: make one by `manage.py campaign pilot "
-            f"{campaign}`."
+            f"Campaign {campaign} is not a condition of a pilot: make one by `manage.py "
+            f"campaign pilot {campaign}`."
         )
     report = pilot_report(pilot)
     return {
         "pilot": pilot.name,
         "source": report.source.name,
-        **_arm("with", report.shown),
-        **_arm("without", report.hidden),
+        **_condition("with", report.shown),
+        **_condition("without", report.hidden),
         "triplets_with_gold": report.gold,
-        "without_a_label_in_an_arm": report.without_a_label,
-        "workers_in_both_arms": report.in_both_arms,
+        "without_a_label_in_a_condition": report.without_a_label,
+        "workers_in_both_conditions": report.in_both_conditions,
         "triplets_met_again": report.met_again,
         **_compared(report.comparison),
     }
@@ -75,13 +75,13 @@ def _compared(found: Comparison | None) -> Result:
     }
 
 
-def _arm(name: str, arm: Arm) -> Result:
+def _condition(name: str, condition: Condition) -> Result:
     return {
-        f"labelled_{name}": arm.labelled,
-        f"open_{name}": arm.open,
-        f"unresolved_{name}": arm.unresolved,
-        f"agreement_{name}": rounded(arm.agreement),
-        f"spent_cents_{name}": arm.spent_cents,
+        f"labelled_{name}": condition.labelled,
+        f"open_{name}": condition.open,
+        f"unresolved_{name}": condition.unresolved,
+        f"agreement_{name}": rounded(condition.agreement),
+        f"spent_cents_{name}": condition.spent_cents,
     }
 
 
@@ -95,9 +95,9 @@ def _pilot_arguments(parser: CommandParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of drawing and packing")
     parser.add_argument(
-        "--name", dest="pilot_name", metavar="PILOT", help="NAME-pilot; PILOT-with is an arm"
+        "--name", dest="pilot_name", metavar="PILOT", help="NAME-pilot; PILOT-with is a condition"
     )
-    parser.add_argument("--budget", metavar="DOLLARS", help="what each arm may cost at most")
+    parser.add_argument("--budget", metavar="DOLLARS", help="what each condition may cost at most")
 
 
 STEPS = {
@@ -106,5 +106,7 @@ STEPS = {
         _pilot,
         _pilot_arguments,
     ),
-    "pilot-report": Step("say how often each arm of a pilot errs, of either arm's name", _report),
+    "pilot-report": Step(
+        "say how often each condition of a pilot errs, of either condition's name", _report
+    ),
 }

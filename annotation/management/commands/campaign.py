@@ -8,7 +8,7 @@ from django.db import transaction
 
 from annotation.access.audit_log import by_command, record
 from annotation.crowd.port import CrowdError
-from annotation.management.campaign import dry_run as campaign_rehearse
+from annotation.management.campaign import dry_run
 from annotation.management.campaign import instructions as campaign_texts
 from annotation.management.campaign import operations as campaign_operations
 from annotation.management.campaign import pilot as campaign_pilot
@@ -33,7 +33,7 @@ STEPS = {
     **campaign_texts.STEPS,
     **campaign_operations.STEPS,
     **campaign_audit.STEPS,
-    **campaign_rehearse.STEPS,
+    **dry_run.STEPS,
     **campaign_pilot.STEPS,
 }
 MONEY = {

@@ -1,7 +1,7 @@
 """The paper's pilot: draw triplets of a campaign, and have them judged with the answer and without.
 
-Both arms have the same seed, so that their HITs hold the same items in the same order: nothing but
-the answer tells them apart.
+Both conditions have the same seed, so that their HITs hold the same items in the same order:
+nothing but the answer tells them apart.
 """
 
 import re
@@ -40,26 +40,26 @@ def create_pilot(
     _check_source(source, triplets)
     drawn = draw_candidates(source.query_set, triplets, seed)
     with transaction.atomic():
-        arms = [
-            _arm(source, arm, drawn, seed, show_answer=shown)
-            for arm, shown in zip(names, (True, False), strict=True)
+        conditions = [
+            _condition(source, condition, drawn, seed, show_answer=shown)
+            for condition, shown in zip(names, (True, False), strict=True)
         ]
-        pilot = Pilot.objects.create(name=name, shown=arms[0], hidden=arms[1])
+        pilot = Pilot.objects.create(name=name, shown=conditions[0], hidden=conditions[1])
         made(pilot)
     return pilot
 
 
-def arm_names(name: str) -> tuple[str, str]:
+def condition_names(name: str) -> tuple[str, str]:
     return f"{name}-with", f"{name}-without"
 
 
 def pilot_of(campaign: Campaign) -> Pilot | None:
-    """The pilot that this campaign is an arm of."""
+    """The pilot that this campaign is a condition of."""
     return pilots().filter(Q(shown=campaign) | Q(hidden=campaign)).first()
 
 
 def pilots() -> QuerySet[Pilot]:
-    """With their arms and the source, which a report asks for at once."""
+    """With their conditions and the source, which a report asks for at once."""
     source = "shown__query_set__audits__campaign"
     return Pilot.objects.select_related("shown__account", "hidden__account", source)
 
@@ -67,7 +67,7 @@ def pilots() -> QuerySet[Pilot]:
 def source_of(pilot: Pilot) -> Campaign:
     """Whose triplets it copies."""
     copied = pilot.shown.query_set.audits
-    assert copied is not None  # an arm's query set is a copy
+    assert copied is not None  # a condition's query set is a copy
     source: Campaign = copied.campaign
     return source
 
@@ -80,16 +80,17 @@ def _checked_names(name: str, seed: int) -> tuple[str, str]:
         )
     if Pilot.objects.filter(name=name).exists():
         raise UserError(f"There is a pilot {name!r} already: choose another name.")
-    names = arm_names(name)
-    for arm in names:
-        check_name_and_seed(arm, seed)
+    names = condition_names(name)
+    for condition in names:
+        check_name_and_seed(condition, seed)
     return names
 
 
 def _check_source(source: Campaign, triplets: int) -> None:
     if pilot := pilot_of(source):
         raise UserError(
-            f"Campaign {source} is an arm of pilot {pilot} itself: draw from {source_of(pilot)}."
+            f"Campaign {source} is a condition of pilot {pilot} itself: draw from "
+            f"{source_of(pilot)}."
         )
     if not Candidate.objects.filter(query__query_set=source.query_set_id).exists():
         raise UserError(
@@ -103,7 +104,7 @@ def _check_source(source: Campaign, triplets: int) -> None:
         )
 
 
-def _arm(
+def _condition(
     source: Campaign, name: str, drawn: list[Candidate], seed: int, *, show_answer: bool
 ) -> Campaign:
     query_set = copy_candidates(name, source.query_set, drawn, seed)
@@ -119,7 +120,7 @@ def _arm(
 
 
 def _text(source: Campaign, policy: Policy) -> str:
-    """The usual wording says whether there is an answer; one's own is the same in both arms."""
+    """The usual wording says whether there is an answer; one's own is the same in both."""
     text = source.instructions.latest("version").text
     usual = text == default_instructions(source.policy)
     return default_instructions(policy) if usual else text

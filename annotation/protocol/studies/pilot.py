@@ -1,8 +1,8 @@
 """The paper's pilot: the same triplets with the answer and without it, against experts' labels.
 
-Both arms judge the same triplets, so their errors go together, and so does the interval of their
-difference: Newcombe's (1998, method 10), of Wilson's intervals of both rates and of the phi
-coefficient of the pairs, which holds for few triplets and for rates near 0 too.
+Both conditions judge the same triplets, so their errors go together, and so does the interval
+of their difference: Newcombe's (1998, method 10), of Wilson's intervals of both rates and of the
+phi coefficient of the pairs, which holds for few triplets and for rates near 0 too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from annotation.protocol.labels.label_error import LabelError, wilson_interval
 
 
 class Pair(NamedTuple):
-    """Of one triplet that experts decided: what both arms made of it."""
+    """Of one triplet that experts decided: what both conditions made of it."""
 
     truth: int
     shown: int
@@ -51,7 +51,7 @@ class Comparison:
 
 
 def compare(pairs: Iterable[Pair]) -> Comparison | None:
-    """None without a triplet that both arms labelled and experts decided."""
+    """None without a triplet that both conditions labelled and experts decided."""
     cases = Counter((pair.shown != pair.truth, pair.hidden != pair.truth) for pair in pairs)
     if not (triplets := cases.total()):
         return None

@@ -1,4 +1,4 @@
-"""What is so, drawn for a rehearsal in which nobody knows it: as often positive as in the paper.
+"""What is so, drawn for a dry run in which nobody knows it: as often positive as in the paper.
 
 Three of its figures fix the draw (QUADRo, section 5.1 and table 2): 42.6 % of the first candidates
 are positive, 75.4 % of the queries have a positive among 30, and a query has 5.8 of them.

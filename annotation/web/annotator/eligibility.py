@@ -11,7 +11,10 @@ from annotation.crowd.inhouse.models import HitType, Member, Work
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Campaign, Hit
 from annotation.pipeline.moderation.qualification import exclusion_of
-from annotation.pipeline.publishing.pilot_arms import WITH_ARMS, works_in_other_arm
+from annotation.pipeline.publishing.pilot_conditions import (
+    WITH_CONDITIONS,
+    works_in_other_condition,
+)
 from annotation.web.annotator.judging_page import has_judged
 
 UNKNOWN = "Its campaign is not here any more: give it back and take another one."
@@ -20,7 +23,7 @@ KNOWN = (
     " give it back and take another one."
 )
 
-OTHER_ARM = (
+OTHER_CONDITION = (
     "You work in another campaign that asks the same questions in another way, and whoever judges"
     " in one of the two is not asked in the other: give it back and take another one."
 )
@@ -32,8 +35,8 @@ NOT_CHOSEN = (
 def closed_queues(member: Member) -> frozenset[int]:
     """Primary keys of those whose HITs are not for this member."""
     ours = Campaign.objects.filter(endpoint=ENDPOINT, pilot_with_the_answer__isnull=False)
-    arms = other_arms(member, ours.select_related("pilot_with_the_answer"))
-    closed = Q(pk__in=kept_from(member.user).values("pk")) | Q(pk__in=arms)
+    conditions = other_conditions(member, ours.select_related("pilot_with_the_answer"))
+    closed = Q(pk__in=kept_from(member.user).values("pk")) | Q(pk__in=conditions)
     return _queues(Campaign.objects.filter(closed))
 
 
@@ -47,27 +50,27 @@ def _queues(campaigns: QuerySet[Campaign]) -> frozenset[int]:
     return frozenset(HitType.objects.filter(type_id__in=types).values_list("queue__pk", flat=True))
 
 
-def other_arms(member: Member, ours: Iterable[Campaign]) -> set[int]:
-    """Campaigns that are the other arm of one in which the member has had work in hand.
+def other_conditions(member: Member, ours: Iterable[Campaign]) -> set[int]:
+    """Campaigns that are the other condition of one in which the member has had work in hand.
 
     `ours`: the published ones, each with its `pilot_with_the_answer`.
     """
     pilots = [getattr(one, "pilot_with_the_answer", None) for one in ours]
-    arms = [(pilot.shown_id, pilot.hidden_id) for pilot in pilots if pilot]
-    if not arms:
+    conditions = [(pilot.shown_id, pilot.hidden_id) for pilot in pilots if pilot]
+    if not conditions:
         return set()
-    campaigns = Campaign.objects.filter(pk__in=itertools.chain.from_iterable(arms))
+    campaigns = Campaign.objects.filter(pk__in=itertools.chain.from_iterable(conditions))
     queues = _queues(campaigns)
     gone = (Work.Status.RETURNED, Work.Status.LAPSED)
     works = member.works.filter(offer__queue__in=queues).exclude(status__in=gone)
     types = HitType.objects.filter(queue__in=works.values("offer__queue")).values("type_id")
     worked = set(campaigns.filter(hit_type_id__in=types).values_list("pk", flat=True))
-    both_ways = itertools.chain(arms, (arm[::-1] for arm in arms))
+    both_ways = itertools.chain(conditions, (condition[::-1] for condition in conditions))
     return {other for one, other in both_ways if one in worked}
 
 
 def hit_of(work: Work) -> Hit | None:
-    hits = Hit.objects.select_related("campaign", "instructions", *WITH_ARMS)
+    hits = Hit.objects.select_related("campaign", "instructions", *WITH_CONDITIONS)
     return hits.filter(key=work.offer.annotation).first()
 
 
@@ -79,6 +82,6 @@ def why_not(member: Member, hit: Hit | None) -> list[str]:
         return why_excluded(exclusion)
     if kept_from(member.user).filter(pk=hit.campaign_id).exists():
         return [NOT_CHOSEN]
-    if works_in_other_arm(hit.campaign, member.worker_id):
-        return [OTHER_ARM]
+    if works_in_other_condition(hit.campaign, member.worker_id):
+        return [OTHER_CONDITION]
     return [KNOWN] if has_judged(hit, member.worker_id) else []

@@ -21,7 +21,10 @@ from annotation.crowd.mturk.endpoints import (
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Assignment, Campaign, Hit
 from annotation.pipeline.moderation.qualification import exclusion_of
-from annotation.pipeline.publishing.pilot_arms import WITH_ARMS, works_in_other_arm
+from annotation.pipeline.publishing.pilot_conditions import (
+    WITH_CONDITIONS,
+    works_in_other_condition,
+)
 from annotation.web.annotator.judging_page import has_judged, judging_context
 from annotation.web.base.middleware import AWAY_SECONDS
 
@@ -71,7 +74,7 @@ def _answer(request: HttpRequest, signed: str) -> HttpResponse:
 def _find_hit(signed: str) -> Hit | None:
     try:
         key = read_hit_key(signed)
-        hits = Hit.objects.select_related("campaign", "instructions", *WITH_ARMS)
+        hits = Hit.objects.select_related("campaign", "instructions", *WITH_CONDITIONS)
         return hits.get(key=key)
     except (BadSignature, Hit.DoesNotExist):
         return None
@@ -91,7 +94,7 @@ def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
     if exclusion := exclusion_of(hit.campaign, visit.worker_id):
         sentences = [*why_excluded(exclusion), f"{RETURN_IT}."]
         return _refusal(403, "This HIT is not open to you", sentences)
-    if works_in_other_arm(hit.campaign, visit.worker_id):
+    if works_in_other_condition(hit.campaign, visit.worker_id):
         sentence = (
             "You work in another campaign that asks the same questions in another way, and whoever"
             f" judges in one of the two is not asked in the other. {RETURN_IT}."

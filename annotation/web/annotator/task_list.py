@@ -21,7 +21,7 @@ from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Campaign, Exclusion, PracticeResult
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.screening.qualification import TRIES
-from annotation.web.annotator.eligibility import other_arms
+from annotation.web.annotator.eligibility import other_conditions
 from annotation.web.base.guards import MemberRequest, member_page
 from annotation.web.base.markdown import render_markdown
 
@@ -72,7 +72,7 @@ def work(request: MemberRequest) -> HttpResponse:
     campaigns = list(ours.order_by("pk"))
     exclusions = _exclusions(member)
     others = kept_from(member.user).values_list("pk", flat=True)
-    shut = {one.campaign_id for one in exclusions} | {*others, *other_arms(member, campaigns)}
+    shut = {one.campaign_id for one in exclusions} | {*others, *other_conditions(member, campaigns)}
     opened = [campaign for campaign in campaigns if campaign.pk not in shut]
     owners = _campaigns_by_queue(campaigns)
     tally = desk.tally(member)

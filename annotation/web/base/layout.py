@@ -39,7 +39,7 @@ NAMES = {
 TABS: list[tuple[str, str, str]] = [
     ("Overview", "campaign", VIEW),
     ("Plan", "campaign-plan", VIEW),
-    ("Rehearsal", "campaign-rehearsal", RUN),
+    ("Dry run", "campaign-dry-run", RUN),
     ("Instructions", "instructions", WRITE_INSTRUCTIONS),
     ("Review", "campaign-review", VIEW),
     ("Triplets", "campaign-triplets", VIEW),

@@ -17,11 +17,11 @@ from annotation.simulation.sample import most_queries, usual_queries
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
-from annotation.web.studies.dry_run_report import Rehearsed, charts, table
+from annotation.web.studies.dry_run_report import DryRun, charts, table
 from core.errors import UserError
 from retrieval.models import Candidate, Job
 
-KIND = "rehearse"
+KIND = "dry-run"
 SHOWN = 4  # outcomes side by side
 LOOKED_AT = 20  # jobs, some of which have failed
 USUAL = Options()
@@ -37,7 +37,7 @@ def _percent(label: str, share: float) -> forms.FloatField:
     )
 
 
-class RehearsalForm(forms.Form):
+class DryRunForm(forms.Form):
     """Shares in percent."""
 
     queries = forms.IntegerField(min_value=1)
@@ -76,16 +76,16 @@ class RehearsalForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @campaign_page(RUN)
-def rehearsal(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+def dry_run(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method == "POST":
         return _asked(request, campaign)
     if "csv" in request.GET:
         return _csv(campaign, request.GET["csv"])
-    return _shown(request, campaign, RehearsalForm(campaign=campaign))
+    return _shown(request, campaign, DryRunForm(campaign=campaign))
 
 
 def _asked(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    form = RehearsalForm(request.POST, campaign=campaign)
+    form = DryRunForm(request.POST, campaign=campaign)
     if not form.is_valid():
         return _shown(request, campaign, form, status=422)
     try:
@@ -93,7 +93,7 @@ def _asked(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         ask_to_look(by, KIND, campaign, form.options().to_dict())
     except UserError as error:
         return _shown(request, campaign, form, fault=str(error), status=422)
-    return redirect("campaign-rehearsal", campaign.name)
+    return redirect("campaign-dry-run", campaign.name)
 
 
 def _jobs(campaign: Campaign) -> list[Job]:
@@ -101,9 +101,9 @@ def _jobs(campaign: Campaign) -> list[Job]:
     return list(jobs.order_by("-requested_at")[:LOOKED_AT])
 
 
-def _outcomes(jobs: list[Job]) -> list[Rehearsed]:
+def _outcomes(jobs: list[Job]) -> list[DryRun]:
     """The newest first."""
-    return [Rehearsed(job) for job in jobs if job.state == Job.State.DONE][:SHOWN]
+    return [DryRun(job) for job in jobs if job.state == Job.State.DONE][:SHOWN]
 
 
 def _csv(campaign: Campaign, key: str) -> HttpResponse:
@@ -111,13 +111,13 @@ def _csv(campaign: Campaign, key: str) -> HttpResponse:
     drawn = {chart.key: chart for chart in charts(outcomes[0])} if outcomes else {}
     if key not in drawn:
         raise Http404
-    return as_csv(drawn[key], f"{campaign.name}-rehearsal")
+    return as_csv(drawn[key], f"{campaign.name}-dry-run")
 
 
 def _shown(
     request: HttpRequest,
     campaign: Campaign,
-    form: RehearsalForm,
+    form: DryRunForm,
     *,
     fault: str = "",
     status: int = 200,
@@ -142,7 +142,7 @@ def _shown(
         request,
         "annotation/studies/dry_run.html",
         context,
-        title="Rehearsal",
+        title="Dry run",
         campaign=campaign,
         status=status,
     )

@@ -1,4 +1,4 @@
-"""The outcomes of rehearsals as the page shows them: charts, and a table side by side."""
+"""The outcomes of dry runs as the page shows them: charts, and a table side by side."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ WORK = {
 
 
 @dataclass(frozen=True)
-class Rehearsed:
+class DryRun:
     """A job that is done."""
 
     job: Job
@@ -83,7 +83,7 @@ class Rehearsed:
         return self.figures.open == 0
 
 
-def charts(outcome: Rehearsed) -> list[Chart]:
+def charts(outcome: DryRun) -> list[Chart]:
     people = outcome.result["people"]
     work = Chart(
         key="work",
@@ -97,12 +97,12 @@ def charts(outcome: Rehearsed) -> list[Chart]:
     return [work, _cost(outcome)] if outcome.costs else [work]
 
 
-def _cost(outcome: Rehearsed) -> Chart:
+def _cost(outcome: DryRun) -> Chart:
     whole, found = outcome.result["whole"], outcome.figures
     bars = {
         "First round": whole["cents_min"],
         "Quoted": whole["cents"],
-        "As rehearsed": found.whole_cents,
+        "In the dry run": found.whole_cents,
         "All votes needed": whole["cents_max"],
     }
     return Chart(
@@ -113,15 +113,15 @@ def _cost(outcome: Rehearsed) -> Chart:
         labels=list(bars),
         series=[Series("dollars", [cents / 100 for cents in bars.values()])],
         unit="dollars",
-        note="The quote leaves out what is bought again; the rehearsal has bought it.",
+        note="The quote leaves out what is bought again; the dry run has bought it.",
     )
 
 
 Row = tuple[str, list[str]]
-Told = Callable[[Rehearsed], str]
+Told = Callable[[DryRun], str]
 
 
-def table(outcomes: Sequence[Rehearsed]) -> list[Row]:
+def table(outcomes: Sequence[DryRun]) -> list[Row]:
     """A row for each figure, a column for each outcome."""
     costs = any(one.costs for one in outcomes)
     rows = [*ASKED, *COUNTED, *(MONEY if costs else ()), *QUALITY]

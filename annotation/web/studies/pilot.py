@@ -1,4 +1,4 @@
-"""A pilot: both arms beside each other, and how often each errs."""
+"""A pilot: both conditions beside each other, and how often each errs."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import ADJUDICATE, RUN, VIEW, visible_campaigns
 from annotation.analytics.campaign.charts import Chart, Series
-from annotation.analytics.quality.pilot_report import Arm, PilotReport, pilot_report
+from annotation.analytics.quality.pilot_report import Condition, PilotReport, pilot_report
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.setup.create_pilot import pilots
 from annotation.protocol.estimates.cost import is_free
@@ -22,7 +22,7 @@ NOTHING = "-"
 @require_safe
 @dashboard_page
 def pilot(request: HttpRequest, name: str) -> HttpResponse:
-    """For whoever sees both arms."""
+    """For whoever sees both conditions."""
     seen = visible_campaigns(request.user).values("pk")
     found = get_object_or_404(pilots(), name=name, shown__in=seen, hidden__in=seen)
     report = pilot_report(found)
@@ -71,17 +71,17 @@ def _interval(low: float, high: float) -> str:
 
 
 def _chart(found: Comparison) -> Chart:
-    arms = (found.shown, found.hidden)
+    conditions = (found.shown, found.hidden)
     return Chart(
         key="errors",
         title="Error rates",
         kind="bar",
-        axis="Arm",
+        axis="Condition",
         labels=["With the answer", "Without it"],
         series=[
-            Series("lower bound", [round(100 * arm.low, 2) for arm in arms]),
-            Series("error rate", [round(100 * arm.share, 2) for arm in arms]),
-            Series("upper bound", [round(100 * arm.high, 2) for arm in arms]),
+            Series("lower bound", [round(100 * condition.low, 2) for condition in conditions]),
+            Series("error rate", [round(100 * condition.share, 2) for condition in conditions]),
+            Series("upper bound", [round(100 * condition.high, 2) for condition in conditions]),
         ],
         unit="percent",
         note="The bounds are those of each rate's 95% interval (Wilson).",
@@ -103,5 +103,5 @@ def _rows(report: PilotReport) -> list[Row]:
     return rows
 
 
-def _spent(arm: Arm) -> str:
-    return dollars(arm.spent_cents)
+def _spent(condition: Condition) -> str:
+    return dollars(condition.spent_cents)

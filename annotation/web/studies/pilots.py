@@ -37,7 +37,7 @@ class PilotForm(forms.Form):
         regex=rf"^{NAME.pattern}\Z",
         max_length=50,
         label="Name of the pilot",
-        help_text="letters, digits, hyphens and underscores; its arms are NAME-with, NAME-without",
+        help_text="letters, digits, - and _; its conditions are NAME-with and NAME-without",
     )
     triplets = forms.IntegerField(
         initial=TRIPLETS,
@@ -59,7 +59,7 @@ class PilotForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @dashboard_page
 def pilots(request: HttpRequest) -> HttpResponse:
-    """Those of which the reader sees both arms; the quote first, then a second click makes one."""
+    """Pilots of which the reader sees both conditions; the quote first, then the second click."""
     if request.method != "POST":
         asked = {"source": request.GET.get("source")}
         return _shown(request, PilotForm(request=request, initial=asked))
@@ -78,7 +78,7 @@ def pilots(request: HttpRequest) -> HttpResponse:
         pilot = make_pilot(by, source, name, triplets=triplets, seed=chosen["seed"])
     except UserError as error:
         return _shown(request, form, fault=str(error), status=422)
-    messages.success(request, f"Pilot {pilot} is made: pack and publish both of its arms.")
+    messages.success(request, f"Pilot {pilot} is made: pack and publish both of its conditions.")
     return redirect("pilot", pilot.name)
 
 

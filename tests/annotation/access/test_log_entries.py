@@ -28,7 +28,7 @@ from tests.small_campaign import POLICY, Stage, retrieved_campaign, write_rows
 pytestmark = pytest.mark.django_db
 
 # Nothing of money, votes or people is other than before.
-LOOKS = {"quote", "status", "audit-report", "pilot-report", "rehearse"}
+LOOKS = {"quote", "status", "audit-report", "pilot-report", "dry-run"}
 # Steps before a campaign is published, then those after, with what they want besides its name.
 BEFORE = {CREATE, IMPORT, "pack", "publish"}
 AFTER: Mapping[str, Sequence[str]] = {

@@ -145,7 +145,7 @@ def _jobs(campaign: Campaign) -> dict[str, int]:
     """All are over: none stands in another's way."""
     over: dict[str, Any] = {"state": "done", "ended_at": timezone.now()}
     played = Job.objects.create(
-        kind="rehearse", subject=campaign.name, result=made_up(), arguments={}, **over
+        kind="dry-run", subject=campaign.name, result=made_up(), arguments={}, **over
     )
     folder = new_folder()
     rejected_path(folder, 1).write_text(json.dumps(REJECTED) + "\n")

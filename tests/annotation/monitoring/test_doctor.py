@@ -228,7 +228,7 @@ def test_an_index_that_fits_the_database_is_found_and_any_other_is_not() -> None
     add_index()
     assert check_index().ok
     assert check_index().message == "1 pairs by keywords (QQA, fp32), exact, on the CPU"
-    add_pair("How many arms has an octopus?", "Eight.")
+    add_pair("How many conditions has an octopus?", "Eight.")
     assert not check_index().ok
 
 

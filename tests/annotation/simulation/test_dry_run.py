@@ -23,7 +23,7 @@ from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from annotation.simulation.options import Options, read_options
 from annotation.simulation.report import figures, told
-from annotation.simulation.run import rehearse
+from annotation.simulation.run import dry_run
 from annotation.simulation.sample import Plan, counterpart, make_plan, most_queries, usual_queries
 from annotation.simulation.schema import KEPT
 from annotation.simulation.workspace import MARKER, scratch
@@ -40,7 +40,7 @@ PERFECT = Options(workers=5, careless=0, spammers=0, accuracy=1, control_accurac
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all: the first rehearsal leaves an empty database there."""
+    """One for all: the first dry run leaves an empty database there."""
     return tmp_path_factory.mktemp("data")
 
 
@@ -51,14 +51,14 @@ def campaign(tmp_path: Path, data: Path, settings: Settings) -> Campaign:
 
 
 def left_behind() -> list[Path]:
-    """Besides the empty database that the next rehearsal begins with."""
-    found = (django_settings.DATA_DIR / "rehearsals").iterdir()
+    """Besides the empty database that the next dry run begins with."""
+    found = (django_settings.DATA_DIR / "dry-runs").iterdir()
     return [path for path in found if not path.name.endswith(KEPT)]
 
 
 def test_a_job_plays_the_campaign_with_good_and_bad_people(campaign: Campaign) -> None:
     options = Options(workers=8, careless=0, spammers=0.25, accuracy=0.9, seed=1)
-    job = run(request("rehearse", "faq", options.to_dict(), by=None).pk, "mine", WORKS)
+    job = run(request("dry-run", "faq", options.to_dict(), by=None).pk, "mine", WORKS)
     assert job is not None
     assert (job.state, job.error) == (Job.State.DONE, "")
     found: dict[str, Any] = job.result or {}
@@ -74,7 +74,7 @@ def test_a_job_plays_the_campaign_with_good_and_bad_people(campaign: Campaign) -
     assert found["spent_cents"] == 19 * found["paid_assignments"]
     assert found["whole"]["triplets"] == 25
     assert found["options"]["queries"] == 5
-    [kept] = (django_settings.DATA_DIR / "rehearsals").glob(f"*{KEPT}")
+    [kept] = (django_settings.DATA_DIR / "dry-runs").glob(f"*{KEPT}")
     with sqlite3.connect(kept) as empty:
         assert empty.execute("SELECT COUNT(*) FROM annotation_campaign").fetchone() == (0,)
     for model in (Hit, OutboxMessage, Assignment, Worker):
@@ -92,7 +92,7 @@ def test_people_who_are_always_right_give_true_labels_at_the_quoted_price(
     def stage(name: str, total: int | None) -> Any:
         return lambda done: stages.update({name: stages.get(name, 0) + done})
 
-    found = rehearse(campaign, PERFECT, stage=stage)
+    found = dry_run(campaign, PERFECT, stage=stage)
     assert (found["accuracy"], found["agreement"], found["ties"]) == (1, 1, 0)
     assert found["rejected"] == found["unresolved"] == 0
     assert found["assignments"] == 10  # two on each of five HITs
@@ -103,10 +103,10 @@ def test_people_who_are_always_right_give_true_labels_at_the_quoted_price(
     assert told(found)["true_labels"] == "100.0% (86.7% to 100.0%)"
 
 
-def test_what_the_real_steps_refuse_is_the_rehearsals_refusal(campaign: Campaign) -> None:
+def test_what_the_real_steps_refuse_is_the_dry_runs_refusal(campaign: Campaign) -> None:
     Control.objects.filter(campaign=None).delete()
-    with pytest.raises(UserError, match="rehearsal of faq was refused: The pool holds 0 positive"):
-        rehearse(campaign, PERFECT)
+    with pytest.raises(UserError, match="dry run of faq was refused: The pool holds 0 positive"):
+        dry_run(campaign, PERFECT)
     assert left_behind() == []
 
 
@@ -114,7 +114,7 @@ def test_the_emulators_calls_are_not_counted_as_the_crowds(
     campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path / "metrics"))
-    assert rehearse(campaign, PERFECT)["end"] == "finished"
+    assert dry_run(campaign, PERFECT)["end"] == "finished"
     assert not (tmp_path / "metrics").exists()
 
 
@@ -139,7 +139,7 @@ def test_whoever_loses_the_asker_ends_and_leaves_nothing(campaign: Campaign) -> 
         assert not folder.exists()
 
 
-def test_in_a_folder_that_is_no_rehearsals_nothing_is_played(tmp_path: Path) -> None:
+def test_in_a_folder_that_is_no_dry_runs_nothing_is_played(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     child = subprocess.run(
         [sys.executable, "-m", "annotation.simulation", "3", "4"],
@@ -151,7 +151,7 @@ def test_in_a_folder_that_is_no_rehearsals_nothing_is_played(tmp_path: Path) -> 
         text=True,
         check=False,
     )
-    assert "start one by `campaign rehearse NAME`" in child.stderr
+    assert "start one by `campaign dry-run NAME`" in child.stderr
     assert child.returncode == 1
     assert (tmp_path / "data").exists()
 
@@ -160,8 +160,8 @@ def test_folders_of_the_dead_are_cleared_and_those_in_use_stay(
     tmp_path: Path, settings: Settings
 ) -> None:
     settings.DATA_DIR = tmp_path
-    root = django_settings.DATA_DIR / "rehearsals"
-    for name in ("dead", "alive", "no-rehearsal"):
+    root = django_settings.DATA_DIR / "dry-runs"
+    for name in ("dead", "alive", "no-dry-run"):
         (root / name).mkdir(parents=True)
     for name in ("dead", "alive"):
         (root / name / MARKER).touch()
@@ -169,8 +169,8 @@ def test_folders_of_the_dead_are_cleared_and_those_in_use_stay(
         fcntl.flock(lock, fcntl.LOCK_EX)
         with scratch() as (folder, _):
             names = {path.name for path in left_behind()}
-            assert names == {"alive", "no-rehearsal", folder.name}
-    assert {path.name for path in left_behind()} == {"alive", "no-rehearsal"}
+            assert names == {"alive", "no-dry-run", folder.name}
+    assert {path.name for path in left_behind()} == {"alive", "no-dry-run"}
 
 
 def test_a_plan_goes_through_json_unchanged(campaign: Campaign) -> None:
@@ -218,7 +218,7 @@ def test_what_experts_have_said_is_true(campaign: Campaign) -> None:
     assert {key for key, one in said.items() if one.by_experts} == set(opposite)
 
 
-def test_of_a_dataset_made_elsewhere_what_is_open_is_rehearsed(tmp_path: Path) -> None:
+def test_of_a_dataset_made_elsewhere_what_is_open_is_dry_run(tmp_path: Path) -> None:
     rows = [
         {"question": f"why {number}", "answer": "so", "label": None if number % 2 else 1}
         for number in range(4)
@@ -243,7 +243,7 @@ def test_a_rehearsal_takes_no_more_than_minutes(campaign: Campaign) -> None:
     assert (usual_queries(campaign), most_queries(campaign)) == (2, 5)
 
 
-def test_a_team_is_rehearsed_by_the_same_rules_at_the_emulator() -> None:
+def test_a_team_is_dry_run_by_the_same_rules_at_the_emulator() -> None:
     team = Policy.from_dict({**INHOUSE.defaults(), "practice_items": 4, "max_votes": 3})
     there = counterpart(team)
     assert (there.crowd, there.practice_items, there.reward_cents) == ("mturk", 0, 1)

@@ -53,14 +53,14 @@ def plan(owner: Owner, *, dollars: int | None = None) -> None:
     owner.look("plan")
 
 
-def rehearse(owner: Owner) -> None:
-    owner.follow("Rehearse it")
+def dry_run(owner: Owner) -> None:
+    owner.follow("Start a dry run")
     owner.page.get_by_label("Queries", exact=True).fill("4")
     owner.page.get_by_label("People", exact=True).fill("8")
-    owner.press("Rehearse")
-    expect(owner.heading("The last rehearsal")).to_be_visible(timeout=WORK_MS)
+    owner.press("Start")
+    expect(owner.heading("Last dry run")).to_be_visible(timeout=WORK_MS)
     owner.told(re.compile("The whole campaign would (cost|take)"))
-    owner.look("rehearsal")
+    owner.look("dry-run")
 
 
 def ask_an_expert(owner: Owner, page: Page, campaign: str, *, pile: str) -> str:

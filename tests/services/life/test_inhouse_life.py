@@ -14,10 +14,10 @@ from tests.services.life.people import Annotator, join
 from tests.services.life.released import majorities
 from tests.services.life.steps import (
     ask_an_expert,
+    dry_run,
     fill_the_database,
     fill_the_pool,
     plan,
-    rehearse,
     release,
 )
 
@@ -74,7 +74,7 @@ def plan_it(owner: Owner, corpus: Corpus) -> None:
     owner.press("Take a team")
     owner.set_rules(RULES)
     plan(owner)
-    rehearse(owner)
+    dry_run(owner)
 
 
 def invite_two(

@@ -15,10 +15,10 @@ from tests.services.life.owner import SOON_MS, Owner
 from tests.services.life.released import majorities, votes_at_the_emulator
 from tests.services.life.steps import (
     ask_an_expert,
+    dry_run,
     fill_the_database,
     fill_the_pool,
     plan,
-    rehearse,
     release,
 )
 from tests.services.stack import ServiceStack
@@ -85,7 +85,7 @@ def test_on_the_emulator_with_simulated_workers(
     owner.name_queries("life", sample=QUERIES)
     owner.set_rules(RULES)
     plan(owner, dollars=BUDGET)
-    rehearse(owner)
+    dry_run(owner)
     owner.tab("Plan")
     said = " ".join(owner.publish(first=FIRST))
     assert f"{FIRST} of the" in said

@@ -128,7 +128,7 @@ def test_a_role_is_taken_by_owners(programs: dict[str, Program], campaign: Campa
     assert passed == OWNERS
 
 
-def test_a_pilot_is_read_by_whoever_sees_both_arms(
+def test_a_pilot_is_read_by_whoever_sees_both_conditions(
     programs: dict[str, Program], campaign: Campaign
 ) -> None:
     other = Campaign.objects.get(name="other")

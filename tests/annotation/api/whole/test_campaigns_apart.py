@@ -53,7 +53,7 @@ WRITTEN: Mapping[str, tuple[Row, object]] = {
     "suggestions/{}/dismiss": (suggestion_of, {}),
 }
 LISTS = (
-    "triplets", "labels", "hits", "assignments", "controls", "suggestions", "roles", "rehearsals",
+    "triplets", "labels", "hits", "assignments", "controls", "suggestions", "roles", "dry-runs",
     "expert-labels", "workers/both/letters",
 )  # fmt: skip
 
@@ -68,7 +68,7 @@ def other(campaign: Campaign) -> Campaign:
         Suggestion.objects.create(triplet=each.triplets.order_by("pk")[0])
         Role.objects.create(user=person(f"of {each}"), campaign=each, name="viewer")
         Job.objects.create(
-            kind="rehearse", subject=each.name, arguments={}, state="done",
+            kind="dry-run", subject=each.name, arguments={}, state="done",
             ended_at=timezone.now(), result=made_up(),
         )  # fmt: skip
         write_to_both(each)

@@ -162,7 +162,7 @@ def test_a_pilot_is_quoted_then_made_and_told(stage: Stage) -> None:
     made = root.post("pilots", sent | {"agreed": True}, key="one")
     assert (made.status_code, made.json()["shown"]) == (201, "answers-with")
     read = root.get(made.headers["Location"]).json()
-    assert [arm["triplets"] for arm in read["arms"]] == [4, 4]
+    assert [condition["triplets"] for condition in read["conditions"]] == [4, 4]
     assert (read["source"], read["gold"], read["comparison"]) == ("faq", 0, None)
     owners = Role.objects.filter(user__username="root", name="owner")
     assert {role.campaign.name for role in owners if role.campaign} == {

@@ -57,7 +57,7 @@ TABLE: Mapping[str, str] = {
     "campaign_control_replace campaign_control_retire",
     "admin/campaigns/<slug:name>/suggestions/": "campaign_suggest suggestion_list",
     "admin/campaigns/<slug:name>/suggestions/<int:pk>": "suggestion_confirm suggestion_dismiss",
-    "admin/campaigns/<slug:name>/rehearsal": "campaign_rehearse rehearsal_list",
+    "admin/campaigns/<slug:name>/dry-run": "campaign_dry_run dry_run_list",
     "admin/pilots/": "pilot_list pilot_create",
     "admin/pilots/<slug:name>/": "pilot_read",
     "admin/controls/": "control_list",

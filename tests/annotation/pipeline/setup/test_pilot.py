@@ -20,7 +20,11 @@ from annotation.pipeline.advance import advance
 from annotation.pipeline.gold.import_gold import import_gold
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.publishing.pack import pack_campaign
-from annotation.pipeline.publishing.pilot_arms import keep_apart, other_arm, works_in_other_arm
+from annotation.pipeline.publishing.pilot_conditions import (
+    keep_apart,
+    other_condition,
+    works_in_other_condition,
+)
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.create_pilot import create_pilot, pilot_of, source_of
@@ -71,7 +75,7 @@ def judged(campaign: Campaign, mturk: MTurk, judge: Judge, *people: str) -> None
     stage.advance()
 
 
-def test_both_arms_hold_the_same_triplets_of_the_source(source: Campaign) -> None:
+def test_both_conditions_hold_the_same_triplets_of_the_source(source: Campaign) -> None:
     pilot = pilot_over(source)
     assert drawn(pilot.shown) == drawn(pilot.hidden)
     assert len(drawn(pilot.shown)) == 10
@@ -88,34 +92,39 @@ def test_they_differ_by_the_answer_alone(source: Campaign) -> None:
     with_it, without = pilot.shown.policy.to_dict(), pilot.hidden.policy.to_dict()
     assert (with_it.pop("show_answer"), without.pop("show_answer")) == (True, False)
     assert with_it == without
-    for arm in (pilot.shown, pilot.hidden):
-        pack_campaign(arm)
+    for condition in (pilot.shown, pilot.hidden):
+        pack_campaign(condition)
     items = [
         list(
-            HitItem.objects.filter(hit__campaign=arm)
+            HitItem.objects.filter(hit__campaign=condition)
             .order_by("hit__number", "position")
             .values_list(
                 "triplet__candidate__pair__question", "control__query", "control__question"
             )
         )
-        for arm in (pilot.shown, pilot.hidden)
+        for condition in (pilot.shown, pilot.hidden)
     ]
     assert items[0] == items[1]
     assert len(items[0]) == 14
-    keys = [set(arm.hits.values_list("key", flat=True)) for arm in (pilot.shown, pilot.hidden)]
+    keys = [
+        set(condition.hits.values_list("key", flat=True))
+        for condition in (pilot.shown, pilot.hidden)
+    ]
     assert not keys[0] & keys[1]
 
 
 def test_the_usual_wording_says_whether_there_is_an_answer(source: Campaign) -> None:
-    texts = [arm.instructions.get().text for arm in arms(pilot_over(source))]
+    texts = [condition.instructions.get().text for condition in conditions(pilot_over(source))]
     assert "your items do not" not in texts[0]
     assert "your items do not" in " ".join(texts[1].split())
     add_version(source, "Ask yourself twice.")
-    texts = [arm.instructions.get().text for arm in arms(pilot_over(source, "own"))]
+    texts = [
+        condition.instructions.get().text for condition in conditions(pilot_over(source, "own"))
+    ]
     assert texts == ["Ask yourself twice."] * 2
 
 
-def arms(pilot: Pilot) -> list[Campaign]:
+def conditions(pilot: Pilot) -> list[Campaign]:
     return [pilot.shown, pilot.hidden]
 
 
@@ -158,15 +167,15 @@ def test_the_queries_stay_held_out_as_they_were(source: Campaign) -> None:
     assert pilot.shown.query_set.retrieved_with == source.query_set.retrieved_with
 
 
-def test_an_arm_is_not_retrieved_audited_drawn_from_or_released(source: Campaign) -> None:
-    arm = pilot_over(source).shown
-    assert "came with its candidates" in refused("campaign", "retrieve", arm.name)
+def test_a_condition_is_not_retrieved_audited_drawn_from_or_released(source: Campaign) -> None:
+    condition = pilot_over(source).shown
+    assert "came with its candidates" in refused("campaign", "retrieve", condition.name)
     with pytest.raises(UserError, match="came with its candidates"):
-        create_audit(arm, "deeper", seed=1)
-    with pytest.raises(UserError, match="is an arm of pilot pilot itself: draw from faq"):
-        pilot_over(arm, "more")
-    with pytest.raises(UserError, match="whose queries are in the releases of faq"):
-        request_build(arm, options=Options(), requested_by="ada")
+        create_audit(condition, "deeper", seed=1)
+    with pytest.raises(UserError, match="is a condition of pilot pilot itself: draw from faq"):
+        pilot_over(condition, "more")
+    with pytest.raises(UserError, match="whose queries are in releases of faq"):
+        request_build(condition, options=Options(), requested_by="ada")
 
 
 @pytest.mark.parametrize(
@@ -200,9 +209,11 @@ def test_a_campaign_without_candidates_is_refused(tmp_path: Path) -> None:
         pilot_over(waiting)
 
 
-def gold_file(path: Path, arm: Campaign, label: Judge, *, but: int = 0) -> Path:
+def gold_file(path: Path, condition: Campaign, label: Judge, *, but: int = 0) -> Path:
     """Of all its triplets save the last `but`."""
-    rows = list(arm.triplets.select_related("candidate__query", "candidate__pair").order_by("pk"))
+    rows = list(
+        condition.triplets.select_related("candidate__query", "candidate__pair").order_by("pk")
+    )
     return write_rows(
         path,
         [
@@ -225,7 +236,7 @@ def test_the_report_is_the_one_worked_out_by_hand(
     assert pilot_report(pilot).comparison is None
     judged(pilot.shown, mturk, lambda _, rank: int(rank == 1), "ada", "cleo")
     judged(pilot.hidden, mturk, lambda _, rank: int(rank <= 2), "ada", "dan")
-    # Each arm gets a part of the gold, and the source some: all of it serves both.
+    # Each condition gets a part of the gold, and the source some: all of it serves both.
     yes_at_one: Judge = lambda _, rank: int(rank == 1)  # noqa: E731
     import_gold(gold_file(tmp_path / "one.jsonl", pilot.shown, yes_at_one, but=5), pilot.shown)
     found = pilot_report(pilot)
@@ -241,15 +252,15 @@ def test_the_report_is_the_one_worked_out_by_hand(
     assert (found.shown.labelled, found.shown.positive) == (25, 5)
     assert (found.hidden.agreement, found.hidden.workers) == (1, 2)
     assert found.shown.spent_cents == 10 * 19
-    assert (found.in_both_arms, found.met_again) == (1, 25)
+    assert (found.in_both_conditions, found.met_again) == (1, 25)
 
 
 def test_experts_decide_by_a_majority_and_before_they_saw_the_votes(
     source: Campaign, mturk: MTurk
 ) -> None:
     pilot = pilot_over(source, triplets=5)
-    for arm in arms(pilot):
-        judged(arm, mturk, lambda *_: 0, "ada", "cleo")
+    for condition in conditions(pilot):
+        judged(condition, mturk, lambda *_: 0, "ada", "cleo")
     first, second, third, fourth, last = pilot.shown.triplets.order_by("pk")
     twin = pilot.hidden.triplets.get(
         candidate__query__key=second.candidate.query.key, candidate__rank=second.candidate.rank
@@ -274,7 +285,7 @@ def test_experts_decide_by_a_majority_and_before_they_saw_the_votes(
     assert (found.comparison.both_wrong, found.comparison.neither_wrong) == (1, 2)
 
 
-def test_a_triplet_without_a_label_in_an_arm_is_not_compared(
+def test_a_triplet_without_a_label_in_a_condition_is_not_compared(
     source: Campaign, mturk: MTurk, tmp_path: Path
 ) -> None:
     pilot = pilot_over(source, triplets=5)
@@ -292,15 +303,15 @@ def test_the_commands_make_a_pilot_and_report_on_it(
     assert made == {
         "pilot": "faq-pilot",
         "source": "faq",
-        "arms": ["faq-pilot-with", "faq-pilot-without"],
+        "conditions": ["faq-pilot-with", "faq-pilot-without"],
         "triplets": 25,
         "seed": 0,
-        "hits_an_arm": 5,
-        "cents_min_an_arm": 190,
-        "cents_max_an_arm": 475,
+        "hits_per_condition": 5,
+        "cents_min_per_condition": 190,
+        "cents_max_per_condition": 475,
     }
     pilot = Pilot.objects.get()
-    assert [account_of(arm).budget_cents for arm in arms(pilot)] == [2000, 2000]
+    assert [account_of(condition).budget_cents for condition in conditions(pilot)] == [2000, 2000]
     assert list(AuditEntry.objects.values_list("verb", "campaign__name").order_by("pk")) == [
         ("pilot", "faq-pilot-with"),
         ("pilot", "faq-pilot-without"),
@@ -316,10 +327,12 @@ def test_the_commands_make_a_pilot_and_report_on_it(
                 "budget_cents": 2000,
             },
         )
-    assert "is no arm of a pilot: make one by" in refused("campaign", "pilot-report", "faq")
+    assert "is not a condition of a pilot: make one by" in refused(
+        "campaign", "pilot-report", "faq"
+    )
     assert run_json("campaign", "pilot-report", "faq-pilot-with")["compared"] == 0
-    for arm, most in zip(arms(pilot), (1, 2), strict=True):
-        judged(arm, mturk, lambda _, rank, most=most: int(rank <= most), "ada", "cleo")
+    for condition, most in zip(conditions(pilot), (1, 2), strict=True):
+        judged(condition, mturk, lambda _, rank, most=most: int(rank <= most), "ada", "cleo")
     path = gold_file(tmp_path / "gold.jsonl", pilot.shown, lambda _, rank: int(rank == 1))
     import_gold(path, pilot.shown)
     report = run_json("campaign", "pilot-report", "faq-pilot-without")
@@ -332,7 +345,7 @@ def test_the_commands_make_a_pilot_and_report_on_it(
     assert json.dumps(report)
 
 
-# Nobody judges in both arms
+# Nobody judges in both conditions
 
 
 def published(campaign: Campaign, mturk: MTurk) -> Stage:
@@ -393,8 +406,8 @@ def test_a_policy_that_blocks_shuts_nobody_out_of_all_campaigns_for_a_pilot(
 def test_campaigns_that_are_no_arms_have_nobody_to_keep_apart(
     source: Campaign, mturk: MTurk
 ) -> None:
-    assert other_arm(source) is None
-    assert not works_in_other_arm(source, "AADA")
+    assert other_condition(source) is None
+    assert not works_in_other_condition(source, "AADA")
     assert keep_apart(source) == 0
 
 
@@ -403,10 +416,10 @@ def test_a_member_of_the_team_is_offered_one_arm_alone(source: Campaign) -> None
     source.refresh_from_db()
     pilot = pilot_over(source)
     crowd = open_crowd("inhouse", live=False)
-    for arm in (pilot.shown, pilot.hidden):
-        pack_campaign(arm)
-        publish(arm, crowd)
-        advance(arm, crowd)
+    for condition in (pilot.shown, pilot.hidden):
+        pack_campaign(condition)
+        publish(condition, crowd)
+        advance(condition, crowd)
     ada, bob = make_member("ada"), make_member("bob")
     assert (closed_queues(ada), len(open_queues(ada))) == (frozenset(), 2)
     work = desk.take(ada, hit_type="", closed=closed_queues(ada), now=timezone.now())
@@ -425,10 +438,10 @@ def test_the_teams_page_shows_one_arm_alone_to_who_works_in_it(source: Campaign)
     source.refresh_from_db()
     pilot = pilot_over(source)
     crowd = open_crowd("inhouse", live=False)
-    for arm in (pilot.shown, pilot.hidden):
-        pack_campaign(arm)
-        publish(arm, crowd)
-        advance(arm, crowd)
+    for condition in (pilot.shown, pilot.hidden):
+        pack_campaign(condition)
+        publish(condition, crowd)
+        advance(condition, crowd)
     ada = make_member("ada")
     client = at(ada.user)
     assert len(client.get("/work").context["offers"]) == 2

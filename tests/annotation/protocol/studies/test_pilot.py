@@ -1,4 +1,4 @@
-"""How often both arms of a pilot err, and how sure their difference is."""
+"""How often both conditions of a pilot err, and how sure their difference is."""
 
 from itertools import product
 from random import Random
@@ -14,7 +14,7 @@ COUNTS = st.integers(0, 60)
 
 
 def pairs_of(both: int, hidden: int, shown: int, neither: int) -> list[Pair]:
-    """Wrong in both arms, in one alone, in none; half of them are positive."""
+    """Wrong in both conditions, in one alone, in none; half of them are positive."""
     cases = [(1, 1)] * both + [(0, 1)] * hidden + [(1, 0)] * shown + [(0, 0)] * neither
     return [
         Pair(number % 2, number % 2 ^ one, number % 2 ^ other)
@@ -100,7 +100,7 @@ def test_resampled_pairs_spread_as_wide(counts: tuple[int, int, int, int]) -> No
 
 
 def test_the_true_difference_lies_within_as_often_as_said() -> None:
-    """Of 400 pilots of 200 triplets whose arms err at known rates."""
+    """Of 400 pilots of 200 triplets whose conditions err at known rates."""
     random, held, pilots = Random(7), 0, 400
     chances = {(1, 1): 0.04, (0, 1): 0.07, (1, 0): 0.02, (0, 0): 0.87}
     for _ in range(pilots):

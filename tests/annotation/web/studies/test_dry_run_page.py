@@ -1,4 +1,4 @@
-"""The page that asks for rehearsals and shows what came of them."""
+"""The page that asks for dry runs and shows what came of them."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from retrieval.models import Candidate, Job
 from tests.annotation.simulation.test_dry_run import made_up
 from tests.small_campaign import Stage
 
-ADDRESS = "/admin/campaigns/faq/rehearsal"
+ADDRESS = "/admin/campaigns/faq/dry-run"
 ASKED = {
     "queries": "3",
     "workers": "8",
@@ -40,10 +40,10 @@ def manager(stage: Stage) -> Client:
     return client_of(stage.campaign, "manager")
 
 
-def rehearsed(state: str = "done", **changes: Any) -> Job:
+def done(state: str = "done", **changes: Any) -> Job:
     result = made_up(**changes) if state == "done" else None
     return Job.objects.create(
-        kind="rehearse", subject="faq", state=state, result=result, ended_at=timezone.now()
+        kind="dry-run", subject="faq", state=state, result=result, ended_at=timezone.now()
     )
 
 
@@ -54,11 +54,11 @@ def text_of(response: object) -> str:
 def test_what_is_asked_for_becomes_a_job(stage: Stage, manager: Client) -> None:
     page = text_of(manager.get(ADDRESS))
     assert "5 at most, so that it ends in minutes" in page
-    assert "The last rehearsal" not in page
+    assert "Last dry run" not in page
     assert manager.post(ADDRESS, ASKED).status_code == 302
     job = Job.objects.get()
     assert (job.kind, job.subject, job.requested_by and job.requested_by.username) == (
-        "rehearse",
+        "dry-run",
         "faq",
         "manager",
     )
@@ -108,8 +108,8 @@ def test_the_last_outcome_is_told_and_the_last_four_stand_side_by_side(
     manager: Client, django_assert_max_num_queries: Any
 ) -> None:
     for spent in (1, 500, 550, 600, 665):
-        rehearsed(spent_cents=spent)
-    rehearsed("failed")
+        done(spent_cents=spent)
+    done("failed")
     with django_assert_max_num_queries(20):
         page = text_of(manager.get(ADDRESS))
     assert "$133.00 <small>quoted $103.74" in page
@@ -124,7 +124,7 @@ def test_the_last_outcome_is_told_and_the_last_four_stand_side_by_side(
 
 def test_each_chart_comes_as_csv(manager: Client) -> None:
     assert manager.get(ADDRESS, {"csv": "work"}).status_code == 404
-    rehearsed()
+    done()
     lines = manager.get(ADDRESS, {"csv": "work"}).content.decode().splitlines()
     assert lines == [
         "People,its votes count,failed a control,discarded with its worker",
@@ -136,17 +136,17 @@ def test_each_chart_comes_as_csv(manager: Client) -> None:
     assert cost[1:] == [
         "First round,76.0",
         "Quoted,103.74",
-        "As rehearsed,133.0",
+        "In the dry run,133.0",
         "All votes needed,190.0",
     ]
     assert manager.get(ADDRESS, {"csv": "none"}).status_code == 404
 
 
 def test_a_free_team_sees_no_money(stage: Stage, manager: Client) -> None:
-    rehearsed(inhouse=True, reward_cents=0)
+    done(inhouse=True, reward_cents=0)
     page = text_of(manager.get(ADDRESS))
     assert "800 <small>assignments, quoted 546" in page
-    assert "$" not in page.split("The last rehearsal")[1].split("Rehearse again")[0]
+    assert "$" not in page.split("Last dry run")[1].split("Run again")[0]
 
 
 def test_it_says_what_is_different_there(stage: Stage, manager: Client) -> None:
@@ -172,7 +172,7 @@ def test_without_candidates_there_is_nothing_to_ask_for(stage: Stage, manager: C
     ("role", "status"),
     [("owner", 200), ("manager", 200), ("adjudicator", 403), ("viewer", 403), ("annotator", 403)],
 )
-def test_only_who_runs_the_campaign_may_rehearse_it(stage: Stage, role: str, status: int) -> None:
+def test_only_who_runs_the_campaign_may_start_one(stage: Stage, role: str, status: int) -> None:
     client = client_of(stage.campaign, role)
     assert client.get(ADDRESS).status_code == status
     client.post(ADDRESS, ASKED)

@@ -1,4 +1,4 @@
-"""Pilots on their pages: quoted, made, and reported on to who sees both arms."""
+"""Pilots on their pages: quoted, made, and reported on to who sees both conditions."""
 
 from pathlib import Path
 from typing import Any
@@ -51,12 +51,14 @@ def test_the_quote_comes_first_and_then_both_campaigns(source: Campaign) -> None
     client = creator(campaign=source)
     quoted = text_of(client.post(PILOTS, ASKED))
     assert "10 triplets of faq are drawn and copied into two campaigns, answers-with and" in quoted
-    assert "Each arm takes 2 HITs, about 6 assignments." in quoted
-    assert "An arm costs $0.76 in the first round, about $1.14 with its ties and $1.90" in quoted
+    assert "Each condition takes 2 HITs, about 6 assignments." in quoted
+    assert (
+        "A condition costs $0.76 in the first round, about $1.14 with its ties and $1.90" in quoted
+    )
     assert not Pilot.objects.exists()
     done = client.post(PILOTS, ASKED | {"agreed": "yes"}, follow=True)
     assert done.redirect_chain == [(PILOT, 302)]
-    assert "Pilot answers is made: pack and publish both of its arms." in text_of(done)
+    assert "Pilot answers is made: pack and publish both of its conditions." in text_of(done)
     pilot = Pilot.objects.get()
     owned = Role.objects.filter(user__username="ada", name="owner")
     assert set(owned.values_list("campaign__name", flat=True)) == {
@@ -103,11 +105,13 @@ def test_nobody_draws_from_a_campaign_that_they_do_not_see(
 
 def judged(pilot: Pilot) -> None:
     """With the answer 1 of 10 is wrong, without it 3, that one among them."""
-    for arm, wrong in ((pilot.shown, 1), (pilot.hidden, 3)):
-        for number, triplet in enumerate(arm.triplets.order_by("candidate__query__key", "pk")):
+    for condition, wrong in ((pilot.shown, 1), (pilot.hidden, 3)):
+        for number, triplet in enumerate(
+            condition.triplets.order_by("candidate__query__key", "pk")
+        ):
             triplet.status, triplet.label, triplet.votes = "labelled", int(number < wrong), 2
             triplet.save()
-            if arm == pilot.shown:
+            if condition == pilot.shown:
                 ExpertLabel.objects.create(triplet=triplet, expert="bob", label=0, source="import")
 
 
@@ -134,13 +138,13 @@ def test_the_page_says_how_often_each_arm_errs(
     )
     lines = client.get(PILOT, {"csv": "errors"}).content.decode().splitlines()
     assert lines == [
-        "Arm,lower bound,error rate,upper bound",
+        "Condition,lower bound,error rate,upper bound",
         "With the answer,1.79,10.0,40.42",
         "Without it,10.78,30.0,60.32",
     ]
 
 
-def test_only_who_sees_both_arms_sees_the_pilot(source: Campaign) -> None:
+def test_only_who_sees_both_conditions_sees_the_pilot(source: Campaign) -> None:
     pilot = create_pilot(source, "answers", triplets=10, seed=3)
     both = viewer_of("cleo", pilot.shown, pilot.hidden)
     assert "answers" in text_of(both.get(PILOTS))

@@ -114,7 +114,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/campaigns/<slug:name>/suggestions/<int:pk>
     """),
     (site("manage", 200), site("manage", 422), """
-        admin/campaigns/<slug:name>/rehearsal
+        admin/campaigns/<slug:name>/dry-run
         admin/campaigns/<slug:name>/review/import
     """),
     (site("view", 200), site("root", 422), """

@@ -100,7 +100,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/controls/<int:pk>/retire
     """),
     (api("manage", 200), api("view", 405), """
-        api/v1/campaigns/<slug:name>/rehearsals
+        api/v1/campaigns/<slug:name>/dry-runs
     """),
     (api("own", 200), api("own", 400), """
         api/v1/campaigns/<slug:name>/roles
@@ -131,7 +131,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/jobs/publish
         api/v1/campaigns/<slug:name>/jobs/collect
         api/v1/campaigns/<slug:name>/jobs/reconcile
-        api/v1/campaigns/<slug:name>/jobs/rehearse
+        api/v1/campaigns/<slug:name>/jobs/dry-run
         api/v1/campaigns/<slug:name>/jobs/suggest
         api/v1/campaigns/<slug:name>/operations/pause
         api/v1/campaigns/<slug:name>/operations/resume

@@ -1,4 +1,4 @@
-"""Whoever works in one arm of a pilot gets no HIT of the other: they would remember the answer."""
+"""A worker of one condition of a pilot gets no HIT of the other: they would remember the answer."""
 
 from typing import cast
 
@@ -7,11 +7,14 @@ from django.db.models import Exists, OuterRef
 from annotation.models import Assignment, Campaign, OutboxMessage, Worker
 from annotation.pipeline.publishing.publish import token
 
-# Of a HIT, for whoever asks of each: then `other_arm` asks the database no more.
-WITH_ARMS = ("campaign__pilot_with_the_answer__hidden", "campaign__pilot_without_the_answer__shown")
+# Of a HIT, for whoever asks of each: then `other_condition` asks the database no more.
+WITH_CONDITIONS = (
+    "campaign__pilot_with_the_answer__hidden",
+    "campaign__pilot_without_the_answer__shown",
+)
 
 
-def other_arm(campaign: Campaign) -> Campaign | None:
+def other_condition(campaign: Campaign) -> Campaign | None:
     """None where the campaign is no pilot's."""
     if pilot := getattr(campaign, "pilot_with_the_answer", None):
         return cast(Campaign, pilot.hidden)
@@ -20,9 +23,9 @@ def other_arm(campaign: Campaign) -> Campaign | None:
     return None
 
 
-def works_in_other_arm(campaign: Campaign, worker_id: str) -> bool:
+def works_in_other_condition(campaign: Campaign, worker_id: str) -> bool:
     """As far as their work there is known here."""
-    other = other_arm(campaign)
+    other = other_condition(campaign)
     if other is None:
         return False
     works = Assignment.objects.filter(hit__campaign=other, worker__crowd=other.policy.crowd)
@@ -30,12 +33,12 @@ def works_in_other_arm(campaign: Campaign, worker_id: str) -> bool:
 
 
 def keep_apart(campaign: Campaign) -> int:
-    """The crowd shuts out of this arm whoever works in the other; how many it has to be told of.
+    """Exclude from this condition the workers of the other; the number of new messages.
 
     Nobody who has worked here too: their votes are there, and the report counts them. A policy
     that excludes by blocking would block them everywhere: there our page alone refuses them.
     """
-    other = other_arm(campaign)
+    other = other_condition(campaign)
     if other is None or campaign.policy.exclude_by == "block":
         return 0
     there = Assignment.objects.filter(hit__campaign=other, worker=OuterRef("pk"))
@@ -46,7 +49,7 @@ def keep_apart(campaign: Campaign) -> int:
         OutboxMessage(
             campaign=campaign,
             kind=OutboxMessage.Kind.EXCLUDE,
-            token=token("exclude", campaign.uid.hex, worker.pk, "arm"),
+            token=token("exclude", campaign.uid.hex, worker.pk, "condition"),
             worker=worker,
             reason=f"You work in {other}, which asks the same questions.",
         )
