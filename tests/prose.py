@@ -133,7 +133,7 @@ def markdown(text: str) -> Iterator[tuple[int, str]]:
     text = _without_fences(text)
     text = re.sub(r"^(    |\t).*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", text)
-    text = re.sub(r"`[^`]*`", _code, text)
+    text = re.sub(r"`[^`]*`|https?://\S+", _code, text)
     starts = r"(?m)^(?=\s*(?:[-*>#|]|\d+\.) ?)|\n[ \t]*\n"
     for line, block in _blocks(text, starts):
         for cell in block.strip().strip("|").split("|"):
