@@ -1,11 +1,13 @@
 """The audit log: what people did to money, votes and people."""
 
 import getpass
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from annotation.models import AuditEntry, Campaign
 
@@ -57,6 +59,22 @@ def record(
         subject=subject[:MOST_SUBJECT],
         details=dict(details or {}),
     )
+
+
+@contextmanager
+def logged(
+    actor: Actor,
+    verb: str,
+    campaign: Campaign | None = None,
+    *,
+    subject: str = "",
+    **details: object,
+) -> Iterator[AuditEntry]:
+    """A transaction and its entry, which the block may complete; it is written at the end."""
+    with transaction.atomic():
+        entry = AuditEntry(subject=subject, details=details, campaign=campaign)
+        yield entry
+        record(actor, verb, campaign=entry.campaign, subject=entry.subject, details=entry.details)
 
 
 def record_command(verb: str, *, subject: str, details: Mapping[str, Any]) -> None:

@@ -8,7 +8,8 @@ from annotation.analytics.campaign.snapshots import take
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Campaign
-from annotation.operations import create_campaign as creation
+from annotation.operations.campaigns import KIND as CREATE
+from annotation.operations.campaigns import create_by_job
 from annotation.pipeline.advance import advance
 from annotation.pipeline.controls.suggest import suggest
 from annotation.pipeline.outbox.claims import waiting
@@ -134,7 +135,7 @@ def _campaign(job: Job) -> Campaign:
 
 WORKS: Mapping[str, Work] = {
     **DATABASE_WORKS,
-    creation.KIND: creation.create_by_job,
+    CREATE: create_by_job,
     "retrieve": _retrieve,
     "pack": _pack,
     "publish": _publish,

@@ -19,7 +19,7 @@ from annotation.crowd.port import CrowdError
 from annotation.jobs.handlers import MOVING, WORKS
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Request, Triplet
 from annotation.models.idempotency import KEPT as KEPT_ANSWERS
-from annotation.operations.create_campaign import forget_old_queries
+from annotation.operations.campaigns import forget_old_queries
 from annotation.pipeline.advance import advance
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver

@@ -9,9 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from django.db import transaction
-
-from annotation.access.audit_log import Actor, record
+from annotation.access.audit_log import Actor, logged
 from annotation.models import Campaign
 
 Options = Mapping[str, Any]
@@ -61,9 +59,9 @@ class Operation:
 
 
 def perform(operation: Operation, campaign: Campaign, options: Options, *, by: Actor) -> Result:
-    with transaction.atomic():
+    details = {argument.name: options[argument.name] for argument in operation.arguments}
+    subject = str(details.pop(operation.subject, ""))
+    with logged(by, operation.name, campaign, subject=subject) as entry:
         result = operation.execute(campaign, options)
-        details = {argument.name: options[argument.name] for argument in operation.arguments}
-        subject = str(details.pop(operation.subject, ""))
-        record(by, operation.name, campaign=campaign, subject=subject, details=details | result)
+        entry.details = details | result
     return result

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.access.audit_log import by_page
 from annotation.access.roles import visible_campaigns
 from annotation.jobs.requests import ask_for_count, ask_for_index, ask_to_import
-from annotation.operations.logged_changes import withdraw_pair
+from annotation.operations.pairs import withdraw_pair
 from annotation.web.base.middleware import wants_json
 from core.errors import UserError
 from retrieval.models import Job, QaPair, QuerySet

@@ -11,9 +11,9 @@ from rest_framework import serializers
 from annotation.access.audit_log import by_api
 from annotation.api.campaigns.policy import PolicyField
 from annotation.models import Campaign
-from annotation.operations.create_campaign import Wanted, endow, request_creation
+from annotation.operations.campaigns import Wanted, request_creation, save_campaign
 from annotation.pipeline.ledger.dollars import AMOUNT, cents_of
-from annotation.pipeline.setup.create import SEEDS, create_campaign
+from annotation.pipeline.setup.create import SEEDS, choose_queries
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from core.rest.fields import Text, Whole
@@ -63,12 +63,14 @@ def create_at_once(wanted: dict[str, Any], user: User) -> Campaign:
         path = Path(folder) / "queries.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in wanted["queries"]))
         try:
-            made = create_campaign(
+            drawn = choose_queries(wanted["name"], seed=wanted["seed"], queries=path)
+            made, _ = save_campaign(
+                by,
                 wanted["name"],
+                drawn,
                 policy=_policy(wanted),
                 seed=wanted["seed"],
-                queries=path,
-                conclude=lambda made: endow(made, budget_cents=_cents(wanted), by=by),
+                budget_cents=_cents(wanted),
             )
         except UserError as error:
             raise UserError(str(error).replace(str(path), "`queries`")) from error

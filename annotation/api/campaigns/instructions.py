@@ -13,7 +13,7 @@ from annotation.access.roles import WRITE_INSTRUCTIONS
 from annotation.api.base.access import campaign_of, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.models import Instructions
-from annotation.operations.logged_changes import save_instructions
+from annotation.operations.instructions import save_instructions
 from annotation.pipeline.setup.instructions import MOST_CHARACTERS, Added, Overtaken
 from core.rest.fields import Text, Whole
 from core.rest.openapi import key_header, operation

@@ -9,10 +9,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.access.audit_log import by_api
-from annotation.access.role_grants import account_called, give_role, take_role
 from annotation.access.roles import GRANT
 from annotation.api.base.access import campaign_of, user_of
 from annotation.models import Role
+from annotation.operations.roles import account_called, give_role, take_role
 from core.rest.fields import Text
 from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page

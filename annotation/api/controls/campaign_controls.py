@@ -31,7 +31,7 @@ from annotation.api.controls.controls import (
     shown,
 )
 from annotation.models import Campaign, Control, Suggestion
-from annotation.operations import logged_changes
+from annotation.operations import controls as operations
 from annotation.pipeline.controls.controls import Texts
 from annotation.pipeline.controls.suggest import suggestions
 from annotation.protocol.screening.control_accuracy import ControlRate
@@ -198,7 +198,7 @@ class ConfirmSuggestion(APIView):
 
         def execute() -> Done:
             by = by_api(user_of(request))
-            return made(logged_changes.confirm_suggestion(by, campaign, found, texts))
+            return made(operations.confirm_suggestion(by, campaign, found, texts))
 
         return once(request, execute)
 
@@ -219,7 +219,7 @@ class DismissSuggestion(APIView):
         campaign = campaign_of(request, name, CHANGE_CONTROLS)
         found = get_object_or_404(suggestions(campaign).select_related(*TEXTS), pk=pk)
         body(request, Nothing)
-        logged_changes.dismiss_suggestion(by_api(user_of(request)), campaign, found)
+        operations.dismiss_suggestion(by_api(user_of(request)), campaign, found)
         found.refresh_from_db(fields=["state", "decided_by", "decided_at"])
         return Response(SuggestionRow(found).data)
 

@@ -16,7 +16,7 @@ from annotation.api.base.access import require, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.api.base.inline_rows import as_file
 from annotation.api.controls.controls import OF_THE_POOL, SENT, TAG, TextsSent
-from annotation.operations.logged_changes import add_controls_of
+from annotation.operations.controls import add_controls_of
 from annotation.pipeline.controls.import_controls import SHIPPED, Imported
 from core.rest.fields import Flag
 from core.rest.openapi import key_header, operation

@@ -16,7 +16,7 @@ from annotation.analytics.quality.control_accuracy import rates_of
 from annotation.api.base.access import require, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.models import Campaign, Control
-from annotation.operations import logged_changes
+from annotation.operations import controls as operations
 from annotation.pipeline.controls.controls import MOST_CHARACTERS, Texts
 from annotation.protocol.screening.control_accuracy import ControlRate
 from core.rest.fields import Text
@@ -109,7 +109,7 @@ class Controls(APIView):
         texts = Texts(**body(request, TextsSent))
 
         def execute() -> Done:
-            return made(logged_changes.add_control(by_api(user_of(request)), texts))
+            return made(operations.add_control(by_api(user_of(request)), texts))
 
         return once(request, execute)
 
@@ -199,13 +199,13 @@ def replaced(request: Request, control: Control) -> Response:
     texts = Texts(**body(request, TextsSent))
 
     def execute() -> Done:
-        return made(logged_changes.replace_control(by_api(user_of(request)), control, texts))
+        return made(operations.replace_control(by_api(user_of(request)), control, texts))
 
     return once(request, execute)
 
 
 def retired(request: Request, control: Control) -> Response:
     body(request, Nothing)
-    logged_changes.retire_control(by_api(user_of(request)), control)
+    operations.retire_control(by_api(user_of(request)), control)
     control.refresh_from_db()
     return shown(control, {})

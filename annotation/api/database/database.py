@@ -15,7 +15,7 @@ from annotation.api.base.idempotency import once
 from annotation.api.base.jobs import ROW as JOB
 from annotation.api.base.jobs import JobRow, accepted
 from annotation.jobs.requests import ask_for_count, ask_for_index
-from annotation.operations.logged_changes import withdraw_pair
+from annotation.operations.pairs import withdraw_pair
 from core.rest.fields import Flag, Share, Text
 from core.rest.openapi import key_header, operation
 from core.rest.parsing import Nothing, body

@@ -15,7 +15,7 @@ from annotation.api.base.idempotency import Done, once
 from annotation.api.base.inline_rows import as_file
 from annotation.api.experts.experts import TAG
 from annotation.models import Campaign
-from annotation.operations.import_gold import add_gold_of
+from annotation.operations.gold import add_gold_of
 from annotation.pipeline.gold.gold_file import MAX_EXPERT, MAX_NOTE
 from annotation.pipeline.gold.import_gold import EXPERT
 from core.rest.fields import Flag, Text, Whole

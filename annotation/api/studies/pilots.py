@@ -15,7 +15,7 @@ from annotation.analytics.quality.pilot_report import Condition, PilotReport, pi
 from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, check_key, once
 from annotation.models import Pilot
-from annotation.operations.logged_changes import make_pilot, preview_pilot
+from annotation.operations.pilots import make_pilot, preview_pilot
 from annotation.pipeline.setup.create_pilot import MOST_TRIPLETS, NAME, TRIPLETS, pilots
 from core.rest.fields import Flag, Text, Whole
 from core.rest.openapi import key_header, operation

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from annotation.access.audit_log import by_command
 from annotation.management.campaign.base import Options, Result, Step
 from annotation.models import Campaign
-from annotation.operations.logged_changes import save_instructions
+from annotation.operations.instructions import save_instructions
 from annotation.pipeline.setup.instructions import read_instructions
 from core.command import QuorumCommand
 

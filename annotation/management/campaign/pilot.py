@@ -6,7 +6,7 @@ from annotation.access.audit_log import by_command
 from annotation.analytics.quality.pilot_report import Condition, pilot_report
 from annotation.management.campaign.base import Options, Result, Step
 from annotation.models import Campaign
-from annotation.operations.logged_changes import make_pilot
+from annotation.operations.pilots import make_pilot
 from annotation.pipeline.ledger.dollars import cents_of
 from annotation.pipeline.setup.create_pilot import TRIPLETS, pilot_of
 from annotation.protocol.estimates.cost import quote

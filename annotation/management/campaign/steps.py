@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 from django.urls import reverse
 
-from annotation.access.audit_log import by_command, record
+from annotation.access.audit_log import by_command, logged, record
 from annotation.analytics.campaign.progress import progress
 from annotation.analytics.campaign.snapshots import take_after_a_pass
 from annotation.analytics.campaign.status import standing
@@ -21,7 +21,7 @@ from annotation.pipeline.advance import advance
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
-from annotation.pipeline.publishing.publish import Published, publish
+from annotation.pipeline.publishing.publish import prepare_publication, write_messages
 from annotation.protocol.estimates.cost import quote
 from annotation.protocol.packing.pack import hits_needed
 from core.command import QuorumCommand
@@ -86,8 +86,10 @@ def _pack(command: QuorumCommand, campaign: Campaign, options: Options) -> Resul
 
 def _publish(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
     crowd = open_crowd(campaign.policy.crowd, live=options["live"])
-    told = partial(_record_publication, campaign)
-    written = publish(campaign, crowd, most=options["first"], written=told)
+    prepare_publication(campaign, crowd, most=options["first"])
+    with logged(by_command(), "publish", campaign) as entry:
+        written = write_messages(campaign, most=options["first"])
+        entry.details |= asdict(written)
     with command.progress(waiting(campaign), "publishing", "HIT") as bar:
         delivery = deliver(campaign, crowd, progress=calls_made(campaign, bar))
     if delivery.stopped_by:
@@ -105,10 +107,6 @@ def _publish(command: QuorumCommand, campaign: Campaign, options: Options) -> Re
         "standing": standing(campaign),
         **_where(crowd),
     }
-
-
-def _record_publication(campaign: Campaign, written: Published) -> None:
-    record(by_command(), "publish", campaign=campaign, details=asdict(written))
 
 
 def _where(crowd: Crowd) -> dict[str, object]:

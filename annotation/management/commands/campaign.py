@@ -17,11 +17,11 @@ from annotation.management.campaign import steps as campaign_steps
 from annotation.management.campaign.base import Options, Result
 from annotation.management.campaign.expert_words import in_words
 from annotation.models import Campaign
-from annotation.operations.create_campaign import KIND as CREATE
-from annotation.operations.create_campaign import endow
+from annotation.operations.campaigns import KIND as CREATE
+from annotation.operations.campaigns import save_campaign
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, clause, dollars, no_money
-from annotation.pipeline.setup.create import create_campaign, get_campaign, read_policy
+from annotation.pipeline.setup.create import choose_queries, get_campaign, read_policy
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.protocol.policy.crowds import CROWDS
 from core.command import QuorumCommand, add_subcommand
@@ -104,20 +104,27 @@ class Command(QuorumCommand):
 
 def _create(command: QuorumCommand, options: Options) -> Result:
     budget = None if options["budget"] is None else cents_of(options["budget"])
-    made: dict[str, object] = {}
+    name, seed = options["name"], options["seed"]
+    policy = read_policy(options["policy"], crowd=options["crowd"])
     with command.progress(None, "reading", " questions") as bar:
-        campaign = create_campaign(
-            options["name"],
-            policy=read_policy(options["policy"], crowd=options["crowd"]),
-            seed=options["seed"],
+        drawn = choose_queries(
+            name,
+            seed=seed,
             sample=options["sample"],
             queries=options["queries"],
-            instructions=options["instructions"],
-            practice=options["practice"],
-            conclude=lambda new: made.update(endow(new, budget_cents=budget, by=by_command())),
             progress=bar.update,
         )
-    return {"campaign": campaign.name, **made}
+        campaign, details = save_campaign(
+            by_command(),
+            name,
+            drawn,
+            policy=policy,
+            seed=seed,
+            budget_cents=budget,
+            instructions=options["instructions"],
+            practice=options["practice"],
+        )
+    return {"campaign": campaign.name, **details}
 
 
 @transaction.atomic

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.access.audit_log import by_command
-from annotation.operations.logged_changes import add_controls_of
+from annotation.operations.controls import add_controls_of
 from annotation.pipeline.controls.import_controls import SHIPPED
 from core.command import QuorumCommand, add_subcommand
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.access.audit_log import by_command
-from annotation.operations.import_gold import add_gold_of
+from annotation.operations.gold import add_gold_of
 from annotation.pipeline.gold.import_gold import EXPERT
 from annotation.pipeline.setup.create import get_campaign
 from core.command import QuorumCommand, add_subcommand

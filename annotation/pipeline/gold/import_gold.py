@@ -1,7 +1,7 @@
 """Take labels that experts gave elsewhere: they stand beside the votes and never count as one."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
@@ -66,34 +66,50 @@ def import_gold(
     *,
     expert: str = EXPERT,
     replace: bool = False,
-    stored: Callable[[Imported], object] = lambda _: None,
     progress: Progress = no_progress,
 ) -> Imported:
-    """All rows or none; `progress` counts bytes of the file.
+    """All rows or none."""
+    labels = read_gold(path, campaign, expert=expert, progress=progress)
+    return store_gold(labels, campaign, replace=replace)
 
-    `stored` is called in the transaction of the labels.
 
-    BadRows where rows cannot be used or contradict each other; UserError where none matches, or,
-    unless `replace`, where an expert is said to have given another label before.
+class GoldLabels(NamedTuple):
+    """What a file says of a campaign's triplets."""
+
+    path: Path
+    given: list[Given]
+    found: Imported
+
+
+def read_gold(
+    path: Path, campaign: Campaign, *, expert: str, progress: Progress = no_progress
+) -> GoldLabels:
+    """To its end, outside a transaction: annotators submit meanwhile. `progress` counts bytes.
+
+    BadRows where rows cannot be used or contradict each other; UserError where none matches.
     """
     expert = _checked(expert)
     found = Imported()
     rejected: list[Rejected] = []
+    rows = read_gold_file(path, expert=expert, rejected=rejected, progress=progress)
+    if isinstance(rows, Meanings):
+        given = list(_by_meaning(campaign, rows, expert, found))
+    else:
+        given = list(_once_each(_by_pair(campaign, rows, found, rejected), rejected))
+    if rejected:
+        raise BadRows(path, sorted(rejected, key=attrgetter("line")))
+    if not given:
+        raise UserError(_no_match(path, campaign, found))
+    return GoldLabels(path, given, found)
+
+
+def store_gold(labels: GoldLabels, campaign: Campaign, *, replace: bool) -> Imported:
+    """UserError where an expert gave another label before, unless `replace`."""
+    path, given, found = labels
     try:
-        # Read to the end first: people hand in work meanwhile, which a transaction would stop.
-        rows = read_gold_file(path, expert=expert, rejected=rejected, progress=progress)
-        if isinstance(rows, Meanings):
-            given = list(_by_meaning(campaign, rows, expert, found))
-        else:
-            given = list(_once_each(_by_pair(campaign, rows, found, rejected), rejected))
-        if rejected:
-            raise BadRows(path, sorted(rejected, key=attrgetter("line")))
-        if not given:
-            raise UserError(_no_match(path, campaign, found))
         with transaction.atomic():
             locked(campaign)
             _store(path, iter(given), found, replace=replace)
-            stored(found)
     except IntegrityError as error:
         raise UserError(
             f"An expert labelled triplets of {path} at the same time: run the import again."

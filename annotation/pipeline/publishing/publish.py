@@ -1,7 +1,7 @@
 """Write down that a campaign's packed HITs are to be published; `deliver` sends them."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -39,14 +39,18 @@ def publish(
     crowd: Crowd,
     *,
     most: int | None = None,
-    written: Callable[[Published], object] = lambda _: None,
 ) -> Published:
     """One message for each HIT that has none, as far as the budget reaches. Safe to repeat.
 
     `most`: of the first round so many HITs in all; no pass asks for more of them until this is
-    called again. None: all of them, now or by a later pass. `written` is called in the
-    transaction of the messages.
+    called again. None: all of them, now or by a later pass.
     """
+    prepare_publication(campaign, crowd, most=most)
+    return write_messages(campaign, most=most)
+
+
+def prepare_publication(campaign: Campaign, crowd: Crowd, *, most: int | None = None) -> None:
+    """All that asks the crowd; UserError where the campaign cannot be published there."""
     if most is not None and most < 1:
         raise UserError(f"A first batch has at least one HIT, not {most}.")
     if not campaign.hits.exists():
@@ -60,10 +64,11 @@ def publish(
     # Only now: an address at which nobody answers, or nobody can pay, must not bind.
     bind(campaign, crowd)
     prepare(campaign, crowd)
-    with transaction.atomic():
-        published = _write_down(locked(campaign), most)
-        written(published)
-    return published
+
+
+@transaction.atomic
+def write_messages(campaign: Campaign, *, most: int | None = None) -> Published:
+    return _write_down(locked(campaign), most)
 
 
 def _write_down(campaign: Campaign, most: int | None) -> Published:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from annotation.protocol.policy.policy import Policy, PolicyError
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.models import QuerySet
-from retrieval.query_sets.held_out import draw_queries, own_queries
+from retrieval.query_sets.held_out import Drawn, draw_queries, own_queries
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")  # fits an address, a file name, a command
 TAKEN = "new"  # the address of the page that makes one
@@ -51,10 +50,6 @@ def _read_object(path: Path) -> dict[str, Any]:
         raise UserError(f"The policy file {path} is not JSON in UTF-8: {error}") from error
 
 
-def _nothing(campaign: Campaign) -> None:
-    pass
-
-
 def create_campaign(
     name: str,
     *,
@@ -64,27 +59,33 @@ def create_campaign(
     queries: Path | None = None,
     instructions: Path | None = None,
     practice: Path | None = None,
-    conclude: Callable[[Campaign], object] = _nothing,
     progress: Progress = no_progress,
 ) -> Campaign:
-    """A campaign over `sample` queries held out at random, or over a file of the user's own.
+    drawn = choose_queries(name, seed=seed, sample=sample, queries=queries, progress=progress)
+    with transaction.atomic():
+        return start_campaign(
+            drawn.save(name), policy=policy, seed=seed, instructions=instructions, practice=practice
+        )
 
-    `conclude` writes what else belongs to it in the same transaction, which begins when the
-    queries are known; `progress` counts the questions among which they are drawn.
+
+def choose_queries(
+    name: str,
+    *,
+    seed: int,
+    sample: int | None = None,
+    queries: Path | None = None,
+    progress: Progress = no_progress,
+) -> Drawn:
+    """`sample` queries held out at random, or those of a file of the user's own.
+
+    `progress` counts the questions among which they are drawn. UserError where the name is taken.
     """
     check_name_and_seed(name, seed)
     if queries is not None:
-        drawn = own_queries(queries)
-    elif sample is not None:
-        drawn = draw_queries(sample, seed, progress)
-    else:
-        raise UserError("Say which queries: --sample N for a random sample, or --queries FILE.")
-    with transaction.atomic():
-        campaign = start_campaign(
-            drawn.save(name), policy=policy, seed=seed, instructions=instructions, practice=practice
-        )
-        conclude(campaign)
-    return campaign
+        return own_queries(queries)
+    if sample is not None:
+        return draw_queries(sample, seed, progress)
+    raise UserError("Say which queries: --sample N for a random sample, or --queries FILE.")
 
 
 def check_name_and_seed(name: str, seed: int) -> None:

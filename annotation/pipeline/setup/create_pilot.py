@@ -5,7 +5,6 @@ nothing but the answer tells them apart.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 from django.db import transaction
@@ -24,29 +23,27 @@ MOST_TRIPLETS = 5_000  # a person has to label each of them
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
 
 
-def create_pilot(
-    source: Campaign,
-    name: str,
-    *,
-    triplets: int = TRIPLETS,
-    seed: int,
-    made: Callable[[Pilot], object] = lambda _: None,
-) -> Pilot:
-    """Two campaigns, NAME-with and NAME-without, of the source's policy and instructions.
-
-    Their budgets are their own. `made` is called with the pilot in its transaction.
-    """
-    names = _checked_names(name, seed)
-    _check_source(source, triplets)
-    drawn = draw_candidates(source.query_set, triplets, seed)
+def create_pilot(source: Campaign, name: str, *, triplets: int = TRIPLETS, seed: int) -> Pilot:
+    drawn = draw_pilot(source, name, triplets=triplets, seed=seed)
     with transaction.atomic():
-        conditions = [
-            _condition(source, condition, drawn, seed, show_answer=shown)
-            for condition, shown in zip(names, (True, False), strict=True)
-        ]
-        pilot = Pilot.objects.create(name=name, shown=conditions[0], hidden=conditions[1])
-        made(pilot)
-    return pilot
+        return save_pilot(source, name, drawn, seed=seed)
+
+
+def draw_pilot(source: Campaign, name: str, *, triplets: int, seed: int) -> list[Candidate]:
+    """The candidates of both campaigns; UserError where the pilot is impossible."""
+    _check_names(name, seed)
+    _check_source(source, triplets)
+    return draw_candidates(source.query_set, triplets, seed)
+
+
+def save_pilot(source: Campaign, name: str, drawn: list[Candidate], *, seed: int) -> Pilot:
+    """Two campaigns, NAME-with and NAME-without, of the source's policy and instructions."""
+    with_answer, without = condition_names(name)
+    return Pilot.objects.create(
+        name=name,
+        shown=_condition(source, with_answer, drawn, seed, show_answer=True),
+        hidden=_condition(source, without, drawn, seed, show_answer=False),
+    )
 
 
 def condition_names(name: str) -> tuple[str, str]:
@@ -72,7 +69,7 @@ def source_of(pilot: Pilot) -> Campaign:
     return source
 
 
-def _checked_names(name: str, seed: int) -> tuple[str, str]:
+def _check_names(name: str, seed: int) -> None:
     if not NAME.fullmatch(name):
         raise UserError(
             f"{name!r} cannot name a pilot: take 1 to 50 letters, digits, hyphens and underscores, "
@@ -80,10 +77,8 @@ def _checked_names(name: str, seed: int) -> tuple[str, str]:
         )
     if Pilot.objects.filter(name=name).exists():
         raise UserError(f"There is a pilot {name!r} already: choose another name.")
-    names = condition_names(name)
-    for condition in names:
+    for condition in condition_names(name):
         check_name_and_seed(condition, seed)
-    return names
 
 
 def _check_source(source: Campaign, triplets: int) -> None:

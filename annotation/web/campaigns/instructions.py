@@ -12,7 +12,7 @@ from annotation.access.audit_log import by_page
 from annotation.access.roles import WRITE_INSTRUCTIONS
 from annotation.models import Campaign, Instructions
 from annotation.operations.campaign.cached_forecast import known_hits_of_versions
-from annotation.operations.logged_changes import save_instructions
+from annotation.operations.instructions import save_instructions
 from annotation.pipeline.setup.instructions import (
     MOST_CHARACTERS,
     Added,

@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.access.audit_log import by_page
-from annotation.access.role_grants import account_called, give_role, take_role
 from annotation.access.roles import (
     ADJUDICATE,
     BUILD,
@@ -26,6 +25,7 @@ from annotation.access.roles import (
     WRITE_INSTRUCTIONS,
 )
 from annotation.models import Campaign, Role
+from annotation.operations.roles import account_called, give_role, take_role
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from core.errors import UserError

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods
 from annotation.access.audit_log import by_page
 from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
 from annotation.models import Campaign, Control, Hit
-from annotation.operations.logged_changes import add_control as add_control_to_pool
-from annotation.operations.logged_changes import replace_control, retire_control, texts_of
+from annotation.operations.controls import add_control as add_control_to_pool
+from annotation.operations.controls import replace_control, retire_control, texts_of
 from annotation.pipeline.controls.controls import MOST_CHARACTERS, Texts
 from annotation.web.base.guards import campaign_page, dashboard_page, refuse
 from annotation.web.base.layout import page

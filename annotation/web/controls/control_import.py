@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
 from annotation.access.roles import CHANGE_CONTROLS
-from annotation.operations.logged_changes import add_controls_of
+from annotation.operations.controls import add_controls_of
 from annotation.pipeline.controls.import_controls import SHIPPED, Imported
 from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
 from annotation.web.base.guards import dashboard_page

@@ -12,7 +12,7 @@ from annotation.access.audit_log import by_page
 from annotation.access.roles import CHANGE_CONTROLS
 from annotation.jobs.requests import ask_to_look
 from annotation.models import Campaign, Suggestion
-from annotation.operations.logged_changes import confirm_suggestion, dismiss_suggestion
+from annotation.operations.controls import confirm_suggestion, dismiss_suggestion
 from annotation.pipeline.controls.suggest import suggestions
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page

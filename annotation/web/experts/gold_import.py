@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.access.audit_log import by_page
 from annotation.access.roles import RUN
 from annotation.models import Campaign
-from annotation.operations.import_gold import add_gold_of
+from annotation.operations.gold import add_gold_of
 from annotation.pipeline.gold.gold_file import MAX_EXPERT
 from annotation.pipeline.gold.import_gold import EXPERT, Imported
 from annotation.pipeline.gold.rejected_rows import BadRows, Rejected

@@ -9,7 +9,7 @@ from typing import Any, Self
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
-from annotation.operations.create_campaign import Wanted, forget_old_queries, own_queries_folder
+from annotation.operations.campaigns import Wanted, forget_old_queries, own_queries_folder
 from core.errors import UserError
 from core.files.open import opened
 from retrieval.query_sets.held_out import read_queries

@@ -20,7 +20,7 @@ from annotation.access.audit_log import by_page
 from annotation.access.roles import CREATE
 from annotation.analytics.campaign.quote import quoted
 from annotation.jobs.tasks import run_job, soon
-from annotation.operations.create_campaign import request_creation
+from annotation.operations.campaigns import request_creation
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.crowds import CROWDS
 from annotation.protocol.policy.policy import Policy

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.access.audit_log import by_page
 from annotation.access.roles import CREATE, visible_campaigns
 from annotation.models import Campaign, Pilot
-from annotation.operations.logged_changes import make_pilot, preview_pilot
+from annotation.operations.pilots import make_pilot, preview_pilot
 from annotation.pipeline.setup.create_pilot import MOST_TRIPLETS, NAME, TRIPLETS
 from annotation.web.base.guards import dashboard_page, refuse
 from annotation.web.base.layout import page

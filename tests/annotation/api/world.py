@@ -26,7 +26,7 @@ from annotation.models import (
     Suggestion,
     Triplet,
 )
-from annotation.operations.logged_changes import make_pilot
+from annotation.operations.pilots import make_pilot
 from annotation.pipeline.collecting.collect import look
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.publishing.publish import publish

@@ -15,8 +15,8 @@ from annotation.access.audit_log import by_page
 from annotation.jobs.tasks import tidy
 from annotation.models import Request
 from annotation.models.idempotency import KEPT
-from annotation.operations.create_campaign import Wanted as Creation
-from annotation.operations.create_campaign import own_queries_folder, request_creation
+from annotation.operations.campaigns import Wanted as Creation
+from annotation.operations.campaigns import own_queries_folder, request_creation
 from annotation.protocol.policy.policy import Policy
 from config import celery
 from retrieval.corpus.uploads import Sent, folder_of, new_folder, throw_away_sent

@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 
-from annotation.access.audit_log import Actor, record
+from annotation.access.audit_log import Actor, logged
 from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.accounts import account_of, set_budget
-from annotation.pipeline.setup.create import check_name_and_seed, create_campaign
+from annotation.pipeline.setup.create import check_name_and_seed, choose_queries, start_campaign
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from retrieval.jobs.queue import Result, Watch, keep, request
 from retrieval.models import Job
+from retrieval.query_sets.held_out import Drawn
 
 KIND = "create"
 KEPT_SECONDS = 7 * 86_400  # that a file of queries waits for its campaign
@@ -57,23 +59,40 @@ def forget_old_queries() -> None:
                 path.unlink()
 
 
-def endow(campaign: Campaign, *, budget_cents: int | None, by: Actor) -> dict[str, object]:
-    """In the transaction that creates it. Whoever does that owns it, if they have an account."""
+def save_campaign(
+    by: Actor,
+    name: str,
+    drawn: Drawn,
+    *,
+    policy: Policy,
+    seed: int,
+    budget_cents: int | None = None,
+    instructions: Path | None = None,
+    practice: Path | None = None,
+) -> tuple[Campaign, dict[str, object]]:
+    """With what the log says of it. The account that creates a campaign owns it."""
+    with logged(by, KIND) as entry:
+        campaign = entry.campaign = start_campaign(
+            drawn.save(name), policy=policy, seed=seed, instructions=instructions, practice=practice
+        )
+        details = _endow(campaign, budget_cents=budget_cents, by=by)
+        entry.details = {**details, **({"owner": by.name} if by.user else {})}
+    return campaign, details
+
+
+def _endow(campaign: Campaign, *, budget_cents: int | None, by: Actor) -> dict[str, object]:
     if budget_cents is not None:
         set_budget(campaign, budget_cents)
     if by.user is not None:
         Role.objects.create(user=by.user, campaign=campaign, name=Role.Name.OWNER)
     queries = campaign.query_set
-    details: dict[str, object] = {
+    return {
         "crowd": campaign.policy.crowd,
         "queries": queries.queries.count(),
         "duplicate_queries": queries.duplicates,
         "seed": campaign.seed,
         "budget_cents": account_of(campaign).budget_cents,
     }
-    owner = {"owner": by.name} if by.user else {}
-    record(by, KIND, campaign=campaign, details={**details, **owner})
-    return details
 
 
 def request_creation(wanted: Wanted, *, by: Actor) -> Job:
@@ -84,9 +103,9 @@ def request_creation(wanted: Wanted, *, by: Actor) -> Job:
 
 def create_by_job(job: Job, watch: Watch) -> Result:
     """The campaign and what the job says of it are one transaction: cut off, it may run again."""
-    told = dict(job.arguments)
-    via = AuditEntry.Via(told.pop("via"))
-    wanted = Wanted(**told)
+    arguments = dict(job.arguments)
+    via = AuditEntry.Via(arguments.pop("via"))
+    wanted = Wanted(**arguments)
     if job.result is None:
         if job.requested_by is None or not job.requested_by.is_active:
             raise UserError(NOBODY)
@@ -99,22 +118,25 @@ def create_by_job(job: Job, watch: Watch) -> Result:
 
 def _create(wanted: Wanted, by: Actor, job: Job, watch: Watch) -> None:
     path = own_queries_folder() / wanted.stored
-
-    def conclude(campaign: Campaign) -> None:
-        details = endow(campaign, budget_cents=wanted.budget_cents, by=by)
-        told = {name: details[name] for name in ("queries", "duplicate_queries")}
-        keep(job, {"campaign": campaign.name, **told})
-
     try:
-        create_campaign(
+        drawn = choose_queries(
             wanted.name,
-            policy=Policy.from_dict(wanted.policy),
             seed=wanted.seed,
             sample=wanted.sample,
             queries=path if wanted.sample is None else None,
-            conclude=conclude,
             progress=watch.stage("reading the database's questions"),
         )
+        with transaction.atomic():
+            campaign, details = save_campaign(
+                by,
+                wanted.name,
+                drawn,
+                policy=Policy.from_dict(wanted.policy),
+                seed=wanted.seed,
+                budget_cents=wanted.budget_cents,
+            )
+            counts = {name: details[name] for name in ("queries", "duplicate_queries")}
+            keep(job, {"campaign": campaign.name, **counts})
     except UserError as error:
         # Its owner knows the file by the name that they gave it.
         sentence = str(error).replace(str(path), wanted.file) if wanted.stored else str(error)

@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.access.audit_log import by_command
-from annotation.access.role_grants import account_called, give_role, take_role
 from annotation.models import AuditEntry, Campaign, Role
+from annotation.operations.roles import account_called, give_role, take_role
 from core.errors import UserError
 from tests.annotation.hits import make_campaign
 from tests.annotation.parts import acting, logged, with_role

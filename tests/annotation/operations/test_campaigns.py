@@ -11,7 +11,7 @@ from pytest_django import Settings
 from annotation.access.audit_log import by_api, by_page
 from annotation.jobs.handlers import WORKS
 from annotation.models import Account, AuditEntry, Campaign, Role
-from annotation.operations.create_campaign import Wanted, own_queries_folder, request_creation
+from annotation.operations.campaigns import Wanted, own_queries_folder, request_creation
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError

@@ -1,0 +1,64 @@
+"""Controls: items whose answer is known, of the pool and of a campaign."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from django.utils import timezone
+
+from annotation.access.audit_log import Actor, logged
+from annotation.models import AuditEntry, Campaign, Control, Suggestion
+from annotation.pipeline.controls import suggest
+from annotation.pipeline.controls.controls import Texts, add_positive, replace, retire
+from annotation.pipeline.controls.import_controls import Imported, import_controls
+from annotation.pipeline.gold.rejected_rows import known_as
+
+
+def texts_of(control: Control) -> Texts:
+    return Texts(control.query, control.question, control.answer)
+
+
+def add_control(by: Actor, texts: Texts) -> Control:
+    """To the pool."""
+    with logged(by, "add-control") as entry:
+        return _noted(entry, add_positive(texts))
+
+
+def add_controls_of(by: Actor, path: Path, name: str) -> Imported:
+    """`name` is the sender's name for the file; the log keeps its last part.
+
+    BadRows names the rows that are none.
+    """
+    with logged(by, "import-controls", file=Path(name).name) as entry, known_as(path, name):
+        imported = import_controls(path)
+        entry.details |= asdict(imported)
+    return imported
+
+
+def replace_control(by: Actor, control: Control, texts: Texts) -> Control:
+    with logged(by, "replace-control", control.campaign, replaces=control.pk) as entry:
+        return _noted(entry, replace(control, texts, now=timezone.now()))
+
+
+def retire_control(by: Actor, control: Control) -> None:
+    with logged(by, "retire-control", control.campaign) as entry:
+        retire(control, now=timezone.now())
+        _noted(entry, control)
+
+
+def confirm_suggestion(
+    by: Actor, campaign: Campaign, suggestion: Suggestion, texts: Texts
+) -> Control:
+    with logged(by, "confirm-control", campaign, triplet=suggestion.triplet_id) as entry:
+        return _noted(entry, suggest.confirm(suggestion, texts, by=by.name, now=timezone.now()))
+
+
+def dismiss_suggestion(by: Actor, campaign: Campaign, suggestion: Suggestion) -> None:
+    with logged(by, "dismiss-control", campaign, subject=f"triplet {suggestion.triplet_id}"):
+        suggest.dismiss(suggestion, by=by.name, now=timezone.now())
+
+
+def _noted(entry: AuditEntry, control: Control) -> Control:
+    """The entry keeps the control's texts."""
+    entry.subject = f"control {control.pk}"
+    entry.details = {**texts_of(control)._asdict(), **entry.details}
+    return control
