@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import reduce
+from operator import or_
+
 from django.db import models
 from django.db.models import Q
 
 from annotation.models.campaign import Campaign, Triplet
 from annotation.models.hit import Hit, HitItem
+from annotation.protocol.labels.void_reason import VoidReason, valid_states, void_reason
 
 
 class Worker(models.Model):
@@ -72,6 +77,26 @@ class Assignment(models.Model):
     def __str__(self) -> str:
         return self.crowd_id
 
+    def void_reason(self, excluded: Collection[int]) -> VoidReason | None:
+        """Why its votes do not count. `excluded`: the campaign's workers who are."""
+        return void_reason(
+            passed=self.passed,
+            rejected=self.status == self.Status.REJECTED,
+            excluded=self.worker_id in excluded,
+        )
+
+    @classmethod
+    def valid(cls, campaign: Campaign, path: str = "", *, excluded_too: bool = False) -> Q:
+        """Work whose votes count, `path` leading to it; `excluded_too`: as if nobody were."""
+        out = Q(**{f"{path}worker__in": Exclusion.in_force(campaign).values("worker")})
+        valid = []
+        for excluded in (False,) if excluded_too else (False, True):
+            for passed, rejected in valid_states(excluded=excluded):
+                refused = Q(**{f"{path}status": cls.Status.REJECTED})
+                work = Q(**{f"{path}passed": passed}) & (refused if rejected else ~refused)
+                valid.append(work if excluded_too else work & (out if excluded else ~out))
+        return reduce(or_, valid)
+
 
 class Judgment(models.Model):
     """One worker's 0 or 1 on one item."""
@@ -118,6 +143,10 @@ class Exclusion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.worker} failed {self.failures} of {self.reviewed}"
+
+    @classmethod
+    def in_force(cls, campaign: Campaign) -> models.QuerySet[Exclusion]:
+        return cls.objects.filter(campaign=campaign, restored_at=None)
 
 
 class Observation(models.Model):

@@ -5,7 +5,7 @@ from typing import Any
 
 from annotation.crowd.simulated.knowledge import Gold
 from annotation.crowd.simulated.profiles import KINDS, Crew, make_workers
-from annotation.models import Assignment, Campaign, Triplet
+from annotation.models import Assignment, Campaign, Exclusion, Triplet
 from annotation.pipeline.labelling.votes import first_pairs
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.protocol.labels.agreement import agreement
@@ -68,9 +68,7 @@ def _labels(campaign: Campaign, gold: Gold) -> dict[str, Any]:
 def _people(campaign: Campaign, crew: Crew) -> dict[str, dict[str, int]]:
     """By kind: how many there are, worked and were excluded, and what became of their work."""
     kinds = {worker.id: worker.kind for worker in make_workers(crew)}
-    excluded = set(
-        campaign.exclusions.filter(restored_at=None).values_list("worker__worker_id", flat=True)
-    )
+    excluded = set(Exclusion.in_force(campaign).values_list("worker__worker_id", flat=True))
     found = {kind: Counter(dict.fromkeys(("excluded", "worked", *FATES), 0)) for kind in KINDS}
     worked = set()
     works = Assignment.objects.filter(hit__campaign=campaign)

@@ -16,7 +16,7 @@ import orjson
 import pyarrow as pa
 
 from annotation.models import Campaign
-from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.labels.majority import decide_or_import
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from core.progress import Progress
@@ -140,8 +140,7 @@ def _label_check(campaign: Campaign) -> Callable[[Sequence[Judged], Votes], None
 def _rule(policy: Policy) -> Callable[[int, int, int | None], int | None]:
     @cache  # few combinations, many triplets
     def decide(votes: int, yes: int, imported: int | None) -> int | None:
-        label = decide_tally(votes, yes, policy).value
-        return imported if label is None else label
+        return decide_or_import(votes, yes, imported, policy).value
 
     return decide
 

@@ -12,12 +12,14 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from annotation.models import Assignment, Campaign, Control, Judgment
 from annotation.pipeline.ledger.postings import excluded_workers
+from annotation.protocol.labels.void_reason import VoidReason, void_reason
 from exports.extract.collation import by_code_points
 from exports.extract.parquet_table import Row, TableFile, table
 from exports.layout.files import ASSIGNMENTS, CONTROLS
 from exports.layout.schemas import control_digest
 
 ROWS = 5_000  # in memory at a time
+NOT_DISCARDED = (None, VoidReason.UNREVIEWED)
 CHARGED = (Assignment.Booked.PAID, Assignment.Booked.DISCARDED)
 
 
@@ -84,8 +86,8 @@ def _submitted(campaign: Campaign) -> QuerySet[Assignment]:
 
 def _assignment(work: Work, workers: Mapping[int, str], excluded: Collection[int]) -> Row:
     """In the order of exports.layout.schemas.ASSIGNMENT_COLUMNS."""
-    void = work.passed is False or work.worker in excluded
-    discarded = work.status == Assignment.Status.APPROVED and void
+    void = void_reason(passed=work.passed, rejected=False, excluded=work.worker in excluded)
+    discarded = work.status == Assignment.Status.APPROVED and void not in NOT_DISCARDED
     worker = workers[work.worker]
     return work.hit, worker, work.status, work.passed, discarded, _cents(work)
 

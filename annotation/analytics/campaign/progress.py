@@ -6,7 +6,7 @@ from annotation.analytics.campaign.status import standing, stuck
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.analytics.workers.effort import effort_of, people_of
 from annotation.crowd.practice_url import practice_url
-from annotation.models import Assignment, Campaign, OutboxMessage
+from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage
 from annotation.pipeline.labelling.votes import first_pairs, valid_judgments
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.outbox.claims import waiting
@@ -52,7 +52,7 @@ def question_counts(campaign: Campaign) -> dict[str, object]:
 
 def trouble_counts(campaign: Campaign) -> dict[str, object]:
     return {
-        "excluded_workers": campaign.exclusions.filter(restored_at=None).count(),
+        "excluded_workers": Exclusion.in_force(campaign).count(),
         "calls_waiting": waiting(campaign),
         "calls_failed": campaign.outbox.filter(state=OutboxMessage.State.FAILED).count(),
     }
@@ -115,7 +115,7 @@ def discarded_votes(campaign: Campaign) -> int:
     passed = Assignment.objects.filter(
         hit__campaign=campaign,
         passed=True,
-        worker__in=campaign.exclusions.filter(restored_at=None).values("worker"),
+        worker__in=Exclusion.in_force(campaign).values("worker"),
     )
     votes = passed.filter(judgments__item__control=None).aggregate(votes=Count("judgments"))
     return int(votes["votes"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Count, QuerySet, Sum
 
-from annotation.models import Campaign, Control, Judgment
+from annotation.models import Campaign, Control, Exclusion, Judgment
 from annotation.pipeline.labelling.votes import ROWS
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 
@@ -32,7 +32,7 @@ def control_figures(campaign: Campaign) -> dict[str, Any]:
 
 
 def _rows(campaign: Campaign) -> QuerySet[Judgment, Any]:
-    excluded = campaign.exclusions.filter(restored_at=None).values("worker")
+    excluded = Exclusion.in_force(campaign).values("worker")
     answers = Judgment.objects.filter(triplet=None, assignment__hit__campaign=campaign)
     rows = answers.exclude(worker__in=excluded).order_by()
     return rows.values_list("item__control__kind", "item__control").annotate(

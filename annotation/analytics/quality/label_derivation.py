@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from annotation.models import Assignment, Campaign, Judgment, Triplet
+from annotation.models import Campaign, Exclusion, Judgment, Triplet
 from annotation.protocol.labels.majority import decide_tally
 
 
@@ -15,25 +15,11 @@ class Vote:
 def votes_on(campaign: Campaign, triplet: Triplet) -> list[Vote]:
     rows = Judgment.objects.filter(triplet=triplet).select_related("assignment__hit", "worker")
     given = list(rows.order_by("assignment__submitted_at", "pk"))
-    excluded = set(
-        campaign.exclusions.filter(
-            restored_at=None, worker__in=[judgment.worker_id for judgment in given]
-        ).values_list("worker_id", flat=True)
+    voters = Exclusion.in_force(campaign).filter(
+        worker__in=[judgment.worker_id for judgment in given]
     )
-    return [Vote(judgment, _void(judgment, excluded)) for judgment in given]
-
-
-def _void(judgment: Judgment, excluded: set[int]) -> str:
-    """As `pipeline.votes` has it."""
-    if judgment.worker_id in excluded:
-        return "the worker is excluded"
-    if judgment.assignment.passed is None:
-        return "its controls are not reviewed yet"
-    if not judgment.assignment.passed:
-        return "a control was missed"
-    if judgment.assignment.status == Assignment.Status.REJECTED:
-        return "the work was rejected at the crowd"
-    return ""
+    excluded = set(voters.values_list("worker_id", flat=True))
+    return [Vote(one, one.assignment.void_reason(excluded) or "") for one in given]
 
 
 def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[str]:

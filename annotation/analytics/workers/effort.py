@@ -17,7 +17,14 @@ from typing import Any
 
 from django.db.models import Count, Q, Sum
 
-from annotation.models import Assignment, Campaign, ItemReport, Observation, OutboxMessage
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Exclusion,
+    ItemReport,
+    Observation,
+    OutboxMessage,
+)
 
 FAST = 3  # whose median is under the campaign's divided by this is worth a look
 STRAIGHT = 5  # and who gives one answer throughout in more than one HIT of so many
@@ -95,7 +102,7 @@ class Histogram:
 def people_of(campaign: Campaign) -> list[Person]:
     """In the order of the workers' names."""
     times = _times(campaign)
-    excluded = set(campaign.exclusions.filter(restored_at=None).values_list("worker", flat=True))
+    excluded = set(Exclusion.in_force(campaign).values_list("worker", flat=True))
     usual = median_of([ms for mine in times.values() for ms in mine])
     reports, bonuses = _reports(campaign), _bonuses(campaign)
     reward = campaign.policy.reward_cents

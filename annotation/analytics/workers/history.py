@@ -134,7 +134,7 @@ def _votes(works: Sequence[Assignment], *, excluded: bool) -> Mapping[int, list[
     """Assignment -> its votes beside those of others."""
     found: defaultdict[int, list[Compared]] = defaultdict(list)
     counting = {
-        work.pk: bool(work.passed) and work.status != "rejected" and not excluded for work in works
+        work.pk: work.void_reason([work.worker_id] if excluded else []) is None for work in works
     }
     given = Judgment.objects.filter(assignment__in=works, triplet__isnull=False)
     rows = given.values_list("assignment_id", "value", "triplet__votes", "triplet__positive_votes")

@@ -11,13 +11,13 @@ from dataclasses import asdict
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.utils import timezone
 
 from annotation.analytics.workers.effort import Person, effort_of, histogram, people_of
 from annotation.analytics.workers.item_reports import reported_items
-from annotation.models import Assignment, Campaign, Judgment, WorkerFigures, Workforce
-from annotation.pipeline.labelling.votes import ROWS
+from annotation.models import Campaign, Exclusion, WorkerFigures, Workforce
+from annotation.pipeline.labelling.votes import ROWS, compared_judgments
 from annotation.pipeline.outbox.claims import Clock
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import is_near
@@ -73,24 +73,16 @@ def is_old(campaign: Campaign, last: Workforce | None) -> bool:
 
 def agreements_of(campaign: Campaign) -> dict[int, Agreement]:
     """Worker -> agreement with the others; counted in the database, by the tallies that occur."""
-    excluded = set(campaign.exclusions.filter(restored_at=None).values_list("worker_id", flat=True))
+    excluded = set(Exclusion.in_force(campaign).values_list("worker_id", flat=True))
     votes: defaultdict[int, list[Compared]] = defaultdict(list)
     rows = (
-        compared_votes(campaign)
+        compared_judgments(campaign)
         .order_by()
         .values_list("worker_id", "value", "triplet__votes", "triplet__positive_votes")
     )
     for worker, *tally, count in rows.annotate(count=Count("pk")).iterator(chunk_size=ROWS):
         votes[worker].append(beside_others(*tally, times=count, counts=worker not in excluded))
     return {worker: agreement_with_others(mine) for worker, mine in votes.items()}
-
-
-def compared_votes(campaign: Campaign) -> QuerySet[Judgment]:
-    """From work that passed its controls: also of the excluded, whose votes do not count."""
-    votes = Judgment.objects.filter(
-        triplet__isnull=False, assignment__hit__campaign=campaign, assignment__passed=True
-    )
-    return votes.exclude(assignment__status=Assignment.Status.REJECTED)
 
 
 def _row(campaign: Campaign, person: Person, agreement: Agreement) -> WorkerFigures:

@@ -65,8 +65,9 @@ def if_restored(campaign: Campaign, worker_id: str) -> WhatIf:
 
 def restoring(campaign: Campaign, worker: Worker) -> WhatIf:
     """Of a worker who is known to be excluded."""
-    discarded = _works(campaign, worker).filter(account=Booked.DISCARDED, passed=True)
-    paid = discarded.exclude(status=Assignment.Status.REJECTED)
+    paid = _works(campaign, worker).filter(
+        Assignment.valid(campaign, excluded_too=True), account=Booked.DISCARDED
+    )
     return _what_if(campaign, worker, paid, sign=1)
 
 
@@ -114,8 +115,7 @@ def _effects(campaign: Campaign, worker: Worker, policy: Policy, sign: int) -> I
 
 def counted(campaign: Campaign, worker: Worker) -> QuerySet[Judgment]:
     """A worker's votes that count unless the worker is excluded."""
-    works = _works(campaign, worker).filter(passed=True)
-    works = works.exclude(status=Assignment.Status.REJECTED)
+    works = _works(campaign, worker).filter(Assignment.valid(campaign, excluded_too=True))
     return Judgment.objects.filter(worker=worker, triplet__isnull=False, assignment__in=works)
 
 

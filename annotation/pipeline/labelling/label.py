@@ -9,7 +9,7 @@ from django.db.models import Count
 
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.labelling.votes import ROWS, tallies
-from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.labels.majority import decide_or_import
 from annotation.protocol.policy.policy import Policy
 
 
@@ -66,9 +66,7 @@ def _news(campaign: Campaign) -> Iterator[tuple[int, Outcome]]:
 
 
 def outcome_of(votes: int, positive: int, imported: int | None, policy: Policy) -> Outcome:
-    decision = decide_tally(votes, positive, policy)
-    if decision.value is None and imported is not None:
-        return Outcome(Triplet.Status.LABELLED, imported, votes, positive)
+    decision = decide_or_import(votes, positive, imported, policy)
     return Outcome(decision.status, decision.value, votes, positive)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from django.db.models import Count, F, Func, QuerySet, Sum, Window
+from django.db.models import Count, F, Func, Q, QuerySet, Sum, Window
 from django.db.models.functions import Lead, RowNumber
 
 from annotation.models import Assignment, Campaign, Judgment
@@ -22,14 +22,17 @@ class Tally(NamedTuple):
 
 
 def valid_judgments(campaign: Campaign) -> QuerySet[Judgment]:
-    """On triplets, from work that passed its controls, of workers who are not excluded."""
-    judgments = Judgment.objects.filter(
-        triplet__isnull=False, assignment__hit__campaign=campaign, assignment__passed=True
-    )
-    excluded = campaign.exclusions.filter(restored_at=None).values("worker")
-    # Somebody may have rejected it at the crowd by hand: refused work has no say.
-    judgments = judgments.exclude(assignment__status=Assignment.Status.REJECTED)
-    return judgments.exclude(worker__in=excluded)
+    """On triplets; `void_reason` says which count."""
+    return _votes(campaign, Assignment.valid(campaign, "assignment__"))
+
+
+def compared_judgments(campaign: Campaign) -> QuerySet[Judgment]:
+    """Also those that count but for their worker's exclusion."""
+    return _votes(campaign, Assignment.valid(campaign, "assignment__", excluded_too=True))
+
+
+def _votes(campaign: Campaign, valid: Q) -> QuerySet[Judgment]:
+    return Judgment.objects.filter(valid, triplet__isnull=False, assignment__hit__campaign=campaign)
 
 
 def tallies(campaign: Campaign) -> Iterator[Tally]:

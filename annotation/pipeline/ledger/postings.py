@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import QuerySet
 
-from annotation.models import Account, Assignment, Campaign, Entry, OutboxMessage
+from annotation.models import Account, Assignment, Campaign, Entry, Exclusion, OutboxMessage
 from annotation.pipeline.ledger.accounts import (
     BATCH,
     Booked,
@@ -15,6 +15,7 @@ from annotation.pipeline.ledger.accounts import (
     reserved_cents,
 )
 from annotation.protocol.estimates.cost import bonus_price_cents
+from annotation.protocol.labels.void_reason import void_reason
 
 WORKED = "assignment__hit"
 
@@ -69,8 +70,9 @@ def _destination(work: Assignment, excluded: set[int]) -> Booked:
 
 
 def _spent(work: Assignment, excluded: set[int]) -> Booked:
-    counts = work.passed and work.worker_id not in excluded
-    return Booked.PAID if counts else Booked.DISCARDED
+    """Where what it costs goes, if the crowd pays it."""
+    void = void_reason(passed=work.passed, rejected=False, excluded=work.worker_id in excluded)
+    return Booked.DISCARDED if void else Booked.PAID
 
 
 def pay_overturned(campaign: Campaign, work: Assignment) -> None:
@@ -139,16 +141,14 @@ def _overturn(
 
 def discard(campaign: Campaign) -> int:
     """Paid work whose votes no longer count goes to the account of its own; how many."""
-    out = campaign.exclusions.filter(restored_at=None).values("worker")
+    out = Exclusion.in_force(campaign).values("worker")
     works = _assignments(campaign).filter(account=Booked.PAID, worker__in=out)
     return _shift(campaign, works, Booked.DISCARDED, source=Place.PAID)
 
 
 def restore(campaign: Campaign) -> int:
     """Discarded work whose votes count again goes back; how many."""
-    out = campaign.exclusions.filter(restored_at=None).values("worker")
-    works = _assignments(campaign).filter(account=Booked.DISCARDED, passed=True)
-    works = works.exclude(status=Assignment.Status.REJECTED).exclude(worker__in=out)
+    works = _assignments(campaign).filter(Assignment.valid(campaign), account=Booked.DISCARDED)
     return _shift(campaign, works, Booked.PAID, source=Place.DISCARDED)
 
 
@@ -237,8 +237,7 @@ def _bonus(
 
 
 def excluded_workers(campaign: Campaign) -> set[int]:
-    exclusions = campaign.exclusions.filter(restored_at=None)
-    return set(exclusions.values_list("worker_id", flat=True))
+    return set(Exclusion.in_force(campaign).values_list("worker_id", flat=True))
 
 
 def _assignments(campaign: Campaign) -> QuerySet[Assignment]:

@@ -27,6 +27,14 @@ def decide(votes: Sequence[int], policy: Policy) -> Label:
     return decide_tally(len(votes), sum(votes), policy)
 
 
+def decide_or_import(votes: int, positive: int, imported: int | None, policy: Policy) -> Label:
+    """The label that came with a dataset stands where votes make none."""
+    label = decide_tally(votes, positive, policy)
+    if label.value is None and imported is not None:
+        return Label(imported, "labelled", 0)
+    return label
+
+
 def decide_tally(votes: int, positive: int, policy: Policy) -> Label:
     """The same from the number of valid votes and of those for 1: the order has no say."""
     if votes < policy.annotators:

@@ -194,7 +194,7 @@ def names_of(campaign: Campaign, workers: Sequence[str]) -> Mapping[str, str]:
 def _figures(campaign: Campaign, together: Workforce) -> list[tuple[str, str, str]]:
     """What, how much, and a word more."""
     seen = together.figures
-    excluded = campaign.exclusions.filter(restored_at=None).count()
+    excluded = Exclusion.in_force(campaign).count()
     figures = [
         ("Workers", f"{seen['workers']:,}", f"{excluded:,} excluded"),
         ("HITs handed in", f"{seen['handed_in']:,}", f"{seen['timed']:,} timed"),

@@ -229,9 +229,18 @@ MUTANTS = {
         ("own reviews alone", "> most * reviewed[worker]:", "> most * (position + 1):"),
         (
             "the rate as written",
-            "Fraction(str(policy.max_failure_rate))",
-            "Fraction(policy.max_failure_rate)",
+            "Fraction(str(policy.max_failure_rate))\n    reviewed",
+            "Fraction(policy.max_failure_rate)\n    reviewed",
         ),
+    ),
+    (
+        "annotation/protocol/labels/void_reason.py",
+        "tests/annotation/protocol/labels/test_void_reason.py",
+    ): (
+        ("the excluded have no vote", "if excluded:", "if excluded and passed:"),
+        ("unreviewed work has no vote", "if passed is None:", "if passed is None and rejected:"),
+        ("failed work has no vote", "if not passed:", "if not passed and rejected:"),
+        ("rejected work has no vote", "if rejected else None", "if False else None"),
     ),
     (
         "annotation/protocol/labels/majority.py",
@@ -250,9 +259,6 @@ MUTANTS = {
         ("a tie buys one vote", '(None, "open", 1)', '(None, "open", 2)'),
         ("never a silent default", '(None, "unresolved", 0)', '(0, "labelled", 0)'),
         ("a vote is 0 or 1", "vote not in (0, 1)", "vote < 0"),
-        ("all of an excluded worker's votes go", "if worker in excluded:", "if False:"),
-        ("only the excluded worker's votes go", "if worker in excluded:", "if excluded:"),
-        ("no worker twice on a triplet", "if (worker, triplet) in seen:", "if False:"),
         ("the neediest triplet", "max(wanted, default=0)", "sum(wanted)"),
         ("outstanding places count", "default=0) - max(0, outstanding)", "default=0)"),
         ("no negative places", "max(0, max(wanted, default=0)", "max(-9, max(wanted, default=0)"),
