@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotation.protocol.policy.crowds import CROWDS
+from annotation.protocol.screening.control import RejectionReason
 from exports.card.origin import is_imported
 from exports.card.words import count, dollars, plural, rate
 from retrieval.ranking.fusion import CONSTANT
@@ -117,7 +118,8 @@ def _controls(policy: Facts) -> str:
         "reject": "rejected and its place filled by another worker",
         "pay_and_discard": "paid, its votes discarded and its place filled by another worker",
     }[policy["on_failed_control"]]
-    return f"An assignment that missed at least one control was {fate}."
+    reasons = " or ".join(reason.rule for reason in RejectionReason)
+    return f"An assignment that {reasons} was {fate}."
 
 
 def _exclusion(facts: Facts) -> str:

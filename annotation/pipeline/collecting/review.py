@@ -180,12 +180,7 @@ def _decision(
 
 
 def _rejection(campaign: Campaign, check: ControlCheck) -> str:
-    why = (
-        f"Questions left without an answer: {len(check.unanswered)}."
-        if check.unanswered
-        else "Each HIT holds check questions whose answer is plain from the instructions. "
-        f"Wrong answers to them in this one: {len(check.missed)}."
-    )
+    why = check.explain()
     # Without an address of ours, the crowd's own site says whom to write to.
     return f"{why} {whom_to_write_to(campaign.policy.crowd_traits)}" if settings.CONTACT else why
 

@@ -1,18 +1,44 @@
-"""Whether one assignment passes its control triplets (QUADRo, section 4)."""
+"""Whether one assignment passes its control triplets (QUADRo, section 4), and why not."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import Enum
+
+
+class RejectionReason(Enum):
+    """Why an assignment fails, the first that holds: what the worker reads, what the card says."""
+
+    UNANSWERED = (
+        "Questions left without an answer: {count}.",
+        "left a question without an answer",
+    )
+    MISSED = (
+        "Each HIT holds check questions whose answer is plain from the instructions. "
+        "Wrong answers to them in this one: {count}.",
+        "missed at least one control",
+    )
+
+    def __init__(self, sentence: str, rule: str) -> None:
+        self.sentence = sentence
+        self.rule = rule
 
 
 @dataclass(frozen=True)
 class ControlCheck:
-    """What the review found; the keys are sorted."""
+    """The items that each reason holds for; their keys are sorted."""
 
-    passed: bool
-    missed: tuple[str, ...]  # controls answered wrongly
-    unanswered: tuple[str, ...]  # items of any kind without an answer of 0 or 1
+    failures: Mapping[RejectionReason, tuple[str, ...]]
+
+    @property
+    def passed(self) -> bool:
+        return not any(self.failures.values())
+
+    def explain(self) -> str:
+        """What the worker reads of an assignment that failed."""
+        reason = next(reason for reason in RejectionReason if self.failures[reason])
+        return reason.sentence.format(count=len(self.failures[reason]))
 
 
 def check_controls(
@@ -23,8 +49,9 @@ def check_controls(
     `expected` maps each control's item key to its right answer, `items` are all of the HIT's.
     """
     answered = {key: value for key, value in answers.items() if value in (0, 1)}
-    missed = sorted(
-        key for key, right in expected.items() if key in answered and answered[key] != right
-    )
-    unanswered = sorted({*items, *expected} - answered.keys())
-    return ControlCheck(not missed and not unanswered, tuple(missed), tuple(unanswered))
+    missed = [key for key, right in expected.items() if key in answered and answered[key] != right]
+    found = {
+        RejectionReason.UNANSWERED: {*items, *expected} - answered.keys(),
+        RejectionReason.MISSED: missed,
+    }
+    return ControlCheck({reason: tuple(sorted(keys)) for reason, keys in found.items()})

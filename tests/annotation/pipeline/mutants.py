@@ -276,11 +276,7 @@ MUTANTS = {
         ("what is sent may be bought", "state__in=UNSENT, first_sent_at=None)", "state__in=[])"),
     ),
     ("annotation/pipeline/outbox/deliver.py", "tests/annotation/pipeline/ledger/test_ledger.py"): (
-        (
-            "decisions are booked",
-            "    settle(campaign)\n    if OutboxMessage",
-            "    if OutboxMessage",
-        ),
+        ("decisions are booked", "    settle(campaign)\n    kinds", "    kinds"),
     ),
     (
         "annotation/pipeline/collecting/collect.py",

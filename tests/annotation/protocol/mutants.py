@@ -207,9 +207,14 @@ MUTANTS = {
         "tests/annotation/protocol/screening/test_control.py",
     ): (
         ("a missed control fails", "answered[key] != right", "answered[key] > right"),
-        ("one miss is enough", "(not missed and not", "(len(missed) < 2 and not"),
-        ("an unanswered item fails", "(not missed and not unanswered,", "(not missed,"),
+        ("one reason is enough", "not any(self", "not all(self"),
+        ("an unanswered item fails", "{*items, *expected} - answered.keys()", "()"),
         ("real items are answered too", "{*items, *expected}", "{*expected}"),
+        (
+            "the first reason",
+            "for reason in RejectionReason",
+            "for reason in [*RejectionReason][::-1]",
+        ),
         ("an answer is 0 or 1", "if value in (0, 1)", "if value >= 0"),
     ),
     (

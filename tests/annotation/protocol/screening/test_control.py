@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.screening.control import ControlCheck, check_controls
+from annotation.protocol.screening.control import RejectionReason, check_controls
 from tests.annotation.protocol.steady import steady
 
 ITEMS = ("a", "b", "c", "d", "e", "neg", "pos")
 EXPECTED = {"pos": 1, "neg": 0}
+MISSED, UNANSWERED = RejectionReason.MISSED, RejectionReason.UNANSWERED
 GOOD = {"a": 1, "b": 0, "c": 0, "d": 1, "e": 0, "pos": 1, "neg": 0}
 
 
@@ -36,13 +37,14 @@ def without(*keys: str) -> dict[str, int]:
 def test_one_missed_control_or_one_item_left_out_fails(
     answers: dict[str, int], missed: tuple[str, ...], unanswered: tuple[str, ...]
 ) -> None:
-    passed = missed == unanswered == ()
-    assert check_controls(EXPECTED, answers, ITEMS) == ControlCheck(passed, missed, unanswered)
+    check = check_controls(EXPECTED, answers, ITEMS)
+    assert check.passed is (missed == unanswered == ())
+    assert check.failures == {MISSED: missed, UNANSWERED: unanswered}
 
 
 def test_all_controls_yes_fails_on_the_negative_and_all_no_on_the_positive() -> None:
-    assert check_controls(EXPECTED, dict.fromkeys(ITEMS, 1), ITEMS).missed == ("neg",)
-    assert check_controls(EXPECTED, dict.fromkeys(ITEMS, 0), ITEMS).missed == ("pos",)
+    assert check_controls(EXPECTED, dict.fromkeys(ITEMS, 1), ITEMS).failures[MISSED] == ("neg",)
+    assert check_controls(EXPECTED, dict.fromkeys(ITEMS, 0), ITEMS).failures[MISSED] == ("pos",)
 
 
 def test_fields_that_are_no_items_are_ignored() -> None:
@@ -50,11 +52,21 @@ def test_fields_that_are_no_items_are_ignored() -> None:
 
 
 def test_a_control_missing_from_the_items_is_still_to_be_answered() -> None:
-    assert check_controls({"pos": 1}, {"a": 1}, ["a"]).unanswered == ("pos",)
+    assert check_controls({"pos": 1}, {"a": 1}, ["a"]).failures[UNANSWERED] == ("pos",)
 
 
 def test_a_hit_without_items_passes() -> None:
-    assert check_controls({}, {}, []) == ControlCheck(True, (), ())
+    assert check_controls({}, {}, []).passed
+
+
+def test_the_worker_reads_the_first_reason_that_holds() -> None:
+    assert check_controls(EXPECTED, without("c"), ITEMS).explain() == (
+        "Questions left without an answer: 1."
+    )
+    missed = check_controls(EXPECTED, GOOD | {"pos": 0, "neg": 1}, ITEMS).explain()
+    assert missed.endswith("Wrong answers to them in this one: 2.")
+    both = check_controls(EXPECTED, without("c") | {"neg": 1}, ITEMS).explain()
+    assert both.startswith("Questions left")
 
 
 @steady
