@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,15 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 from django.db.backends.base.operations import BaseDatabaseOperations
+from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker, Settings
 
+from annotation.simulation.schema import make_database
+from tests import examples  # noqa: F401 - registers the profiles
 from tests.mturk import BALANCE_CENTS, MTurk
 from tests.small_campaign import Stage, fill_database, packed_campaign
+
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 SetStage = Callable[..., Stage]
 StartMTurk = Callable[..., MTurk]
@@ -27,6 +33,22 @@ def django_db_modify_db_settings(
     if database["ENGINE"].endswith("sqlite3"):
         path = tmp_path_factory.mktemp("database") / "test.sqlite3"
         database.setdefault("TEST", {})["NAME"] = str(path)
+        connection.creation.create_test_db = partial(_copy_empty_database, path)
+
+
+def _copy_empty_database(path: Path, **_: object) -> str:
+    """In place of all migrations, which take longer than most files of tests."""
+    connection.close()
+    for settings in (django_settings.DATABASES["default"], connection.settings_dict):
+        settings["NAME"] = str(path)
+    make_database(path, django_settings.DATA_DIR / "rehearsals")
+    return str(path)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_passwords() -> None:
+    """The real hasher takes a third of a second for each, by design."""
+    django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,31 +5,29 @@ import shutil
 from pathlib import Path
 
 from django.apps import apps
-from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
 KEPT = ".empty.sqlite3"
 
 
-def make_database() -> None:
-    """By a copy of the empty one that an earlier dry run has left; the first one leaves it."""
-    database = Path(str(settings.DATABASES["default"]["NAME"]))
-    kept = settings.DATA_DIR.parent / f"{_migrations()}{KEPT}"
+def make_database(database: Path, kept_in: Path) -> None:
+    """The default one, by a copy of the empty one that an earlier caller has left in `kept_in`."""
+    kept = kept_in / f"{_migrations()}{KEPT}"
     try:
         shutil.copyfile(kept, database)
     except FileNotFoundError:
         call_command("migrate", verbosity=0)
-        _keep(kept)
+        _keep(kept, fresh=database.with_name("empty.sqlite3"))
 
 
-def _keep(kept: Path) -> None:
+def _keep(kept: Path, *, fresh: Path) -> None:
+    kept.parent.mkdir(exist_ok=True)
     for old in kept.parent.glob(f"*{KEPT}"):
         old.unlink(missing_ok=True)
-    fresh = settings.DATA_DIR / "empty.sqlite3"
     with connection.cursor() as cursor:
         cursor.execute("VACUUM INTO %s", [str(fresh)])
-    fresh.replace(kept)  # whole or not at all
+    shutil.move(fresh, kept)
 
 
 def _migrations() -> str:

@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -50,7 +51,7 @@ def main(site: int, crowd: int) -> None:
 
 def _played(plan: Plan, site: socket.socket, crowd: socket.socket) -> dict[str, Any]:
     _tell("setting the stage", 0, None)
-    make_database()
+    make_database(Path(str(settings.DATABASES["default"]["NAME"])), settings.DATA_DIR.parent)
     campaign = fill(plan)
     crew, gold = Crew(**plan.crew), gold_of(plan)
     pages = get_wsgi_application()

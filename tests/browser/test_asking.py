@@ -29,7 +29,6 @@ def eye(page: Page, live_server: LiveServer, settings: Settings, tmp_path: Path)
     settings.DATA_DIR, settings.INDEX_DIR = tmp_path / "data", tmp_path / "index"
     settings.DATA_DIR.mkdir()
     settings.PUBLIC_URL = live_server.url
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.ENCODER_MODEL = str(tiny.retriever(tmp_path / "retriever"))
     sign_in(page, live_server.url, "root")
     return Eye(page, live_server.url)

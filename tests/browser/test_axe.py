@@ -4,7 +4,6 @@ import pytest
 from django.template.loader import render_to_string
 from django.utils import timezone
 from playwright.sync_api import Page
-from pytest_django import Settings
 
 from annotation.crowd.inhouse import assignments as desk
 from annotation.models import Exclusion, Worker
@@ -29,9 +28,8 @@ def looked_at(page: Page, request: pytest.FixtureRequest) -> Page:
 
 
 def test_who_tries_too_many_passwords_can_read_so(
-    looked_at: Page, team: Team, settings: Settings, axe: CheckAccess, shot: TakeShot
+    looked_at: Page, team: Team, axe: CheckAccess, shot: TakeShot
 ) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     statuses: list[int] = []
     looked_at.goto(f"{team.url}/sign-in")
     while 429 not in statuses:

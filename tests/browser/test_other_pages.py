@@ -40,7 +40,6 @@ def eye(page: Page, live_server: LiveServer, settings: Settings, tmp_path: Path)
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
     settings.PUBLIC_URL = live_server.url
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     return Eye(page, live_server.url)
 
 

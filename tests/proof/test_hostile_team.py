@@ -46,7 +46,6 @@ Clients = dict[str, Client]
 @pytest.fixture(autouse=True)
 def _site(tmp_path: Path, settings: Settings) -> None:
     settings.INDEX_DIR = tmp_path / "index"
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.CONTACT = TEXTS[0]
 
 

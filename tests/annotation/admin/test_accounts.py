@@ -3,7 +3,6 @@
 import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
-from pytest_django import Settings
 
 from annotation.access.audit_log import by_page, record
 from annotation.models import AuditEntry, Role
@@ -16,11 +15,6 @@ GROUPS = "/admin/auth/group/"
 ROLES = "/admin/annotation/role/"
 NEW = {"username": "bob", "password1": "violet canyon 7", "password2": "violet canyon 7"}
 NEW |= {"usable_password": "true"}
-
-
-@pytest.fixture(autouse=True)
-def _quick_passwords(settings: Settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

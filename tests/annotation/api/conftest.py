@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
-from pytest_django import Settings
 
 from annotation.api.base.throttling import counts_in
 from annotation.models import Campaign
@@ -14,9 +13,8 @@ from tests.annotation.api.people import Program, everybody, person
 
 
 @pytest.fixture(autouse=True)
-def _nobody_has_called_yet(settings: Settings) -> None:
+def _nobody_has_called_yet() -> None:
     counts_in.cache_clear()
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

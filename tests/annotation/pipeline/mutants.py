@@ -13,9 +13,12 @@ COPIES = (
     "tests/annotation/pipeline",
     "tests/core",
     "tests/conftest.py",
+    "tests/examples.py",
     "tests/mturk.py",
     "tests/retrieval/__init__.py",
-    "tests/retrieval/keywords.py",
+    "tests/retrieval/conftest.py",
+    "tests/retrieval/encoders/__init__.py",
+    "tests/retrieval/encoders/keywords.py",
     "tests/small_campaign.py",
     "tests/threads.py",
 )

@@ -9,6 +9,7 @@ COPIES = (
     "tests/__init__.py",
     "tests/annotation/__init__.py",
     "tests/annotation/protocol",
+    "tests/examples.py",
 )
 
 MUTANTS = {

@@ -2,4 +2,6 @@
 
 from hypothesis import settings
 
-steady = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+from tests.examples import examples
+
+steady = settings(max_examples=examples(60), deadline=None, derandomize=True, database=None)

@@ -1,15 +1,8 @@
 import pytest
 from django.test import Client
-from pytest_django import Settings
 
 from annotation.crowd.inhouse.models import Member
 from tests.annotation.web.stage import make_member, signed_in
-
-
-@pytest.fixture(autouse=True)
-def _quick_passwords(settings: Settings) -> None:
-    """The real hasher takes a third of a second for each, by design."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

@@ -1,5 +1,4 @@
 import pytest
-from pytest_django import Settings
 
 from annotation.api.base.throttling import counts_in
 from annotation.models import Campaign
@@ -10,9 +9,8 @@ from tests.exports.delivery.stored import stored_release
 
 
 @pytest.fixture(autouse=True)
-def _nobody_has_called_yet(settings: Settings) -> None:
+def _nobody_has_called_yet() -> None:
     counts_in.cache_clear()
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

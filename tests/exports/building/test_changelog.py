@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from exports.building.changelog import write_changes
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import CandidateRecord, QueryRecord, line
+from tests.examples import examples
 
 # Of a release: query -> (split, its labels by candidate).
 Contents = Mapping[str, tuple[str, Mapping[str, int]]]
@@ -125,7 +126,7 @@ contents = st.dictionaries(
 
 
 @given(contents, contents)
-@examples(max_examples=150, deadline=None)
+@hypothesis_settings(max_examples=examples(150), deadline=None)
 def test_changes_are_those_of_two_plain_dictionaries(
     tmp_path_factory: pytest.TempPathFactory, before: Contents, now: Contents
 ) -> None:

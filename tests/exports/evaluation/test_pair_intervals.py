@@ -15,6 +15,7 @@ from exports.evaluation.pair_intervals import certainty, replicates
 from exports.evaluation.pair_metrics import PAIRWISE, pairwise
 from exports.evaluation.scoring import Pairs
 from retrieval.ranking.bootstrap import REPLICATES, SEED
+from tests.examples import examples
 
 NAN = math.nan
 Query = Sequence[tuple[int, float]]
@@ -52,7 +53,7 @@ def by_the_library(queries: Sequence[Query], drawn: Sequence[int], threshold: fl
     ]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(QUERIES)
 def test_each_draw_has_the_figures_of_the_queries_drawn(queries: list[Query]) -> None:
     found = replicates([pairs(*queries)], [0.5])

@@ -24,6 +24,7 @@ from exports.extract.extract import extract
 from exports.models import WorkerSalt
 from retrieval.models import Candidate, IndexVersion, QaPair
 from retrieval.registry.registry import register
+from tests.examples import examples
 from tests.exports.campaigns import START, VERDICTS, make_campaign
 from tests.exports.extract.oracle import (
     contents,
@@ -452,7 +453,7 @@ CAMPAIGNS = st.dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     verdicts=CAMPAIGNS,
     backwards=st.booleans(),

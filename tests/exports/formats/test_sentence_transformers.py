@@ -9,13 +9,14 @@ import pytest
 import torch
 from datasets import Dataset, load_dataset
 from hypothesis import given
-from hypothesis import settings as examples
+from hypothesis import settings as hypothesis_settings
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
 from core.text.clean import normalise_question
 from retrieval.encoders.bundled import bundled_folder
 from retrieval.ranking.records import CandidateRecord, QueryRecord
+from tests.examples import examples
 from tests.exports.formats.releases import hostile_split, queries, write_release
 
 NEGATIVES = [f"negative_{number}" for number in range(1, 6)]
@@ -86,7 +87,7 @@ def test_a_negative_that_asks_what_a_positive_or_the_query_asks_is_left_out(tmp_
 
 
 @given(queries())
-@examples(max_examples=60, deadline=None)
+@hypothesis_settings(max_examples=examples(60), deadline=None)
 def test_layouts_hold_to_their_rules(
     tmp_path_factory: pytest.TempPathFactory, split: list[QueryRecord]
 ) -> None:

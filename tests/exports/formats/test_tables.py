@@ -10,9 +10,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
+from hypothesis import settings as hypothesis_settings
 
 from retrieval.ranking.records import QueryRecord
+from tests.examples import examples
 from tests.exports.formats.releases import hostile_split, queries, rows, write_release
 
 TEXTS = ["query_id", "query", "candidate_id", "question", "answer"]
@@ -20,7 +21,7 @@ NUMBERS = ["rank", "score", "label", "yes", "no"]
 
 
 @given(queries())
-@examples(max_examples=40, deadline=None)
+@hypothesis_settings(max_examples=examples(40), deadline=None)
 def test_parquet_and_tsv_hold_the_triplets_of_the_jsonl(
     tmp_path_factory: pytest.TempPathFactory, split: list[QueryRecord]
 ) -> None:

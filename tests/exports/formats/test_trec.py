@@ -11,10 +11,11 @@ from pathlib import Path
 import ir_measures
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
+from hypothesis import settings as hypothesis_settings
 from ir_measures import AP, RR, P, Success
 
 from retrieval.ranking.records import CandidateRecord, QueryRecord
+from tests.examples import examples
 from tests.exports.formats.releases import hostile_split, queries, rows, write_release
 
 # P@1 of 1/2, MRR of (1 + 1/2) / 2, MAP of ((1/1 + 2/3) / 2 + 1/2) / 2.
@@ -34,7 +35,7 @@ print(json.dumps([labels, {name: float(scores[name]) for name in names}]))
 
 
 @given(queries())
-@examples(max_examples=30, deadline=None)
+@hypothesis_settings(max_examples=examples(30), deadline=None)
 def test_ir_measures_reads_the_labels_of_the_jsonl(
     tmp_path_factory: pytest.TempPathFactory, split: list[QueryRecord]
 ) -> None:
@@ -73,7 +74,7 @@ def test_ranx_reads_the_same_labels_and_measures_the_same(tmp_path: Path) -> Non
 
 
 @given(queries())
-@examples(max_examples=40, deadline=None)
+@hypothesis_settings(max_examples=examples(40), deadline=None)
 def test_a_topic_is_a_line_with_one_tab_whatever_its_text(
     tmp_path_factory: pytest.TempPathFactory, split: list[QueryRecord]
 ) -> None:

@@ -18,6 +18,7 @@ from exports.splits.assign import Placing, SplitError, place_queries, write_spli
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read
 from tests.annotation.protocol.steady import steady
+from tests.examples import examples
 from tests.exports.extracts import Extract, random_extract
 
 Before = dict[str, str | None]
@@ -165,7 +166,7 @@ def test_a_later_release_moves_no_query(tmp_path: Path) -> None:
     assert sum(row["split"] == "dev" for row in after.values()) == 9
 
 
-@settings(steady, max_examples=25)
+@settings(steady, max_examples=examples(25))
 @given(
     seed=st.integers(0, 10_000),
     way=st.sampled_from(["clusters", "random"]),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from exports.splits.splits import BEYOND, NO_LABEL, NO_LONGER_COMPLETE, Placeable, Placed
+from tests.examples import examples
 from tests.exports.splits.test_splits import THIRDS, divided, members, placed, query, singles, sizes
 
 OLD = {"a": "train", "b": "dev", "c": "test"}
@@ -233,5 +234,9 @@ class Releases(RuleBasedStateMachine):
 
 TestReleases = Releases.TestCase
 TestReleases.settings = settings(
-    max_examples=60, stateful_step_count=15, deadline=None, derandomize=True, database=None
+    max_examples=examples(60),
+    stateful_step_count=15,
+    deadline=None,
+    derandomize=True,
+    database=None,
 )

@@ -16,6 +16,7 @@ from exports.building.assemble import Previous, build
 from exports.building.options import Options
 from exports.layout.schemas import control_digest
 from retrieval.ranking.records import CandidateRecord, QueryRecord
+from tests.examples import examples
 from tests.exports.extracts import Extract, random_extract
 from tests.exports.reading import (
     FILES,
@@ -31,7 +32,10 @@ from tests.exports.reading import (
 pytestmark = pytest.mark.slow
 
 some = settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=examples(12),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 campaigns = st.builds(
     random_extract,

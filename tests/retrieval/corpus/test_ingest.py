@@ -16,6 +16,7 @@ from core.text.clean import clean_text, normalise_question
 from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.pair_reader import BATCH, MAX_ANSWER, MAX_QUESTION
 from retrieval.models import QaPair
+from tests.examples import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -355,7 +356,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8), kind=st.sampled_from("jct"))
 def test_what_goes_in_is_what_is_stored(
     tmp_path: Path, rows: list[tuple[str, str]], kind: str

@@ -15,6 +15,7 @@ from retrieval.index.exact import top_k as best
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
+from tests.examples import examples
 from tests.retrieval.index.stores import (
     keys_of,
     make_store,
@@ -51,7 +52,7 @@ def assert_nothing_nearer_is_left_out(
         assert len(set(row[row >= 0])) == (row >= 0).sum()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     half=st.booleans(),
     queries=st.integers(1, 12),

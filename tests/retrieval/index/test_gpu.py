@@ -10,6 +10,7 @@ from core.errors import UserError
 from retrieval.index.exact import gpu
 from retrieval.index.exact.gpu import GpuIndex, require_room
 from retrieval.vectors.store import VectorStore
+from tests.examples import examples
 from tests.retrieval.index.stores import make_store, no_mask, repeated, true_scores, unit_vectors
 
 
@@ -26,7 +27,7 @@ def on_cpu(store: VectorStore) -> GpuIndex:
     return GpuIndex.build(store, {"device": "cpu"})
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     half=st.booleans(),
     group=st.sampled_from([1, 2, 16, 64]),

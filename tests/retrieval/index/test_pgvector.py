@@ -33,6 +33,7 @@ from retrieval.indexing.prune import prune
 from retrieval.vectors.shards import Identity, Shard, write_shard
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
+from tests.examples import examples
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
 
@@ -175,7 +176,7 @@ def test_more_rows_than_a_graph_gives_at_once_are_found(
 
 
 @hypothesis_settings(
-    max_examples=10,
+    max_examples=examples(10),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

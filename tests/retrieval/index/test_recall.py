@@ -11,6 +11,7 @@ from retrieval.index.port import Found
 from retrieval.index.recall import measure, wilson_low
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
+from tests.examples import examples
 from tests.retrieval.index.stores import brute_force, make_store, no_mask, repeated, unit_vectors
 
 
@@ -37,7 +38,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> VectorStore:
     return make_store(tmp_path_factory.mktemp("c"), repeated(300, 10, 2, copies=15), cuts=[99])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 999), share=st.floats(0, 0.9), at=st.integers(1, 30))
 def test_it_is_the_share_that_a_brute_force_finds_again(
     store: VectorStore, seed: int, share: float, at: int

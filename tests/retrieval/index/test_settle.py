@@ -14,6 +14,7 @@ from retrieval.index.port import Found, VectorIndex
 from retrieval.index.rescore import nearest
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
+from tests.examples import examples
 from tests.retrieval.index.stores import (
     brute_force,
     keys_of,
@@ -60,7 +61,7 @@ class Blind(ExactIndex):
         return super().search(queries, width, excluded | unseen)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data(), pairs=st.integers(1, 120), dimension=st.integers(1, 17))
 @pytest.mark.parametrize("kind", [ExactIndex, GpuIndex, Off])
 def test_search_finds_what_brute_force_finds(
@@ -83,7 +84,7 @@ def test_search_finds_what_brute_force_finds(
     assert_like_brute_force(index, store, queries, k, excluded)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(order=st.permutations(range(7)), size=st.integers(1, 9), results=st.integers(1, 500))
 def test_a_ranking_depends_on_neither_shards_nor_batches(
     tmp_path_factory: pytest.TempPathFactory, order: list[int], size: int, results: int

@@ -11,6 +11,7 @@ from retrieval.vectors import compact
 from retrieval.vectors.compact import compacted
 from retrieval.vectors.shards import Shard, sound_shards
 from retrieval.vectors.store import VectorStore
+from tests.examples import examples
 from tests.retrieval.vectors.made import IDENTITY, keys_of, shard_of_pairs, vectors_of
 
 
@@ -32,7 +33,7 @@ def pack(folder: Path, shards: list[Shard], dead: set[int]) -> list[Shard]:
     return compacted(folder, IDENTITY, shards, live)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 20), min_size=1, max_size=6),
     dead=st.sets(st.integers(0, 60)),

@@ -13,6 +13,7 @@ from retrieval.vectors import store as store_module
 from retrieval.vectors.shards import Identity, write_shard
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import PairKeys
+from tests.examples import examples
 from tests.retrieval.vectors.made import IDENTITY, keys_of, shard_of_pairs, vectors_of
 
 # 32 bytes of which the first eight and the rest are each one of few: prefixes collide.
@@ -37,7 +38,7 @@ def one_dimension(folder: Path, shards: list[list[bytes]]) -> VectorStore:
     return VectorStore(folder, identity, made)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     shards=st.lists(st.lists(COLLIDING, min_size=1, unique=True), max_size=4),
     asked=st.lists(COLLIDING, max_size=30),

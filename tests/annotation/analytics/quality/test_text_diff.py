@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.analytics.quality.text_diff import LONGEST, Part, mark_differences
+from tests.examples import examples
 
 
 def shown(parts: list[Part]) -> str:
@@ -90,7 +91,7 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c-d", "É", "猫", "แม", "3.5",
 TEXTS = st.one_of(WORDS.map(" ".join), st.text(max_size=60))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(TEXTS, TEXTS)
 def test_joined_the_parts_are_the_text(query: str, question: str) -> None:
     ours, theirs = mark_differences(query, question)
@@ -99,14 +100,14 @@ def test_joined_the_parts_are_the_text(query: str, question: str) -> None:
     assert all(part.text for part in ours + theirs)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXTS)
 def test_no_text_differs_from_itself_with_other_spaces_and_ends(text: str) -> None:
     for parts in mark_differences(text, f"  {text} ?"):
         assert not any(part.differs for part in parts)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXTS, TEXTS)
 def test_neighbours_are_not_marked_twice(query: str, question: str) -> None:
     for parts in mark_differences(query, question):

@@ -22,10 +22,11 @@ from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.models import Member, Offer, Work
 from tests.annotation.crowd.inhouse.model import Model, ModelHit, ModelWork
 from tests.annotation.crowd.inhouse.team import LEASE, Team
+from tests.examples import examples
 
-EXAMPLES = 45
+EXAMPLES = examples(50)
 STEPS_AN_EXAMPLE = 50
-LEAST_STEPS = 2_000
+LEAST_STEPS = 2_000 * EXAMPLES // 50
 EVERYTHING = (
     "take",
     "take nothing",

@@ -16,6 +16,7 @@ from annotation.protocol.labels.majority import decide
 from annotation.protocol.screening.control import check_controls
 from annotation.protocol.screening.exclusion import Review, exclusions
 from tests.conftest import StartMTurk
+from tests.examples import examples
 from tests.small_campaign import Stage, packed_campaign
 
 pytestmark = pytest.mark.django_db
@@ -137,7 +138,7 @@ def check(stage: Stage) -> None:
 def test_labels_are_what_a_replay_of_the_crowd_s_records_gives(
     start_mturk: StartMTurk, tmp_path: Path
 ) -> None:
-    @settings(max_examples=8, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=examples(8), deadline=None, derandomize=True, database=None)
     @given(
         order=st.permutations(EVERYBODY),
         sheets=st.lists(SHEETS, min_size=len(EVERYBODY), max_size=len(EVERYBODY)),

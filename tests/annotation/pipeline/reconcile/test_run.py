@@ -19,6 +19,7 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from tests.annotation.pipeline.reconcile.drift import compare, create_there, delete_there
 from tests.conftest import SetStage, StartMTurk
+from tests.examples import examples
 from tests.mturk import Killed, MortalCrowd
 from tests.small_campaign import Stage, packed_campaign
 from tests.threads import together
@@ -82,7 +83,7 @@ def test_a_campaign_in_full_swing_is_no_drift(
 ) -> None:
     """Between any two steps, whoever has died at whatever call, there is nothing to mend."""
 
-    @settings(max_examples=8, deadline=None)
+    @settings(max_examples=examples(8), deadline=None)
     @given(published=st.booleans(), steps=st.lists(CHOICES, min_size=12, max_size=25))
     def run(published: bool, steps: list[tuple[str, str, int]]) -> None:
         mturk = start_mturk()

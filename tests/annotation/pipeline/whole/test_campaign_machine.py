@@ -25,14 +25,15 @@ from hypothesis.stateful import (
 from annotation.pipeline.outbox.threads import CALLS_A_THREAD
 from tests.annotation.pipeline.whole.campaign_actor import Actor
 from tests.conftest import StartMTurk
+from tests.examples import examples
 from tests.mturk import MTurk
 from tests.small_campaign import BUDGET_CENTS, packed_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
-EXAMPLES = 60
+EXAMPLES = examples(60)
 STEPS_AN_EXAMPLE = 50
-LEAST_STEPS = 2_500  # in each mode
+LEAST_STEPS = 2_500 * EXAMPLES // 60  # in each mode
 
 FIRST_ROUND = 57  # cents that publishing a HIT reserves
 # How often each is done, where it can be; in its place the next that can.

@@ -17,6 +17,7 @@ from annotation.models import Assignment, Campaign, Hit, Triplet, Worker
 from annotation.web.base import pagination as keyset
 from annotation.web.hits import assignments, hits, triplets
 from tests.annotation.web.base.readers import plays, root
+from tests.examples import examples
 from tests.exports.campaigns import VERDICTS, make_campaign
 
 pytestmark = pytest.mark.django_db
@@ -127,7 +128,9 @@ def test_a_page_says_how_far_it_has_looked(campaign: Campaign) -> None:
 
 @pytest.mark.usefixtures("short")
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(15),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.integers(1, 9), st.integers(1, 9))
 def test_however_long_the_pages_are_they_show_the_same(

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from django.contrib import admin
-from pytest_django import Settings
 
 from retrieval.admin import ReadOnlyAdmin
 from tests.annotation.web.walk.addresses import ROWS
@@ -21,9 +20,8 @@ WRITTEN = {"auth.user", "auth.group", "annotation.role", "knox.authtoken"}
 
 
 @pytest.fixture
-def quiet(settings: Settings) -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Refusals are what is asked for here: none of them needs a line."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)

@@ -18,6 +18,7 @@ from retrieval.corpus.pair_reader import BATCH
 from retrieval.corpus.sources import top_share as best
 from retrieval.corpus.sources.top_share import Best, Kept, selection, share_of
 from retrieval.models import QaPair
+from tests.examples import examples
 from tests.retrieval.corpus.sources.shapes import jsonl, write
 
 HALF = Best(Fraction(1, 2), field="score")
@@ -27,7 +28,7 @@ KEYS = st.binary(min_size=32, max_size=32).map(bytes.hex) | st.integers(0, 300).
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(SCORES, KEYS), min_size=1, max_size=40, unique_by=lambda row: row[1]),
     share=st.fractions(Fraction(1, 50), 1),

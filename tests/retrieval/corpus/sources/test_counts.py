@@ -12,6 +12,7 @@ from retrieval.corpus.ingest import insert_pairs
 from retrieval.corpus.pair_reader import Pair
 from retrieval.corpus.sources.counts import SourceCounts, Words, source_counts
 from retrieval.models import QaPair
+from tests.examples import examples
 
 Made = tuple[str, str, str, str]
 
@@ -72,7 +73,7 @@ ROWS = st.lists(
 
 
 class CountsOfAnything(TestCase):
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     @given(rows=ROWS)
     def test_the_database_counts_as_python_does(self, rows: list[Made]) -> None:
         make(*rows)

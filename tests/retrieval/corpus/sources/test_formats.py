@@ -17,6 +17,7 @@ from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.corpus.sources.question_answering import gooaq
 from retrieval.models import QaPair
+from tests.examples import examples
 from tests.retrieval.corpus.sources.shapes import (
     ELI5_FINISHED,
     ELI5_POSTS,
@@ -282,7 +283,7 @@ def test_records_may_come_as_parquet_too(tmp_path: Path) -> None:
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=6), data=st.data())
 def test_whatever_texts_a_format_carries_arrive(
     tmp_path: Path, rows: list[tuple[str, str]], data: st.DataObject

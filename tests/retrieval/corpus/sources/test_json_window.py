@@ -10,6 +10,7 @@ from core.errors import UserError
 from core.progress import no_progress
 from retrieval.corpus.sources import json_stream as json_window
 from retrieval.corpus.sources.json_stream import elements, member_elements
+from tests.examples import examples
 from tests.retrieval.corpus.sources.shapes import write
 
 JSON = st.recursive(
@@ -23,7 +24,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     values=st.lists(JSON, max_size=8),
     indent=st.sampled_from([None, 0, 3]),

@@ -14,6 +14,7 @@ from werkzeug.test import Client, TestResponse
 from annotation.crowd.emulator.http.app import Emulator
 from annotation.crowd.emulator.store import Store
 from tests.annotation.crowd.emulator.turk import TARGET, Clock, question
+from tests.examples import examples
 
 INITIAL = 2_000
 APPROVAL = 1_000  # seconds until MTurk approves by itself
@@ -300,4 +301,6 @@ class MoneyMachine(RuleBasedStateMachine):
 
 
 TestMoneyMachine = MoneyMachine.TestCase
-TestMoneyMachine.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+TestMoneyMachine.settings = settings(
+    max_examples=examples(30), stateful_step_count=30, deadline=None
+)
