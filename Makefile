@@ -15,10 +15,8 @@ OUTSIDE := $(shell env | grep -oE '^(QUORUM|AWS|CELERY|DJANGO)_[A-Za-z0-9_]+' | 
 ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
-AT_ONCE := tests/retrieval/indexing/test_distributed.py tests/retrieval/test_jobs.py tests/core/test_sqlite_busy.py tests/annotation/inhouse tests/annotation/crowd tests/core/files/test_bulk_insert.py tests/annotation/pipeline/controls/test_controls.py tests/annotation/pipeline/controls/test_import_controls.py tests/annotation/pipeline/ledger/test_ledger_database.py tests/annotation/access/test_audit_log.py tests/annotation/operations/test_create_campaign.py tests/annotation/api/base/test_idempotency.py tests/exports/record tests/exports/building/test_queue.py
-
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test run lint lock bench bench-models mutants services services-stop test-services chaos
+.PHONY: help setup demo test test-examples run lint lock bench bench-models mutants services services-stop test-services chaos
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
@@ -50,6 +48,9 @@ run: setup ## the site with a worker and the MTurk emulator, on http://127.0.0.1
 test: $(VENV)/.dev ## the tests
 	$(ALONE) $(BIN)/python -m pytest -n 2 --dist worksteal
 
+test-examples: $(VENV)/.dev ## the property tests and state machines with all their examples
+	$(ALONE) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist worksteal -m "hypothesis and not services"
+
 lint: $(VENV)/.dev ## style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -67,7 +68,7 @@ test-services: $(VENV)/.dev ## the tests on PostgreSQL, Redis, two workers and b
 	# What SQLite cannot show: two transactions at once.
 	export QUORUM_SERVICES=var/test/services; trap '$(BIN)/python -m demo.services stop' EXIT; \
 	  $(BIN)/python -m demo.services start > var/test/services.env && . var/test/services.env && \
-	  $(ALONE) QUORUM_DATABASE_URL="$$QUORUM_DATABASE_URL" $(BIN)/python -m pytest -n 2 $(AT_ONCE)
+	  $(ALONE) QUORUM_DATABASE_URL="$$QUORUM_DATABASE_URL" $(BIN)/python -m pytest -n 2 -m concurrent
 
 chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then audits it (SEED=1 QUERIES=40 KILLS=20)
 	$(ALONE) CHAOS_SEED=$(SEED) CHAOS_QUERIES=$(QUERIES) CHAOS_KILLS=$(KILLS) $(BIN)/python -m pytest -s -m chaos tests/services/test_chaos.py

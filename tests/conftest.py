@@ -41,7 +41,7 @@ def _copy_empty_database(path: Path, **_: object) -> str:
     connection.close()
     for settings in (django_settings.DATABASES["default"], connection.settings_dict):
         settings["NAME"] = str(path)
-    make_database(path, django_settings.DATA_DIR / "rehearsals")
+    make_database(path, django_settings.DATA_DIR / "dry-runs")
     return str(path)
 
 

@@ -29,7 +29,12 @@ ROOT = Path(__file__).parents[1]
 PARALLEL = 2
 SECONDS = 120  # what tests of a mutant that loops for ever are given
 # Loading no plugin but a suite's own halves the time, and rules stay apart from Django.
-ENVIRONMENT = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+ENVIRONMENT = {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "HYPOTHESIS_PROFILE": "thorough",
+}
+EMPTY_DATABASE = "var/test/dry-runs"  # which spares each copy all migrations
 
 Outcome = Literal["killed", "SURVIVED", "BROKEN"]
 Table = Mapping[tuple[str, str], tuple[tuple[str, str, str], ...]]
@@ -74,12 +79,24 @@ def mutants() -> Iterator[Mutant]:
                 yield Mutant(suite, source, tests, *row)
 
 
+def fault(mutant: Mutant) -> str:
+    """Why the mutant can show nothing; empty where it can."""
+    for path in (mutant.source, mutant.tests):
+        if not any(
+            path == copied or path.startswith(f"{copied}/") for copied in mutant.suite.copies
+        ):
+            return f"{path} is not copied"
+        if not (ROOT / path).exists():
+            return f"{path} does not exist"
+    count = (ROOT / mutant.source).read_text().count(mutant.snippet)
+    return "" if count == 1 else f"{mutant.source} holds {mutant.snippet!r} {count} times"
+
+
 def outcome(mutant: Mutant) -> Outcome:
     """What became of the mutant; a loop without end is a failing test too."""
-    original = (ROOT / mutant.source).read_text()
-    if original.count(mutant.snippet) != 1:
+    if fault(mutant):
         return "BROKEN"
-    edited = original.replace(mutant.snippet, mutant.replacement)
+    edited = (ROOT / mutant.source).read_text().replace(mutant.snippet, mutant.replacement)
     try:
         status = run(mutant.suite, mutant.tests, {mutant.source: edited})
     except subprocess.TimeoutExpired:
@@ -94,6 +111,8 @@ def run(suite: Suite, tests: str, edits: Mapping[str, str]) -> int:
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         for name in suite.copies:
             copy(ROOT / name, Path(folder, name))
+        if (ROOT / EMPTY_DATABASE).exists():
+            copy(ROOT / EMPTY_DATABASE, Path(folder, EMPTY_DATABASE))
         for name, text in edits.items():
             Path(folder, name).write_text(text)
         options = ["-x", "-q", "-p", "no:cacheprovider"]

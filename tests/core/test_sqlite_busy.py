@@ -10,7 +10,7 @@ from core import sqlite_busy as onlookers
 from core.sqlite_busy import if_free
 from retrieval.models import QuerySet
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrent]
 
 SQLITE = connection.vendor == "sqlite"
 

@@ -10,7 +10,7 @@ from annotation.models import AuditEntry
 from tests.annotation.hits import make_campaign
 from tests.truncating import truncate
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 REFUSED = "the audit log is append-only"
 
 

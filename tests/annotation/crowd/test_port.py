@@ -11,6 +11,8 @@ from annotation.crowd.port import CrowdError, CrowdHit, Submission
 from tests.annotation.crowd.conftest import Market
 from tests.threads import together
 
+pytestmark = pytest.mark.concurrent
+
 
 def submissions(market: Market, hit_id: str) -> dict[str, Submission]:
     return {found.assignment_id: found for found in market.crowd.submissions(hit_id)}

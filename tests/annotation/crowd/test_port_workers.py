@@ -5,6 +5,8 @@ import pytest
 from annotation.crowd.port import CrowdError
 from tests.annotation.crowd.conftest import Market
 
+pytestmark = pytest.mark.concurrent
+
 
 def test_an_excluded_worker_cannot_accept(market: Market) -> None:
     exclusion = market.crowd.create_qualification(f"excluded {next(market.tokens)}", "Shut out.")

@@ -21,7 +21,7 @@ from retrieval.query_sets.held_out import CHANGED, draw_queries
 from tests.small_campaign import POLICY
 from tests.threads import together
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 RULES = Policy.from_dict(POLICY)
 SAMPLED = Wanted("faq", RULES.to_dict(), seed=7, sample=3, budget_cents=500)

@@ -45,10 +45,10 @@ MUTANTS = {
         ("a canonical digest", "sort_keys=True", "sort_keys=False"),
         (
             "MTurk's workers are paid",
-            "return [] if reward_cents else [",
-            "return [] if True else [",
+            "if reward_cents < traits.least_reward_cents:",
+            "if reward_cents < 0:",
         ),
-        ("one's own are no Masters", "        if value\n    ]", "        if not value\n    ]"),
+        ("one's own are no Masters", "in traits.fixed.items()", "in ()"),
     ),
     ("annotation/protocol/packing/pack.py", "tests/annotation/protocol/packing/test_pack.py"): (
         (
@@ -278,26 +278,28 @@ MUTANTS = {
         ("no kappa of one value", "where=whole != 0)", "where=whole >= 0)"),
         ("the second votes count", "second = pairs[:, 2]", "second = pairs[:, 0]"),
     ),
-    ("annotation/protocol/estimates/cost.py", "tests/annotation/protocol/estimates/test_cost.py"): (
+    ("annotation/protocol/policy/crowds.py", "tests/annotation/protocol/estimates/test_cost.py"): (
         ("fees round half up", "percent + 50) // 100", "percent + 49) // 100"),
         ("fees are not cut off", "percent + 50) // 100", "percent) // 100"),
-        ("at least a cent", "max(1, (reward_cents", "max(0, (reward_cents"),
+        ("at least a cent", "max(1, (cents", "max(0, (cents"),
         (
             "a fee's parts round apart",
-            "sum(max(1, (reward_cents * percent + 50) // 100) for percent in percents)",
-            "max(1, (reward_cents * sum(percents) + 50) // 100)",
+            "fee += _part(reward_cents, self.masters_percent)",
+            "fee = _part(reward_cents, self.percent + self.masters_percent)",
         ),
         ("the Masters' fee", "if masters:", "if not masters:"),
         ("ten places pay more", "if assignments >= CROWDED_HIT:", "if assignments > CROWDED_HIT:"),
+    ),
+    ("annotation/protocol/estimates/cost.py", "tests/annotation/protocol/estimates/test_cost.py"): (
         ("extend: a tie in five", "agreed**policy.real_items", "agreed**policy.hit_size"),
         ("repack: the tied share", "tied_share = (1 - agreed)", "tied_share = agreed"),
         ("odd votes never tie", "policy.annotators % 2 == 0 and ", ""),
         ("no tie-break at max_votes", " and policy.max_votes > policy.annotators", ""),
         ("expectations round up", "math.ceil(", "math.floor("),
         ("the agreement as written", "Fraction(str(agreement))", "Fraction(agreement)"),
-        ("the reward is paid", "return policy.reward_cents + fee", "return fee"),
-        ("no fee in-house", "return policy.reward_cents  #", "return policy.reward_cents + 1  #"),
-        ("no fee on a bonus there", "        return cents\n", "        return cents + 1\n"),
+        ("the reward is paid", "return reward + fee", "return fee"),
+        ("no fee in-house", "        return reward\n", "        return reward + 1\n"),
+        ("no fee on a bonus there", "if fee else 0)", "if fee else 1)"),
         (
             "cents_max buys max_votes",
             "hits * policy.max_votes * price",

@@ -16,7 +16,7 @@ from core.files import bulk_insert as bulk
 from core.files.bulk_insert import insert, insert_found, insert_objects, update_each
 from tests.annotation.hits import make_campaign
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 HOSTILE = (
     "",

@@ -22,7 +22,7 @@ from tests.exports.campaigns import make_campaign
 from tests.exports.reading import FILES
 from tests.truncating import truncate
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 TOPICS = ("bread", "candle", "garden", "moon", "piano", "rocket")
 

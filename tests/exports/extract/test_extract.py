@@ -39,7 +39,7 @@ from tests.exports.extract.oracle import (
 )
 from tests.retrieval.registry.trainings import trained
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 ADA, BOB, EVE, THIRD = (person(f"mturk:{name}") for name in ("ada", "bob", "eve", "third"))
 HOSTILE = 'tab\t"quotes" NA \\N\n<b>html</b> \u2028 \U0001f980 null'
 

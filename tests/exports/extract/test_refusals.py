@@ -11,7 +11,7 @@ from retrieval.models import QaPair
 from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.extract.oracle import lines
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 
 def refusal(campaign: Campaign, folder: Path, *, partial: bool = False) -> str:

@@ -14,7 +14,7 @@ from exports.extract.transaction import snapshot
 from tests.exports.campaigns import make_campaign
 from tests.exports.extract.oracle import contents, salted
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrent]
 PATIENCE = 5  # seconds; SQLite's writers would wait for thirty
 
 

@@ -31,7 +31,7 @@ from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.threads import together
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 KEYWORDS = KeywordEncoder("rain snow hail")
 IDENTITY = identity_of(KEYWORDS, "QQ", "float32")

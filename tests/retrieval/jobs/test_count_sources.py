@@ -12,7 +12,7 @@ from tests.retrieval.conftest import AddPairs
 from tests.retrieval.jobs.run_jobs import worked
 from tests.retrieval.management.weather import build
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 
 def counted() -> Job:

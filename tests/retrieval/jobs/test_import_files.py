@@ -22,7 +22,7 @@ from retrieval.models import Job, QaPair
 from tests.retrieval.corpus.sources.shapes import SHAPES, jsonl
 from tests.retrieval.jobs.run_jobs import facts, sent, worked
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 TEN = jsonl(*({"question": f"Q {n}?", "answer": "A b.", "score": n} for n in range(10)))
 HALF_GOOD = b"question,answer\nWhy?,So.\nWhy?\n,Nothing.\n\xff,Bytes.\nHow?,Thus.\n"

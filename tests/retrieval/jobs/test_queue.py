@@ -26,7 +26,7 @@ from retrieval.jobs.queue import (
 from retrieval.models import Job
 from tests.threads import together
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 
 def _count(job: Job, watch: Watch) -> Result:

@@ -16,6 +16,8 @@ from tests.annotation.api.campaign import campaign_at_work
 from tests.annotation.api.people import Answer, Program, is_problem, person
 from tests.threads import together
 
+pytestmark = pytest.mark.concurrent
+
 BUDGET = "campaigns/faq/operations/budget"
 PAUSE = "campaigns/faq/operations/pause"
 RAISED = {"dollars": "200", "agreed": True}

@@ -12,6 +12,8 @@ from annotation.crowd.inhouse.models import Member, Offer, Queue
 from annotation.crowd.port import CrowdError
 from tests.annotation.crowd.inhouse.team import LEASE, SPEC, Team
 
+pytestmark = pytest.mark.concurrent
+
 MOST_OF_A_BIGINT = 2**63 - 1
 
 

@@ -9,6 +9,8 @@ from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Invitation, Member
 from tests.annotation.crowd.inhouse.team import Team
 
+pytestmark = pytest.mark.concurrent
+
 PAGES = ("member", "invitation", "grant", "block", "queue", "offer", "work", "bonus")
 
 

@@ -11,6 +11,8 @@ from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.inhouse.models import Member, Work
 from tests.annotation.crowd.inhouse.team import LEASE, YES, Team
 
+pytestmark = pytest.mark.concurrent
+
 MOMENT = timedelta(seconds=1)
 
 

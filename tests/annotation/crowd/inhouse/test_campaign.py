@@ -17,7 +17,7 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.crowds import INHOUSE
 from tests.small_campaign import QUERIES, Judge, packed_campaign, sheet_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 
 class Office:

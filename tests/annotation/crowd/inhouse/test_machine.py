@@ -24,6 +24,8 @@ from tests.annotation.crowd.inhouse.model import Model, ModelHit, ModelWork
 from tests.annotation.crowd.inhouse.team import LEASE, Team
 from tests.examples import examples
 
+pytestmark = pytest.mark.concurrent
+
 EXAMPLES = examples(50)
 STEPS_AN_EXAMPLE = 50
 LEAST_STEPS = 2_000 * EXAMPLES // 50
@@ -259,6 +261,7 @@ def desk_submit(member: Member, assignment_id: str, **now: object) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.hypothesis
 @pytest.mark.django_db
 def test_any_order_of_steps_keeps_the_rules(
     record_property: Callable[[str, object], None],

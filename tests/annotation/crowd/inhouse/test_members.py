@@ -17,6 +17,8 @@ from annotation.crowd.inhouse.models import Invitation, Member
 from core.errors import UserError
 from tests.annotation.crowd.inhouse.team import Team
 
+pytestmark = pytest.mark.concurrent
+
 
 @pytest.fixture
 def boss(db: None) -> User:

@@ -9,6 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from annotation.crowd.inhouse.models import Member
 from tests.annotation.crowd.inhouse.team import Team
 
+pytestmark = pytest.mark.concurrent
+
 LOOKS = {
     "SELECT q.id, q.assignment_seconds": {"offers_begun", "offers_fresh"},
     "SELECT id, preference": {"offers_begun", "offers_fresh", "works_of_a_member"},

@@ -11,6 +11,8 @@ from annotation.crowd.inhouse.members import activate, deactivate
 from annotation.crowd.inhouse.models import HitType, Member, Offer
 from tests.annotation.crowd.inhouse.team import LEASE, SPEC, Team
 
+pytestmark = pytest.mark.concurrent
+
 
 def line_of(team: Team, hit_id: str) -> str:
     return team.offer(hit_id).queue.queue_id

@@ -17,7 +17,7 @@ from core.errors import UserError
 from tests.annotation.crowd.inhouse.team import LEASE, SPEC, YES, Team
 from tests.threads import together
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrent]
 
 CROWD = 16
 HITS = 24

@@ -17,7 +17,7 @@ from tests.conftest import SetStage
 from tests.small_campaign import CONTROLS, Stage, retrieved_campaign, write_rows
 from tests.threads import together
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 NEW = Texts("how old is ada", "the age of ada", "Ten.")
 

@@ -10,7 +10,7 @@ from core.errors import UserError
 from tests.small_campaign import write_rows
 from tests.threads import together
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 
 def test_own_controls_join_the_pool(db: None, tmp_path: Path) -> None:

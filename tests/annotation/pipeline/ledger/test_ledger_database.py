@@ -11,7 +11,7 @@ from tests.conftest import SetStage
 from tests.small_campaign import BUDGET_CENTS, Stage
 from tests.truncating import truncate
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 
 
 def refused(stage: Stage, entries: list[Entry]) -> None:

@@ -29,7 +29,7 @@ from tests.examples import examples
 from tests.mturk import MTurk
 from tests.small_campaign import BUDGET_CENTS, packed_campaign
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.hypothesis]
 
 EXAMPLES = examples(60)
 STEPS_AN_EXAMPLE = 50
