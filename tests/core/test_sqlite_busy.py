@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from django.db import OperationalError, connection, connections, transaction
 
-from core import sqlite_busy as onlookers
+from core import sqlite_busy
 from core.sqlite_busy import if_free
 from retrieval.models import QuerySet
 
@@ -48,7 +48,7 @@ def test_what_nobody_hinders_is_made() -> None:
 @pytest.mark.skipif(not SQLITE, reason="writers lock single rows")
 @pytest.mark.usefixtures("somebody_writing")
 def test_while_another_writes_there_is_what_there_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onlookers, "PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(sqlite_busy, "PATIENCE_SECONDS", 0)
     assert if_free(write_mine, otherwise="what there was") == "what there was"
     assert not QuerySet.objects.exists()
 

@@ -12,7 +12,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import F, Value
 
 from annotation.models import Control, Hit
-from core.files import bulk_insert as bulk
+from core.files import bulk_insert
 from core.files.bulk_insert import insert, insert_found, insert_objects, update_each
 from tests.annotation.hits import make_campaign
 
@@ -133,7 +133,7 @@ def test_what_a_query_finds_is_copied_in_the_database() -> None:
 def test_no_row_is_lost_where_one_lot_ends_and_the_next_begins(
     monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    monkeypatch.setattr(bulk, "ROWS", 4)
+    monkeypatch.setattr(bulk_insert, "ROWS", 4)
     insert(Control, COLUMNS, rows(HOSTILE[:count]))
     stored = Control.objects.order_by("pk").values_list("query", flat=True)
     assert list(stored) == list(HOSTILE[:count])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.errors import UserError
-from retrieval.encoders import score_candidates as scored
+from retrieval.encoders import score_candidates
 from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
 from retrieval.ranking.records import CandidateRecord, QueryRecord
 from retrieval.ranking.runs import require_new, write_run
@@ -52,7 +52,7 @@ class CountingSelector:
 
 @pytest.fixture(params=[1, 4, 4_096])
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(scored, "AT_ONCE", request.param)
+    monkeypatch.setattr(score_candidates, "AT_ONCE", request.param)
     return int(request.param)
 
 
@@ -116,7 +116,7 @@ def test_progress_counts_queries(at_once: int) -> None:
 
 
 def test_no_more_queries_are_read_than_are_scored_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scored, "AT_ONCE", 5)
+    monkeypatch.setattr(score_candidates, "AT_ONCE", 5)
     unread = iter(QUERIES)
     next(iter(score_with_selector(CountingSelector(), unread)))
     assert [query.id for query in unread] == ["3"]

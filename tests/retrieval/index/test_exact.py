@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from retrieval.index.exact import scan
-from retrieval.index.exact import top_k as best
+from retrieval.index.exact import scan, top_k
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
@@ -77,10 +76,10 @@ def test_the_best_are_found_whatever_the_tiles_and_threads(
     store = stores[half]
     excluded = np.random.default_rng(seed).random(len(store)) < share
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(best, "FEWEST_ROWS", rows)
-        patch.setattr(best, "SCORES_AT_ONCE", 3 * rows * queries)
-        patch.setattr(best, "FEWEST_SORTED", 1)
-        patch.setattr(best, "COPIED_AT_ONCE", 5)
+        patch.setattr(top_k, "FEWEST_ROWS", rows)
+        patch.setattr(top_k, "SCORES_AT_ONCE", 3 * rows * queries)
+        patch.setattr(top_k, "FEWEST_SORTED", 1)
+        patch.setattr(top_k, "COPIED_AT_ONCE", 5)
         patch.setattr(scan, "CHUNK_BYTES", chunk)
         patch.setattr(scan, "FEWEST_QUERIES", 2)
         patch.setattr(scan, "MOST_QUERIES", 3)

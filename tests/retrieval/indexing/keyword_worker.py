@@ -27,7 +27,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 # Else it looks into the folder of messages once a second, for one of them.
 app.conf.broker_transport_options["polling_interval"] = 0.05
 
-from core import leases as claims  # noqa: E402
+from core import leases  # noqa: E402
 from retrieval.jobs import tasks  # noqa: E402
 
 KEYWORDS = "rain snow hail"
@@ -45,5 +45,5 @@ class DyingEncoder(KeywordEncoder):
         return vectors
 
 
-claims.STALE = timedelta(seconds=3)
+leases.STALE = timedelta(seconds=3)
 tasks._encoder = lambda model, precision: DyingEncoder(KEYWORDS)  # type: ignore[assignment]

@@ -31,7 +31,7 @@ from retrieval.index.versions import current_index  # noqa: E402
 from retrieval.indexing import encode  # noqa: E402
 from retrieval.indexing.build import BuildOptions, build_index  # noqa: E402
 from retrieval.models import IndexVersion, QaPair  # noqa: E402
-from retrieval.vectors import checksums as verified  # noqa: E402
+from retrieval.vectors import checksums  # noqa: E402
 from retrieval.vectors.types import unpacked  # noqa: E402
 from tests.retrieval.encoders.keywords import KeywordEncoder  # noqa: E402
 
@@ -133,7 +133,7 @@ def resumed(kind: str) -> list[Any]:
 def main(kind: str, kills: int) -> None:
     fill()
     encode.SHARD_PAIRS = 20
-    verified.SETTLED_NS = 1 << 62  # else what is written depends on the time
+    checksums.SETTLED_NS = 1 << 62  # else what is written depends on the time
     index_class(kind)  # loads its library
     answer = Path(settings.DATA_DIR) / "answer.json"
 

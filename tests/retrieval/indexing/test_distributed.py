@@ -15,8 +15,7 @@ from core.errors import UserError
 from core.leases import MOST_ATTEMPTS, STALE, take
 from core.progress import Progress, no_progress
 from retrieval.index.versions import index_root
-from retrieval.indexing import distributed as encoding_jobs
-from retrieval.indexing import encode
+from retrieval.indexing import distributed, encode
 from retrieval.indexing.distributed import spread
 from retrieval.indexing.encode import encode_missing, identity_of
 from retrieval.indexing.shard_worker import BROKEN_OFF, Beat, ShardLost, encode_row, keys_of
@@ -42,7 +41,7 @@ PAIRS = [(f"Is {word} number {n} wet?", "Yes.") for n in range(9) for word in ("
 @pytest.fixture(autouse=True)
 def small_and_quick(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     monkeypatch.setattr(encode, "SHARD_PAIRS", 5)
-    monkeypatch.setattr(encoding_jobs, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(distributed, "LOOK_SECONDS", 0.0)
     settings.PASS_SECONDS = 0.0
 
 
@@ -82,7 +81,7 @@ class Workers:
 def workers(monkeypatch: pytest.MonkeyPatch) -> Workers:
     """The broker is real elsewhere: here a message is a call."""
     workers = Workers()
-    monkeypatch.setattr(encoding_jobs.current_app, "send_task", workers.send_task)
+    monkeypatch.setattr(distributed.current_app, "send_task", workers.send_task)
     return workers
 
 
@@ -101,7 +100,7 @@ def alone(missing: PairKeys, folder: Path) -> list[Shard]:
 
 
 def begun(missing: PairKeys) -> list[EncodingShard]:
-    encoding_jobs._begin(folder_of_store(), IDENTITY, missing, "keywords")
+    distributed._begin(folder_of_store(), IDENTITY, missing, "keywords")
     return list(EncodingShard.objects.order_by("number"))
 
 
@@ -250,7 +249,7 @@ def test_workers_killed_three_times_at_one_row_are_told(
     shards = spread(folder_of_store(), IDENTITY, missing, model="keywords")
     row = begun(missing)[1]
     EncodingShard.objects.filter(pk=row.pk).update(state="running", attempts=3, beat_at=None)
-    watch = encoding_jobs.Watch(row.job, no_progress)
+    watch = distributed.Watch(row.job, no_progress)
     with pytest.raises(UserError, match=r"tried 3 times to encode 5 .* for want of memory"):
         watch.look()
     shards.close()  # type: ignore[attr-defined]
@@ -310,7 +309,7 @@ def test_without_a_worker_the_command_says_how_to_start_one(
     missing: PairKeys, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workers.most = 0
-    monkeypatch.setattr(encoding_jobs, "SILENCE_SECONDS", 0.0)
+    monkeypatch.setattr(distributed, "SILENCE_SECONDS", 0.0)
     with pytest.raises(UserError) as caught:
         spread_out(missing)
     assert str(caught.value) == (
@@ -323,7 +322,7 @@ def test_a_broker_that_is_away_is_told(missing: PairKeys, monkeypatch: pytest.Mo
     def away(*args: object, **options: object) -> None:
         raise BrokerError("no route to host")
 
-    monkeypatch.setattr(encoding_jobs.current_app, "send_task", away)
+    monkeypatch.setattr(distributed.current_app, "send_task", away)
     with pytest.raises(UserError, match=r"cannot be reached \(no route to host\): check QUORUM_BR"):
         spread_out(missing)
 
@@ -331,7 +330,7 @@ def test_a_broker_that_is_away_is_told(missing: PairKeys, monkeypatch: pytest.Mo
 def test_progress_counts_nothing_twice_when_a_row_is_taken_over(missing: PairKeys) -> None:
     rows = begun(missing)
     seen: list[int] = []
-    watch = encoding_jobs.Watch(rows[0].job, seen.append)
+    watch = distributed.Watch(rows[0].job, seen.append)
     for done in (4, 0, 3, 5):
         EncodingShard.objects.filter(pk=rows[0].pk).update(done=done)
         watch._tell()

@@ -5,7 +5,7 @@ import pytest
 from core.errors import UserError
 from retrieval.index.choice import GIB
 from retrieval.index.versions import index_root
-from retrieval.indexing import plan as order
+from retrieval.indexing import plan
 from retrieval.indexing.incremental import Made
 from retrieval.indexing.plan import BuildOptions, Order, choice_of, precision_of
 from retrieval.vectors.pair_keys import database_pairs
@@ -26,8 +26,8 @@ def test_the_memory_of_the_machine_and_of_its_gpu_are_two(
     monkeypatch: pytest.MonkeyPatch, memory: float, on_gpu: int, expected: tuple[str, str]
 ) -> None:
     """A million vectors of three numbers, with room to work in, take more than 3 GiB on a GPU."""
-    monkeypatch.setattr(order, "free_memory", lambda: int(memory * GIB))
-    monkeypatch.setattr(order, "free_on_gpu", lambda: on_gpu * GIB)
+    monkeypatch.setattr(plan, "free_memory", lambda: int(memory * GIB))
+    monkeypatch.setattr(plan, "free_on_gpu", lambda: on_gpu * GIB)
     asked = Order("keywords", "QQA", "cuda", BuildOptions(), KEYWORDS, given=True)
     choice = choice_of(asked, 1_000_000)
     assert (choice.kind, choice.dtype) == expected
@@ -37,7 +37,7 @@ def test_no_gpu_is_looked_at_for_an_index_beside_it(monkeypatch: pytest.MonkeyPa
     def look() -> int:
         raise AssertionError
 
-    monkeypatch.setattr(order, "free_on_gpu", look)
+    monkeypatch.setattr(plan, "free_on_gpu", look)
     options = BuildOptions(kind="hnsw")
     assert choice_of(Order("k", "QQA", "cuda", options, KEYWORDS, given=True), 9).kind == "hnsw"
     assert choice_of(Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True), 9).kind == (
@@ -74,7 +74,7 @@ def test_where_the_width_before_no_longer_fits_the_memory_decides(
 ) -> None:
     add_pairs(PAIRS)
     build(encoder=KEYWORDS)
-    monkeypatch.setattr(order, "free_memory", lambda: int(0.066 * GIB))
+    monkeypatch.setattr(plan, "free_memory", lambda: int(0.066 * GIB))
     asked = Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True)
     choice = choice_of(asked, 1_000_000)
     assert choice.dtype == "float16"

@@ -18,9 +18,9 @@ import django
 django.setup()
 from django.conf import settings
 from django.core.management import call_command
-from core import leases as claims
+from core import leases
 from retrieval.indexing import encode
-from retrieval.indexing import distributed as encoding_jobs
+from retrieval.indexing import distributed
 from retrieval.corpus.ingest import ingest
 from retrieval.models import EncodingShard
 from retrieval.vectors.pair_keys import database_pairs
@@ -38,7 +38,7 @@ encoder = KeywordEncoder(KEYWORDS)
 identity = encode.identity_of(encoder, "QQ", "float16")
 folder = store_folder(settings.INDEX_DIR, identity)
 keys = database_pairs().keys
-together = list(encoding_jobs.spread(folder, identity, keys, model="keywords"))
+together = list(distributed.spread(folder, identity, keys, model="keywords"))
 assert sorted(s.name for s in sound_shards(folder, identity)) == sorted(s.name for s in together)
 apart = settings.DATA_DIR / "apart"
 apart.mkdir()

@@ -8,8 +8,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from core import leases as claims
-from core import log_context
+from core import leases, log_context
 from core.errors import UserError
 from core.leases import MOST_ATTEMPTS, STALE
 from retrieval.jobs.queue import (
@@ -207,7 +206,7 @@ def test_of_two_who_ask_at_once_one_is_told_to_wait() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_beat_s_log_lines_are_about_the_job_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(leases, "BEAT_SECONDS", 0.01)
     beaten, seen = Event(), []
     tell = Watch.facts
 

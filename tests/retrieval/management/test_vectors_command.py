@@ -23,7 +23,7 @@ from retrieval.vectors.folder import IDENTITY, one_build, store_folder
 from retrieval.vectors.shards import Identity, files_of, sound_shards, write_shard
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
-from tests.retrieval.vectors.made import keys_of, vectors_of
+from tests.retrieval.vectors.shard_files import keys_of, vectors_of
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from core.errors import UserError
 from core.text.clean import question_key
 from retrieval.corpus.pair_reader import MAX_QUESTION
 from retrieval.models import QaPair, Query, QuerySet
-from retrieval.query_sets import held_out as querysets
+from retrieval.query_sets import held_out
 from retrieval.query_sets.held_out import draw_queries, load_queries, sample_queries
 from tests.retrieval.conftest import AddPairs
 
@@ -109,7 +109,7 @@ def test_a_draw_counts_the_questions_that_it_reads(
     add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_pairs(PAIRS)
-    monkeypatch.setattr(querysets, "LOOKUP", 15)
+    monkeypatch.setattr(held_out, "LOOKUP", 15)
     told: list[int] = []
     drawn = draw_queries(20, 1, told.append)
     assert told == [15, 15]  # of 40

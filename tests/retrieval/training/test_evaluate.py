@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from sentence_transformers import CrossEncoder
 
 from retrieval.encoders.cross_encoder.load import new_selector, save_selector
-from retrieval.training import evaluate as judged
+from retrieval.training import evaluate
 from retrieval.training.data.release_splits import read_release
 from retrieval.training.evaluate import Judged
 from retrieval.training.loop.stages import Trained
@@ -24,7 +24,7 @@ def measured(folder: Path, base: Path, told: Recipe, model: Path) -> Judged:
     """One training from the base to the model in `model`/model."""
     trained = Trained(model, Settings(1e-3, 8, 24), 1, 0.5, 1)
     found = read_release(release(folder / "demo-1"))
-    return judged.judged(told, str(base), [trained], found, folder, "cpu")
+    return evaluate.judged(told, str(base), [trained], found, folder, "cpu")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from core.errors import UserError
-from retrieval.vectors import shards as shards_module
+from retrieval.vectors import shards
 from retrieval.vectors.shards import (
     Identity,
     complete_shards,
@@ -27,7 +27,7 @@ from retrieval.vectors.shards import (
 )
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.unfinished import UNFINISHED, unfinished
-from tests.retrieval.vectors.made import IDENTITY, keys_of, shard_of_pairs, vectors_of
+from tests.retrieval.vectors.shard_files import IDENTITY, keys_of, shard_of_pairs, vectors_of
 
 
 def test_a_shard_is_sorted_and_named_after_its_content(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_full_disk_leaves_no_half_shard(
         if calls == call:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(shards_module, "sync", full)
+    monkeypatch.setattr(shards, "sync", full)
     with pytest.raises(UserError) as caught:
         shard_of_pairs(tmp_path, range(9))
     assert str(caught.value) == (
@@ -111,8 +111,8 @@ def kill_at(step: int, steps: Path, patch: pytest.MonkeyPatch) -> None:
 
         return counted
 
-    patch.setattr(shards_module, "sync", killing(shards_module.sync))
-    patch.setattr(shards_module, "sync_folder", killing(shards_module.sync_folder))
+    patch.setattr(shards, "sync", killing(shards.sync))
+    patch.setattr(shards, "sync_folder", killing(shards.sync_folder))
     patch.setattr(Path, "replace", killing(Path.replace))
 
 

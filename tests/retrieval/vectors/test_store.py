@@ -14,7 +14,7 @@ from retrieval.vectors.shards import Identity, write_shard
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import PairKeys
 from tests.examples import examples
-from tests.retrieval.vectors.made import IDENTITY, keys_of, shard_of_pairs, vectors_of
+from tests.retrieval.vectors.shard_files import IDENTITY, keys_of, shard_of_pairs, vectors_of
 
 # 32 bytes of which the first eight and the rest are each one of few: prefixes collide.
 COLLIDING = st.builds(

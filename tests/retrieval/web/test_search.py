@@ -12,7 +12,7 @@ from retrieval.indexing.build import build_index
 from retrieval.jobs.count_sources import ask_to_count
 from retrieval.models import QaPair
 from retrieval.search.search_session import Searcher
-from retrieval.web import search_runner as finding
+from retrieval.web import search_runner
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.jobs.run_jobs import worked
 from tests.retrieval.web.conftest import As
@@ -59,13 +59,13 @@ def test_the_longest_question_of_a_page_fits_into_an_address(sign: str) -> None:
     """Beyond the server's limit it would answer with a page of its own."""
     server = runpy.run_path("config/gunicorn.py")
     for page in ("database-search", "database-ask"):
-        asked = urlencode({"q": sign * finding.MAX_ASKED, "by": "both"})
+        asked = urlencode({"q": sign * search_runner.MAX_ASKED, "by": "both"})
         assert len(f"GET {reverse(page)}?{asked} HTTP/1.1\r\n") < server["limit_request_line"]
 
 
 @pytest.mark.parametrize("page", ["database-search", "database-ask"])
 def test_a_question_that_is_too_long_is_told_so_on_the_page(as_: As, page: str) -> None:
-    answer = as_("looker").get(reverse(page), {"q": "a" * (finding.MAX_ASKED + 1)})
+    answer = as_("looker").get(reverse(page), {"q": "a" * (search_runner.MAX_ASKED + 1)})
     assert answer.status_code == 422
     assert b"at most 650 characters (it has 651)" in answer.content
 
@@ -82,7 +82,7 @@ def test_words_that_would_take_long_to_read_are_not_read_by_a_search(
 ) -> None:
     add_pairs(PAIRS)
     build_index(MODEL, "QQA", "cpu", encoder=minilm)
-    monkeypatch.setattr(finding, "READ_AT_ONCE", 1)
+    monkeypatch.setattr(search_runner, "READ_AT_ONCE", 1)
     answer = as_("looker").get(reverse("database-search"), {"q": "barn", "by": "words"})
     assert answer.status_code == 422
     assert b"have not been read yet" in answer.content

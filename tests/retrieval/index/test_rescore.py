@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UserError
-from retrieval.index import rescore as settle
+from retrieval.index import rescore
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.exact.gpu import GpuIndex
 from retrieval.index.port import Found, VectorIndex
@@ -96,8 +96,8 @@ def test_a_ranking_depends_on_neither_shards_nor_batches(
     wanted, wanted_scores = nearest(ExactIndex(whole), whole, queries, 25, no_mask(whole))
     other = VectorStore(folder, whole.identity, [whole.shards[at] for at in order])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settle, "RESULTS_PER_CALL", results)
-        patch.setattr(settle, "RESCORED_BYTES", results * 100)
+        patch.setattr(rescore, "RESULTS_PER_CALL", results)
+        patch.setattr(rescore, "RESCORED_BYTES", results * 100)
         for start in range(0, 9, size):
             some = slice(start, start + size)
             at, scores = nearest(ExactIndex(other), other, queries[some], 25, no_mask(other))

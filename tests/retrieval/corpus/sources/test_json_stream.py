@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.errors import UserError
 from core.progress import no_progress
-from retrieval.corpus.sources import json_stream as json_window
+from retrieval.corpus.sources import json_stream
 from retrieval.corpus.sources.json_stream import elements, member_elements
 from tests.examples import examples
 from tests.retrieval.corpus.sources.shapes import write
@@ -35,7 +35,7 @@ def test_wherever_the_window_ends_the_elements_are_those_of_the_document(
     tmp_path: Path, values: list[Any], indent: int | None, ascii: bool, chunk: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_window, "CHUNK", chunk)
+        patch.setattr(json_stream, "CHUNK", chunk)
         whole = json.dumps(values, indent=indent, ensure_ascii=ascii)
         path = write(tmp_path, "list.json", whole.encode("utf-8", "surrogateescape"))
         assert list(elements(path, no_progress)) == values
@@ -64,8 +64,8 @@ def test_a_document_that_is_not_whole_is_refused_by_the_entry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
 ) -> None:
     if b"xxx" in content:
-        monkeypatch.setattr(json_window, "LONGEST_ELEMENT", 5000)
-        monkeypatch.setattr(json_window, "CHUNK", 1000)
+        monkeypatch.setattr(json_stream, "LONGEST_ELEMENT", 5000)
+        monkeypatch.setattr(json_stream, "CHUNK", 1000)
     with pytest.raises(UserError) as refusal:
         list(elements(write(tmp_path, "list.json", content), no_progress))
     assert message in str(refusal.value)

@@ -15,7 +15,7 @@ from core.errors import UserError
 from core.text.clean import pair_key
 from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.pair_reader import BATCH
-from retrieval.corpus.sources import top_share as best
+from retrieval.corpus.sources import top_share
 from retrieval.corpus.sources.top_share import Best, Kept, selection, share_of
 from retrieval.models import QaPair
 from tests.examples import examples
@@ -41,7 +41,7 @@ def test_exactly_the_best_are_kept_and_of_equal_ones_the_first_by_key(
     count = math.ceil(len(rows) * share)
     wanted = sorted(rows, key=lambda row: (-row[0], row[1]))[:count]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(best, "RECORDS_AT_ONCE", at_once)
+        patch.setattr(top_share, "RECORDS_AT_ONCE", at_once)
         parts = [rows[start : start + at_once] for start in range(0, len(rows), at_once)]
         scored = [([s for s, _ in part], [k for _, k in part]) for part in parts]
         with selection(scored, path=tmp_path, share=share, folder=tmp_path) as chosen:

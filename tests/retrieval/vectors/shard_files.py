@@ -1,4 +1,4 @@
-"""Small stores of random vectors, and what a search of one should find."""
+"""Small shards whose vectors are known by their pairs."""
 
 import hashlib
 from collections.abc import Iterable

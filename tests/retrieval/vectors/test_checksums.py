@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
-from retrieval.vectors import checksums as verified
+from retrieval.vectors import checksums
 from retrieval.vectors.checksums import MEMORY, facts_of, verify_files
 
 CONTENT = {"a.npy": b"rain" * 99, "b.npy": b"snow" * 99}
@@ -17,32 +17,32 @@ CONTENT = {"a.npy": b"rain" * 99, "b.npy": b"snow" * 99}
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as settled; the test of the settling takes that back."""
-    monkeypatch.setattr(verified, "SETTLED_NS", -(10**12))
+    monkeypatch.setattr(checksums, "SETTLED_NS", -(10**12))
 
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files whose checksums are computed."""
     names: list[str] = []
-    compute = verified.sha256_of
+    compute = checksums.sha256_of
 
     def noting(path: Path) -> str:
         names.append(path.name)
         return compute(path)
 
-    monkeypatch.setattr(verified, "sha256_of", noting)
+    monkeypatch.setattr(checksums, "sha256_of", noting)
     return names
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> dict[str, verified.Facts]:
+def files(tmp_path: Path) -> dict[str, checksums.Facts]:
     for name, content in CONTENT.items():
         (tmp_path / name).write_bytes(content)
     return {name: facts_of(tmp_path / name) for name in CONTENT}
 
 
 def test_a_file_is_read_once(
-    tmp_path: Path, files: dict[str, verified.Facts], read: list[str]
+    tmp_path: Path, files: dict[str, checksums.Facts], read: list[str]
 ) -> None:
     verify_files(tmp_path, files, "do this")
     assert sorted(read) == ["a.npy", "b.npy"]
@@ -72,7 +72,7 @@ def replace(path: Path) -> None:
 
 @pytest.mark.parametrize("change", [flip, flip_behind_the_clock, replace])
 def test_a_file_that_was_changed_is_read_again(
-    tmp_path: Path, files: dict[str, verified.Facts], change: object
+    tmp_path: Path, files: dict[str, checksums.Facts], change: object
 ) -> None:
     verify_files(tmp_path, files, "do this")
     time.sleep(0.02)  # the clock of the file system ticks
@@ -82,7 +82,7 @@ def test_a_file_that_was_changed_is_read_again(
 
 
 def test_a_file_that_is_gone_or_cut_short_is_told_without_reading(
-    tmp_path: Path, files: dict[str, verified.Facts], read: list[str]
+    tmp_path: Path, files: dict[str, checksums.Facts], read: list[str]
 ) -> None:
     (tmp_path / "b.npy").write_bytes(b"sno")
     with pytest.raises(UserError, match=r"b\.npy has 3 bytes instead of 396: do this\."):
@@ -93,7 +93,9 @@ def test_a_file_that_is_gone_or_cut_short_is_told_without_reading(
     assert read == []
 
 
-def test_another_checksum_is_another_file(tmp_path: Path, files: dict[str, verified.Facts]) -> None:
+def test_another_checksum_is_another_file(
+    tmp_path: Path, files: dict[str, checksums.Facts]
+) -> None:
     verify_files(tmp_path, files, "do this")
     wanted = files | {"a.npy": {**files["a.npy"], "sha256": "0" * 64}}
     with pytest.raises(UserError, match=r"a\.npy is not the one recorded"):
@@ -102,12 +104,12 @@ def test_another_checksum_is_another_file(tmp_path: Path, files: dict[str, verif
 
 def test_what_was_changed_just_now_is_not_remembered(
     tmp_path: Path,
-    files: dict[str, verified.Facts],
+    files: dict[str, checksums.Facts],
     read: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Within one tick of the clock two changes look like one. Here it ticks every 1,000 seconds."""
-    monkeypatch.setattr(verified, "SETTLED_NS", 10**12)
+    monkeypatch.setattr(checksums, "SETTLED_NS", 10**12)
     verify_files(tmp_path, files, "do this")
     assert not (tmp_path / MEMORY).exists()
     verify_files(tmp_path, files, "do this")
@@ -116,7 +118,7 @@ def test_what_was_changed_just_now_is_not_remembered(
 
 @pytest.mark.parametrize("memory", [b"", b"{", b"[]", b'{"a.npy": 1}', b'{"a.npy": [1, 2]}'])
 def test_a_malformed_memory_is_none(
-    tmp_path: Path, files: dict[str, verified.Facts], read: list[str], memory: bytes
+    tmp_path: Path, files: dict[str, checksums.Facts], read: list[str], memory: bytes
 ) -> None:
     (tmp_path / MEMORY).write_bytes(memory)
     verify_files(tmp_path, files, "do this")
@@ -126,7 +128,7 @@ def test_a_malformed_memory_is_none(
 
 
 def test_files_that_are_gone_are_forgotten(
-    tmp_path: Path, files: dict[str, verified.Facts]
+    tmp_path: Path, files: dict[str, checksums.Facts]
 ) -> None:
     verify_files(tmp_path, files, "do this")
     (tmp_path / "a.npy").unlink()
