@@ -38,7 +38,7 @@ def take(row: "QuerySet[Any]", mine: str) -> bool:
     return bool(waiting.update(state=RUNNING, claim=mine, beat_at=now, attempts=F("attempts") + 1))
 
 
-class Heart(AbstractContextManager["Heart"]):
+class Heartbeat(AbstractContextManager["Heartbeat"]):
     """Beats in the row of the work, from a thread with a connection of its own.
 
     Within a transaction of the caller's nobody else sees that row, so that nobody is told.

@@ -1,6 +1,6 @@
 """Whose a build is: claimed by one update, held by a beat each second, lost when the beat fails."""
 
-from core.leases import Heart, take
+from core.leases import Heartbeat, take
 from core.progress import Progress
 from exports.models import Build
 
@@ -20,7 +20,7 @@ def claim(build_id: int, mine: str) -> Build | None:
     return row.select_related("campaign").get() if take(row, mine) else None
 
 
-class Beat(Heart):
+class Beat(Heartbeat):
     """Tells the build's row how far it is."""
 
     def __init__(self, build: Build, shares: dict[str, int], progress: Progress) -> None:

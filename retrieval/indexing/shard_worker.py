@@ -8,7 +8,7 @@ import numpy as np
 from django.db.models import QuerySet
 
 from core.errors import UserError
-from core.leases import MOST_ATTEMPTS, Heart, take
+from core.leases import MOST_ATTEMPTS, Heartbeat, take
 from retrieval.index.versions import index_root
 from retrieval.indexing.encode import encode_missing, identity_of
 from retrieval.models import EncodingJob, EncodingShard
@@ -28,7 +28,7 @@ class ShardLost(Exception):
     """Another worker has taken it over, or nobody needs it any more."""
 
 
-class Beat(Heart):
+class ShardHeartbeat(Heartbeat):
     """Tells the row how many of its pairs are encoded."""
 
     def __init__(self, row: EncodingShard) -> None:
@@ -51,7 +51,7 @@ def encode_row(row_id: int, mine: str, load: Load) -> Shard | None:
     if not take(EncodingShard.objects.filter(pk=row_id, job__in=wanted), mine):
         return None
     row = EncodingShard.objects.select_related("job").get(pk=row_id)
-    with _accounted(row), Beat(row) as beat:
+    with _accounted(row), ShardHeartbeat(row) as beat:
         shard = _made(row, load, beat)
         # The builder may ask for it as soon as the row says that it is done.
         done = {"state": State.DONE, "shard": asdict(shard), "done": row.pairs}
@@ -64,7 +64,7 @@ def keys_of(row: EncodingShard) -> PairKeys:
     return np.frombuffer(bytes(row.keys), "S32")
 
 
-def _made(row: EncodingShard, load: Load, beat: Beat) -> Shard:
+def _made(row: EncodingShard, load: Load, beat: ShardHeartbeat) -> Shard:
     identity = Identity(**row.job.identity)
     encoder = load(row.job.model, identity.precision)
     _require_same(identity, identity_of(encoder, identity.form, identity.dtype))

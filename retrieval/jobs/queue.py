@@ -19,7 +19,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from core.errors import UserError
-from core.leases import MOST_ATTEMPTS, Heart, free, take
+from core.leases import MOST_ATTEMPTS, Heartbeat, free, take
 from core.log_context import about
 from core.progress import Progress
 from retrieval.models import Job
@@ -38,7 +38,7 @@ class JobLost(Exception):
     """Another worker has taken the job over, or somebody has taken it back."""
 
 
-class Watch(Heart):
+class Watch(Heartbeat):
     """Tells a job's row how far the work is."""
 
     def __init__(self, job: Job) -> None:

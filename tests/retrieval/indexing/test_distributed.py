@@ -18,7 +18,13 @@ from retrieval.index.versions import index_root
 from retrieval.indexing import distributed, encode
 from retrieval.indexing.distributed import spread
 from retrieval.indexing.encode import encode_missing, identity_of
-from retrieval.indexing.shard_worker import BROKEN_OFF, Beat, ShardLost, encode_row, keys_of
+from retrieval.indexing.shard_worker import (
+    BROKEN_OFF,
+    ShardHeartbeat,
+    ShardLost,
+    encode_row,
+    keys_of,
+)
 from retrieval.jobs.tasks import encode_shard
 from retrieval.models import EncodingJob, EncodingShard, QaPair
 from retrieval.vectors.folder import store_folder
@@ -186,7 +192,7 @@ def test_who_hears_of_the_loss_stops(missing: PairKeys) -> None:
     row = begun(missing)[0]
     take(EncodingShard.objects.filter(pk=row.pk), "mine")
     row.refresh_from_db()
-    beat = Beat(row)
+    beat = ShardHeartbeat(row)
     beat.count(3)
     beat._tell()
     row.refresh_from_db()
