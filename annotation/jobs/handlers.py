@@ -21,8 +21,8 @@ from annotation.protocol.packing.pack import hits_needed
 from annotation.simulation.options import read_options
 from annotation.simulation.run import dry_run
 from core.errors import UserError
-from retrieval.jobs.handlers import WORKS as DATABASE_WORKS
-from retrieval.jobs.queue import Result, Watch, Work, keep
+from retrieval.jobs.handlers import HANDLERS as DATABASE_HANDLERS
+from retrieval.jobs.queue import Handler, Result, Watch, keep
 from retrieval.models import Job
 from retrieval.search.retrieve import retrieve
 
@@ -133,8 +133,8 @@ def _campaign(job: Job) -> Campaign:
     return Campaign.objects.get(name=job.subject)
 
 
-WORKS: Mapping[str, Work] = {
-    **DATABASE_WORKS,
+HANDLERS: Mapping[str, Handler] = {
+    **DATABASE_HANDLERS,
     CREATE: create_by_job,
     "retrieve": _retrieve,
     "pack": _pack,

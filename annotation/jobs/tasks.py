@@ -16,7 +16,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from annotation.analytics.campaign.snapshots import take, take_after_a_pass
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import CrowdError
-from annotation.jobs.handlers import MOVING, WORKS
+from annotation.jobs.handlers import HANDLERS, MOVING
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Request, Triplet
 from annotation.models.idempotency import KEPT as KEPT_ANSWERS
 from annotation.operations.campaigns import forget_old_queries
@@ -163,7 +163,7 @@ def run_jobs() -> None:
 def run_job(job_id: int) -> None:
     with about(job=job_id):
         try:
-            job = run(job_id, uuid.uuid4().hex, WORKS)
+            job = run(job_id, uuid.uuid4().hex, HANDLERS)
         except (JobLost, SoftTimeLimitExceeded, OperationalError) as error:
             log.warning("job %s: %s", job_id, error or type(error).__name__)
         else:

@@ -13,7 +13,7 @@ from retrieval.index.lazy import lexical_index
 from retrieval.indexing.build import build_index
 from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.jobs import count_sources, import_files
-from retrieval.jobs.queue import Result, Watch, Work, request
+from retrieval.jobs.queue import Handler, Result, Watch, request
 from retrieval.models import IndexForm, Job, TrainedModel
 from retrieval.registry.registry import model_named, resolve_model
 
@@ -85,7 +85,7 @@ def _index(job: Job, watch: Watch) -> Result:
     }
 
 
-WORKS: Mapping[str, Work] = {
+HANDLERS: Mapping[str, Handler] = {
     import_files.KIND: import_files.import_files,
     INDEX: _index,
     count_sources.KIND: count_sources.count_sources,

@@ -64,7 +64,7 @@ class Watch(Heartbeat):
         return count
 
 
-Work = Callable[[Job, Watch], Result]
+Handler = Callable[[Job, Watch], Result]
 
 
 def request(kind: str, subject: str, arguments: Arguments, *, by: User | None) -> Job:
@@ -89,7 +89,7 @@ def waiting_jobs() -> QuerySet[Job]:
     return idle.filter(attempts__lt=MOST_ATTEMPTS).order_by("requested_at")
 
 
-def run(job_id: int, mine: str, works: Mapping[str, Work]) -> Job | None:
+def run(job_id: int, mine: str, handlers: Mapping[str, Handler]) -> Job | None:
     """None where another worker has it, or it has ended; `mine` names the claim."""
     if not take(Job.objects.filter(pk=job_id), mine):
         return None
@@ -97,7 +97,7 @@ def run(job_id: int, mine: str, works: Mapping[str, Work]) -> Job | None:
     with about(job=job.pk):  # before the beat's thread is made, which takes it along
         watch = Watch(job)
         with _accounted(job, watch), watch:
-            result = works[job.kind](job, watch)
+            result = handlers[job.kind](job, watch)
             _end(job, state=State.DONE, result=result)
     job.refresh_from_db()
     return job

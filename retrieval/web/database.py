@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from core.frame import framed
 from retrieval.jobs import count_sources, import_files
 from retrieval.jobs.count_sources import Figures, newest_figures
-from retrieval.jobs.handlers import INDEX, WORKS
+from retrieval.jobs.handlers import HANDLERS, INDEX
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.web.access import database_page, may
 from retrieval.web.forms import BuildForm
@@ -61,7 +61,7 @@ def may_see(user: User | AnonymousUser, job: Job) -> bool:
 
 def _jobs() -> QuerySet[Job]:
     return (
-        Job.objects.filter(kind__in=WORKS)
+        Job.objects.filter(kind__in=HANDLERS)
         .select_related("requested_by")
         .order_by("-pk")[:SHOWN_JOBS]
     )

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from retrieval.corpus.uploads import uploads_root
 from retrieval.jobs.queue import run
 from retrieval.models import Job, QaPair
@@ -42,7 +42,7 @@ def importing(page: Page, live_server: LiveServer) -> Page:
 
 def work() -> None:
     for job in Job.objects.filter(state=Job.State.QUEUED, kind="ingest"):
-        run(job.pk, "worker", WORKS)
+        run(job.pk, "worker", HANDLERS)
 
 
 def test_a_dropped_file_is_sent_imported_and_its_rejected_rows_are_shown(

@@ -13,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.snapshots import take
 from annotation.crowd.inhouse.members import invite
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import Control, ExpertLabel, Pilot, Role
 from annotation.pipeline.setup.create_pilot import create_pilot
 from retrieval.corpus.withdraw import withdraw_pairs
@@ -89,7 +89,7 @@ def test_an_empty_site(root: Eye) -> None:
 
 def counted() -> None:
     for job in Job.objects.filter(state=Job.State.QUEUED):
-        run(job.pk, "worker", WORKS)
+        run(job.pk, "worker", HANDLERS)
     if job := ask_to_count(None):
         worked(job)
 

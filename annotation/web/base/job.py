@@ -8,7 +8,7 @@ from annotation.access.roles import visible_campaigns
 from annotation.models import Campaign
 from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page
-from retrieval.jobs.handlers import WORKS as DATABASE_WORKS
+from retrieval.jobs.handlers import HANDLERS as DATABASE_HANDLERS
 from retrieval.models import Job
 from retrieval.web.access import may_look
 
@@ -29,14 +29,14 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "job": found,
         "campaign_of": campaign,
-        "of_the_database": found.kind in DATABASE_WORKS and may_look(request.user),
+        "of_the_database": found.kind in DATABASE_HANDLERS and may_look(request.user),
     }
     return page(request, "annotation/base/job.html", context, title=found.title)
 
 
 def _campaign_of(request: HttpRequest, found: Job) -> Campaign | None:
     """None where it is not done for one that the reader sees; a source may be named like one."""
-    if found.kind in DATABASE_WORKS:
+    if found.kind in DATABASE_HANDLERS:
         return None
     return visible_campaigns(request.user).filter(name=found.subject).first()
 

@@ -14,7 +14,7 @@ from knox.models import AuthToken
 
 from annotation.access.audit_log import by_command
 from annotation.analytics.campaign.snapshots import take
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import (
     Assignment,
     Campaign,
@@ -156,7 +156,7 @@ def _jobs(campaign: Campaign) -> dict[str, int]:
     )
     count = ask_to_count(None)
     assert count
-    run(count.pk, "here", WORKS)
+    run(count.pk, "here", HANDLERS)
     return {"jobs": played.pk, "imports": imported.pk}
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from annotation.access.audit_log import by_api, by_page
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import Account, AuditEntry, Campaign, Role
 from annotation.operations.campaigns import Wanted, own_queries_folder, request_creation
 from annotation.pipeline.setup.create import create_campaign
@@ -34,7 +34,7 @@ def carla(small_database: None, tmp_path: Path, settings: Settings) -> User:
 
 
 def run(job: Job) -> Job:
-    queue.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", HANDLERS)
     job.refresh_from_db()
     return job
 

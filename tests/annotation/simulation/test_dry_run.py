@@ -15,7 +15,7 @@ import pytest
 from django.conf import settings as django_settings
 from pytest_django import Settings
 
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import Assignment, Campaign, Control, ExpertLabel, Hit, OutboxMessage, Worker
 from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.setup.import_dataset import import_dataset
@@ -58,7 +58,7 @@ def left_behind() -> list[Path]:
 
 def test_a_job_plays_the_campaign_with_good_and_bad_people(campaign: Campaign) -> None:
     options = Options(workers=8, careless=0, spammers=0.25, accuracy=0.9, seed=1)
-    job = run(request("dry-run", "faq", options.to_dict(), by=None).pk, "mine", WORKS)
+    job = run(request("dry-run", "faq", options.to_dict(), by=None).pk, "mine", HANDLERS)
     assert job is not None
     assert (job.state, job.error) == (Job.State.DONE, "")
     found: dict[str, Any] = job.result or {}

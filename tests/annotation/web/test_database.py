@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry
 from retrieval.corpus.uploads import uploads_root
 from retrieval.jobs.queue import run
@@ -47,7 +47,7 @@ def worked() -> list[Job]:
     """By a worker, until nothing waits."""
     done = []
     while job := Job.objects.filter(state=Job.State.QUEUED).first():
-        run(job.pk, f"worker {job.pk}", WORKS)
+        run(job.pk, f"worker {job.pk}", HANDLERS)
         done.append(Job.objects.get(pk=job.pk))
     return done
 

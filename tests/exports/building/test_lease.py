@@ -18,7 +18,7 @@ from config import celery
 from core.errors import UserError
 from core.leases import MOST_ATTEMPTS, STALE
 from exports.building.export import export
-from exports.building.lease import GIVEN_UP, BuildLost, ShardHeartbeat, claim
+from exports.building.lease import GIVEN_UP, Beat, BuildLost, claim
 from exports.building.options import Options
 from exports.building.queue import build_queued, release_now
 from exports.building.steps import PACKING, READING, SHARES
@@ -89,7 +89,7 @@ def test_who_has_ended_the_build_has_not_lost_it(campaign: Campaign) -> None:
     build = claim(ask(campaign).pk, "mine")
     assert build is not None
     done: list[int] = []
-    beat = ShardHeartbeat(build, SHARES, done.append)
+    beat = Beat(build, SHARES, done.append)
     Build.objects.update(state=Build.State.FAILED)
     beat._tell()
     with pytest.raises(BuildLost):

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission, User
 
 from retrieval.indexing.build import build_index
 from retrieval.jobs.count_sources import ask_to_count, newest_figures
-from retrieval.jobs.handlers import WORKS
+from retrieval.jobs.handlers import HANDLERS
 from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion
 from retrieval.web.search import RETRIEVERS
@@ -33,7 +33,7 @@ def ada(small_database: None) -> Program:
 def count() -> None:
     job = ask_to_count(None)
     assert job
-    run(job.pk, "here", WORKS)
+    run(job.pk, "here", HANDLERS)
 
 
 def test_sources_that_nobody_has_counted_yet_are_none(ada: Program) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.contrib.auth.models import User
 
 from retrieval.corpus.uploads import Sent, ending_of, new_folder
-from retrieval.jobs.handlers import WORKS
+from retrieval.jobs.handlers import HANDLERS
 from retrieval.jobs.import_files import Wanted, request_import
 from retrieval.jobs.queue import run
 from retrieval.models import Job
@@ -23,7 +23,7 @@ def sent(files: Mapping[str, bytes], *, by: User | None = None, **wanted: object
 
 def worked(job: Job) -> Job:
     """By a worker that is free."""
-    ended = run(job.pk, f"worker {job.attempts}", WORKS)
+    ended = run(job.pk, f"worker {job.attempts}", HANDLERS)
     assert ended is not None
     return ended
 

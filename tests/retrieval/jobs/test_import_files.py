@@ -16,7 +16,7 @@ from retrieval.corpus import uploads
 from retrieval.corpus.uploads import folder_of
 from retrieval.corpus.withdraw import withdraw_source
 from retrieval.jobs import import_files
-from retrieval.jobs.handlers import WORKS
+from retrieval.jobs.handlers import HANDLERS
 from retrieval.jobs.queue import Watch, run
 from retrieval.models import Job, QaPair
 from tests.retrieval.corpus.sources.shapes import SHAPES, jsonl
@@ -222,7 +222,7 @@ def killed_at(job: Job, moment: str) -> None:
         if moment == "written":
             import_files._remove = kill
         with connection.execute_wrapper(killing):
-            run(job.pk, "killed", WORKS)
+            run(job.pk, "killed", HANDLERS)
     finally:
         os._exit(1)
 

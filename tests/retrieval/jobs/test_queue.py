@@ -13,10 +13,10 @@ from core.errors import UserError
 from core.leases import MOST_ATTEMPTS, STALE
 from retrieval.jobs.queue import (
     GIVEN_UP,
+    Handler,
     JobLost,
     Result,
     Watch,
-    Work,
     keep,
     request,
     run,
@@ -43,7 +43,7 @@ def _break(job: Job, watch: Watch) -> Result:
     raise ZeroDivisionError
 
 
-WORKS: Mapping[str, Work] = {"count": _count, "refuse": _refuse, "break": _break}
+HANDLERS: Mapping[str, Handler] = {"count": _count, "refuse": _refuse, "break": _break}
 
 
 def asked(kind: str = "count") -> Job:
@@ -52,7 +52,7 @@ def asked(kind: str = "count") -> Job:
 
 def test_a_job_ends_with_what_came_of_it() -> None:
     ada = User.objects.create_user("ada")
-    job = run(request("count", "faq", {"upto": 7}, by=ada).pk, "mine", WORKS)
+    job = run(request("count", "faq", {"upto": 7}, by=ada).pk, "mine", HANDLERS)
     assert job is not None
     assert (job.state, job.result, job.error) == ("done", {"counted": 7}, "")
     assert job.requested_by == ada
@@ -61,7 +61,7 @@ def test_a_job_ends_with_what_came_of_it() -> None:
 
 
 def test_a_refusal_ends_a_job_with_its_sentence() -> None:
-    job = run(asked("refuse").pk, "mine", WORKS)
+    job = run(asked("refuse").pk, "mine", HANDLERS)
     assert job is not None
     assert (job.state, job.error, job.result) == ("failed", "There is nothing to count.", None)
     assert not waiting_jobs().exists()
@@ -72,13 +72,13 @@ def test_a_job_that_broke_is_taken_up_again_and_at_last_given_up() -> None:
     for _ in range(MOST_ATTEMPTS):
         assert list(waiting_jobs()) == [job]
         with pytest.raises(ZeroDivisionError):
-            run(job.pk, "mine", WORKS)
+            run(job.pk, "mine", HANDLERS)
     assert not waiting_jobs().exists()
     job.refresh_from_db()
     assert (job.state, job.error) == ("failed", GIVEN_UP)
 
 
-def _out_of_time(stage: str, *, counted: int, total: int | None = None, kept: int = 0) -> Work:
+def _out_of_time(stage: str, *, counted: int, total: int | None = None, kept: int = 0) -> Handler:
     def work(job: Job, watch: Watch) -> Result:
         watch.stage(stage, total)(counted)
         if kept:
@@ -102,7 +102,7 @@ def test_a_job_that_gets_further_each_time_until_its_time_is_up_is_not_given_up(
     for left in range(90, 0, -10):  # each run does ten of those that are left
         assert _run_out(job, _out_of_time("counting", counted=10, total=left)) == 0
         assert list(waiting_jobs()) == [job]
-    done = run(job.pk, "mine", WORKS)
+    done = run(job.pk, "mine", HANDLERS)
     assert done is not None
     assert done.state == "done"
 
@@ -121,7 +121,7 @@ def test_a_job_that_gets_further_each_time_until_its_time_is_up_is_not_given_up(
     ],
 )
 def test_a_run_counts_where_it_got_no_further_than_the_one_before(
-    again: Work, attempts: int
+    again: Handler, attempts: int
 ) -> None:
     job = asked()
     assert _run_out(job, _out_of_time("counting", counted=5, total=10)) == 0
@@ -161,11 +161,11 @@ def test_a_job_whose_time_ends_now_in_one_stage_and_now_in_another_is_given_up()
 def test_what_another_worker_has_is_left_alone() -> None:
     job = asked()
     Job.objects.update(state="running", claim="theirs", beat_at=timezone.now(), attempts=1)
-    assert run(job.pk, "mine", WORKS) is None
+    assert run(job.pk, "mine", HANDLERS) is None
     assert not waiting_jobs().exists()
     Job.objects.update(beat_at=timezone.now() - 2 * STALE)  # they have fallen silent
     assert list(waiting_jobs()) == [job]
-    done = run(job.pk, "mine", WORKS)
+    done = run(job.pk, "mine", HANDLERS)
     assert done is not None
     assert done.state == "done"
 
@@ -189,7 +189,7 @@ def test_the_same_work_is_not_asked_for_twice_while_it_is_under_way() -> None:
         asked()
     request("count", "other", {}, by=None)
     asked("refuse")
-    run(first.pk, "mine", WORKS)
+    run(first.pk, "mine", HANDLERS)
     assert asked().pk != first.pk
 
 

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import Settings
 
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry
 from retrieval.corpus.uploads import uploads_root
 from retrieval.jobs.queue import run
@@ -40,7 +40,7 @@ def test_files_become_pairs_by_a_job_that_tells_the_refused_rows(root: Program) 
     job = Job.objects.get()
     assert answer.headers["Location"] == f"/api/v1/jobs/{job.pk}"
     assert is_problem(root.get(f"jobs/{job.pk}/rejected"), 404)  # not over yet
-    run(job.pk, "here", WORKS)
+    run(job.pk, "here", HANDLERS)
     told = root.get(answer.headers["Location"]).json()
     assert (told["state"], told["result"]["added"], told["result"]["rejected"]) == ("done", 1, 1)
     pair = QaPair.objects.get()
@@ -58,7 +58,7 @@ def test_a_row_of_another_encoding_is_told_by_program_page_and_file(root: Progra
     content = "question,answer\nwho bakes a Br\xf6tchen,A baker.\n".encode("latin-1")
     send(root, content)
     job = Job.objects.get()
-    run(job.pk, "here", WORKS)
+    run(job.pk, "here", HANDLERS)
     (row,) = root.get(f"jobs/{job.pk}/rejected").json()["results"]
     assert "not valid UTF-8" in row["reason"]
     assert "a Br\\udcf6tchen" in row["text"]
@@ -85,7 +85,7 @@ def test_a_key_is_of_these_files_alone(root: Program) -> None:
 def test_the_refused_rows_come_in_pages(root: Program) -> None:
     send(root, b"question,answer\n" + b"why,\n" * 5 + b"how,so\n")
     job = Job.objects.get()
-    run(job.pk, "here", WORKS)
+    run(job.pk, "here", HANDLERS)
     page = root.get(f"jobs/{job.pk}/rejected?page_size=2").json()
     lines, pages = [row["line"] for row in page["results"]], 1
     assert page["previous"] is None

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Control, Role, Suggestion
 from retrieval.jobs.queue import run, waiting_jobs
 from retrieval.models import QaPair
@@ -21,7 +21,7 @@ def root(campaign: Campaign) -> Program:
 
 def work_off() -> None:
     for job in waiting_jobs():
-        run(job.pk, "here", WORKS)
+        run(job.pk, "here", HANDLERS)
 
 
 def last() -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, ExpertLabel, Role, Snapshot, Triplet
 from annotation.protocol.policy.policy import Policy
 from retrieval.jobs import queue
@@ -44,7 +44,7 @@ def test_a_sampled_campaign_is_made_by_a_job(root: Program, small_database: None
     job = root.get(answer.headers["Location"]).json()
     assert (job["kind"], job["subject"], job["state"]) == ("create", "new-one", "queued")
     assert not Campaign.objects.exists()
-    queue.run(job["id"], "x", WORKS)
+    queue.run(job["id"], "x", HANDLERS)
     told = root.get(answer.headers["Location"]).json()
     assert told["result"] == {"campaign": "new-one", "queries": 3, "duplicate_queries": 0}
     assert root.get("campaigns/new-one").json()["money"]["budget_cents"] == 1250

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import Campaign, Control, Judgment, Suggestion, Triplet
 from annotation.pipeline.controls import suggest as suggesting
 from annotation.pipeline.controls.controls import Texts
@@ -129,6 +129,6 @@ def test_what_is_disputed_since_cannot_be_confirmed(campaign: Campaign) -> None:
 
 
 def test_it_is_a_job_that_says_what_it_found(campaign: Campaign) -> None:
-    job = run(request("suggest", "demo", {}, by=None).pk, "me", WORKS)
+    job = run(request("suggest", "demo", {}, by=None).pk, "me", HANDLERS)
     assert job
     assert job.result == {"looked_at": 4, "new": 2, "open": 2}

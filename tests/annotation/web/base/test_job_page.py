@@ -11,7 +11,7 @@ from django.utils import timezone
 from lxml import html
 from lxml.html import HtmlElement
 
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import Campaign, Role
 from retrieval.jobs import queue
 from retrieval.models import Job
@@ -89,7 +89,7 @@ def test_a_stage_of_unknown_length_has_a_bar_without_a_value(job: Job) -> None:
 
 
 def test_the_page_around_it_loads_again_when_the_work_has_ended(job: Job, owner: User) -> None:
-    queue.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", HANDLERS)
     assert look(signed_in(owner), job)["HX-Refresh"] == "true"
     shown = part(job)
     assert shown.get("hx-get") is None
@@ -101,7 +101,7 @@ def test_the_page_around_it_loads_again_when_the_work_has_ended(job: Job, owner:
 
 def test_work_that_failed_says_why(job: Job, campaign: Campaign, owner: User) -> None:
     campaign.query_set.queries.first().candidates.all().delete()  # type: ignore[union-attr]
-    queue.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", HANDLERS)
     [note] = part(job).xpath(".//p[@role='alert']")
     assert "has 20 candidates where its policy wants 25" in note.text_content()
     assert signed_in(owner).get(address(job)).status_code == 200

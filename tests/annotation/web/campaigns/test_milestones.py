@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.analytics.campaign.milestones import plan_of
 from annotation.crowd.hit_url import PREVIEW, hit_url, preview_path
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause
@@ -74,7 +74,7 @@ def next_step(client: Client) -> str:
 def done(kind: str) -> Job:
     """As a worker does it."""
     job = Job.objects.get(kind=kind, state="queued")
-    queue.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", HANDLERS)
     job.refresh_from_db()
     return job
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from annotation.analytics.campaign.snapshots import take
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.jobs.tasks import run_job
 from annotation.models import AuditEntry, Snapshot
 from retrieval.jobs import queue
@@ -39,7 +39,7 @@ def text_of(response: Any) -> str:
 
 def done(job: Job) -> Job:
     """By a worker."""
-    ran = queue.run(job.pk, "here", WORKS)
+    ran = queue.run(job.pk, "here", HANDLERS)
     assert ran
     return ran
 

@@ -16,7 +16,7 @@ from lxml import html
 from lxml.html import HtmlElement
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from annotation.jobs.handlers import WORKS
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.setup.create import create_campaign
@@ -113,7 +113,7 @@ def create(client: Client, dollars: str) -> HttpResponse:
     assert client.post(BUDGET_STEP, {"dollars": dollars})["Location"] == BUDGET_STEP
     assert not Campaign.objects.filter(name="faq").exists()
     job = Job.objects.get(state="queued")
-    queue.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", HANDLERS)
     return client.get(BUDGET_STEP)
 
 
@@ -224,7 +224,7 @@ def test_the_page_shows_the_work_and_leads_on_by_itself(creator: Client) -> None
         assert part.get("hx-get") == f"/admin/jobs/{job.pk}"
     assert creator.post(BUDGET_STEP, {"dollars": "7"}).status_code == 200  # nothing is asked twice
     assert Job.objects.count() == 1
-    queue.run(job.pk, "x", WORKS)
+    queue.run(job.pk, "x", HANDLERS)
     polled = creator.get(f"/admin/jobs/{job.pk}", headers={"HX-Request": "true"})
     assert polled["HX-Refresh"] == "true"
     led = creator.get(BUDGET_STEP, follow=True)
@@ -241,7 +241,7 @@ def test_another_campaign_may_be_begun_meanwhile_and_the_first_keeps_its_file(
     creator.post(BUDGET_STEP, {"dollars": "5"})
     creator.post(NEW, {"forget": "yes"})
     assert values(creator.get(NEW))["name"] == ""
-    queue.run(Job.objects.get().pk, "x", WORKS)
+    queue.run(Job.objects.get().pk, "x", HANDLERS)
     assert Campaign.objects.get().query_set.queries.count() == 2
 
 
