@@ -26,7 +26,7 @@ class Figures(serializers.DictField):
     child = serializers.FloatField(allow_null=True)
 
 
-class LiftRow(serializers.Serializer[Any]):
+class ImprovementRow(serializers.Serializer[Any]):
     former = serializers.CharField(
         allow_blank=True, help_text="the model in use before it; empty: there was none"
     )
@@ -53,7 +53,7 @@ class ModelRow(serializers.Serializer[Any]):
         choices=list(WAYS.items()), help_text="of counting queries without positives"
     )
     test = Figures(help_text="of the model itself, from 0 to 1 by metric")
-    lift = LiftRow()
+    lift = ImprovementRow()
     in_use = serializers.BooleanField()
     created_at = serializers.DateTimeField()
 
@@ -106,16 +106,16 @@ SEED = {
 
 
 def _row(shown: Shown) -> dict[str, Any]:
-    model, lift = shown.model, shown.lift
+    model, improvement = shown.model, shown.improvement
     names = ("name", "kind", "form", "base", "release", "release_sha256", "sha256", "threshold",
              "created_at")  # fmt: skip
     return {name: getattr(model, name) for name in names} | {
         "way": shown.training.way,
         "test": shown.training.best.test,
         "lift": {
-            "former": lift.former,
-            "gains": {gain.metric: gain.difference for gain in lift.gains},
-            "note": lift.note,
+            "former": improvement.former,
+            "gains": {gain.metric: gain.difference for gain in improvement.gains},
+            "note": improvement.note,
         },
         "in_use": shown.in_use,
     }

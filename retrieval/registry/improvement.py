@@ -42,13 +42,13 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Lift:
+class Improvement:
     former: str  # empty: there is none
     gains: tuple[Gain, ...] = ()
     note: str = ""  # why there are no gains
 
 
-WITHOUT_SELECTOR = Lift(
+WITHOUT_SELECTOR = Improvement(
     "", note="There was no answer selector before it, and an untrained one ranks by chance."
 )
 
@@ -59,7 +59,7 @@ class Shown:
 
     model: TrainedModel
     training: Training
-    lift: Lift
+    improvement: Improvement
     in_use: bool
 
     @property
@@ -110,7 +110,7 @@ class Shelf:
 
     def shown(self, model: TrainedModel) -> Shown:
         training = made(model.training)
-        return Shown(model, training, self._lift(model, training), self._is_in_use(model))
+        return Shown(model, training, self._improvement(model, training), self._is_in_use(model))
 
     def _is_in_use(self, model: TrainedModel) -> bool:
         """By the index chosen last; a selector, by the setting."""
@@ -120,21 +120,23 @@ class Shelf:
         places = (model.path, Path(settings.MODELS_DIR).resolve() / model.name)
         return bool(named) and (named == model.name or Path(named).resolve() in places)
 
-    def _lift(self, model: TrainedModel, training: Training) -> Lift:
+    def _improvement(self, model: TrainedModel, training: Training) -> Improvement:
         if model.kind == TrainedModel.Kind.SELECTOR:
-            return self._lift_of_selector(model, training)
+            return self._selector_improvement(model, training)
         former = self._in_use_before(model)
         if former is None or former.trained is None:
-            return lift_over_base(training, training.base if former is None else former.name)
+            return improvement_over_base(training, training.base if former is None else former.name)
         return _over_registered(
             training, next(one for one in self.models if one.pk == former.trained)
         )
 
-    def _lift_of_selector(self, model: TrainedModel, training: Training) -> Lift:
+    def _selector_improvement(self, model: TrainedModel, training: Training) -> Improvement:
         earlier = (one for one in self.models if one.kind == model.kind and one.pk < model.pk)
         if former := next(earlier, None):
             return _over_registered(training, former)
-        return lift_over_base(training, training.base) if training.before else WITHOUT_SELECTOR
+        return (
+            improvement_over_base(training, training.base) if training.before else WITHOUT_SELECTOR
+        )
 
     def _in_use_before(self, model: TrainedModel) -> _Index | None:
         """Before its first index; of a model that has none, before it was registered."""
@@ -144,7 +146,9 @@ class Shelf:
         return max(earlier, key=lambda index: index.in_use_from(until), default=None)
 
 
-def lift(training: Training, former: Training, *, tuned_from_it: bool = False) -> Lift:
+def improvement(
+    training: Training, former: Training, *, tuned_from_it: bool = False
+) -> Improvement:
     """On the test split of one release, counted in one way; else a sentence says why not."""
     if (former.release_sha256, former.way) == (training.release_sha256, training.way):
         return _gains(former.name, training, former.best.test)
@@ -152,34 +156,34 @@ def lift(training: Training, former: Training, *, tuned_from_it: bool = False) -
         if former.form == training.form:
             return _gains(former.name, training, training.before["test"])
         # Its training had the former model read what that was not trained for.
-        return Lift(
+        return Improvement(
             former.name,
             note=f"{training.name} and {former.name} cannot be compared: one reads {training.form},"
             f" the other {former.form}, and they were tested on different releases.",
         )
     if former.way != training.way:
-        return Lift(
+        return Improvement(
             former.name,
             note=f"{training.name} and {former.name} cannot be compared: one is counted the "
             f"{short(training.way)} way, the other the {short(former.way)} way.",
         )
-    return Lift(
+    return Improvement(
         former.name,
         note=f"{training.name} and {former.name} cannot be compared: one was tested on the release "
         f"{training.release}, the other on {former.release}, whose content is another.",
     )
 
 
-def _over_registered(training: Training, former: TrainedModel) -> Lift:
+def _over_registered(training: Training, former: TrainedModel) -> Improvement:
     tuned = training.base == former.name or _is_named(training.base, str(former.path))
-    return lift(training, made(former.training), tuned_from_it=tuned)
+    return improvement(training, made(former.training), tuned_from_it=tuned)
 
 
-def lift_over_base(training: Training, former: str) -> Lift:
+def improvement_over_base(training: Training, former: str) -> Improvement:
     """Over what no training of ours is known of: its own base, as the training measured it."""
     if _is_named(training.base, former) and training.before is not None:
         return _gains(former, training, training.before["test"])
-    return Lift(
+    return Improvement(
         former,
         note=f"{training.name} and {former} cannot be compared: nobody has measured {former} on "
         f"the release {training.release}.",
@@ -199,7 +203,7 @@ def retriever_line(index: IndexVersion) -> str:
             told += f" ({queries:,} queries)"
     if index.form != shown.training.form:
         told += f", trained for {shown.training.form} and not for this index's {index.form}"
-    return f"{told}{_over(shown.lift, metric)}"
+    return f"{told}{_over(shown.improvement, metric)}"
 
 
 def in_points(difference: float) -> str:
@@ -212,14 +216,14 @@ def short(way: Way) -> str:
     return WAYS[way].partition(" (")[0]
 
 
-def _over(lift: Lift, metric: str) -> str:
-    gain = next((one for one in lift.gains if one.metric == metric), None)
+def _over(improvement: Improvement, metric: str) -> str:
+    gain = next((one for one in improvement.gains if one.metric == metric), None)
     if gain is not None:
-        return f", {gain.words} over {lift.former}."
-    return f". {lift.note}" if lift.note else "."
+        return f", {gain.words} over {improvement.former}."
+    return f". {improvement.note}" if improvement.note else "."
 
 
-def _gains(former: str, training: Training, before: Figures) -> Lift:
+def _gains(former: str, training: Training, before: Figures) -> Improvement:
     after: Mapping[str, float | None] = training.best.test
     found = []
     for name in figure_names(training):
@@ -227,7 +231,7 @@ def _gains(former: str, training: Training, before: Figures) -> Lift:
         if value is not None and earlier is not None:
             found.append(Gain(name, earlier, value))
     note = "" if found else f"{training.name} and {former} have no metric in common."
-    return Lift(former, tuple(found), note)
+    return Improvement(former, tuple(found), note)
 
 
 def _is_named(base: str, encoder: str) -> bool:

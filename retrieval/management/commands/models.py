@@ -27,7 +27,9 @@ class Command(QuorumCommand):
         )
         add_subcommand(steps, "list", help="the models, the newest first, and which are in use")
         shown = add_subcommand(
-            steps, "show", help="one model with its figures and its lift over the one before it"
+            steps,
+            "show",
+            help="one model with its figures and its improvement over the one before it",
         )
         shown.add_argument("name", metavar="NAME")
         verified = add_subcommand(
@@ -96,9 +98,9 @@ def _row(shown: Shown) -> dict[str, object]:
         "way": shown.way,
         "queries": dict(shown.training.queries),
         "test": {name: shown.training.best.test[name] for name in figure_names(shown.training)},
-        "former": shown.lift.former,
-        "lift": {gain.metric: gain.difference for gain in shown.lift.gains},
-        "note": shown.lift.note,
+        "former": shown.improvement.former,
+        "lift": {gain.metric: gain.difference for gain in shown.improvement.gains},
+        "note": shown.improvement.note,
     }
 
 

@@ -88,10 +88,10 @@ def _out_of_time(stage: str, *, counted: int, total: int | None = None, kept: in
     return work
 
 
-def _run_out(job: Job, work: Work) -> int:
+def _run_out(job: Job, handler: Handler) -> int:
     """One run that its time ends; the attempts that count against the job then."""
     with pytest.raises(SoftTimeLimitExceeded):
-        run(job.pk, "mine", {"count": work})
+        run(job.pk, "mine", {"count": handler})
     job.refresh_from_db()
     assert (job.state, job.claim) == ("queued", "")
     return job.attempts

@@ -7,7 +7,7 @@ import pytest
 
 from retrieval.indexing.build import build_index
 from retrieval.models import IndexVersion, TrainedModel
-from retrieval.registry.improvement import Lift, Shelf, retriever_line
+from retrieval.registry.improvement import Improvement, Shelf, retriever_line
 from retrieval.registry.registry import register
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
@@ -29,28 +29,28 @@ def index_by(model: TrainedModel | str, form: str = "QQA") -> IndexVersion:
     return build_index(name, form, encoder=KeywordEncoder("rain", name=name))
 
 
-def lift_of(model: TrainedModel) -> Lift:
-    return Shelf().shown(model).lift
+def improvement_of(model: TrainedModel) -> Improvement:
+    return Shelf().shown(model).improvement
 
 
-def gains(lift: Lift) -> dict[str, str]:
-    return {gain.metric: gain.words for gain in lift.gains}
+def gains(improvement: Improvement) -> dict[str, str]:
+    return {gain.metric: gain.words for gain in improvement.gains}
 
 
 def test_over_its_base_where_the_index_was_made_with_that() -> None:
     index_by(BASE)
     model = register(trained("first"))
-    lift = lift_of(model)
-    assert (lift.former, lift.note) == (BASE, "")
+    improvement = improvement_of(model)
+    assert (improvement.former, improvement.note) == (BASE, "")
     # 0.48 of the best seed over 0.387 before; the others are alike.
-    assert gains(lift) == {"P@1": "+9.3", "MAP": "+0.0", "MRR": "+0.0", "Hit@5": "+0.0",
+    assert gains(improvement) == {"P@1": "+9.3", "MAP": "+0.0", "MRR": "+0.0", "Hit@5": "+0.0",
                            "Hit@10": "+0.0"}  # fmt: skip
-    assert lift.gains[0].difference == pytest.approx(0.093)
-    assert (lift.gains[0].before, lift.gains[0].now) == ("38.7", "48.0")
+    assert improvement.gains[0].difference == pytest.approx(0.093)
+    assert (improvement.gains[0].before, improvement.gains[0].now) == ("38.7", "48.0")
 
 
 def test_over_its_base_where_there_is_no_index() -> None:
-    assert lift_of(register(trained("first"))).former == BASE
+    assert improvement_of(register(trained("first"))).former == BASE
 
 
 def test_over_the_registered_model_of_the_index() -> None:
@@ -59,8 +59,8 @@ def test_over_the_registered_model_of_the_index() -> None:
     told = values(folder, "second")
     told["trainings"][2]["test"] = figures(0.4)
     write(folder, told)
-    lift = lift_of(register(folder))
-    assert (lift.former, gains(lift)["P@1"]) == ("first", "-8.0")
+    improvement = improvement_of(register(folder))
+    assert (improvement.former, gains(improvement)["P@1"]) == ("first", "-8.0")
 
 
 def test_a_model_is_compared_with_the_one_in_use_before_it_and_never_with_its_successor() -> None:
@@ -69,8 +69,8 @@ def test_a_model_is_compared_with_the_one_in_use_before_it_and_never_with_its_su
     index_by(first)
     index_by(second)
     index_by(second, "QQ")
-    assert lift_of(second).former == "first"
-    assert (lift_of(first).former, gains(lift_of(first))["P@1"]) == (BASE, "+9.3")
+    assert improvement_of(second).former == "first"
+    assert (improvement_of(first).former, gains(improvement_of(first))["P@1"]) == (BASE, "+9.3")
     assert [Shelf().shown(one).in_use for one in (first, second)] == [False, True]
 
 
@@ -78,7 +78,7 @@ def test_without_an_index_before_it_a_model_is_compared_with_its_base() -> None:
     first, second = register(trained("first")), register(trained("second"))
     index_by(first)
     index_by(second)
-    assert lift_of(first).former == BASE
+    assert improvement_of(first).former == BASE
 
 
 def test_a_return_to_the_base_makes_it_the_former_again() -> None:
@@ -87,9 +87,9 @@ def test_a_return_to_the_base_makes_it_the_former_again() -> None:
     index_by(first)
     index_by(BASE)
     index_by(second)
-    assert lift_of(second).former == BASE
+    assert improvement_of(second).former == BASE
     index_by(first)
-    assert [lift_of(one).former for one in (first, second)] == [BASE, BASE]
+    assert [improvement_of(one).former for one in (first, second)] == [BASE, BASE]
 
 
 def test_a_model_that_was_never_used_is_compared_with_the_one_in_use_when_it_was_registered() -> (
@@ -98,13 +98,13 @@ def test_a_model_that_was_never_used_is_compared_with_the_one_in_use_when_it_was
     index_by(register(trained("first")))
     unused = register(trained("unused"))
     index_by(register(trained("later")))
-    assert lift_of(unused).former == "first"
+    assert improvement_of(unused).former == "first"
 
 
 def test_tested_on_another_release_the_two_cannot_be_compared() -> None:
     index_by(register(trained("first", release=OTHER_RELEASE)))
-    lift = lift_of(register(trained("second")))
-    assert (lift.gains, lift.note) == (
+    improvement = improvement_of(register(trained("second")))
+    assert (improvement.gains, improvement.note) == (
         (),
         "second and first cannot be compared: one was tested on the release faq-1, the other on "
         "faq-2, whose content is another.",
@@ -113,14 +113,14 @@ def test_tested_on_another_release_the_two_cannot_be_compared() -> None:
 
 def test_tuned_from_the_model_in_use_it_is_compared_with_that_as_the_training_measured_it() -> None:
     index_by(register(trained("first", release=OTHER_RELEASE)))
-    lift = lift_of(register(trained("second", base="first")))
-    assert (lift.former, gains(lift)["P@1"]) == ("first", "+9.3")
+    improvement = improvement_of(register(trained("second", base="first")))
+    assert (improvement.former, gains(improvement)["P@1"]) == ("first", "+9.3")
 
 
 def test_tuned_into_another_form_the_two_cannot_be_compared() -> None:
     index_by(register(trained("first", form="QQ", release=OTHER_RELEASE)))
-    lift = lift_of(register(trained("second", base="first")))
-    assert (lift.gains, lift.note) == (
+    improvement = improvement_of(register(trained("second", base="first")))
+    assert (improvement.gains, improvement.note) == (
         (),
         "second and first cannot be compared: one reads QQA, the other QQ, and they were tested on "
         "different releases.",
@@ -131,15 +131,15 @@ def test_a_folder_is_the_same_base_however_it_is_named() -> None:
     first = register(trained("first", release=OTHER_RELEASE))
     index_by(first)
     named = os.path.relpath(first.path)
-    assert lift_of(register(trained("second", base=named))).former == "first"
+    assert improvement_of(register(trained("second", base=named))).former == "first"
     index_by(str(first.path.parents[1] / "seed-1" / "model"))
     sibling = os.path.relpath(first.path.parents[1] / "seed-1" / "model")
-    assert gains(lift_of(register(trained("third", base=sibling))))["P@1"] == "+9.3"
+    assert gains(improvement_of(register(trained("third", base=sibling))))["P@1"] == "+9.3"
 
 
 def test_counted_in_another_way_the_two_cannot_be_compared() -> None:
     index_by(register(trained("first", way="clean")))
-    assert lift_of(register(trained("second"))).note == (
+    assert improvement_of(register(trained("second"))).note == (
         "second and first cannot be compared: one is counted the QRC way, the other the AS2 clean "
         "way."
     )
@@ -147,16 +147,16 @@ def test_counted_in_another_way_the_two_cannot_be_compared() -> None:
 
 def test_over_a_model_that_nobody_has_measured_nothing_is_said() -> None:
     index_by("keywords")
-    assert lift_of(register(trained("first"))).note == (
+    assert improvement_of(register(trained("first"))).note == (
         "first and keywords cannot be compared: nobody has measured keywords on the release faq-1."
     )
 
 
 def test_a_metric_that_one_of_them_lacks_is_left_out() -> None:
     before = {"dev": None, "test": {"P@1": None, "MAP": 0.3, "MRR": 0.5}}
-    lift = lift_of(register(trained("first", before=before)))
-    assert gains(lift) == {"MAP": "+10.0", "MRR": "+0.0"}
-    none = lift_of(register(trained("second", before={"dev": None, "test": None})))
+    improvement = improvement_of(register(trained("first", before=before)))
+    assert gains(improvement) == {"MAP": "+10.0", "MRR": "+0.0"}
+    none = improvement_of(register(trained("second", before={"dev": None, "test": None})))
     assert none.note == f"second and {BASE} have no metric in common."
 
 
@@ -164,10 +164,10 @@ def test_a_selector_is_compared_with_the_selector_before_it(settings: Any) -> No
     register(trained("retriever"))
     first = register(trained("first", **SELECTOR))
     second = register(trained("second", **SELECTOR))
-    assert lift_of(first).note == (
+    assert improvement_of(first).note == (
         "There was no answer selector before it, and an untrained one ranks by chance."
     )
-    assert lift_of(second).former == "first"
+    assert improvement_of(second).former == "first"
     for named in ("second", str(second.path), f"{settings.MODELS_DIR}/second"):
         settings.SELECTOR = named
         assert [Shelf().shown(one).in_use for one in (first, second)] == [False, True]
@@ -179,13 +179,18 @@ def test_tuned_from_the_selector_before_it_a_selector_is_compared_as_its_trainin
     register(trained("first", **SELECTOR, release=OTHER_RELEASE))
     before = {"dev": figures(0.41), "test": figures(0.387)}
     second = register(trained("second", **SELECTOR | {"before": before, "base": "first"}))
-    assert (lift_of(second).former, gains(lift_of(second))["P@1"]) == ("first", "+9.3")
+    assert (improvement_of(second).former, gains(improvement_of(second))["P@1"]) == (
+        "first",
+        "+9.3",
+    )
 
 
 def test_the_first_selector_is_compared_with_a_base_that_ranks() -> None:
     before = {"dev": figures(0.41), "test": figures(0.387)}
-    lift = lift_of(register(trained("first", **SELECTOR | {"before": before, "base": "ranker"})))
-    assert (lift.former, gains(lift)["P@1"]) == ("ranker", "+9.3")
+    improvement = improvement_of(
+        register(trained("first", **SELECTOR | {"before": before, "base": "ranker"}))
+    )
+    assert (improvement.former, gains(improvement)["P@1"]) == ("ranker", "+9.3")
 
 
 def test_the_line_of_an_index_names_metric_way_release_and_former() -> None:

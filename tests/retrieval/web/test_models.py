@@ -49,7 +49,7 @@ def test_where_no_model_is_the_page_says_how_one_is_made(as_: As) -> None:
     assert b"No model is registered yet" in as_("looker").get(reverse("database-models")).content
 
 
-def test_the_list_shows_each_with_its_lift_and_which_is_in_use(
+def test_the_list_shows_each_with_its_improvement_and_which_is_in_use(
     add_pairs: AddPairs, as_: As
 ) -> None:
     add_pairs([("Is rain wet?", "Yes.")])
@@ -57,8 +57,8 @@ def test_the_list_shows_each_with_its_lift_and_which_is_in_use(
     register(trained("second", **SELECTOR, queries={"dev": 4, "test": 5}))
     said = text_of(as_("looker").get(reverse("database-models")))
     assert "first in use P@1 48.0 MAP 40.0" in said
-    lift = "P@1 +9.3 MAP +0.0 MRR +0.0 Hit@5 +0.0 Hit@10 +0.0"
-    assert f"{lift} over {BASE} retriever, QQA {BASE} faq-1" in said
+    improvement = "P@1 +9.3 MAP +0.0 MRR +0.0 Hit@5 +0.0 Hit@10 +0.0"
+    assert f"{improvement} over {BASE} retriever, QQA {BASE} faq-1" in said
     assert "second P@1 48.0" in said
     assert "Hit@10 70.0 QRC, 5 queries There was no answer selector before it" in said
     assert f"answer selector, QAQ {BASE} faq-1" in said
@@ -71,8 +71,8 @@ def test_a_models_page_has_the_figures_of_its_card(as_: As) -> None:
     assert "counted: QRC (a query without a positive counts 0)" in said
     assert "P@1 test 38.7 46.0 ± 2.0 48.0" in said
     assert "The figures rest on 1 query of dev and 5 of test." in said
-    lift = f"On the test split of faq-1, 5 queries (QRC), over {BASE}: P@1 +9.3 38.7 before, 48.0"
-    assert lift in said
+    gain = f"On the test split of faq-1, 5 queries (QRC), over {BASE}: P@1 +9.3 38.7 before, 48.0"
+    assert gain in said
     assert "batch_size 64, learning_rate 2e-05, max_length 128, of 2 tried" in said
     assert "duplicate questions: file pairs.tsv" in said
 
