@@ -148,13 +148,13 @@ def of_index(
     began = time.perf_counter()
     built = kind.build(corpus.store, parameters)
     seconds = time.perf_counter() - began
-    tuned = int(str(built.parameters[kind.effort]))
+    tuned = int(str(built.parameters[kind.tuned]))
     with tempfile.TemporaryDirectory() as folder:
         built.save(Path(folder))
         size = (Path(folder) / f"{kind.kind}.faiss").stat().st_size
         points = []
         for effort in dict.fromkeys((tuned, *efforts)):
-            with_effort = {**built.parameters, kind.effort: effort}
+            with_effort = {**built.parameters, kind.tuned: effort}
             index = kind.load(Path(folder), corpus.store, with_effort)
             points.append(of_effort(corpus, index, rivals) | {"tuned": effort == tuned})
     per_row = round(size / len(corpus.store), 1)

@@ -33,7 +33,7 @@ from retrieval.vectors.types import Mask, Positions, Vectors
 
 K = 30
 EXCLUDED = 15_000
-EFFORTS = (70, 100, 200, 400)
+TUNING_VALUES = (70, 100, 200, 400)
 ONE_BY_ONE = 100  # queries
 MEMORY = "2GB"  # what the graph of 150,000 rows fits into
 PAIRS = {"small": 2_000, "full": 150_000}
@@ -79,7 +79,7 @@ def searches(
 ) -> list[dict[str, Any]]:
     exact, measured = timed("exact", ExactIndex.build(store, {}), store, queries, excluded)
     found = [measured]
-    for effort in EFFORTS:
+    for effort in TUNING_VALUES:
         index.parameters = {**index.parameters, "ef_search": effort}
         near, measured = timed(f"pgvector, ef {effort}", index, store, queries, excluded)
         found.append(measured | {"recall": recall(near, exact)})

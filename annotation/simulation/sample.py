@@ -149,7 +149,7 @@ def _queries(campaign: Campaign, options: Options) -> list[PlannedQuery]:
 def _candidates(campaign: Campaign) -> Any:
     """Those of which HITs are made."""
     found = Candidate.objects.filter(query__query_set=campaign.query_set_id)
-    if campaign.query_set.made_elsewhere:
+    if campaign.query_set.brings_candidates:
         return found.filter(triplet__imported_label=None, triplet__isnull=False)
     return found
 

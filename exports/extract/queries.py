@@ -188,7 +188,7 @@ def _check_ids(query: Query) -> None:
 
 def _wanted(campaign: Campaign) -> int | None:
     """How many candidates a complete query has; a dataset made elsewhere may have any number."""
-    return None if campaign.query_set.made_elsewhere else campaign.policy.candidates_per_query
+    return None if campaign.query_set.brings_candidates else campaign.policy.candidates_per_query
 
 
 def _counts(query: Query, record: QueryRecord, wanted: int | None) -> dict[str, object]:

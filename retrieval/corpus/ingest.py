@@ -14,7 +14,7 @@ from core.progress import Progress, no_progress
 from retrieval.corpus.pair_reader import Pair, Reading, check_license, check_source
 from retrieval.corpus.rejected_rows import Rejects, rejects_path
 from retrieval.corpus.sources.formats import FORMATS
-from retrieval.corpus.sources.top_share import Best, Kept, Selection
+from retrieval.corpus.sources.top_share import Kept, Selection, TopShare
 from retrieval.models import QaPair
 
 NOT_BEST = "not among the best"
@@ -40,7 +40,7 @@ def ingest(
     *,
     license: str = "",
     format: str | None = None,
-    best: Best | None = None,
+    best: TopShare | None = None,
     rejects: Rejects | None = None,
     conclude: Callable[[IngestResult], object] = lambda result: None,
     progress: Progress = no_progress,

@@ -15,7 +15,7 @@ from core.files.rows import Row, RowFault, number_field, optional_field, text_fi
 from core.progress import Progress
 from core.text.clean import clean_text, is_utf8, pair_key, question_key
 from retrieval.corpus.sources.formats import read_source
-from retrieval.corpus.sources.top_share import Best, Selection, selection
+from retrieval.corpus.sources.top_share import Selection, TopShare, selection
 
 MAX_QUESTION = 10_000
 MAX_ANSWER = 50_000
@@ -48,7 +48,7 @@ class Reading:
     source: str
     license: str
     format: str | None
-    best: Best | None
+    best: TopShare | None
 
     def batches(self, progress: Progress) -> Iterator[list[Row]]:
         return batched(read_source(self.path, self.format, progress), BATCH)
@@ -98,7 +98,7 @@ class Reading:
             yield chosen
 
     def _scored(
-        self, best: Best, progress: Progress
+        self, best: TopShare, progress: Progress
     ) -> Iterator[tuple[Sequence[float], Sequence[str]]]:
         none = True
         faults: Counter[str] = Counter()

@@ -18,32 +18,32 @@ TUNED_ON = 300
 HEADROOM = 0.3
 
 
-def least_effort(
+def tune(
     index: VectorIndex,
     store: VectorStore,
     *,
-    efforts: Sequence[int],
+    values: Sequence[int],
     take: Callable[[int], None],
     wanted: float,
 ) -> int:
     """With which a sample of the rows, itself left out, finds what was wanted; or the most.
 
-    `efforts` rise; `take` makes the index search with one of them, and at the end with this one.
+    `values` rise; `take` makes the index search with one of them, and at the end with this one.
     """
     own = sample(store, min(TUNED_ON, len(store) // 2))
     if not len(own):
-        take(efforts[-1])
-        return efforts[-1]
+        take(values[-1])
+        return values[-1]
     excluded = np.zeros(len(store), np.bool_)
     excluded[own] = True
     queries, at = store.rows(own), min(AT, len(store) - len(own))
     last = cutoffs(store, queries, own, excluded, at)
-    for effort in efforts:
-        take(effort)
+    for value in values:
+        take(value)
         found = shares_found(index, store, queries, own, excluded, last, at).mean()
         if found >= wanted + HEADROOM * (1 - wanted):
             break
-    return effort
+    return value
 
 
 def sample(store: VectorStore, most: int) -> Positions:

@@ -22,7 +22,7 @@ from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.pair_reader import Reading, check_license, check_source
 from retrieval.corpus.rejected_rows import Rejects
 from retrieval.corpus.sources.formats import FORMATS
-from retrieval.corpus.sources.top_share import Best, share_of
+from retrieval.corpus.sources.top_share import TopShare, share_of
 from retrieval.corpus.uploads import (
     REJECTED,
     Sent,
@@ -203,13 +203,13 @@ class _Import:
         return sentence + before
 
 
-def _best(wanted: Mapping[str, Any]) -> Best | None:
+def _best(wanted: Mapping[str, Any]) -> TopShare | None:
     if not wanted["share"]:
         return None
     scorer = None
     if wanted["by_encoder"]:
         scorer = load_scorer(resolve_model(settings.ENCODER_MODEL), settings.ENCODER_DEVICE)
-    return Best(share_of(wanted["share"]), wanted["score_field"], scorer)
+    return TopShare(share_of(wanted["share"]), wanted["score_field"], scorer)
 
 
 def _result(done: Sequence[Mapping[str, Any]]) -> Result:

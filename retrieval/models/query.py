@@ -52,7 +52,7 @@ class QuerySet(models.Model):
         return self.name
 
     @property
-    def made_elsewhere(self) -> bool:
+    def brings_candidates(self) -> bool:
         """It came with its candidates, of any number a query: none are retrieved."""
         return self.origin in (self.Origin.IMPORT, self.Origin.COPY)
 
@@ -65,7 +65,7 @@ class QuerySet(models.Model):
     def pool(self) -> tuple[str, ...]:
         """The retrievers that its candidates tell of: none where the dense one alone found all."""
         told = tuple(self.retrieval.get("retrievers", ()))
-        return told if self.made_elsewhere or told != ALONE else ()
+        return told if self.brings_candidates or told != ALONE else ()
 
 
 class Query(models.Model):

@@ -37,12 +37,12 @@ class Plan:
     @property
     def is_retrieved(self) -> bool:
         queries = self.campaign.query_set
-        return queries.made_elsewhere or queries.retrieved_with_id is not None
+        return queries.brings_candidates or queries.retrieved_with_id is not None
 
     @cached_property
     def quote(self) -> Quoted:
         policy = self.campaign.policy
-        if self.campaign.query_set.made_elsewhere:
+        if self.campaign.query_set.brings_candidates:
             triplets = triplets_to_judge(self.campaign)
         else:
             triplets = self.queries * policy.candidates_per_query

@@ -238,7 +238,7 @@ def _whole(campaign: Campaign, figures: Figures) -> dict[str, int]:
     wanted = figures["queries"] * campaign.policy.candidates_per_query
     return {
         "sampled": figures["queries"],
-        "retrieved": figures["candidates"] if campaign.query_set.made_elsewhere else wanted,
+        "retrieved": figures["candidates"] if campaign.query_set.brings_candidates else wanted,
         "packed": figures["candidates"],
         "published": figures["hits"],
         "submitted": figures["places"],

@@ -32,7 +32,7 @@ from retrieval.search.retrieve import retrieve
 
 
 def _retrieve(command: QuorumCommand, campaign: Campaign, options: Options) -> Result:
-    if campaign.query_set.made_elsewhere:
+    if campaign.query_set.brings_candidates:
         raise UserError(f"Campaign {campaign} came with its candidates: none are retrieved.")
     total = campaign.query_set.queries.count()
     names = options["retrievers"] or campaign.query_set.retrievers

@@ -60,7 +60,7 @@ def pack_campaign(campaign: Campaign, *, progress: Progress = no_progress) -> Pa
         campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
         if hits := campaign.hits.count():
             return Packed(triplets_to_judge(campaign), hits, already=True)
-        if campaign.query_set.made_elsewhere:
+        if campaign.query_set.brings_candidates:
             _check_unlabelled(campaign)
         else:
             _create_triplets(campaign)
@@ -75,7 +75,7 @@ def pack_campaign(campaign: Campaign, *, progress: Progress = no_progress) -> Pa
 
 def triplets_to_judge(campaign: Campaign) -> int:
     """As many as HITs are made of; before the candidates are known, too."""
-    if campaign.query_set.made_elsewhere:
+    if campaign.query_set.brings_candidates:
         return campaign.triplets.filter(imported_label=None).count()
     return campaign.query_set.queries.count() * campaign.policy.candidates_per_query
 

@@ -66,7 +66,7 @@ def create_audit(
 
 
 def _check_auditable(parent: Campaign, k: int, to: int) -> None:
-    if parent.query_set.made_elsewhere:
+    if parent.query_set.brings_candidates:
         raise UserError(
             f"Campaign {parent} came with its candidates: no search of ours says what follows them."
         )

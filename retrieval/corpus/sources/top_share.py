@@ -29,7 +29,7 @@ SIGN = np.uint64(1 << 63)
 
 
 @dataclass(frozen=True)
-class Best:
+class TopShare:
     """What to keep: a share of the pairs, by a field of the file or by a model."""
 
     share: Fraction

@@ -14,7 +14,7 @@ import numpy as np
 
 from core.errors import UserError
 from retrieval.index.port import Found
-from retrieval.index.tuning import RECALL, least_effort
+from retrieval.index.tuning import RECALL, tune
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 
@@ -26,7 +26,7 @@ class FaissIndex(ABC):
     kind: ClassVar[str]
     exact: ClassVar[bool] = False
     faiss_class: ClassVar[type[Any]]
-    effort: ClassVar[str]  # the parameter that buys recall with time
+    tuned: ClassVar[str]  # the parameter that buys recall with time
 
     def __init__(self, store: VectorStore, index: Any, parameters: Mapping[str, object]) -> None:
         self.parameters = parameters
@@ -42,9 +42,9 @@ class FaissIndex(ABC):
         index, chosen = cls._trained(store, parameters)
         built = cls(store, index, chosen)
         built._take_in()
-        given = cast(int | None, parameters.get(cls.effort))
+        given = cast(int | None, parameters.get(cls.tuned))
         wanted = number(parameters, "recall", RECALL)
-        built.parameters = {**chosen, cls.effort: given or built._least_effort(wanted)}
+        built.parameters = {**chosen, cls.tuned: given or built._tune(wanted)}
         return built
 
     def add(self, store: VectorStore) -> None:
@@ -84,11 +84,11 @@ class FaissIndex(ABC):
         """An index of FAISS without rows yet, and the parameters that it was made with."""
 
     @abstractmethod
-    def _efforts(self) -> Sequence[int]:
+    def _values(self) -> Sequence[int]:
         """To be tried, rising."""
 
     @abstractmethod
-    def _params(self, selector: Any, effort: int) -> Any:
+    def _params(self, selector: Any, value: int) -> Any:
         """FAISS's parameters of a search among the rows selected."""
 
     def _take_in(self) -> None:
@@ -97,20 +97,20 @@ class FaissIndex(ABC):
             stop = min(len(self._store), start + ROWS_AT_ONCE)
             self._index.add(self._store.rows(np.arange(start, stop)))
 
-    def _least_effort(self, wanted: float) -> int:
-        def take(effort: int) -> None:
-            self.parameters = {**self.parameters, self.effort: effort}
+    def _tune(self, wanted: float) -> int:
+        def take(value: int) -> None:
+            self.parameters = {**self.parameters, self.tuned: value}
 
-        efforts = self._efforts()
-        return least_effort(self, self._store, efforts=efforts, take=take, wanted=wanted)
+        values = self._values()
+        return tune(self, self._store, values=values, take=take, wanted=wanted)
 
     def _search_parameters(self, excluded: Mask) -> Any:
         """Kept for the next question where the mask cannot have changed."""
         if self._kept and self._kept[0] is excluded:
             return self._kept[1]
         allowed = np.packbits(~(excluded | self._removed), bitorder="little")
-        effort = cast(int, self.parameters[self.effort])
-        params = self._params(faiss.IDSelectorBitmap(allowed), effort)
+        value = cast(int, self.parameters[self.tuned])
+        params = self._params(faiss.IDSelectorBitmap(allowed), value)
         self._kept = None if excluded.flags.writeable else (excluded, params)
         return params
 

@@ -18,13 +18,13 @@ TRAINED_ON = 50_000  # rows, which give each number's range
 LINKS = 32
 CARE = 200
 # The ranking asks for 70 rows to find 30, and FAISS looks at no fewer.
-EFFORTS = (70, 85, 100, 125, 150, 200, 250, 300, 400, 500, 700, 1000)
+TUNING_VALUES = (70, 85, 100, 125, 150, 200, 250, 300, 400, 500, 700, 1000)
 
 
 class HnswIndex(FaissIndex):
     kind: ClassVar[str] = "hnsw"
     faiss_class: ClassVar[type] = faiss.IndexHNSWSQ
-    effort: ClassVar[str] = "ef_search"
+    tuned: ClassVar[str] = "ef_search"
 
     @classmethod
     def _trained(
@@ -42,8 +42,8 @@ class HnswIndex(FaissIndex):
         index.train(store.rows(sample(store, TRAINED_ON)))
         return index, {"links": links, "ef_construction": care}
 
-    def _efforts(self) -> Sequence[int]:
-        return EFFORTS
+    def _values(self) -> Sequence[int]:
+        return TUNING_VALUES
 
-    def _params(self, selector: Any, effort: int) -> Any:
-        return faiss.SearchParametersHNSW(efSearch=effort, sel=selector)
+    def _params(self, selector: Any, value: int) -> Any:
+        return faiss.SearchParametersHNSW(efSearch=value, sel=selector)

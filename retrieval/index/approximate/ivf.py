@@ -21,7 +21,7 @@ ROUNDS = 10  # of k-means
 class IvfIndex(FaissIndex):
     kind: ClassVar[str] = "ivf"
     faiss_class: ClassVar[type] = faiss.IndexIVFScalarQuantizer
-    effort: ClassVar[str] = "probes"
+    tuned: ClassVar[str] = "probes"
 
     @classmethod
     def _trained(
@@ -41,14 +41,14 @@ class IvfIndex(FaissIndex):
         index.train(store.rows(sample(store, TRAINED_ON * lists)))
         return index, {"lists": lists}
 
-    def _efforts(self) -> Sequence[int]:
+    def _values(self) -> Sequence[int]:
         """Each about a third more than the one before, up to half of the lists."""
         most = max(1, self._index.nlist // 2)
         steps = np.unique(np.rint(1.33 ** np.arange(64)).astype(int))
         return [*steps[steps < most].tolist(), most]
 
-    def _params(self, selector: Any, effort: int) -> Any:
-        return faiss.SearchParametersIVF(nprobe=effort, sel=selector)
+    def _params(self, selector: Any, value: int) -> Any:
+        return faiss.SearchParametersIVF(nprobe=value, sel=selector)
 
 
 def lists_for(rows: int) -> int:

@@ -28,13 +28,13 @@ from retrieval.index.approximate.pgvector_tables import (
     shards_of,
 )
 from retrieval.index.port import Found
-from retrieval.index.tuning import RECALL, least_effort
+from retrieval.index.tuning import RECALL, tune
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 
 # Links of a row (twice as many at the bottom), and how many rows are looked at to choose them.
 GRAPH = {"m": 16, "ef_construction": 100}
-EFFORTS = (70, 100, 140, 200, 280, 400, 560, 800, 1000)  # the last is pgvector's own limit
+TUNING_VALUES = (70, 100, 140, 200, 280, 400, 560, 800, 1000)  # the last is pgvector's own limit
 RECORD = "pgvector.json"
 RESULTS_PER_STATEMENT = 200_000
 # The plan that walks the graph: an order by distance that no sort makes, row by row.
@@ -86,7 +86,7 @@ class PgVectorIndex:
         index._new_table()
         if "ef_search" not in given:
             wanted = float(str(parameters.get("recall", RECALL)))
-            least_effort(index, store, efforts=EFFORTS, take=index._take, wanted=wanted)
+            tune(index, store, values=TUNING_VALUES, take=index._take, wanted=wanted)
         return index
 
     def add(self, store: VectorStore) -> None:
@@ -136,8 +136,8 @@ class PgVectorIndex:
     def _options(self) -> str:
         return ", ".join(f"{name} = {int(str(self.parameters[name]))}" for name in GRAPH)
 
-    def _take(self, effort: int) -> None:
-        self.parameters = {**self.parameters, "ef_search": effort}
+    def _take(self, value: int) -> None:
+        self.parameters = {**self.parameters, "ef_search": value}
 
     def _new_table(self) -> None:
         """Of the same name for the same shards and options: a killed build's is gone on with."""
@@ -162,10 +162,10 @@ class PgVectorIndex:
         self, queries: Vectors, width: int, positions: Positions, scores: NDArray[np.float32]
     ) -> None:
         """Fill the positions and scores of these queries."""
-        effort = min(EFFORTS[-1], max(width, int(str(self.parameters["ef_search"]))))
+        value = min(TUNING_VALUES[-1], max(width, int(str(self.parameters["ef_search"]))))
         values = {"queries": as_text(queries), "rows": len(self._store), "width": width}
         with transaction(self._connection) as cursor:
-            plan = {**PLAN, "hnsw.ef_search": str(effort)}
+            plan = {**PLAN, "hnsw.ef_search": str(value)}
             cursor.execute(SET_PLAN, [list(plan), list(plan.values())])
             cursor.execute(SQL(NEAREST).format(table=named(self._table)), values)
             found = np.array(cursor.fetchall(), np.float64).reshape(-1, 3)

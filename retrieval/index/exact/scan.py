@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from threadpoolctl import ThreadpoolController
 
-from retrieval.index.exact.top_k import Best, in_half_precision, margin
+from retrieval.index.exact.top_k import TopK, in_half_precision, margin
 from retrieval.index.port import Found
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Stored, Vectors
@@ -31,7 +31,7 @@ def scan(store: VectorStore, queries: Vectors, width: int, left_out: Mask) -> Fo
     # In half precision torch multiplies, with threads of its own.
     workers = 1 if half else torch.get_num_threads()
     shared = [
-        [Best(queries[some], width, left_out, half=half) for _ in range(splits)]
+        [TopK(queries[some], width, left_out, half=half) for _ in range(splits)]
         for some, splits in _shares(len(queries), workers)
     ]
     positions = np.empty((len(queries), width), np.int64)
@@ -88,7 +88,7 @@ def _chunks(store: VectorStore) -> Iterator[Sequence[Block]]:
     yield blocks
 
 
-def _take(best: Best, blocks: Sequence[Block], *, part: int, parts: int) -> None:
+def _take(best: TopK, blocks: Sequence[Block], *, part: int, parts: int) -> None:
     """An equal part of the blocks' rows, one after the other."""
     total = sum(len(rows) for _, rows in blocks)
     first, last = total * part // parts, total * (part + 1) // parts
@@ -99,7 +99,7 @@ def _take(best: Best, blocks: Sequence[Block], *, part: int, parts: int) -> None
         first, last = first - len(rows), last - len(rows)
 
 
-def _merged(splits: Sequence[Best]) -> Best:
+def _merged(splits: Sequence[TopK]) -> TopK:
     for other in splits[1:]:
         splits[0].take_from(other)
     return splits[0]

@@ -20,7 +20,7 @@ HALF_ULP = 2.0**-11  # the most by which float16 rounds a number of less than 2
 Scores = NDArray[np.float32]
 
 
-class Best:
+class TopK:
     """Used by one thread at a time.
 
     Scores are compared with the width-th best that a query has so far. Few pass, so nothing of
@@ -55,7 +55,7 @@ class Best:
             row, query = np.divmod(passed, len(self._least))
             self._keep(query, here.start + row, products.ravel()[passed])
 
-    def take_from(self, other: "Best") -> None:
+    def take_from(self, other: "TopK") -> None:
         """What another kept, of other rows for the same queries."""
         for kept in other._kept:
             self._keep(*kept)

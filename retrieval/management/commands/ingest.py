@@ -10,7 +10,7 @@ from core.command import QuorumCommand, record, table
 from core.errors import UserError
 from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.sources.formats import FORMATS
-from retrieval.corpus.sources.top_share import Best, share_of
+from retrieval.corpus.sources.top_share import TopShare, share_of
 from retrieval.encoders.lazy import load_scorer
 from retrieval.registry.registry import resolve_either
 
@@ -102,7 +102,7 @@ def _record(options: dict[str, Any], done: IngestResult) -> None:
     record("import pairs", subject=options["source"], details=wanted | counts)
 
 
-def _best(options: dict[str, Any]) -> Best | None:
+def _best(options: dict[str, Any]) -> TopShare | None:
     share, field, scorer = (options[name] for name in ("keep_best", "score_field", "scorer"))
     if share is None:
         if field or scorer:
@@ -114,4 +114,4 @@ def _best(options: dict[str, Any]) -> Best | None:
         raise UserError("--keep-best needs either --score-field NAME or --scorer MODEL.")
     wanted = share_of(share)
     model = load_scorer(resolve_either(scorer), options["device"]) if scorer else None
-    return Best(wanted, field or "", model)
+    return TopShare(wanted, field or "", model)

@@ -130,7 +130,7 @@ def test_it_ranks_as_the_exact_search_does(database: Any, make_store: MakeStore)
 
 
 def test_the_graph_is_what_is_searched(database: Any, make_store: MakeStore) -> None:
-    """With the least effort it misses rows that a comparison with every row finds."""
+    """With the least step it misses rows that a comparison with every row finds."""
     store = make_store(2000)
     index = PgVectorIndex.build(store, {"m": 2, "ef_construction": 4, "ef_search": 1})
     queries = unit_vectors(50, 7)

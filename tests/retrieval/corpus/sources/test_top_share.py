@@ -16,12 +16,12 @@ from core.text.clean import pair_key
 from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.pair_reader import BATCH
 from retrieval.corpus.sources import top_share
-from retrieval.corpus.sources.top_share import Best, Kept, selection, share_of
+from retrieval.corpus.sources.top_share import Kept, TopShare, selection, share_of
 from retrieval.models import QaPair
 from tests.examples import examples
 from tests.retrieval.corpus.sources.shapes import jsonl, write
 
-HALF = Best(Fraction(1, 2), field="score")
+HALF = TopShare(Fraction(1, 2), field="score")
 SCORES = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, -0.0, 1.0, -1.0])
 KEYS = st.binary(min_size=32, max_size=32).map(bytes.hex) | st.integers(0, 300).map(
     "{:064x}".format
@@ -90,7 +90,7 @@ def test_the_best_half_of_a_file_is_added(tmp_path: Path) -> None:
 @pytest.mark.django_db
 def test_a_share_is_rounded_up_and_the_same_file_twice_adds_nothing(tmp_path: Path) -> None:
     path = write(tmp_path, "pairs.jsonl", jsonl(*(row(number, number) for number in range(7))))
-    tenth = Best(Fraction(1, 10), field="score")
+    tenth = TopShare(Fraction(1, 10), field="score")
     assert counts(ingest(path, "faq", best=tenth)) == (7, 1, 0, 0)
     assert QaPair.objects.get().question == "Question 6?"
     assert counts(ingest(path, "faq", best=tenth)) == (7, 0, 1, 0)
@@ -147,7 +147,7 @@ class Lengths:
 def test_a_model_may_give_the_scores(tmp_path: Path) -> None:
     rows = [{"question": "Q?", "answer": "x" * length} for length in (3, 8, 5, 1)]
     path = write(tmp_path, "pairs.jsonl", jsonl(*rows))
-    result = ingest(path, "faq", best=Best(Fraction(1, 2), scorer=Lengths()))
+    result = ingest(path, "faq", best=TopShare(Fraction(1, 2), scorer=Lengths()))
     assert sorted(QaPair.objects.values_list("answer", flat=True)) == ["x" * 5, "x" * 8]
     assert result.best == Kept(0.5, 4, 2, 5.0)
 
@@ -156,7 +156,7 @@ def test_a_model_may_give_the_scores(tmp_path: Path) -> None:
 def test_a_file_that_changes_between_the_two_readings_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "pairs.jsonl", jsonl(row(1, 1), row(2, 2)))
     with pytest.raises(UserError, match="changed while it was read: run the command again"):
-        ingest(path, "faq", best=Best(Fraction(1, 2), scorer=Lengths(path)))
+        ingest(path, "faq", best=TopShare(Fraction(1, 2), scorer=Lengths(path)))
     assert not QaPair.objects.exists()
 
 
@@ -164,7 +164,7 @@ def test_a_file_that_changes_between_the_two_readings_is_refused(tmp_path: Path)
 def test_scores_come_with_a_format_s_own_records(tmp_path: Path) -> None:
     """Of PAQ the passage's, of QuoraQP the one that stands beside each answer."""
     paq = [{"question": f"q{n}", "answer": "a", "passage_score": -float(n)} for n in range(4)]
-    by_passage = Best(Fraction(1, 4), field="passage_score")
+    by_passage = TopShare(Fraction(1, 4), field="passage_score")
     path = write(tmp_path, "paq.jsonl", jsonl(*paq))
     assert counts(ingest(path, "paq", format="paq", best=by_passage)) == (4, 1, 0, 0)
     assert QaPair.objects.get().question == "q0"
