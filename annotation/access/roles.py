@@ -12,7 +12,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.models import Campaign, Role
-from retrieval.web.access import may_look
+from retrieval.web.access import may_view_corpus
 
 VIEW = "annotation.view_campaign"
 CREATE = "annotation.add_campaign"
@@ -71,7 +71,7 @@ def may_enter(user: Account) -> bool:
     """Whether the dashboard has anything to show to them."""
     if not user.is_active or not isinstance(user, User):
         return False
-    if may_look(user) or user.has_perm(VIEW) or user.has_perm(CREATE):
+    if may_view_corpus(user) or user.has_perm(VIEW) or user.has_perm(CREATE):
         return True
     known: dict[str, Any] = user.__dict__  # the guard and the frame both ask
     if "_has_a_part" not in known:

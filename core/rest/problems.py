@@ -71,7 +71,7 @@ def plain(status: int, detail: str, errors: Mapping[str, list[str]] | None = Non
 
 def answer(exception: Exception, context: Mapping[str, Any]) -> Response | None:
     """REST framework's handler of exceptions; None: one of ours, for `server_error`."""
-    known = _told(exception)
+    known = _details(exception)
     if known is None:
         return None
     status, detail, errors = known
@@ -83,7 +83,7 @@ def answer(exception: Exception, context: Mapping[str, Any]) -> Response | None:
     )
 
 
-def _told(exception: Exception) -> tuple[int, str, dict[str, list[str]] | None] | None:
+def _details(exception: Exception) -> tuple[int, str, dict[str, list[str]] | None] | None:
     if isinstance(exception, UserError):
         return 422, str(exception), None
     if isinstance(exception, RequestDataTooBig):

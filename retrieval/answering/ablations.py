@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from core.errors import UserError
 from retrieval.answering.answer import Answerer
-from retrieval.answering.load_selector import ChosenSelector, chosen_selector, training_of
+from retrieval.answering.load_selector import NamedSelector, find_selector, training_of
 from retrieval.encoders.cross_encoder.port import Selector
 from retrieval.encoders.lazy import load_selector
 from retrieval.index.versions import index_root, require_no_new_pairs
@@ -90,13 +90,13 @@ def index_named(path: str) -> IndexVersion:
     return index
 
 
-class Opened:
+class OpenSystems:
     """Each index and each selector is loaded once, however many systems share it."""
 
     def __init__(self, device: str) -> None:
         self._device = device
         self._searchers: dict[int, Searcher] = {}
-        self._selectors: dict[str, tuple[ChosenSelector, Selector]] = {}
+        self._selectors: dict[str, tuple[NamedSelector, Selector]] = {}
         self._full: System | None = None  # once it is opened
 
     def answerer(self, system: System) -> Answerer:
@@ -139,8 +139,8 @@ class Opened:
                 "name one that was not tuned on the release."
             )
 
-    def _selector(self, named: str) -> tuple[ChosenSelector, Selector]:
+    def _selector(self, named: str) -> tuple[NamedSelector, Selector]:
         if named not in self._selectors:
-            chosen = chosen_selector(named)
+            chosen = find_selector(named)
             self._selectors[named] = chosen, load_selector(chosen.folder, self._device)
         return self._selectors[named]

@@ -10,16 +10,16 @@ from retrieval.registry.training_record import FILE, made, read_training
 
 
 @dataclass(frozen=True)
-class ChosenSelector:
+class NamedSelector:
     name: str  # of its training, else of its folder
     folder: Path
     threshold: float | None  # chosen on dev; None: none is known, and every question is answered
 
 
-def chosen_selector(named: str) -> ChosenSelector:
+def find_selector(named: str) -> NamedSelector:
     """Of a training, its best model. UserError where the folder holds none."""
     if registered := registered_selector(named):
-        return ChosenSelector(registered.name, registered.path, registered.threshold)
+        return NamedSelector(registered.name, registered.path, registered.threshold)
     folder = Path(named)
     if not folder.is_dir():
         raise UserError(
@@ -32,7 +32,7 @@ def chosen_selector(named: str) -> ChosenSelector:
         best = _best(training)
         if best.folder.resolve() == folder.resolve():
             return best
-    return ChosenSelector(folder.name, folder, None)
+    return NamedSelector(folder.name, folder, None)
 
 
 def training_of(folder: Path) -> Path:
@@ -42,9 +42,9 @@ def training_of(folder: Path) -> Path:
     return above if (above / FILE).is_file() else folder
 
 
-def _best(folder: Path) -> ChosenSelector:
+def _best(folder: Path) -> NamedSelector:
     """As the training recorded it."""
     training = made(read_training(folder))
     if training.kind != TrainedModel.Kind.SELECTOR:
         raise UserError(f"{folder} holds a retriever and no answer selector: name a selector's.")
-    return ChosenSelector(training.name, folder / training.best.model, training.threshold)
+    return NamedSelector(training.name, folder / training.best.model, training.threshold)

@@ -4,11 +4,11 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from retrieval.web.access import may_look
+from retrieval.web.access import may_view_corpus
 
 
 class MayLook(BasePermission):
     message = "Your account may not look at the q/a database: an administrator can change that."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        return may_look(request.user)
+        return may_view_corpus(request.user)

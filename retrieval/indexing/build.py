@@ -29,7 +29,7 @@ from retrieval.indexing.incremental import Made, ground, is_whole, make_index
 from retrieval.indexing.plan import (
     AUTO,
     BuildOptions,
-    Order,
+    BuildRequest,
     choice_of,
     pairs_encoder,
     precision_of,
@@ -81,7 +81,7 @@ def build_index(
             "The database holds no q/a pairs: add some by `manage.py ingest FILE --source NAME`."
         )
     target = "cpu" if encoder and device == AUTO else chosen_device(device)
-    order = Order(
+    request = BuildRequest(
         model=model,
         form=form,
         device=target,
@@ -89,29 +89,29 @@ def build_index(
         encoder=encoder or load_encoder(model, target),
         given=encoder is not None,
     )
-    require_storable(order.encoder.name)
+    require_storable(request.encoder.name)
     with one_build(index_root()):
-        return _build(order, progress, announce)
+        return _build(request, progress, announce)
 
 
-def _build(order: Order, progress: Progress, announce: Announce) -> IndexVersion:
+def _build(request: BuildRequest, progress: Progress, announce: Announce) -> IndexVersion:
     pairs = database_pairs()
-    words = order.words() | {
+    words = request.words() | {
         "database_digest": digest_of(pairs.keys),
         "pairs": len(pairs.keys),
         "pairs_seen": pairs.count,
     }
     if index := _unchanged(words, pairs.newest):
         return choose(index)
-    choice = choice_of(order, len(pairs.keys))
-    precision, why = precision_of(order, pairs.keys)
-    identity = identity_of(order.encoder, order.form, choice.dtype)
+    choice = choice_of(request, len(pairs.keys))
+    precision, why = precision_of(request, pairs.keys)
+    identity = identity_of(request.encoder, request.form, choice.dtype)
     identity = replace(identity, precision=precision)
     folder = store_folder(index_root(), identity)
     coverage, before = _covered(folder, identity, choice.kind, pairs.keys)
     announce(len(coverage.missing), f"{choice.reason} Encoded in {precision}: {why}.")
     if len(coverage.missing):
-        encoded = list(_encoded(order, folder, identity, coverage.missing, progress))
+        encoded = list(_encoded(request, folder, identity, coverage.missing, progress))
         coverage = cover(
             folder, encoded, pairs.keys, first=coverage.shards, whole=before is not None
         )
@@ -119,8 +119,8 @@ def _build(order: Order, progress: Progress, announce: Announce) -> IndexVersion
     if before is None:
         coverage = packed(folder, identity, coverage, pairs.keys)
     store = VectorStore(folder, identity, coverage.shards)
-    made = _made(order, choice, store, coverage.removed, before, pairs.keys)
-    facts = words | _facts(store, made) | {"versions": dict(order.encoder.versions)}
+    made = _made(request, choice, store, coverage.removed, before, pairs.keys)
+    facts = words | _facts(store, made) | {"versions": dict(request.encoder.versions)}
     return _write_version(made.index, coverage, pairs, facts)
 
 
@@ -145,20 +145,20 @@ def _covered(
 
 
 def _encoded(
-    order: Order, folder: Path, identity: Identity, missing: PairKeys, progress: Progress
+    request: BuildRequest, folder: Path, identity: Identity, missing: PairKeys, progress: Progress
 ) -> Iterator[Shard]:
-    if order.options.spread:
-        yield from spread(folder, identity, missing, model=order.model, progress=progress)
+    if request.options.spread:
+        yield from spread(folder, identity, missing, model=request.model, progress=progress)
         return
     for shard in encode_missing(
-        folder, identity, pairs_encoder(order, identity.precision), missing, progress
+        folder, identity, pairs_encoder(request, identity.precision), missing, progress
     ):
         publish(folder, shard)
         yield shard
 
 
 def _made(
-    order: Order,
+    request: BuildRequest,
     choice: Choice,
     store: VectorStore,
     removed: Mask,
@@ -170,10 +170,10 @@ def _made(
     def measure(index: VectorIndex) -> "Recall":
         sample = sampled(keys, RECALL_SAMPLE)
         questions = [question for question, _ in texts_of(unpacked(sample))]
-        queries = order.encoder.encode_questions(questions)
+        queries = request.encoder.encode_questions(questions)
         return measure_recall(index, store, queries, store.positions_of(sample), removed)
 
-    wanted = order.options.recall
+    wanted = request.options.recall
     made = make_index(choice, store, removed, before, measure, wanted)
     if made.recall is not None and not made.finds(wanted):
         raise UserError(

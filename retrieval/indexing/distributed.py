@@ -34,7 +34,7 @@ from retrieval.vectors.types import PairKeys, places
 QUEUE = "encoding"
 TASK = "quorum.encode_shard"
 START = f"start one by `celery --app config worker --queues {QUEUE}`"
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 SENT_AT_ONCE = 100  # more than all workers take up before the next are sent
 SILENCE_SECONDS = 180.0  # without any worker at work
 ROWS = 8  # written at once, half a megabyte each
@@ -63,13 +63,13 @@ def spread(
     watch = Watch(job, progress)
     taken = pairs = 0
     while True:
-        unfinished = watch.look()
+        unfinished = watch.poll()
         for row in _done_in_turn(job, taken):
             yield _brought(folder, row)
             taken, pairs = taken + 1, pairs + row.pairs
         if not unfinished:
             break
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     if pairs != len(missing):  # the rows are not those that were begun
         raise UserError(
             "Another command has the same pairs encoded: wait until it is done and run this one "
@@ -84,11 +84,11 @@ class Watch:
     def __init__(self, job: EncodingJob, progress: Progress) -> None:
         self._job = job
         self._progress = progress
-        self._told = 0
+        self._reported = 0
         self._sent_at = -math.inf
         self._alive_at = time.monotonic()
 
-    def look(self) -> bool:
+    def poll(self) -> bool:
         """Whether there is anything left to wait for."""
         now = time.monotonic()
         self._refuse_failed()
@@ -136,9 +136,9 @@ class Watch:
         """A shard taken over begins anew: nothing is counted twice."""
         each = Case(When(state=State.DONE, then=F("pairs")), default=F("done"))
         done = self._job.shards.aggregate(done=Sum(each))["done"] or 0
-        if done > self._told:
-            self._progress(done - self._told)
-            self._told = done
+        if done > self._reported:
+            self._progress(done - self._reported)
+            self._reported = done
 
 
 def _begin(folder: Path, identity: Identity, missing: PairKeys, model: str) -> EncodingJob:

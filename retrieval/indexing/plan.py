@@ -37,7 +37,7 @@ class BuildOptions:
 
 
 @dataclass(frozen=True)
-class Order:
+class BuildRequest:
     model: str
     form: str
     device: str  # cpu or cuda
@@ -62,16 +62,16 @@ class Order:
         }
 
 
-def choice_of(order: Order, pairs: int) -> Choice:
+def choice_of(request: BuildRequest, pairs: int) -> Choice:
     """The width of the vectors stays that of the version chosen last unless another kind needs
     another: memory that is short today must not have six million pairs encoded again."""
-    options = order.options
-    on_gpu = order.device == "cuda" and options.kind in (AUTO, IndexKind.GPU)
+    options = request.options
+    on_gpu = request.device == "cuda" and options.kind in (AUTO, IndexKind.GPU)
     case = partial(
         choose,
         pairs=pairs,
-        dimension=order.encoder.dimension,
-        device=order.device,
+        dimension=request.encoder.dimension,
+        device=request.device,
         memory_bytes=free_memory(),
         gpu_bytes=free_on_gpu() if on_gpu else None,
         recall=options.recall,
@@ -79,43 +79,47 @@ def choice_of(order: Order, pairs: int) -> Choice:
     )
     choice = case(dtype=options.store)
     if options.store != AUTO:
-        return _told(choice, "as asked for")
-    if last := next(_before(order), None):
+        return _with_reason(choice, "as asked for")
+    if last := next(_before(request), None):
         with suppress(UserError):
             same = case(dtype=last.manifest["store"]["dtype"])
             if same.kind == choice.kind:
-                return _told(same, "as in the index before")
+                return _with_reason(same, "as in the index before")
     widest = choice.dtype == "float32"
     room = "has room for it" if widest else "has no room for float32"
-    return _told(choice, f"the free memory {room}")
+    return _with_reason(choice, f"the free memory {room}")
 
 
-def _told(choice: Choice, why: str) -> Choice:
+def _with_reason(choice: Choice, why: str) -> Choice:
     return replace(choice, reason=f"{choice.reason} Kept in {choice.dtype}: {why}.")
 
 
-def precision_of(order: Order, keys: PairKeys) -> tuple[str, str]:
+def precision_of(request: BuildRequest, keys: PairKeys) -> tuple[str, str]:
     """And why. What was chosen stays: a few new pairs must not tip it for all the others."""
-    if order.given:
-        return order.encoder.precision, "the encoder's own"
-    chosen = {"device": order.device, "precision": AUTO}
-    for index in _before(order) if order.options.precision == AUTO else ():
+    if request.given:
+        return request.encoder.precision, "the encoder's own"
+    chosen = {"device": request.device, "precision": AUTO}
+    for index in _before(request) if request.options.precision == AUTO else ():
         if chosen.items() <= index.manifest["asked"].items():
             return index.manifest["store"]["precision"], "as the vectors before"
     texts = texts_of(unpacked(sampled(keys, PRECISION_SAMPLE)))
-    found = choose_precision(order.model, order.device, order.options.precision, texts, order.form)
+    found = choose_precision(
+        request.model, request.device, request.options.precision, texts, request.form
+    )
     return found.name, found.reason
 
 
-def _before(order: Order) -> Iterator[IndexVersion]:
+def _before(request: BuildRequest) -> Iterator[IndexVersion]:
     """The versions by the same model, the newest first."""
-    for index in newest_first(order.form):
-        if index.manifest["model_fingerprint"] == order.encoder.fingerprint:
+    for index in newest_first(request.form):
+        if index.manifest["model_fingerprint"] == request.encoder.fingerprint:
             yield index
 
 
-def pairs_encoder(order: Order, precision: str) -> Encoder:
-    options = order.options
-    if order.given or (precision == order.encoder.precision and options.processes == 1):
-        return order.encoder
-    return load_encoder(order.model, order.device, precision=precision, processes=options.processes)
+def pairs_encoder(request: BuildRequest, precision: str) -> Encoder:
+    options = request.options
+    if request.given or (precision == request.encoder.precision and options.processes == 1):
+        return request.encoder
+    return load_encoder(
+        request.model, request.device, precision=precision, processes=options.processes
+    )

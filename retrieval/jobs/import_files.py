@@ -145,11 +145,11 @@ class _Import:
         try:
             self._ingest(conclude)
         except UserError as error:
-            raise UserError(self._told(str(error), done)) from error
+            raise UserError(self._message(str(error), done)) from error
         except (OSError, OperationalError) as error:
             if not is_full(error):
                 raise
-            raise UserError(self._told(NO_ROOM.format(name=self.name), done)) from error
+            raise UserError(self._message(NO_ROOM.format(name=self.name), done)) from error
 
     def _ingest(self, conclude: Callable[[IngestResult], object]) -> None:
         wanted = self.job.arguments
@@ -194,7 +194,7 @@ class _Import:
         best = result.best and asdict(result.best)
         return {"name": self.name, **facts, "skipped": dict(result.skipped), "best": best}
 
-    def _told(self, sentence: str, done: Sequence[object]) -> str:
+    def _message(self, sentence: str, done: Sequence[object]) -> str:
         """Without the places of files, which say nothing to people."""
         rejected = f"(all of them are in {self._rejected})"
         sentence = sentence.replace(rejected, "(the rejected rows are kept)")

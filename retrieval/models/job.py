@@ -75,7 +75,7 @@ class Job(models.Model):
     def figures(self) -> list[tuple[str, str]]:
         """What came of it, for people: its plain values, by name."""
         return [
-            (name.replace("_", " ").capitalize(), _told(value))
+            (name.replace("_", " ").capitalize(), _render(value))
             for name, value in (self.result or {}).items()
             if value is not None and not isinstance(value, dict | list)
         ]
@@ -90,7 +90,7 @@ class Job(models.Model):
         ]
 
 
-def _told(value: object) -> str:
+def _render(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -58,14 +58,14 @@ class Searcher:
     ) -> list[Hit]:
         """Exactly k; UserError where the index holds fewer. Cleaned as the texts of pairs are."""
         question = clean_text(question)
-        among = self._opened(tuple(retrievers))
+        among = self._open(tuple(retrievers))
         excluded, left = self._excluded_now(), self.findable()
         if not 1 <= k <= left:
             raise UserError(f"The index holds {left:,} pairs: ask for 1 to {left:,}, not {k:,}.")
         vectors = self._encoder.encode_questions([question])
         return self._hits(among, among.search([question], vectors, k, excluded))
 
-    def _opened(self, names: tuple[str, ...]) -> Retrievers:
+    def _open(self, names: tuple[str, ...]) -> Retrievers:
         if names not in self._retrievers:
             self._retrievers[names] = open_retrievers(self.version, self._index, names)
         return self._retrievers[names]

@@ -34,21 +34,21 @@ Scores = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
-class Judged:
+class Evaluation:
     of_seeds: Mapping[int, Mapping[str, Any]]
     before: Mapping[str, Any] | None  # of the base; None: it has no head yet, to rank with
     threshold: float | None
     way: Way
 
 
-def judged(
+def evaluate(
     recipe: Recipe,
     base: str,
     trained: Sequence[Trained],
     release: Release,
     folder: Path,
     device: str,
-) -> Judged:
+) -> Evaluation:
     """`base`: what the recipe's base is loaded by."""
     runs = folder / "runs"
     runs.mkdir(exist_ok=True)
@@ -59,14 +59,14 @@ def judged(
         digest = digest_of_folder(one.model)
         of_seeds[one.seed] = {
             "sha256": digest,
-            **_told(scores, release, runs, f"seed-{one.seed}"),
+            **_report(scores, release, runs, f"seed-{one.seed}"),
         }
         if recipe.kind == "selector" and one == best_of(trained):
             threshold = _threshold(release.dev, scores["dev"])
     length = best_of(trained).settings.max_length
     of_base = _before(recipe, base, length, release, device)
-    before = None if of_base is None else _told(of_base, release, runs, "before")
-    return Judged(of_seeds, before, threshold, WAY)
+    before = None if of_base is None else _report(of_base, release, runs, "before")
+    return Evaluation(of_seeds, before, threshold, WAY)
 
 
 def _scores(recipe: Recipe, model: Path, release: Release, device: str) -> dict[str, Scores]:
@@ -106,7 +106,7 @@ def _by_query(found: Iterable[ScoredQuery]) -> Scores:
     return {query: dict(scores) for query, scores in found}
 
 
-def _told(
+def _report(
     scores: Mapping[str, Scores], release: Release, runs: Path, system: str
 ) -> dict[str, Any]:
     for name in release.measured:

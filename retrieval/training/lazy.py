@@ -21,5 +21,5 @@ def train_model(
     """What training.json holds."""
     from retrieval.training import preflight, run  # noqa: PLC0415
 
-    order = preflight.Order(recipe, release, name, pairs, device)
-    return run.train(order, run.Watch(begin, step))
+    request = preflight.TrainingRequest(recipe, release, name, pairs, device)
+    return run.train(request, run.Watch(begin, step))

@@ -10,12 +10,14 @@ import torch
 
 from core.errors import UserError
 from retrieval.encoders.forward import require_precision
-from retrieval.encoders.loading import chosen_device
+from retrieval.encoders.loading import chosen_device, folder_of
+from retrieval.registry.registry import digest_of_folder, resolve_base
 from retrieval.registry.training_record import FORMAT, LONGEST_BASE, LONGEST_RELEASE, NAME
-from retrieval.training.base import Base, found_base
 from retrieval.training.data.duplicates import Duplicates, read_duplicates
 from retrieval.training.data.examples import ANCHOR, Examples, of_duplicates, of_release
 from retrieval.training.data.release_splits import Release, read_release
+from retrieval.training.loop.out_of_memory import freed
+from retrieval.training.loop.tasks import task_of
 from retrieval.training.recipe import RANKING, Recipe
 from retrieval.vectors.checksums import sha256_of
 
@@ -31,7 +33,7 @@ SMALLEST_BATCH = 2  # that a recipe may name
 
 
 @dataclass(frozen=True)
-class Order:
+class TrainingRequest:
     recipe: Recipe
     release: Path
     name: str
@@ -40,7 +42,13 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Base:
+    name: str  # what it is loaded by
+    sha256: str | None  # of its files; None where it cannot be told which they are
+
+
+@dataclass(frozen=True)
+class StageData:
     """What one stage learns, and what tells when to stop."""
 
     train: Examples
@@ -48,13 +56,13 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Inputs:
     release: Release
     base: Base
     device: str  # cpu or cuda
-    first: Lesson | None  # of the duplicate questions
-    lesson: Lesson
-    facts: dict[str, Any]  # what training.json tells of the order
+    first: StageData | None  # of the duplicate questions
+    data: StageData
+    facts: dict[str, Any]  # what training.json says of the request
 
     @property
     def digests(self) -> dict[str, Any]:
@@ -67,38 +75,38 @@ class Asked:
         }
 
 
-def looked_through(order: Order) -> Asked:
+def checked_inputs(request: TrainingRequest) -> Inputs:
     """UserError for whatever would end the training, or make its model of no use."""
-    _require_names(order)
-    device = chosen_device(order.device)
-    _require_arithmetic(order.recipe.precision, device)
-    release = read_release(order.release)
+    _require_names(request)
+    device = chosen_device(request.device)
+    _require_arithmetic(request.recipe.precision, device)
+    release = read_release(request.release)
     if len(release.name) > LONGEST_RELEASE:
         raise UserError(
             f"The name of the folder {release.name[:60]}... has over {LONGEST_RELEASE} characters: "
             "give the release's folder a shorter one."
         )
-    pairs = None if order.pairs is None else read_duplicates(order.pairs, release.held_out())
-    recipe = order.recipe
+    pairs = None if request.pairs is None else read_duplicates(request.pairs, release.held_out())
+    recipe = request.recipe
     first = None
     if pairs is not None:
-        first = Lesson(of_duplicates(recipe, pairs.train), of_duplicates(recipe, pairs.dev))
-        _require_pairs(recipe, first, order.pairs)
-    lesson = Lesson(of_release(recipe, release.train), of_release(recipe, release.dev))
-    _require_rows(recipe, lesson, order.release)
+        first = StageData(of_duplicates(recipe, pairs.train), of_duplicates(recipe, pairs.dev))
+        _require_pairs(recipe, first, request.pairs)
+    data = StageData(of_release(recipe, release.train), of_release(recipe, release.dev))
+    _require_rows(recipe, data, request.release)
     base = found_base(recipe)
-    facts = _facts(order, release, pairs, first, base, device)
-    return Asked(release, base, device, first, lesson, facts)
+    facts = _facts(request, release, pairs, first, base, device)
+    return Inputs(release, base, device, first, data, facts)
 
 
-def _require_names(order: Order) -> None:
-    if not NAME.fullmatch(order.name):
+def _require_names(request: TrainingRequest) -> None:
+    if not NAME.fullmatch(request.name):
         raise UserError(
-            f"The name {order.name[:60]!r} cannot be a model's: take small letters, digits, dots, "
-            "dashes and underscores, 100 at most, a letter or digit first."
+            f"The name {request.name[:60]!r} cannot be a model's: take small letters, digits, "
+            "dots, dashes and underscores, 100 at most, a letter or digit first."
         )
-    base = order.recipe.base
-    if order.name == base:
+    base = request.recipe.base
+    if request.name == base:
         raise UserError(f"The model would be named as its base, {base}: name it by --name.")
     if len(base) > LONGEST_BASE:
         raise UserError(
@@ -113,22 +121,22 @@ def _require_arithmetic(precision: str, device: str) -> None:
         raise UserError("This GPU does not compute in bf16: name fp16 or fp32 in the recipe.")
 
 
-def _require_rows(recipe: Recipe, lesson: Lesson, release: Path) -> None:
-    for name, examples in (("train", lesson.train), ("dev", lesson.dev)):
+def _require_rows(recipe: Recipe, data: StageData, release: Path) -> None:
+    for name, examples in (("train", data.train), ("dev", data.dev)):
         if not len(examples.rows):
             raise UserError(
                 f"{release} leaves nothing for {recipe.loss} in {name}: it wants queries that have "
                 "a positive, and with hard_negatives a negative too."
             )
     if recipe.loss == RANKING:
-        _require_batches(recipe, lesson, str(release))
+        _require_batches(recipe, data, str(release))
 
 
-def _require_pairs(recipe: Recipe, lesson: Lesson, pairs: Path | None) -> None:
+def _require_pairs(recipe: Recipe, data: StageData, pairs: Path | None) -> None:
     what = "duplicate" if recipe.loss == RANKING else "pair"
     for words, examples in (
-        ("to learn from", lesson.train),
-        ("to tell when to stop, for which one in ten is kept", lesson.dev),
+        ("to learn from", data.train),
+        ("to tell when to stop, for which one in ten is kept", data.dev),
     ):
         if not len(examples.rows):
             raise UserError(
@@ -136,11 +144,11 @@ def _require_pairs(recipe: Recipe, lesson: Lesson, pairs: Path | None) -> None:
                 f"{words}: name a file with more of them, or leave --pairs out."
             )
     if recipe.loss == RANKING:
-        _require_batches(recipe, lesson, str(pairs))
+        _require_batches(recipe, data, str(pairs))
 
 
-def _require_batches(recipe: Recipe, lesson: Lesson, where: str) -> None:
-    queries, largest = len(set(lesson.train.rows[ANCHOR])), max(recipe.batch_size)
+def _require_batches(recipe: Recipe, data: StageData, where: str) -> None:
+    queries, largest = len(set(data.train.rows[ANCHOR])), max(recipe.batch_size)
     if queries < SMALLEST_BATCH:
         raise UserError(
             f"train of {where} has one query that can be learned from, and {recipe.loss} tells "
@@ -156,20 +164,29 @@ def _require_batches(recipe: Recipe, lesson: Lesson, where: str) -> None:
         )
 
 
+def found_base(recipe: Recipe) -> Base:
+    """UserError where it cannot be loaded, or has no places for the recipe's longest inputs."""
+    name = resolve_base(recipe.base, recipe.kind)
+    task_of(recipe, name, max(recipe.max_length), "cpu").make_model()
+    freed()
+    folder = folder_of(name)
+    return Base(name, None if folder is None else digest_of_folder(folder, with_links=True))
+
+
 def _facts(
-    order: Order,
+    request: TrainingRequest,
     release: Release,
     pairs: Duplicates | None,
-    first: Lesson | None,
+    first: StageData | None,
     base: Base,
     device: str,
 ) -> dict[str, Any]:
-    recipe = order.recipe
+    recipe = request.recipe
     told = None
-    if pairs is not None and first is not None and order.pairs is not None:
+    if pairs is not None and first is not None and request.pairs is not None:
         told = {
-            "file": order.pairs.name,
-            "sha256": sha256_of(order.pairs),
+            "file": request.pairs.name,
+            "sha256": sha256_of(request.pairs),
             "rows": len(pairs.train) + len(pairs.dev),
             "held_out": pairs.held_out,
             "learned": len(first.train.rows),
@@ -177,7 +194,7 @@ def _facts(
         }
     return {
         "format": FORMAT,
-        "name": order.name,
+        "name": request.name,
         "kind": recipe.kind,
         "form": recipe.form,
         "base": recipe.base,

@@ -132,7 +132,7 @@ def made(values: object) -> Recipe:
         raise Fault("it is no list of names with their values; see recipes/")
     known = [field.name for field in fields(Recipe)]
     if unknown := [name for name in values if name not in known]:
-        raise Fault(f"there is no setting {_shown(unknown[0])}; there are {', '.join(known)}")
+        raise Fault(f"there is no setting {_render(unknown[0])}; there are {', '.join(known)}")
     kind = _one_of("kind", values.get("kind"), tuple(FORMS))
     return Recipe(
         kind=kind,
@@ -153,13 +153,13 @@ def made(values: object) -> Recipe:
 
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in known:
-        raise Fault(f"{name} is {_shown(value)}, and must be one of {', '.join(known)}")
+        raise Fault(f"{name} is {_render(value)}, and must be one of {', '.join(known)}")
     return value
 
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise Fault(f"{name} is {_shown(value)}, and must name a model")
+        raise Fault(f"{name} is {_render(value)}, and must name a model")
     return value.strip()
 
 
@@ -185,7 +185,7 @@ def _between(low: int, high: int) -> Callable[[str, object], int]:
 
 def _whole(name: str, value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise Fault(f"{name} is {_shown(value)}, and must be a whole number, {low} to {high}")
+        raise Fault(f"{name} is {_render(value)}, and must be a whole number, {low} to {high}")
     return value
 
 
@@ -193,14 +193,14 @@ def _rate(name: str, value: object) -> float:
     """YAML reads 1e-5 as a text."""
     number = _number(value)
     if not 0 < number <= 1:
-        raise Fault(f"{name} is {_shown(value)}, and must be a number above 0, at most 1")
+        raise Fault(f"{name} is {_render(value)}, and must be a number above 0, at most 1")
     return number
 
 
 def _share(name: str, value: object) -> float:
     number = _number(value)
     if not 0 <= number < 1:
-        raise Fault(f"{name} is {_shown(value)}, and must be a share from 0 to under 1")
+        raise Fault(f"{name} is {_render(value)}, and must be a share from 0 to under 1")
     return number
 
 
@@ -214,7 +214,7 @@ def _number(value: object) -> float:
         return math.nan
 
 
-def _shown(value: object) -> str:
+def _render(value: object) -> str:
     if value is None:
         return "left out"
     # Never the whole: lists may hold each other a billion times.

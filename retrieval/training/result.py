@@ -24,9 +24,9 @@ def claimed(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     if (folder / FILE).is_file():
         found = read_training(folder)
-        _require_same(folder, _asked(found), _asked(facts), "a model")
+        _require_same(folder, _identity(found), _identity(facts), "a model")
         return found
-    order = {**_asked(facts), "device": facts["device"]}
+    order = {**_identity(facts), "device": facts["device"]}
     path = folder / ORDER
     if path.is_file():
         _require_same(folder, _read(path), order, "an unfinished training")
@@ -56,7 +56,7 @@ def _work(path: Path) -> Path:
     return path.with_name(f".{path.name}")
 
 
-def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _identity(facts: Mapping[str, Any]) -> dict[str, Any]:
     """By their digests: a folder or file of another name is the same."""
     pairs = facts["pairs"]
     return {

@@ -1,6 +1,6 @@
 """From a recipe and a release to a model with its figures: `manage.py train`.
 
-    MODELS_DIR/NAME/    order.json, recipe.yaml, first/ (what duplicate questions taught), grid-N/
+    MODELS_DIR/NAME/    request.json, recipe.yaml, first/ (what duplicate questions taught), grid-N/
                         and seed-N/ (each with its model), runs/ (TREC runs of dev and test),
                         training.json
 
@@ -20,10 +20,10 @@ import yaml
 from django.conf import settings as site
 
 from core.progress import Progress, no_progress
-from retrieval.training.evaluate import Judged, judged
+from retrieval.training.evaluate import Evaluation, evaluate
 from retrieval.training.loop.out_of_memory import enough_memory
 from retrieval.training.loop.stages import Stage, Trained, best_of
-from retrieval.training.preflight import Asked, Lesson, Order, looked_through
+from retrieval.training.preflight import Inputs, StageData, TrainingRequest, checked_inputs
 from retrieval.training.result import claimed, write_training
 from retrieval.vectors.folder import one_build
 
@@ -39,48 +39,50 @@ class Watch:
     step: Progress = no_progress
 
 
-def train(order: Order, watch: Watch = Watch()) -> dict[str, Any]:
+def train(request: TrainingRequest, watch: Watch = Watch()) -> dict[str, Any]:
     """What training.json holds, and `unchanged`: whether it was there already.
 
     Nothing that another training made is overwritten.
     """
-    asked = looked_through(order)
-    folder = Path(site.MODELS_DIR) / order.name
-    with one_build(folder, f"The model {order.name} is being trained"):
-        if known := claimed(folder, asked.facts):
+    inputs = checked_inputs(request)
+    folder = Path(site.MODELS_DIR) / request.name
+    with one_build(folder, f"The model {request.name} is being trained"):
+        if known := claimed(folder, inputs.facts):
             _tidy(folder, known)  # of a kill just before
             return {**known, "unchanged": True}
         (folder / "recipe.yaml").write_text(
-            yaml.safe_dump(order.recipe.to_dict(), sort_keys=False), encoding="utf-8"
+            yaml.safe_dump(request.recipe.to_dict(), sort_keys=False), encoding="utf-8"
         )
         began = time.monotonic()
-        found = _trained(order, asked, folder, watch)
-        values = {**asked.facts, **found, "seconds": round(time.monotonic() - began, 1)}
+        found = _trained(request, inputs, folder, watch)
+        values = {**inputs.facts, **found, "seconds": round(time.monotonic() - began, 1)}
         write_training(folder, values)
         _tidy(folder, values)
     return {**values, "unchanged": False}
 
 
-def _trained(order: Order, asked: Asked, folder: Path, watch: Watch) -> dict[str, Any]:
-    recipe, first = order.recipe, None
-    base = asked.base.name
+def _trained(
+    request: TrainingRequest, inputs: Inputs, folder: Path, watch: Watch
+) -> dict[str, Any]:
+    recipe, first = request.recipe, None
+    base = inputs.base.name
 
-    def stage(lesson: Lesson) -> Stage:
-        return Stage(recipe, base, lesson.train.rows, lesson.dev.rows, asked.device, asked.digests)
+    def stage(data: StageData) -> Stage:
+        return Stage(recipe, base, data.train.rows, data.dev.rows, inputs.device, inputs.digests)
 
-    if asked.first is not None:
-        rows = len(asked.first.train.rows)
+    if inputs.first is not None:
+        rows = len(inputs.first.train.rows)
         watch.begin("Learning duplicate questions", recipe.steps(rows, seeds=1))
-        first = best_of(stage(asked.first).search(folder / "first", watch.step))
+        first = best_of(stage(inputs.first).search(folder / "first", watch.step))
         base = str(first.model.resolve())
-    rows = len(asked.lesson.train.rows)
+    rows = len(inputs.data.train.rows)
     watch.begin("Learning the release", recipe.steps(rows, seeds=len(recipe.seeds)))
-    grid = stage(asked.lesson).search(folder, watch.step)
-    trained = stage(asked.lesson).repeated(best_of(grid), folder, watch.step)
+    grid = stage(inputs.data).search(folder, watch.step)
+    trained = stage(inputs.data).repeated(best_of(grid), folder, watch.step)
     watch.begin("Measuring the models", 0)
     with enough_memory(trained[0].settings):
-        figures = judged(recipe, asked.base.name, trained, asked.release, folder, asked.device)
-    left_out = asked.lesson.train.left_out + asked.release.asked_again
+        figures = evaluate(recipe, inputs.base.name, trained, inputs.release, folder, inputs.device)
+    left_out = inputs.data.train.left_out + inputs.release.asked_again
     return {
         "rows": rows,
         "queries_left_out": left_out,
@@ -92,7 +94,7 @@ def _found(
     folder: Path,
     grid: Sequence[Trained],
     trained: Sequence[Trained],
-    figures: Judged,
+    figures: Evaluation,
     first: Trained | None,
 ) -> dict[str, Any]:
     best = best_of(trained)

@@ -14,18 +14,18 @@ from django.views.decorators.cache import never_cache
 
 View = Callable[..., HttpResponseBase]
 
-LOOK = "retrieval.view_qapair"
+VIEW = "retrieval.view_qapair"
 IMPORT = "retrieval.add_qapair"
 WITHDRAW = "retrieval.change_qapair"
 BUILD = "retrieval.add_indexversion"
-NAMES = {"look": LOOK, "import": IMPORT, "withdraw": WITHDRAW, "build": BUILD}
+NAMES = {"look": VIEW, "import": IMPORT, "withdraw": WITHDRAW, "build": BUILD}
 REFUSED = (
     "Your account may not do this with the q/a database: an administrator can give it the"
     " permission {permission}."
 )
 
 
-def may_look(user: User | AnonymousUser) -> bool:
+def may_view_corpus(user: User | AnonymousUser) -> bool:
     """The staff, and whoever has a part in the database."""
     return user.is_active and (user.is_staff or any(map(user.has_perm, NAMES.values())))
 
@@ -35,7 +35,7 @@ def may(user: User | AnonymousUser) -> dict[str, bool]:
     return {name: user.has_perm(permission) for name, permission in NAMES.items()}
 
 
-def database_page(permission: str = LOOK) -> Callable[[View], View]:
+def database_page(permission: str = VIEW) -> Callable[[View], View]:
     """For whoever has the permission; to look, any of the others will do as well."""
 
     def decorated(view: View) -> View:
@@ -45,7 +45,7 @@ def database_page(permission: str = LOOK) -> Callable[[View], View]:
             user = request.user
             if not user.is_authenticated:
                 return _to_sign_in(request)
-            if not (may_look(user) if permission == LOOK else user.has_perm(permission)):
+            if not (may_view_corpus(user) if permission == VIEW else user.has_perm(permission)):
                 return _refused(request, permission)
             return view(request, *args, **kwargs)
 

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from core.errors import UserError
 from retrieval.answering.answer import CANDIDATES, Answered, Answerer
-from retrieval.answering.load_selector import ChosenSelector, chosen_selector
+from retrieval.answering.load_selector import NamedSelector, find_selector
 from retrieval.encoders.cross_encoder.port import Selector
 from retrieval.encoders.lazy import load_selector
 from retrieval.ranking.fusion import ALONE
@@ -41,6 +41,6 @@ def _answerer(searcher: Searcher) -> Answerer:
 
 
 @lru_cache(maxsize=1)
-def _selector(named: str) -> tuple[ChosenSelector, Selector]:
-    chosen = chosen_selector(named)
+def _selector(named: str) -> tuple[NamedSelector, Selector]:
+    chosen = find_selector(named)
     return chosen, load_selector(chosen.folder, settings.ENCODER_DEVICE)

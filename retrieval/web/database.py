@@ -50,7 +50,7 @@ def database_shown(request: HttpRequest, form: BuildForm, *, status: int = 200) 
         "running": [one for one in jobs if not one.is_over and may_see(request.user, one)],
         "counting": any(one.kind == count_sources.KIND and not one.is_over for one in jobs),
         "building": any(one.kind == INDEX and not one.is_over for one in jobs),
-        "jobs": [_told(request.user, one) for one in jobs if one.is_over],
+        "jobs": [_render(request.user, one) for one in jobs if one.is_over],
     }
     return framed(request, "retrieval/database.html", context, title="Q/a database", status=status)
 
@@ -67,7 +67,7 @@ def _jobs() -> QuerySet[Job]:
     )
 
 
-def _told(user: User | AnonymousUser, job: Job) -> Mapping[str, object]:
+def _render(user: User | AnonymousUser, job: Job) -> Mapping[str, object]:
     """With a link for those who may follow it."""
     link = ""
     if may_see(user, job):

@@ -8,7 +8,7 @@ from django.urls import reverse
 from unfold.sites import UnfoldAdminSite
 
 from annotation.access.roles import may_enter
-from retrieval.web.access import IMPORT, may_look
+from retrieval.web.access import IMPORT, may_view_corpus
 
 Item = dict[str, Any]
 
@@ -28,7 +28,7 @@ def navigation(request: HttpRequest) -> list[Item]:
         ("", [_item("Campaigns", "flag", "dashboard"), _item("Controls", "rule", "controls")]),
     ]
     groups[0][1].append(_item("Pilots", "science", "pilots"))
-    if may_look(request.user):
+    if may_view_corpus(request.user):
         groups.append(("Database", _database(request)))
     site = [_item("Log", "history", "log")]
     if request.user.is_staff:

@@ -10,7 +10,7 @@ from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page
 from retrieval.jobs.handlers import HANDLERS as DATABASE_HANDLERS
 from retrieval.models import Job
-from retrieval.web.access import may_look
+from retrieval.web.access import may_view_corpus
 
 PART = "annotation/base/_job.html"
 
@@ -29,7 +29,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "job": found,
         "campaign_of": campaign,
-        "of_the_database": found.kind in DATABASE_HANDLERS and may_look(request.user),
+        "of_the_database": found.kind in DATABASE_HANDLERS and may_view_corpus(request.user),
     }
     return page(request, "annotation/base/job.html", context, title=found.title)
 

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from core.command import QuorumCommand, table
 from core.errors import UserError
 from retrieval.answering.answer import CANDIDATES, Answered, Answerer, Choice
-from retrieval.answering.load_selector import chosen_selector
+from retrieval.answering.load_selector import find_selector
 from retrieval.encoders.lazy import load_selector
 from retrieval.index.versions import current_index
 from retrieval.management.stdin_questions import SHOWN, asked_questions
@@ -52,7 +52,7 @@ class Command(QuorumCommand):
         with self.progress(len(questions), "Answering", unit=" questions") as bar:
             found = []
             for question in questions:
-                found.append(_told(answerer.answer(question, options["k"])))
+                found.append(_result(answerer.answer(question, options["k"])))
                 bar.update()
         return {"answered": found}
 
@@ -66,7 +66,7 @@ def _answerer(options: dict[str, Any]) -> Answerer:
     if threshold is not None and not -1 <= threshold <= 1:
         raise UserError(f"A score lies between -1 and 1, so --threshold cannot be {threshold:g}.")
     named = "" if options["no_selector"] else options["selector"]
-    chosen = chosen_selector(named) if named else None
+    chosen = find_selector(named) if named else None
     if threshold is None and chosen:
         threshold = chosen.threshold
     return Answerer(
@@ -78,7 +78,7 @@ def _answerer(options: dict[str, Any]) -> Answerer:
     )
 
 
-def _told(answered: Answered) -> dict[str, object]:
+def _result(answered: Answered) -> dict[str, object]:
     return {
         "question": answered.question,
         "answer": answered.answer and _row(answered.answer),

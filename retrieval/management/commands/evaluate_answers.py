@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 
 from core.command import QuorumCommand
 from retrieval.answering import ablations
-from retrieval.answering.ablations import FULL, PAPER_SOURCE, Opened, System, index_named
+from retrieval.answering.ablations import FULL, PAPER_SOURCE, OpenSystems, System, index_named
 from retrieval.answering.answer import CANDIDATES
 from retrieval.answering.answer_match import PROXY
 from retrieval.answering.known_answers import in_the_database, read_known
@@ -69,7 +69,7 @@ class Command(QuorumCommand):
     def run(self, *args: Any, **options: Any) -> dict[str, object]:
         questions = read_known(options["file"])
         systems = list(_systems(options))
-        opened = Opened(options["device"])
+        opened = OpenSystems(options["device"])
         answerers = {system.name: opened.answerer(system) for system in systems}
         total = len(questions) * len(systems)
         with self.progress(total, "Answering", unit=" questions") as bar:

@@ -74,7 +74,7 @@ class Command(QuorumCommand):
             return "\n".join(result["damaged"]) or sound
         if "models" in result:
             return "\n".join(map(_line, result["models"])) or "there are no models yet"
-        return _shown(result)
+        return _render(result)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """The report is printed first, in full; then the exit status says what it came to."""
@@ -127,7 +127,7 @@ def _line(row: dict[str, Any]) -> str:
     )
 
 
-def _shown(result: dict[str, Any]) -> str:
+def _render(result: dict[str, Any]) -> str:
     """Of one model; what was just registered has no figures yet."""
     plain = {name: value for name, value in result.items() if not isinstance(value, dict)}
     counted = ", ".join(

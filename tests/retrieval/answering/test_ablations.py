@@ -14,7 +14,7 @@ from retrieval.answering.ablations import (
     PAPER,
     SELECTOR,
     WORDS,
-    Opened,
+    OpenSystems,
     System,
     by_words,
     index_named,
@@ -92,7 +92,7 @@ def test_what_was_tuned_does_not_stand_in_for_what_was_not(
         )
     other = str(selector_folder(tmp_path / "other"))
     full = System(FULL, index, str(training))
-    opened = Opened("cpu")
+    opened = OpenSystems("cpu")
     opened.answerer(full)
     seed = training / "seed-1" / "model"
     for own in (training, training / "seed-2" / "model", seed):
@@ -111,7 +111,7 @@ def test_index_and_selector_are_loaded_once_for_all_systems(
     index = tiny_index(add_pairs, tmp_path)
     folder = selector_folder(tmp_path / "qqa")
     full = System(FULL, index, str(folder))
-    opened = Opened("cpu")
+    opened = OpenSystems("cpu")
     one, other, alone = map(opened.answerer, (full, by_words(full), without_selector(full)))
     assert one._searcher is other._searcher is alone._searcher
     assert one._selector is other._selector

