@@ -33,7 +33,7 @@ from retrieval.encoders.score_candidates import score_with_encoder
 from retrieval.ranking.records import CandidateRecord, QueryRecord
 from retrieval.training.loop.fit import Plan, fit
 from retrieval.training.loop.tasks import save, task_of
-from retrieval.training.recipe import RANKING, Recipe, Settings, made
+from retrieval.training.recipe import Recipe, Settings, made
 
 TARGET = 0.9
 SELECT = 500  # candidates of one question
@@ -47,7 +47,7 @@ DEV = 64
 RECIPES = {
     "a selector": {"kind": "selector"},
     "a retriever": {"kind": "retriever", "loss": "online-contrastive"},
-    "a retriever by the ranking loss": {"kind": "retriever", "loss": RANKING},
+    "a retriever by the ranking loss": {"kind": "retriever", "loss": "multiple-negatives-ranking"},
 }
 # Rows to train on and to score, and rounds.
 SIZES = {True: (32, 64, 1), False: (512, 1_024, 3)}
@@ -178,7 +178,7 @@ class Bench:
         return fit(task, *self._lesson(recipe), self._plan(recipe), place, order={}).model
 
     def _lesson(self, recipe: Recipe) -> tuple[Dataset, Dataset]:
-        return self._positive if recipe.loss == RANKING else self._labelled
+        return self._positive if recipe.in_batch_negatives else self._labelled
 
     def _settings(self, train: Dataset) -> dict[str, Any]:
         steps = math.ceil(len(train) / BATCH)

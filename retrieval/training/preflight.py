@@ -18,7 +18,7 @@ from retrieval.training.data.examples import ANCHOR, Examples, of_duplicates, of
 from retrieval.training.data.release_splits import Release, read_release
 from retrieval.training.loop.out_of_memory import freed
 from retrieval.training.loop.tasks import task_of
-from retrieval.training.recipe import RANKING, Recipe
+from retrieval.training.recipe import Recipe
 from retrieval.vectors.checksums import sha256_of
 
 LIBRARIES = (
@@ -128,12 +128,12 @@ def _require_rows(recipe: Recipe, data: StageData, release: Path) -> None:
                 f"{release} leaves nothing for {recipe.loss} in {name}: it wants queries that have "
                 "a positive, and with hard_negatives a negative too."
             )
-    if recipe.loss == RANKING:
+    if recipe.in_batch_negatives:
         _require_batches(recipe, data, str(release))
 
 
 def _require_pairs(recipe: Recipe, data: StageData, pairs: Path | None) -> None:
-    what = "duplicate" if recipe.loss == RANKING else "pair"
+    what = "duplicate" if recipe.in_batch_negatives else "pair"
     for words, examples in (
         ("to learn from", data.train),
         ("to tell when to stop, for which one in ten is kept", data.dev),
@@ -143,7 +143,7 @@ def _require_pairs(recipe: Recipe, data: StageData, pairs: Path | None) -> None:
                 f"{pairs}, without the questions of the release's dev and test, has no {what} "
                 f"{words}: name a file with more of them, or leave --pairs out."
             )
-    if recipe.loss == RANKING:
+    if recipe.in_batch_negatives:
         _require_batches(recipe, data, str(pairs))
 
 

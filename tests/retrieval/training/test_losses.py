@@ -11,7 +11,7 @@ import torch
 
 from retrieval.encoders.cross_encoder.load import new_selector
 from retrieval.encoders.loading import load_model
-from retrieval.training.loop.tasks import LOSSES
+from retrieval.training.losses import LOSSES
 
 ALONG, ACROSS, BETWEEN = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8]
 
@@ -27,8 +27,10 @@ def test_ranking_takes_the_batchs_other_candidates_and_the_hard_negatives_as_neg
     anchors = torch.tensor([ALONG, ACROSS])
     positives = torch.tensor([ALONG, BETWEEN])
     negatives = torch.tensor([BETWEEN, ALONG])
-    found = LOSSES["multiple-negatives-ranking"](model).compute_loss_from_embeddings(
-        [anchors, positives, negatives], torch.tensor([])
+    found = (
+        LOSSES["multiple-negatives-ranking"]
+        .load()(model)
+        .compute_loss_from_embeddings([anchors, positives, negatives], torch.tensor([]))
     )
     # 20 times the cosines. First anchor: 20 (its own), 12, 12, 20; second: 0, 16 (its own), 16, 0.
     first = -math.log(math.exp(20) / (2 * math.exp(20) + 2 * math.exp(12)))
@@ -39,8 +41,10 @@ def test_ranking_takes_the_batchs_other_candidates_and_the_hard_negatives_as_neg
 def test_contrast_counts_only_what_is_hard(model: Any) -> None:
     one = torch.tensor([ALONG, ALONG, ALONG, ALONG])
     other = torch.tensor([BETWEEN, ALONG, [0.8, 0.6], ACROSS])
-    found = LOSSES["online-contrastive"](model).compute_loss_from_embeddings(
-        [one, other], torch.tensor([1, 1, 0, 0])
+    found = (
+        LOSSES["online-contrastive"]
+        .load()(model)
+        .compute_loss_from_embeddings([one, other], torch.tensor([1, 1, 0, 0]))
     )
     # Distances: positives 0.4 and 0, negatives 0.2 and 1. The nearest negative lies at 0.2, so
     # only the positive at 0.4 is hard; the furthest positive at 0.4, so only the negative at 0.2
@@ -52,7 +56,7 @@ def test_ranking_reads_questions_with_their_answers_as_one_input(model: Any) -> 
     anchors = ["how do i bake bread", "boil a egg"]
     pairs = [["make a loaf", "flour of water"], ["egg", "ten minutes"]]
     features = [model.preprocess(anchors), model.preprocess(pairs)]
-    found = LOSSES["multiple-negatives-ranking"](model)(features, None)
+    found = LOSSES["multiple-negatives-ranking"].load()(model)(features, None)
     ours = model.encode(anchors, normalize_embeddings=True)
     theirs = model.encode([tuple(pair) for pair in pairs], normalize_embeddings=True)
     logits = 20 * ours @ theirs.T
@@ -66,7 +70,7 @@ def test_a_selectors_loss_is_the_surprise_at_each_label(bare: Path) -> None:
     queries = ["how do i bake bread", "boil a egg", "tea"]
     parts = [["make a loaf", "flour"], ["red", "blue"], ["steep", "water"]]
     labels = [1.0, 0.0, 1.0]
-    found = LOSSES["binary-cross-entropy"](model)([queries, parts], torch.tensor(labels))
+    found = LOSSES["binary-cross-entropy"].load()(model)([queries, parts], torch.tensor(labels))
     scores = model.predict(list(zip(queries, parts, strict=True)))
     by_hand = -np.mean(
         [math.log(p if label else 1 - p) for p, label in zip(scores, labels, strict=True)]
