@@ -10,16 +10,16 @@ from core.rest.problems import MEDIA_TYPE, ProblemSerializer, problem
 F = TypeVar("F", bound=Callable[..., Any])
 
 WORDS: Mapping[int, str] = {
-    400: "Not valid: `errors` says where",
-    401: "Not signed in, or not any more",
-    403: "Not part of your role",
-    404: "Not there, or not for your account",
-    409: "The same request is under way, or somebody was quicker: `detail` says which",
+    400: "Not valid: see `errors`",
+    401: "Not signed in",
+    403: "Your role does not allow it",
+    404: "Not found, or your account can't view it",
+    409: "The same request is already running, or the state has changed: see `detail`",
     413: "Too large",
     415: "Not JSON",
-    422: "Refused, and nothing was changed: `detail` says why",
-    429: "Too often: `Retry-After` says when again",
-    503: "Away for a moment: `Retry-After` says when again",
+    422: "Refused, nothing was changed: see `detail`",
+    429: "Too many requests: retry after `Retry-After`",
+    503: "Temporarily unavailable: retry after `Retry-After`",
 }
 ALWAYS = (400, 401, 403, 429, 503)
 WITH_A_BODY = (413, 415)
@@ -71,7 +71,7 @@ def _refusal(status: int) -> OpenApiResponse:
 
 
 def key_header(*, required: bool) -> OpenApiParameter:
-    words = "a text of your own for this request: sent again with it, nothing is done twice"
+    words = "any text that identifies this request; a request repeated with it changes nothing more"
     return OpenApiParameter(
         "Idempotency-Key",
         {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},

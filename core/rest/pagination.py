@@ -17,7 +17,7 @@ T = TypeVar("T")
 DEFAULT = 50
 MOST = 200
 DIGITS = 18  # of a key, at most
-NO_CURSOR = "This is no cursor: follow `next` and `previous` as an answer gave them."
+NO_CURSOR = "Unknown cursor: follow the `next` or `previous` of an earlier response."
 NO_SIZE = f"A page has 1 to {MOST} rows."
 LINK = {
     "type": ["string", "null"],
@@ -64,7 +64,7 @@ class KeyPages(CursorPagination):
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
         size = {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT}
-        words = "as `next` or `previous` of another page gives it"
+        words = "from `next` or `previous` of another page"
         return [
             {"name": "cursor", "in": "query", "description": words, "schema": {"type": "string"}},
             {"name": "page_size", "in": "query", "description": "rows a page", "schema": size},

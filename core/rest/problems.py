@@ -18,10 +18,10 @@ from core.errors import UserError
 
 MEDIA_TYPE = "application/problem+json"
 ROOT = "/api/"
-INVALID = "What was sent is not valid: `errors` says where, field by field."
-NOT_FOUND = "There is nothing here, or nothing that your account may see."
-FORBIDDEN = "Your account may not do this."
-BROKEN = "Something is wrong at our side: the site's log says what. Nothing was half done."
+INVALID = "The request is not valid: see `errors` for each field."
+NOT_FOUND = "Not found, or your account can't view it."
+FORBIDDEN = "Your account can't do this."
+BROKEN = "Internal error: see the site's log. No change was left half done."
 TOO_LARGE = "The request is too large: send less at once."
 UNREADABLE = "The request cannot be read."
 

@@ -23,8 +23,8 @@ def find_selector(named: str) -> NamedSelector:
     folder = Path(named)
     if not folder.is_dir():
         raise UserError(
-            f"There is no selector {named!r}: name a registered one, or the folder of one that "
-            "`manage.py train` made."
+            f"There is no selector {named!r}: name a registered one, or a folder made by "
+            "`manage.py train`."
         )
     if (folder / FILE).is_file():
         return _best(folder)

@@ -8,7 +8,7 @@ from retrieval.web.access import may_view_corpus
 
 
 class MayLook(BasePermission):
-    message = "Your account may not look at the q/a database: an administrator can change that."
+    message = "Your account can't view the q/a database. Ask an administrator for access."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         return may_view_corpus(request.user)

@@ -53,12 +53,13 @@ class ChoiceRow(serializers.Serializer[Any]):
 
 class AnsweredQuestion(serializers.Serializer[Any]):
     question = serializers.CharField()
-    answer = ChoiceRow(allow_null=True, help_text="null where none is sure enough")
+    answer = ChoiceRow(allow_null=True, help_text="null if no score reaches the threshold")
     nearest = ChoiceRow(many=True, help_text="beside the answer, or in place of one; best first")
     candidates = serializers.IntegerField(help_text="pairs that were found")
     selector = serializers.CharField(allow_null=True, help_text="null: the retriever chose")
     threshold = serializers.FloatField(
-        allow_null=True, help_text="a score below it is no answer; null: every best pair is one"
+        allow_null=True,
+        help_text="minimum score of an answer; null: the top pair is always the answer",
     )
 
 
@@ -70,9 +71,9 @@ class Answers(APIView):
         "Answer a question by the best pair",
         tag="database",
         description=(
-            "The retriever finds k pairs of the current index, and the answer selector of the "
-            "site's settings chooses one; without a selector it is the retriever's first. "
-            "It changes nothing."
+            "The retriever finds k pairs in the current index, and the site's answer selector "
+            "chooses one of them. Without a selector, the first pair is used. This operation is "
+            "read-only."
         ),
         request=Asked,
         sent={"question": "how is bread made", "k": 500},

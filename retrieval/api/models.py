@@ -47,7 +47,7 @@ class ModelRow(serializers.Serializer[Any]):
     release_sha256 = serializers.CharField(help_text="of the release's manifest")
     sha256 = serializers.CharField(help_text="of the files of the model")
     threshold = serializers.FloatField(
-        allow_null=True, help_text="of a selector: the least score that it answers with"
+        allow_null=True, help_text="of a selector: the minimum score of an answer"
     )
     way = serializers.ChoiceField(
         choices=list(WAYS.items()), help_text="of counting queries without positives"
@@ -73,7 +73,7 @@ class ModelAnswer(ModelRow):
     before = serializers.DictField(
         child=Figures(),
         allow_null=True,
-        help_text="the base, as it was, by split; null: nobody measured it",
+        help_text="the base before this training, by split; null: not measured",
     )
     card = serializers.CharField(help_text="Markdown")
 

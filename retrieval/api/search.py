@@ -50,7 +50,7 @@ class Search(APIView):
         "pair_search",
         "Find pairs by words (BM25), by meaning (dense), or by both",
         tag="database",
-        description="In the current index. It changes nothing.",
+        description="Searches the current index. This operation is read-only.",
         request=Sought,
         sent={"question": "how is bread made", "by": "meaning", "most": 10},
         answers={200: SearchAnswer},

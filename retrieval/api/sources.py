@@ -38,10 +38,8 @@ class SourceRow(serializers.Serializer[Any]):
 
 
 class SourcesAnswer(serializers.Serializer[Any]):
-    counted_at = serializers.DateTimeField(
-        allow_null=True, help_text="null: nobody has counted them yet"
-    )
-    stale = serializers.BooleanField(help_text="pairs have come or gone since")
+    counted_at = serializers.DateTimeField(allow_null=True, help_text="null: not counted yet")
+    stale = serializers.BooleanField(help_text="pairs were added or withdrawn since")
     sources = SourceRow(many=True)
     total = SourceRow(allow_null=True)
 
@@ -100,7 +98,8 @@ class Sources(APIView):
         "source_list",
         "The sources of the database, with licences and counts",
         tag=TAG,
-        description="As they were counted last: the table is too long to count at each look.",
+        description="Counts from the last count job, because counting takes too long for a "
+        "request.",
         answers={200: SourcesAnswer},
         example={
             "counted_at": "2026-11-22T10:00:00Z",

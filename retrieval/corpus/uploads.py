@@ -80,8 +80,8 @@ def new_folder() -> Path:
 
 def no_room(error: OSError) -> str:
     return (
-        f"The site could not keep what was sent ({error.strerror or error}): whoever runs it must"
-        " make room on its disk; nothing was imported."
+        f"The site could not keep what was sent ({error.strerror or error}): ask the "
+        "administrator to free disk space. Nothing was imported."
     )
 
 
@@ -90,7 +90,7 @@ def require_room(size: int) -> None:
     if size > MOST_BYTES:
         raise UserError(
             f"What was sent has {size / 1e9:,.1f} GB, and {MOST_BYTES / 1e9:,.0f} GB are the most:"
-            " split it, or let whoever runs the site import it by `manage.py ingest`."
+            " split it, or ask the administrator to import it with `manage.py ingest`."
         )
     root = uploads_root()
     root.mkdir(parents=True, exist_ok=True)
@@ -98,8 +98,8 @@ def require_room(size: int) -> None:
     if size + RESERVE > free:
         raise UserError(
             f"The site's disk has {free / 1e9:,.1f} GB left, too little for {size / 1e9:,.1f} GB"
-            f" beside the {RESERVE / 1e9:,.0f} GB that must stay free: whoever runs it must make"
-            " room; nothing was imported."
+            f" beside the {RESERVE / 1e9:,.0f} GB that must stay free: ask the administrator to "
+            "free disk space. Nothing was imported."
         )
 
 
@@ -161,8 +161,8 @@ def require_moderate(path: Path, progress: Progress) -> None:
                 told = raw.tell()
     if unpacked > most:
         raise UserError(
-            f"{path} has {size:,} bytes and unpacks to more than {most:,}, which no file of texts"
-            " does: unpack it yourself and look at it."
+            f"{path} has {size:,} bytes and unpacks to more than {most:,}, which no text file "
+            "does: unpack it and check its content."
         )
 
 

@@ -82,7 +82,7 @@ def told_if_broken(name: str) -> Iterator[None]:
     except (MemoryError, *BROKEN) as error:
         if wants_memory(error):
             raise UserError(
-                f"The memory does not suffice to load the model {name!r}: free some of it, or name "
+                f"There is not enough memory to load the model {name!r}: free some of it, or name "
                 "a smaller model."
             ) from error
         reason = " ".join(str(error).split())[:300]

@@ -63,8 +63,8 @@ class WorkerPool:
             self._executor = None
             _let_end(executor)
             raise UserError(
-                f"One of the {self._processes} encoding processes died, perhaps for want of "
-                "memory: run the command again, or with fewer processes."
+                f"One of the {self._processes} encoding processes died, perhaps out of memory: "
+                "run the command again, or with fewer processes."
             ) from error
         finally:
             for future in waiting:

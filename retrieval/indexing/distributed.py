@@ -42,7 +42,7 @@ SHARE = (
     "a worker has written it elsewhere; let all share the data folder, or name one place for all "
     "by QUORUM_VECTORS"
 )
-GIVEN_UP = "Whoever was at them ended by force, perhaps for want of memory: the log says more."
+GIVEN_UP = "Whoever was at them ended by force, perhaps out of memory: the log says more."
 
 State = EncodingShard.State
 

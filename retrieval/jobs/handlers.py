@@ -33,7 +33,7 @@ class IndexWanted:
     def checked(self) -> "IndexWanted":
         BuildOptions(recall=self.recall)
         if self.form not in IndexForm.values or self.kind not in (AUTO, *KINDS):
-            raise UserError("There is no such form or kind of index: choose one of the lists.")
+            raise UserError("Unknown form or kind of index: choose one from the lists.")
         if self.model and model_named(self.model).kind != TrainedModel.Kind.RETRIEVER:
             raise UserError(f"The model {self.model} is an answer selector: choose a retriever.")
         return self

@@ -43,8 +43,8 @@ SHOWN_NAME = 60
 # A file may hold more rows than a disk has room for their reasons.
 MOST_REJECTED = 10_000
 NO_ROOM = (
-    "The site's disk is full: whoever runs it must make room; nothing of {name} was imported, send"
-    " it again after that."
+    "The site's disk is full and nothing of {name} was imported: ask the administrator to free "
+    "disk space, then send it again."
 )
 LOST = (
     "{name} is not where the worker looks for it: send it again, and let site and worker share one"
@@ -71,11 +71,11 @@ class Wanted:
             share_of(self.share)
             if bool(self.score_field) == self.by_encoder:
                 raise UserError(
-                    "Say how the best pairs are found: by a column of the files, or by the"
-                    " site's encoder."
+                    "Choose how pairs are ranked: by a column of the files, or by the site's "
+                    "encoder."
                 )
         elif self.score_field or self.by_encoder:
-            raise UserError("Say how many of the best pairs to keep, as 10% or 0.1.")
+            raise UserError("Enter the share of pairs to keep, such as 10% or 0.1.")
         source, license = check_source(self.source), check_license(self.license)
         return Wanted(**{**asdict(self), "source": source, "license": license})
 

@@ -28,8 +28,8 @@ Result = dict[str, object]
 Arguments = Mapping[str, Any]
 
 GIVEN_UP = (
-    "Whoever was at it ended before it was done, by an error or by force: the worker's log says "
-    "more; ask for it again."
+    "The worker stopped before the job was done. See the worker's log for the reason, then "
+    "request the job again."
 )
 State = Job.State
 
@@ -76,8 +76,7 @@ def request(kind: str, subject: str, arguments: Arguments, *, by: User | None) -
             )
     except IntegrityError as error:
         raise UserError(
-            f"The work {kind!r} is under way for {subject or 'the site'} already: wait until it "
-            "ends."
+            f"The work {kind!r} is already running for {subject or 'the site'}: wait until it ends."
         ) from error
 
 

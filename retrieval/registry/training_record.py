@@ -76,7 +76,7 @@ def read_training(folder: Path) -> dict[str, Any]:
             text = file.read(LARGEST_FILE + 1)
     except FileNotFoundError as error:
         raise UserError(
-            f"{folder} holds no {FILE}, so no training has ended there: name the folder of one "
+            f"{folder} holds no {FILE}, so no finished training is there: name the folder of one "
             "that has, or run `manage.py train` again."
         ) from error
     except OSError as error:

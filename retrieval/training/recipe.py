@@ -128,7 +128,7 @@ class Fault(ValueError):
 def made(values: object) -> Recipe:
     """Raises Fault."""
     if not isinstance(values, Mapping):
-        raise Fault("it is no list of names with their values; see recipes/")
+        raise Fault("it must map setting names to values; see recipes/")
     known = [field.name for field in fields(Recipe)]
     if unknown := [name for name in values if name not in known]:
         raise Fault(f"there is no setting {_render(unknown[0])}; there are {', '.join(known)}")

@@ -20,8 +20,8 @@ WITHDRAW = "retrieval.change_qapair"
 BUILD = "retrieval.add_indexversion"
 NAMES = {"look": VIEW, "import": IMPORT, "withdraw": WITHDRAW, "build": BUILD}
 REFUSED = (
-    "Your account may not do this with the q/a database: an administrator can give it the"
-    " permission {permission}."
+    "Your account can't do this with the q/a database. Ask an administrator for the permission"
+    " {permission}."
 )
 
 
@@ -62,7 +62,7 @@ def _to_sign_in(request: HttpRequest) -> HttpResponse:
 
 def _refused(request: HttpRequest, permission: str) -> HttpResponse:
     words = {
-        "title": "Not yours to do",
+        "title": "Not allowed",
         "sentences": [REFUSED.format(permission=permission)],
     }
     return render(request, "annotation/base/notice.html", words, status=403)

@@ -26,7 +26,7 @@ def answered(question: str, k: int = CANDIDATES) -> Answered:
         hits = answerer.candidates(question, k)
     # Else a few slow ones would hold every thread of the site.
     if not _selecting.acquire(timeout=PATIENCE):
-        raise UserError("Other questions are being answered: ask again in a moment.")
+        raise UserError("Too many questions at once: try again in a moment.")
     try:
         return answerer.select(question, hits)
     finally:

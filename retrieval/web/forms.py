@@ -30,36 +30,36 @@ class ImportForm(forms.Form):
     source = forms.CharField(
         label="Name of the source",
         max_length=MAX_SOURCE,
-        help_text="Every pair keeps it. An import adds to a source that is there already.",
+        help_text="Stored with every pair. Importing into an existing source adds to it.",
         widget=forms.TextInput({"list": "sources", "autocomplete": "off"}),
     )
     format = forms.ChoiceField(
         label="Format",
         choices=_formats,
         required=False,
-        help_text="As its publisher distributes it; else columns or members named question and"
-        " answer, and optionally id and license.",
+        help_text="The format of a published dataset, or a file with columns named question and "
+        "answer (id and license are optional).",
     )
     license = forms.CharField(
         label="Licence",
         max_length=MAX_LICENSE,
         required=False,
-        help_text="Of the rows that name none themselves. Left empty: what the format's publisher"
-        " states, if anything is known.",
+        help_text="For rows without a licence of their own. If empty, the licence that the "
+        "dataset's publisher states, if known.",
     )
     share = forms.CharField(
         label="Keep only the best",
         max_length=10,
         required=False,
-        help_text="A share of the pairs, as 10% or 0.1. Left empty: all of them.",
+        help_text="Share of pairs to keep, such as 10% or 0.1. If empty, all pairs are kept.",
         widget=forms.TextInput({"placeholder": "all"}),
     )
     score = forms.ChoiceField(
         label="Best by",
         choices=[
-            ("", "nothing: all are kept"),
+            ("", "nothing (keep all pairs)"),
             ("field", "a column of the file"),
-            ("encoder", "this site's encoder: question and answer close in meaning"),
+            ("encoder", "this site's encoder (similarity of question and answer)"),
         ],
         required=False,
     )
@@ -67,7 +67,7 @@ class ImportForm(forms.Form):
         label="Column of scores",
         max_length=MOST_FIELD,
         required=False,
-        help_text="Where the best are found by a column: the higher, the better.",
+        help_text="Required if you rank by a column. Higher is better.",
     )
 
     @property
@@ -96,7 +96,10 @@ class ImportForm(forms.Form):
 
 def _kinds() -> list[tuple[str, str]]:
     words = dict(IndexKind.choices)
-    return [(AUTO, "what fits the pairs and the memory"), *((one, words[one]) for one in KINDS)]
+    return [
+        (AUTO, "automatic, by number of pairs and memory"),
+        *((one, words[one]) for one in KINDS),
+    ]
 
 
 def _encoders() -> list[tuple[str, str]]:
@@ -110,31 +113,31 @@ class BuildForm(forms.Form):
         label="Encoder",
         choices=_encoders,
         required=False,
-        help_text="This site's, or a retriever that was trained here.",
+        help_text="The site's default, or a retriever trained here.",
     )
     form = forms.ChoiceField(
         label="What is searched",
         choices=IndexForm.choices,
         initial=IndexForm.QQA,
-        help_text="The paper searches question and answer together.",
+        help_text="The paper uses question and answer.",
     )
     kind = forms.ChoiceField(
         label="Kind",
         choices=_kinds,
         initial=AUTO,
-        help_text="Exact kinds find all, the others nearly all and faster.",
+        help_text="Approximate kinds are faster, but may miss a few pairs.",
     )
     recall = forms.FloatField(
         label="Recall",
         min_value=0.01,
         max_value=1,
         initial=BuildOptions.recall,
-        help_text="Of the exact nearest 30, the least share that an approximate kind must find; it"
-        " is measured, and the index is refused below it.",
+        help_text="Minimum recall@30 for approximate kinds. It is measured after the build, and "
+        "an index below it is refused.",
         widget=forms.NumberInput({"step": "0.005"}),
     )
     words = forms.BooleanField(
-        label="Read the words too, for searches by words (BM25)", initial=True, required=False
+        label="Also build the keyword index (BM25)", initial=True, required=False
     )
 
     def wanted(self) -> IndexWanted:

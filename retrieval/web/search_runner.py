@@ -52,8 +52,8 @@ def current_searcher(retrievers: Sequence[str]) -> Iterator[Searcher]:
     with _alone:
         if BM25 in retrievers and not (version.pairs <= READ_AT_ONCE or has_lexical_index(version)):
             raise UserError(
-                "The words of this index have not been read yet: search by meaning, or build the"
-                " index again with its words."
+                "This index has no keyword index yet: search by meaning, or rebuild it with its "
+                "keyword index."
             )
         yield _searcher(version.pk, str(index_root()))
 

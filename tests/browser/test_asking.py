@@ -52,7 +52,7 @@ def test_a_question_and_its_answer(
     selector_folder(training / "seed-2/model")
     settings.SELECTOR = str(training)
     eye.page.get_by_role("button", name="Ask").click()
-    expect(eye.page.get_by_role("heading", name="No answer is sure enough")).to_be_visible()
+    expect(eye.page.get_by_role("heading", name="No confident answer")).to_be_visible()
     eye.look("no answer")
     shot(eye.page, "ask-none")
     eye.assert_well()

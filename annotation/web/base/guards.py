@@ -102,7 +102,7 @@ def campaign_page(permission: str = VIEW) -> Callable[[View], View]:
                     f"Your role in {campaign} does not include this: whoever owns the campaign can"
                     " give you another one."
                 )
-                return refuse(request, 403, "Not part of your role", sentence)
+                return refuse(request, 403, "Your role does not allow it", sentence)
             return view(request, campaign, **kwargs)
 
         return guarded

@@ -38,7 +38,7 @@ def campaign_plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 def _take_step(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if not request.user.has_perm(RUN, campaign):
-        return refuse(request, 403, "Not part of your role", NOT_YOURS.format(campaign))
+        return refuse(request, 403, "Your role does not allow it", NOT_YOURS.format(campaign))
     try:
         _ask(request, campaign, request.POST.get("step", ""))
     except UserError as error:

@@ -60,7 +60,7 @@ def operation_page(request: HttpRequest, campaign: Campaign, operation: str) -> 
             f"Your role in {campaign} does not include this. An owner of the campaign can change "
             "your role."
         )
-        return refuse(request, 403, "Not part of your role", sentence)
+        return refuse(request, 403, "Your role does not allow it", sentence)
     form = _form(request, chosen)
     if not form.is_valid():
         return _render(request, campaign, chosen, form)

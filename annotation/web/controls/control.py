@@ -141,4 +141,4 @@ def _hits(request: HttpRequest, control: Control) -> list[Hit]:
 
 
 def lacks(request: HttpRequest) -> HttpResponse:
-    return refuse(request, 403, "Not part of your role", LACKS.format(CHANGE_CONTROLS))
+    return refuse(request, 403, "Your role does not allow it", LACKS.format(CHANGE_CONTROLS))

@@ -48,7 +48,7 @@ def creator_page(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: object) -> HttpResponse:
         if not request.user.has_perm(CREATE):
-            return refuse(request, 403, "Not part of your role", NOT_YOURS)
+            return refuse(request, 403, "Your role does not allow it", NOT_YOURS)
         return view(request, **kwargs)
 
     return guarded

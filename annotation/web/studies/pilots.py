@@ -64,7 +64,7 @@ def pilots(request: HttpRequest) -> HttpResponse:
         asked = {"source": request.GET.get("source")}
         return _shown(request, PilotForm(request=request, initial=asked))
     if not request.user.has_perm(CREATE):
-        return refuse(request, 403, "Not part of your role", NOT_YOURS)
+        return refuse(request, 403, "Your role does not allow it", NOT_YOURS)
     form = PilotForm(request.POST, request=request)
     if not form.is_valid():
         return _shown(request, form, status=422)

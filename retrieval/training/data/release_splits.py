@@ -140,5 +140,5 @@ def _require_both_labels(folder: Path, split: str, records: list[QueryRecord]) -
     if labels != {0, 1}:
         only = "positive" if 1 in labels else "negative"
         raise UserError(
-            f"All candidates in {split} of {folder} are {only}: there is nothing to tell apart."
+            f"All candidates in {split} of {folder} are {only}: there is nothing to learn."
         )

@@ -178,9 +178,9 @@ class _Onlooker(TrainerCallback):
             if not math.isfinite(float((logs or {}).get(name, 0.0))):
                 where = "dev" if name == "eval_loss" else "train"
                 raise UserError(
-                    f"The loss on {where} is no number any more at step {state.global_step:,}, "
-                    f"with the learning rate {self._plan.settings.learning_rate:g}: nothing was "
-                    "kept of this training; try a lower learning rate."
+                    f"The loss on {where} is no longer a number at step {state.global_step:,}, "
+                    f"with the learning rate {self._plan.settings.learning_rate:g}: nothing of "
+                    "this training was kept. Try a lower learning rate."
                 )
 
     def on_save(

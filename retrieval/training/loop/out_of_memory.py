@@ -23,7 +23,7 @@ def enough_memory(settings: Settings) -> Iterator[None]:
         if not wants_memory(error):
             raise
         raise UserError(
-            f"The memory does not suffice for batches of {settings.batch_size:,} inputs "
+            f"There is not enough memory for batches of {settings.batch_size:,} inputs "
             f"({DEV_BATCH} of dev) of up to {settings.max_length:,} tokens: nothing was "
             "overwritten; name a smaller batch_size or max_length in the recipe."
         ) from error

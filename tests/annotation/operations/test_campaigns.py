@@ -86,7 +86,7 @@ def test_a_name_taken_meanwhile_fails_the_job(carla: User) -> None:
 
 def test_a_name_is_of_one_campaign_to_come(carla: User) -> None:
     request_creation(SAMPLED, by=by_page(carla))
-    with pytest.raises(UserError, match="under way for faq already"):
+    with pytest.raises(UserError, match="already running for faq"):
         request_creation(SAMPLED, by=by_page(carla))
 
 

@@ -129,7 +129,7 @@ def test_a_published_format_and_several_files_are_imported_at_once(as_: As) -> N
         ({"a.csv": CSV}, {"source": ""}, "This field is required"),
         ({"a.csv": CSV}, {"source": "x" * 101}, "at most 100 characters"),
         ({"a.csv": CSV}, {"format": "no such"}, "Select a valid choice"),
-        ({"a.csv": CSV}, {"share": "10%"}, "Say how the best pairs are found"),
+        ({"a.csv": CSV}, {"share": "10%"}, "Choose how pairs are ranked"),
         ({"a.csv": CSV, "b.csv": b""}, {}, "b.csv is empty"),
         ({"a.csv": b"<!doctype html><p>Sign in"}, {}, "a.csv is a web page"),
         ({"a.exe": CSV}, {}, "a.exe has an unknown type"),
@@ -153,7 +153,7 @@ def test_a_second_import_into_a_source_waits_and_its_file_is_not_kept(as_: As) -
     upload(browser, {"a.csv": CSV})
     [folder] = left()
     answer = upload(browser, {"b.csv": CSV})
-    assert "under way for source faq already" in answer.content.decode()
+    assert "already running for source faq" in answer.content.decode()
     assert left() == [folder]
     assert AuditEntry.objects.count() == 1
 
@@ -203,7 +203,7 @@ def test_more_than_the_disk_holds_is_told(as_: As, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("retrieval.corpus.uploads.RESERVE", 2**60)
     answer = upload(as_("importer"), {"a.csv": CSV}, script=True)
     assert answer.status_code == 422
-    assert "must make room" in json.loads(answer.content)["error"]
+    assert "free disk space" in json.loads(answer.content)["error"]
     assert not left()
 
 
@@ -232,7 +232,7 @@ def test_an_index_is_built_as_a_job_and_search_finds_by_it(as_: As) -> None:
     wanted = {"form": "QQA", "kind": "exact", "recall": "0.99", "words": "on"}
     assert as_("builder").post("/admin/database/index", wanted).status_code == 302
     again = as_("root").post("/admin/database/index", wanted)
-    assert (again.status_code, b"under way for the database" in again.content) == (422, True)
+    assert (again.status_code, b"already running for the database" in again.content) == (422, True)
     job, count = worked()
     assert (job.state, job.error, count.kind) == (Job.State.DONE, "", "count")
     index = IndexVersion.objects.get()

@@ -109,5 +109,5 @@ def test_memory_that_ends_while_a_model_is_loaded_is_told_as_that(
 
         monkeypatch.setattr(loading, "SentenceTransformer", ended)
         monkeypatch.setattr(selecting, "SelectorModel", ended)
-        with pytest.raises(UserError, match=r"^The memory does not suffice to load the model '"):
+        with pytest.raises(UserError, match=r"^There is not enough memory to load the model '"):
             load(str(whole), "cpu")

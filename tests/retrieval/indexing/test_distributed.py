@@ -256,7 +256,7 @@ def test_workers_killed_three_times_at_one_row_are_told(
     row = begun(missing)[1]
     EncodingShard.objects.filter(pk=row.pk).update(state="running", attempts=3, beat_at=None)
     watch = distributed.Watch(row.job, no_progress)
-    with pytest.raises(UserError, match=r"tried 3 times to encode 5 .* for want of memory"):
+    with pytest.raises(UserError, match=r"tried 3 times to encode 5 .* out of memory"):
         watch.poll()
     shards.close()  # type: ignore[attr-defined]
 

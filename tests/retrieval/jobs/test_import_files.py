@@ -151,7 +151,7 @@ def test_what_unpacks_to_far_more_than_a_text_is_not_read(
 
 def test_two_imports_into_one_source_wait_for_each_other() -> None:
     first = sent({"ten.jsonl": TEN})
-    with pytest.raises(UserError, match="under way for source s already"):
+    with pytest.raises(UserError, match="already running for source s"):
         sent({"ten.jsonl": TEN})
     sent({"ten.jsonl": TEN}, source="another")
     worked(first)
@@ -163,9 +163,9 @@ def test_two_imports_into_one_source_wait_for_each_other() -> None:
     [
         ({"source": " \t "}, "The source needs a name"),
         ({"format": "xml"}, "There is no format 'xml'"),
-        ({"share": "10%"}, "Say how the best pairs are found"),
-        ({"share": "10%", "score_field": "s", "by_encoder": True}, "Say how the best pairs"),
-        ({"score_field": "s"}, "Say how many of the best pairs"),
+        ({"share": "10%"}, "Choose how pairs are ranked"),
+        ({"share": "10%", "score_field": "s", "by_encoder": True}, "Choose how pairs are ranked"),
+        ({"score_field": "s"}, "Enter the share of pairs"),
         ({"share": "much", "score_field": "s"}, "'much' is no share"),
         ({"license": "x" * 301}, "The license must have at most 300 characters"),
     ],

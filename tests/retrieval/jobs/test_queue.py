@@ -185,7 +185,7 @@ def test_a_job_that_is_taken_over_meanwhile_does_not_end_by_the_first_worker() -
 
 def test_the_same_work_is_not_asked_for_twice_while_it_is_under_way() -> None:
     first = asked()
-    with pytest.raises(UserError, match="'count' is under way for faq already: wait until it ends"):
+    with pytest.raises(UserError, match="'count' is already running for faq: wait until it ends"):
         asked()
     request("count", "other", {}, by=None)
     asked("refuse")

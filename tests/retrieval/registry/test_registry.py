@@ -167,7 +167,11 @@ def test_a_card_that_cannot_be_written_is_told_with_where_else_it_is() -> None:
 def test_a_folder_without_an_end_of_the_training_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"There is no folder .*nowhere: check the path"):
         register(tmp_path / "nowhere")
-    with pytest.raises(UserError, match=r"holds no training\.json, so no training has ended there"):
+    with pytest.raises(
+        UserError,
+        match=r"holds no training\.json, so no finished training is "
+        "there",
+    ):
         register(tmp_path)
 
 

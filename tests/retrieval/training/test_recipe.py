@@ -78,8 +78,8 @@ def test_a_wrong_setting_is_named_with_what_may_stand_there(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b"", "it is no list of names with their values"),
-        (b"- a\n- b\n", "it is no list of names with their values"),
+        (b"", "it must map setting names to values"),
+        (b"- a\n- b\n", "it must map setting names to values"),
         (b"kind: [", "is not YAML in UTF-8"),
         (b"kind: \xff", "is not YAML in UTF-8"),
         (b"a: " + b"[" * 2_000, "is not YAML in UTF-8"),

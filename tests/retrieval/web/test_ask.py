@@ -62,9 +62,9 @@ def test_below_the_threshold_the_page_says_so_and_shows_the_nearest(
     answer = ask("how do I make a loaf")
     page = answer.content.decode()
     assert answer.status_code == 200
-    assert "No answer is sure enough" in page
+    assert "No confident answer" in page
     assert "Read by the answer selector trained: no score reaches 0.9999." in page
-    assert "The nearest" in page
+    assert "Nearest pairs" in page
     assert all(pair.answer in page for pair in QaPair.objects.all())
 
 
@@ -75,14 +75,14 @@ def test_the_page_names_the_selector_before_it_is_asked(
     training_folder(tmp_path / "trained")
     settings.SELECTOR = str(tmp_path / named)
     page = as_("looker").get(reverse("database-ask")).content.decode()
-    assert "the answer selector trained reads each of them" in page
+    assert "the answer selector trained scores each of them" in page
 
 
 def test_without_a_selector_the_page_says_that_the_retriever_answers(ask: Any) -> None:
     answer = ask("how do I bake bread?")
     assert answer.context["found"].best.pair.question == "How do I bake bread?"
     page = answer.content.decode()
-    assert "No answer selector is set: the score is the retriever" in page
+    assert "No answer selector is set. The score is the retriever" in page
     assert "none known" in page  # the licence
 
 
@@ -134,5 +134,5 @@ def test_while_others_are_answered_a_question_does_not_hold_the_site(
     with answers._selecting:
         answer = ask("how do I make a loaf")
     assert answer.status_code == 422
-    assert "Other questions are being answered: ask again in a moment." in answer.content.decode()
+    assert "Too many questions at once: try again in a moment." in answer.content.decode()
     assert ask("how do I make a loaf").status_code == 200

@@ -46,7 +46,7 @@ def test_the_pages_open_for_those_who_may_look(as_: As, who: str) -> None:
 
 
 def test_where_no_model_is_the_page_says_how_one_is_made(as_: As) -> None:
-    assert b"No model is registered yet" in as_("looker").get(reverse("database-models")).content
+    assert b"No models yet" in as_("looker").get(reverse("database-models")).content
 
 
 def test_the_list_shows_each_with_its_improvement_and_which_is_in_use(

@@ -85,7 +85,7 @@ def test_words_that_would_take_long_to_read_are_not_read_by_a_search(
     monkeypatch.setattr(search_runner, "READ_AT_ONCE", 1)
     answer = as_("looker").get(reverse("database-search"), {"q": "barn", "by": "words"})
     assert answer.status_code == 422
-    assert b"have not been read yet" in answer.content
+    assert b"has no keyword index yet" in answer.content
 
 
 def test_a_pair_is_found_by_each_of_its_ids_exactly(add_pairs: AddPairs, as_: As) -> None:

@@ -104,7 +104,7 @@ def test_the_refused_rows_come_in_pages(root: Program) -> None:
         (b"%PDF-1.7", {}, 422, "is a PDF"),
         (PAIRS, {"source": ""}, 400, "source"),
         (PAIRS, {"format": "of nobody"}, 400, "format"),
-        (PAIRS, {"share": "10%"}, 422, "Say how the best pairs are found"),
+        (PAIRS, {"share": "10%"}, 422, "Choose how pairs are ranked"),
     ],
 )
 def test_what_cannot_be_imported_is_refused_and_leaves_nothing(

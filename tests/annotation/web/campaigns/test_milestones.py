@@ -157,7 +157,7 @@ def test_the_same_work_twice_is_refused_in_a_sentence(fresh: Campaign) -> None:
     owner.post(PLAN, {"step": "retrieve"})
     again = owner.post(PLAN, {"step": "retrieve"})
     assert again.status_code == 409
-    assert "is under way for faq already" in text_of(again)
+    assert "is already running for faq" in text_of(again)
     assert Job.objects.count() == AuditEntry.objects.count() == 1
 
 

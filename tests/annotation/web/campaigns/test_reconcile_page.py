@@ -142,7 +142,7 @@ def test_two_at_once_are_one(published: Stage, manager: Client) -> None:
     asked(manager)
     again = manager.post(PAGE)
     assert again.status_code == 409
-    assert "is under way for faq already" in text_of(again)
+    assert "is already running for faq" in text_of(again)
     assert AuditEntry.objects.filter(verb="reconcile").count() == 1
 
 

@@ -79,7 +79,7 @@ def test_what_is_asked_for_becomes_a_job(stage: Stage, manager: Client) -> None:
     page = text_of(manager.get(ADDRESS))
     assert f"/admin/jobs/{job.pk}" in page
     assert "One is under way." in page
-    assert "under way for faq already" in text_of(manager.post(ADDRESS, ASKED))
+    assert "already running for faq" in text_of(manager.post(ADDRESS, ASKED))
     assert Job.objects.count() == 1
 
 

@@ -187,7 +187,7 @@ def test_of_several_gpus_it_takes_one(bare: Path, tmp_path: Path) -> None:
 )
 def test_whatever_says_that_memory_ended_is_told_alike(error: Exception) -> None:
     with (
-        pytest.raises(UserError, match=r"^The memory does not suffice for batches of 32 inputs"),
+        pytest.raises(UserError, match=r"^There is not enough memory for batches of 32 inputs"),
         enough_memory(Settings(1e-3, 32, 24)),
     ):
         raise error

@@ -133,7 +133,7 @@ except UserError as error:
         check=False,
         env={**os.environ, **alone},
     )
-    assert "TOLD The memory does not suffice for batches of 16,000 inputs" in done.stdout, (
+    assert "TOLD There is not enough memory for batches of 16,000 inputs" in done.stdout, (
         done.stdout + done.stderr[-2000:]
     )
 
