@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.base.operations import BaseDatabaseOperations
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker, Settings
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from annotation.simulation.schema import make_database
 from tests import examples  # noqa: F401 - registers the profiles
@@ -49,6 +50,32 @@ def _copy_empty_database(path: Path, **_: object) -> str:
 def _quick_passwords() -> None:
     """The real hasher takes a third of a second for each, by design."""
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_once() -> None:
+    """Every test client has its own WhiteNoise, which else reads all of them anew."""
+    found: dict[str, Any] = {}
+    find = WhiteNoiseMiddleware.add_files_from_finders
+
+    def find_once(self: WhiteNoiseMiddleware) -> None:
+        if not found:
+            find(self)
+            found.update(self.files)
+        self.files.update(found)
+
+    WhiteNoiseMiddleware.add_files_from_finders = find_once
+
+
+@pytest.fixture(scope="module")
+def module_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """What fixtures of the module write is there for all its tests, and gone after them.
+
+    For modules without transactional tests: those empty the tables.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -60,17 +60,27 @@ FORMS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-@pytest.fixture
-def hit(db: None) -> Hit:
-    (hit,) = offer_hits()
-    return hit
+@pytest.fixture(scope="module")
+def code(module_db: None) -> str:
+    """Of an invitation; ada, the member, has the HIT in hand."""
+    offer_hits()
+    signed_in(make_member("ada").user).post("/work/next")
+    return invite(None, note="", days=7, uses=3, now=timezone.now())
 
 
 @pytest.fixture
-def work(hit: Hit, ada: Member) -> Work:
-    """The HIT that ada, the member, has in hand."""
-    signed_in(ada.user).post("/work/next")
+def invitation(code: str, db: None) -> str:
+    return code
+
+
+@pytest.fixture
+def work(invitation: str) -> Work:
     return Work.objects.get()
+
+
+@pytest.fixture
+def ada(work: Work) -> Member:
+    return work.member
 
 
 @pytest.fixture
@@ -89,11 +99,6 @@ def person(
         return Client() if name == "nobody" else signed_in(make[name]())
 
     return of
-
-
-@pytest.fixture
-def invitation(ada: Member) -> str:
-    return invite(None, note="", days=7, uses=3, now=timezone.now())
 
 
 def cases() -> list[object]:
