@@ -32,7 +32,12 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime-$(EXTRA)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes -r requirements/dev.txt
 	touch $@
 
-setup: $(VENV)/.runtime-$(EXTRA) ## the virtual environment with the locked dependencies
+# A checkout is run as it is, uninstalled: the command finds it by its place.
+$(BIN)/quorum: $(VENV)/.runtime-$(EXTRA)
+	printf '%s\n' '#!$(CURDIR)/$(BIN)/python' 'import sys' 'sys.path.insert(0, "$(CURDIR)")' 'from config.commands import main' 'main()' > $@
+	chmod +x $@
+
+setup: $(BIN)/quorum ## the virtual environment with the locked dependencies
 
 demo: setup ## the whole job on the demo's data: from q/a pairs to a release
 	QUORUM_DATA=var/demo $(BIN)/python -m demo.run
@@ -42,7 +47,7 @@ run: setup ## the site with a worker and the MTurk emulator, on http://127.0.0.1
 	# Counters begin anew with the site: its processes leave a file each.
 	rm -f "$${PROMETHEUS_MULTIPROC_DIR:-$(QUORUM_DATA)/metrics}"/*.db
 	# At the demo's emulator, where the folder is the demo's: its campaign is published there.
-	# Without the encoder: `manage.py index` encodes by itself unless it is told otherwise.
+	# Without the encoder: `quorum index build` encodes by itself unless it is told otherwise.
 	eval "$$($(BIN)/python -m demo.ports $(QUORUM_DATA))"; PATH="$(CURDIR)/$(BIN):$$PATH" honcho start web worker beat emulator
 
 test: $(VENV)/.dev ## the tests

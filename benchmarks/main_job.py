@@ -68,13 +68,13 @@ def run(stack: LocalStack, form: str, limit: int | None, queries: int) -> list[S
     steps: list[Step] = []
 
     def step(name: str, rows: int, unit: str, *command: object) -> None:
-        ran = stack.manage(*command)
+        ran = stack.quorum(*command)
         steps.append(Step(name, rows, unit, ran.seconds, ran.peak_mb))
 
     stack.manage("migrate", "--verbosity", 0)
-    stack.manage("controls", "import")
-    step("ingest", rows, "pairs", "ingest", pairs, "--source", "real")
-    step("index", rows, "pairs", "index", "--form", form)
+    stack.quorum("controls", "import")
+    step("ingest", rows, "pairs", "corpus", "import", pairs, "--source", "real")
+    step("index", rows, "pairs", "index", "build", "--form", form)
     campaign = ["campaign", "create", NAME, "--sample", queries, "--seed", SEED]
     campaign += ["--budget", queries * 10]  # dollars: more than it can need
     step("create", queries, "queries", *campaign)
@@ -83,7 +83,8 @@ def run(stack: LocalStack, form: str, limit: int | None, queries: int) -> list[S
     with stack.servers():
         step("publish", queries * 6, "HITs", "campaign", "publish", NAME)
         steps += judge(stack, gold)
-    step("export", queries * 30, "triplets", "export", NAME, "--out", stack.data / "release")
+    release = ("release", "build", NAME, "--out", stack.data / "release")
+    step("release", queries * 30, "triplets", *release)
     return steps
 
 
@@ -111,8 +112,8 @@ def judge(stack: LocalStack, gold: Path) -> list[Step]:
     options = ["--workers", 60, "--accuracy", 0.99, "--spammers", 0.1, "--seed", SEED]
     options += ["--gold", gold, "--gold", "annotation/pipeline/controls/positive.jsonl"]
     for _ in range(MOST_TURNS):
-        crowd.append(stack.manage("crowd", "run", *options, "--assignments", 1500))
-        collect.append(stack.manage("campaign", "collect", NAME))
+        crowd.append(stack.quorum("crowd", "simulate", *options, "--assignments", 1500))
+        collect.append(stack.quorum("campaign", "collect", NAME))
         status = stack.result("campaign", "status", NAME)
         if status and not status["open"]:
             done = status["submitted"]

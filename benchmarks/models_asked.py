@@ -1,4 +1,4 @@
-"""Queries with their labelled candidates, as files that `manage.py campaign import` takes."""
+"""Queries with their labelled candidates, as files that `quorum campaign import` takes."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence

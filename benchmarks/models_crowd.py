@@ -1,7 +1,7 @@
 """Releases of real pairs that a simulated crowd judges, for `make bench-models`.
 
 Queries whose duplicates are known (see quality_tasks), each with the nearest pairs of a corpus of
-real ones. The workers are those of `manage.py crowd`, but they vote without HITs and pages: nobody
+real ones. The workers are those of `quorum crowd`, but they vote without HITs and pages: nobody
 spams, and there are no controls. Two vote, and a third where they disagree; the labels are as wrong
 as they make them. What nobody knows for a duplicate is none to them.
 """

@@ -115,7 +115,7 @@ class Place:
         return SYSTEMS[part]
 
     def compared(self, part: str, plot: Path) -> dict[str, Any]:
-        """What `manage.py compare` tells of all systems of the part."""
+        """What `quorum release compare` tells of all systems of the part."""
         release = self._release(part)
         entries = [
             (f"{name} {system.words}", *self._runs(part, release, system, name, base))
@@ -140,8 +140,8 @@ class Place:
             (ROOT / data / "counts.json").write_text(json.dumps(counts))
             if not self.stack.result("campaign", "status", part):
                 files = [data / f"{split}.jsonl" for split in counts]
-                self.stack.manage("campaign", "import", part, *files)
-            self.stack.manage("export", part, "--out", folder)
+                self.stack.quorum("campaign", "import", part, *files)
+            self.stack.quorum("release", "build", part, "--out", folder)
         return folder
 
     def counts(self, part: str) -> dict[str, Any]:
@@ -174,7 +174,7 @@ class Place:
         if not (ROOT / run).is_file():
             (ROOT / run).parent.mkdir(exist_ok=True)
             words = ["--release", release, "--split", split, "--out", run, "--form", system.form]
-            self.stack.manage("score", base, *words, "--device", self.device)
+            self.stack.quorum("release", "score", base, *words, "--device", self.device)
         return run
 
     def _trained(self, part: str, release: Path, system: System, name: str, base: str) -> Path:
@@ -186,7 +186,7 @@ class Place:
         (ROOT / recipe).write_text(yaml.safe_dump(made, sort_keys=False))
         words = ["--release", release, "--name", model, "--device", self.device]
         words += ["--pairs", self._pairs()] if system.pairs else []
-        self.stack.manage("train", recipe, *words)
+        self.stack.quorum("model", "train", recipe, *words)
         return self.folder / "models" / model
 
     def _pairs(self) -> Path:
@@ -198,7 +198,7 @@ class Place:
     def _result(self, *words: object) -> dict[str, Any]:
         found = self.stack.result(*words)
         if found is None:
-            raise StackError(f"`manage.py {' '.join(map(str, words))}` refused: run it to see why")
+            raise StackError(f"`quorum {' '.join(map(str, words))}` refused: run it to see why")
         return found
 
     def trained(self, part: str) -> Iterator[dict[str, Any]]:

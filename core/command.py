@@ -1,14 +1,19 @@
-"""What every command of Quorum shares: output for people or as JSON, progress, and refusals."""
+"""What every command of Quorum shares: verbs of a noun, results as text or JSON, and errors."""
 
-import argparse
 import errno
+import inspect
 import json
 import sys
-from collections.abc import Mapping
-from typing import Any, final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
 
+import typer
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError
 from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.module_loading import import_string
@@ -17,9 +22,12 @@ from tqdm import tqdm
 
 from core.errors import UserError
 from core.files.disk_full import is_full
+from core.output import Facts, Rendered, harmless, show
 
 REFUSED = 2
 INTERRUPTED = 130
+# Seconds before a bar appears: what is refused, or done, at once needs none.
+BAR_DELAY = 0.5
 # Of a file or folder that a user named, or that lies under one.
 UNUSABLE = (
     errno.EACCES,
@@ -33,9 +41,124 @@ UNUSABLE = (
     errno.EROFS,
 )
 
+Result = dict[str, Any]
+Render = Callable[[Result], Rendered]
+Verb = Callable[..., Result | tuple[Result, Render]]
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print the result as one line of JSON, without progress bars.",
+        rich_help_panel="Output",
+    ),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Show no progress bars.", rich_help_panel="Output")
+]
+Device = Annotated[
+    str, typer.Option("--device", metavar="DEVICE", help="Where models run: auto, cpu or cuda.")
+]
+ReleaseFolder = Annotated[
+    Path, typer.Option("--release", metavar="DIR", help="Folder of the release.")
+]
+
 
 class Error(CommandError):
-    """Django prints the class's name before the sentence and exits with `returncode`."""
+    """One sentence for standard error, and an exit status (`returncode`)."""
+
+
+class Noun(typer.Typer):
+    """A noun of the command line with its verbs; `alone`, a command without verbs.
+
+    A verb is a function that returns a result. Its parameters are the command's, its docstring is
+    the help. `render` words the result, unless the function returns its own rendering with it.
+    `fault` returns a sentence where the result, though it is printed, ends in exit status 2.
+    """
+
+    def __init__(self, help: str = "", *, alone: bool = False) -> None:
+        super().__init__(
+            help=help,
+            add_completion=False,
+            invoke_without_command=True,
+            rich_markup_mode="rich" if sys.stdout.isatty() else None,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+        if not alone:
+            self.callback()(help_without_a_verb)
+
+    def verb(
+        self,
+        name: str,
+        *,
+        render: Render = Facts,
+        panel: str = "Commands",
+        fault: Callable[[Result], str | None] | None = None,
+    ) -> Callable[[Verb], Verb]:
+        def register(function: Verb) -> Verb:
+            def run(json: bool, quiet: bool, **given: Any) -> None:
+                with _errors_in_one_sentence(), _silence(json or quiet):
+                    found = function(**given)
+                result, words = found if isinstance(found, tuple) else (found, render)
+                _print(result, None if json else words)
+                if fault is not None and (sentence := fault(result)):
+                    raise Error(sentence, returncode=REFUSED)
+
+            described = _with_output_options(function, run)
+            about = inspect.getdoc(function) or ""
+            short, _, _ = about.partition("\n")
+            self.command(name, help=about, short_help=short, rich_help_panel=panel)(described)
+            return function
+
+        return register
+
+
+def progress(total: int | None, label: str, unit: str = "") -> "tqdm[Any]":
+    """A bar on standard error; pass its `update` as the `progress` of a function."""
+    return tqdm(
+        total=total,
+        desc=label,
+        unit=unit,
+        unit_scale=unit == "B",
+        disable=_silent.get(),
+        file=sys.stderr,
+        dynamic_ncols=True,
+        mininterval=0.5,
+        delay=BAR_DELAY,
+    )
+
+
+def say(sentence: str) -> None:
+    """On standard error, unless --json or --quiet was given."""
+    if not _silent.get():
+        tqdm.write(sentence, file=sys.stderr)
+
+
+def choice(flag: str, allowed: Sequence[str], help: str) -> Any:
+    """An option that takes one of these values."""
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in allowed:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(allowed)}.")
+        return value
+
+    return typer.Option(
+        flag,
+        metavar="|".join(allowed),
+        help=help,
+        callback=check,
+        autocompletion=lambda: list(allowed),
+    )
+
+
+def one_of(options: Mapping[str, object], *, required: bool = False) -> None:
+    """UserError unless exactly one of the options is given, or at most one."""
+    given = [name for name, value in options.items() if value is not None and value is not False]
+    if len(given) > 1:
+        raise UserError(f"{' and '.join(given)} exclude each other: give only one of them.")
+    if required and not given:
+        raise UserError(f"One of {', '.join(options)} is missing: give one of them.")
 
 
 def record(verb: str, *, subject: str, details: Mapping[str, object]) -> None:
@@ -43,84 +166,70 @@ def record(verb: str, *, subject: str, details: Mapping[str, object]) -> None:
     import_string(settings.AUDIT_LOG)(verb, subject=subject, details=details)
 
 
-class QuorumCommand(BaseCommand):
-    """A thin command: `run` calls a function and returns the result, `render` words it.
-
-    A subclass with subcommands adds each by `add_subcommand`, so that `--json` and `--quiet`
-    may also stand after the subcommand.
-    """
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
-        add_output_options(parser)
-        return parser
-
-    @final
-    def handle(self, *args: Any, **options: Any) -> None:
-        self.silent: bool = options.get("json", False) or options.get("quiet", False)
-        try:
-            result = self.run(**options)
-        except UserError as error:
-            raise Error(_harmless(str(error)), returncode=REFUSED) from error
-        except (OperationalError, ProgrammingError, OSError, SafetensorError) as error:
-            reason = _what_is_wrong(error)
-            if reason is None:
-                raise
-            raise Error(_harmless(reason), returncode=REFUSED) from error
-        except KeyboardInterrupt as stop:
-            message = "Stopped: run the same command again to go on."
-            raise Error(message, returncode=INTERRUPTED) from stop
-        if options.get("json", False):
-            self.stdout.write(json.dumps(result, ensure_ascii=False, default=str))
-        else:
-            self.stdout.write(self.render(result))
-
-    def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        raise NotImplementedError("a command must say what it does")
-
-    def render(self, result: dict[str, object]) -> str:
-        return table(result)
-
-    def progress(self, total: int | None, label: str, unit: str = "") -> "tqdm[Any]":
-        """A bar on standard error; pass its `update` as the `progress` of a function."""
-        return tqdm(
-            total=total,
-            desc=label,
-            unit=unit,
-            unit_scale=unit == "B",
-            disable=self.silent,
-            file=sys.stderr,
-            dynamic_ncols=True,
-            mininterval=0.5,
-        )
+def run(command: Any, words: Sequence[str], *, program: str) -> None:
+    """CommandError with the sentence and the exit status where the command fails."""
+    try:
+        status = command.main(list(words), prog_name=program, standalone_mode=False)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else program
+        message = error.format_message().strip().rstrip(".")
+        sentence = harmless(f"{message}. See `{path} --help`.")
+        raise Error(sentence, returncode=REFUSED) from error
+    if status:
+        raise SystemExit(status)
 
 
-def add_output_options(parser: argparse.ArgumentParser) -> None:
-    # No default: where a command and its subcommand both have the option, either may set it.
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="print the result as one line of JSON, without progress bars",
-    )
-    parser.add_argument(
-        "--quiet", action="store_true", default=argparse.SUPPRESS, help="no progress bars"
-    )
+def help_without_a_verb(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(REFUSED)
 
 
-def add_subcommand(
-    subparsers: "argparse._SubParsersAction[CommandParser]", name: str, help: str
-) -> CommandParser:
-    parser = subparsers.add_parser(name, help=help, description=help)
-    add_output_options(parser)
-    return parser
+def _with_output_options(function: Verb, run: Callable[..., None]) -> Callable[..., None]:
+    own = inspect.signature(function, eval_str=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    output = [
+        inspect.Parameter(name, keyword, default=False, annotation=annotation)
+        for name, annotation in (("json", Json), ("quiet", Quiet))
+    ]
+    parameters = [each.replace(kind=keyword) for each in own.parameters.values()] + output
+    described: Any = wraps(function)(run)
+    described.__signature__ = inspect.Signature(parameters)
+    described.__annotations__ = {each.name: each.annotation for each in parameters}
+    return described  # type: ignore[no-any-return]
 
 
-def table(result: dict[str, object]) -> str:
-    """One aligned line for each entry that has a value."""
-    shown = {key.replace("_", " "): value for key, value in result.items() if value is not None}
-    width = max((len(key) for key in shown), default=0)
-    return "\n".join(f"{key:<{width}}  {_in_words(value)}" for key, value in shown.items())
+@contextmanager
+def _silence(silent: bool) -> Iterator[None]:
+    before = _silent.set(silent)
+    try:
+        yield
+    finally:
+        _silent.reset(before)
+
+
+def _print(result: Result, render: Render | None) -> None:
+    if render is None:
+        print(json.dumps(result, ensure_ascii=False, default=str))
+    else:
+        show(render(result))
+
+
+@contextmanager
+def _errors_in_one_sentence() -> Iterator[None]:
+    try:
+        yield
+    except UserError as error:
+        raise Error(harmless(str(error)), returncode=REFUSED) from error
+    except (OperationalError, ProgrammingError, OSError, SafetensorError) as error:
+        reason = _what_is_wrong(error)
+        if reason is None:
+            raise
+        raise Error(harmless(reason), returncode=REFUSED) from error
+    except KeyboardInterrupt as stop:
+        message = "Stopped: run the same command again to go on."
+        raise Error(message, returncode=INTERRUPTED) from stop
 
 
 def _what_is_wrong(error: Exception) -> str | None:
@@ -158,16 +267,3 @@ def _what_is_wrong_with_the_database(error: Exception) -> str | None:
     if migrations.migration_plan(migrations.loader.graph.leaf_nodes()):
         return "The database lacks tables of this version: run `manage.py migrate` first."
     return None
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return _harmless(str(value))
-
-
-def _harmless(text: str) -> str:
-    """Texts of a crowd or of a file may hold anything: none of it moves the cursor."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in text)

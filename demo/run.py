@@ -40,21 +40,23 @@ def main() -> int:
 
 def run_demo(stack: LocalStack) -> None:
     stack.manage("migrate", "--verbosity", 0)
-    stack.manage("ingest", "demo/qa_pairs.jsonl", "--source", "demo", "--license", "CC0-1.0")
-    stack.manage("index", *INDEX)
-    stack.manage("controls", "import")
+    stack.quorum(
+        "corpus", "import", "demo/qa_pairs.jsonl", "--source", "demo", "--license", "CC0-1.0"
+    )
+    stack.quorum("index", "build", *INDEX)
+    stack.quorum("controls", "import")
     if stack.result("campaign", "status", NAME) is None:
         sampled = ("--sample", QUERIES, "--seed", SEED)
-        stack.manage("campaign", "create", NAME, *sampled, "--budget", BUDGET)
-    for step in ("retrieve", "quote", "pack"):
-        stack.manage("campaign", step, NAME)
+        stack.quorum("campaign", "create", NAME, *sampled, "--budget", BUDGET)
+    for step in ("retrieve", "estimate", "pack"):
+        stack.quorum("campaign", step, NAME)
     with stack.servers():
-        stack.manage("doctor")
-        stack.manage("campaign", "publish", NAME)
+        stack.quorum("doctor")
+        stack.quorum("campaign", "publish", NAME)
         judge(stack)
     check_quality_control(status(stack))
     release = stack.data / "release"
-    stack.manage("export", NAME, "--out", os.path.relpath(release, ROOT))
+    stack.quorum("release", "build", NAME, "--out", os.path.relpath(release, ROOT))
 
 
 def judge(stack: LocalStack) -> None:
@@ -67,8 +69,8 @@ def judge(stack: LocalStack) -> None:
         if waits_for_calls(before, now):
             time.sleep(PAUSE)
         else:
-            stack.manage("crowd", "run", *CROWD, "--assignments", ASSIGNMENTS_A_TURN)
-        stack.manage("campaign", "collect", NAME)
+            stack.quorum("crowd", "simulate", *CROWD, "--assignments", ASSIGNMENTS_A_TURN)
+        stack.quorum("campaign", "collect", NAME)
         before = now
     raise StackError(f"after {MOST_TURNS} turns of the crowd votes are still missing")
 
@@ -76,7 +78,7 @@ def judge(stack: LocalStack) -> None:
 def status(stack: LocalStack) -> dict[str, Any]:
     found = stack.result("campaign", "status", NAME)
     if found is None:
-        raise StackError(f"`manage.py campaign status {NAME}` refused")
+        raise StackError(f"`quorum campaign status {NAME}` refused")
     return found
 
 

@@ -1,11 +1,11 @@
-"""Quorum on this machine alone: the emulator and the site on loopback, and `manage.py` on them."""
+"""Quorum on this machine alone: the emulator and the site on loopback, and `quorum` on them."""
 
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -54,20 +54,27 @@ class LocalStack:
             "AWS_ENDPOINT_URL_MTURK": self.emulator_url,
         }
 
-    def manage(self, *arguments: object) -> Ran:
+    def quorum(self, *arguments: object) -> Ran:
         """Run one command as a user would, its output and progress bars in full sight."""
-        command = [str(argument) for argument in arguments]
-        print(f"\n$ manage.py {' '.join(command)}", flush=True)
+        return self._run("quorum", ["-m", "config.commands"], arguments)
+
+    def manage(self, *arguments: object) -> Ran:
+        """The same for a command of Django's."""
+        return self._run("manage.py", ["manage.py"], arguments)
+
+    def _run(self, name: str, program: list[str], arguments: Iterable[object]) -> Ran:
+        words = [str(argument) for argument in arguments]
+        print(f"\n$ {name} {' '.join(words)}", flush=True)
         began = time.monotonic()
-        process = self._start([sys.executable, "manage.py", *command])
+        process = self._start([sys.executable, *program, *words])
         _, status, usage = os.wait4(process.pid, 0)
         if code := os.waitstatus_to_exitcode(status):
-            raise StackError(f"`manage.py {' '.join(command)}` ended with {code}")
+            raise StackError(f"`{name} {' '.join(words)}` ended with {code}")
         return Ran(time.monotonic() - began, usage.ru_maxrss / 1024)
 
     def result(self, *arguments: object) -> dict[str, Any] | None:
         """What a command answers under --json; None where it refuses."""
-        command = [sys.executable, "manage.py", *map(str, arguments), "--json"]
+        command = [sys.executable, "-m", "config.commands", *map(str, arguments), "--json"]
         done = subprocess.run(
             command, cwd=ROOT, env=self.environment, check=False, capture_output=True, text=True
         )

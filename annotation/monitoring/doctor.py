@@ -106,7 +106,7 @@ def check_people() -> Check:
     message = f"members: {members:,}, open invitations: {invitations.count():,}"
     if members or invitations.exists():
         return Check("people", True, message)
-    hint = "Invite them at /team, or by `manage.py crowd invite`."
+    hint = "Invite them at /team, or by `quorum crowd invite`."
     return Check("people", False, message, hint)
 
 
@@ -130,7 +130,7 @@ def check_public_url(public_url: str, crowd: Crowd) -> Check:
 def check_controls() -> Check:
     wanted = Policy().control_pool_size
     found = len(positive_names())
-    hint = "Run `manage.py controls import`, or import a file of your own."
+    hint = "Run `quorum controls import`, or import a file of your own."
     message = f"{found} positive controls, {wanted} wanted"
     return Check("control pool", found >= wanted, message, "" if found >= wanted else hint)
 
@@ -151,8 +151,8 @@ def check_index() -> Check:
 def _index_hint(message: str) -> str:
     """The command that the message names; before the first index, what comes before it as well."""
     if not IndexVersion.objects.exists():
-        return "Run `manage.py ingest`, then `manage.py index`."
-    named = re.search(r"run (`manage\.py [^`]+`)", message)
+        return "Run `quorum corpus import`, then `quorum index build`."
+    named = re.search(r"run (`quorum [^`]+`)", message)
     return f"Run {named[1]}." if named else "Do as it says, then run this again."
 
 

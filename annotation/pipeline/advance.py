@@ -53,7 +53,7 @@ def advance(
     """
     if not campaign.endpoint:
         raise UserError(
-            f"Campaign {campaign} is not published: run `manage.py campaign publish {campaign}`."
+            f"Campaign {campaign} is not published: run `quorum campaign publish {campaign}`."
         )
     bind(campaign, crowd)
     if not campaign.known_id:  # published before there was one

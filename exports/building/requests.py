@@ -35,7 +35,7 @@ def check_releasable(campaign: Campaign) -> None:
     if audited := audited_by(campaign):
         raise UserError(
             f"Campaign {campaign} audits {audited}, in whose releases its queries are: it has none "
-            f"of its own. What it found says `manage.py campaign audit-report {campaign}`."
+            f"of its own. What it found says `quorum campaign pool-depth-report {campaign}`."
         )
     if pilot := pilot_of(campaign):
         raise UserError(

@@ -42,7 +42,7 @@ def labels_of(release: Path, split: str) -> Labels:
     if not all((release / name).is_file() for name in (f"{split}.jsonl", PLACEMENTS)):
         raise UserError(
             f"{release} is no release's folder, it lacks {split}.jsonl or {PLACEMENTS}: name the "
-            "folder that `manage.py export` wrote, or the one in the archive."
+            "folder that `quorum release build` wrote, or the one in the archive."
         )
     require_as_told(release, release / f"{split}.jsonl")
     try:

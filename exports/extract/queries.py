@@ -131,7 +131,7 @@ def _label_check(campaign: Campaign) -> Callable[[Sequence[Judged], Votes], None
             if stored != (decide(cast, yes, one.imported), cast, yes) and one.triplet:
                 raise UserError(
                     f"The label of triplet {one.triplet} is not the one its {cast} valid votes "
-                    f"make: run `manage.py campaign collect {campaign}` first."
+                    f"make: run `quorum campaign collect {campaign}` first."
                 )
 
     return check

@@ -66,7 +66,7 @@ def versions() -> dict[str, str]:
     """Of what is installed, read without importing any of it."""
     installed = {name: _installed(name) for name in LIBRARIES}
     found = {name: version for name, version in installed.items() if version is not None}
-    return {"quorum": _quorum_version(), **found}
+    return {"quorum": quorum_version(), **found}
 
 
 def _installed(name: str) -> str | None:
@@ -76,7 +76,7 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _quorum_version() -> str:
+def quorum_version() -> str:
     """A checkout says its version itself; installed as a package, the installation does."""
     if PROJECT.is_file():
         return str(tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"])

@@ -74,17 +74,17 @@ def without_answer(system: System, index: IndexVersion, selector: str) -> System
     """Both of the form QQ; the selector's is looked at when it is loaded."""
     if index.form != IndexForm.QQ:
         raise UserError(
-            f"The index {index.path} reads the answers too: name one of the form QQ, as `manage.py "
-            "index --form QQ` makes."
+            f"The index {index.path} reads the answers too: name one of the form QQ, as `quorum "
+            "index build --form QQ` makes."
         )
     return replace(system, name=ANSWER, index=index, selector=selector)
 
 
 def index_named(path: str) -> IndexVersion:
-    """As `manage.py vectors list` names it; refused where pairs have come since it was made."""
+    """As `quorum index list` names it; refused where pairs have come since it was made."""
     index = IndexVersion.objects.filter(path=path).first()
     if index is None or "store" not in index.manifest:
-        raise UserError(f"There is no index {path!r}: `manage.py vectors list` names them.")
+        raise UserError(f"There is no index {path!r}: `quorum index list` names them.")
     require_no_new_pairs(index)
     verify(index_root(), index.path, index.manifest)
     return index

@@ -82,8 +82,8 @@ class Answerer:
         left = self._searcher.findable()
         if not left:
             raise UserError(
-                "No pair is left to answer with, all are withdrawn: add some by `manage.py ingest "
-                "FILE --source NAME`, or restore them by `manage.py withdraw --restore`."
+                "No pair is left to answer with, all are withdrawn: add some by `quorum corpus "
+                "import FILE --source NAME`, or restore them by `quorum corpus withdraw --restore`."
             )
         hits = self._searcher.search(question, min(k, left), retrievers=self._retrievers)
         return [hit for hit in hits if hit.found_by]

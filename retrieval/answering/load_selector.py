@@ -24,7 +24,7 @@ def find_selector(named: str) -> NamedSelector:
     if not folder.is_dir():
         raise UserError(
             f"There is no selector {named!r}: name a registered one, or a folder made by "
-            "`manage.py train`."
+            "`quorum model train`."
         )
     if (folder / FILE).is_file():
         return _best(folder)

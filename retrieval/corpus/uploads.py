@@ -90,7 +90,7 @@ def require_room(size: int) -> None:
     if size > MOST_BYTES:
         raise UserError(
             f"What was sent has {size / 1e9:,.1f} GB, and {MOST_BYTES / 1e9:,.0f} GB are the most:"
-            " split it, or ask the administrator to import it with `manage.py ingest`."
+            " split it, or ask the administrator to import it with `quorum corpus import`."
         )
     root = uploads_root()
     root.mkdir(parents=True, exist_ok=True)

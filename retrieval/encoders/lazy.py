@@ -44,7 +44,7 @@ def load_scorer(model: str, device: str = "auto") -> Scorer:
 
 
 def load_selector(folder: Path, device: str = "auto") -> Selector:
-    """`folder`: a model that `manage.py train` made."""
+    """`folder`: a model that `quorum model train` made."""
     from retrieval.encoders.cross_encoder import load  # noqa: PLC0415
 
     return load.load_selector(folder, device)

@@ -54,7 +54,7 @@ def _require_enough(allowed: int, k: int) -> None:
     if allowed < k:
         raise UserError(
             f"Only {allowed:,} pairs can be found of the {k:,} asked for: ask for fewer, or add "
-            "pairs by `manage.py ingest`."
+            "pairs by `quorum corpus import`."
         )
 
 

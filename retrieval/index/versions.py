@@ -27,10 +27,10 @@ def digest_of(keys: PairKeys) -> str:
 
 
 def chosen_index() -> IndexVersion:
-    """What `manage.py index` made or found last, unchecked."""
+    """What `quorum index build` made or found last, unchecked."""
     index = IndexVersion.objects.order_by("-chosen_at", "-pk").first()
     if index is None:
-        raise UserError("There is no index yet: run `manage.py index`.")
+        raise UserError("There is no index yet: run `quorum index build`.")
     return index
 
 
@@ -53,7 +53,7 @@ def current_index() -> IndexVersion:
     if index.model_setting != settings.ENCODER_MODEL:
         raise UserError(
             f"The encoder setting changed from {index.model_setting} to {settings.ENCODER_MODEL} "
-            "since the index was made: run `manage.py index`."
+            "since the index was made: run `quorum index build`."
         )
     if "store" not in index.manifest:
         raise UserError(

@@ -78,7 +78,8 @@ def build_index(
         raise UserError(f"There is no form {form!r}: choose {' or '.join(IndexForm.values)}.")
     if not QaPair.objects.filter(withdrawn_at=None).exists():
         raise UserError(
-            "The database holds no q/a pairs: add some by `manage.py ingest FILE --source NAME`."
+            "The database holds no q/a pairs: add some by `quorum corpus import FILE --source "
+            "NAME`."
         )
     target = "cpu" if encoder and device == AUTO else chosen_device(device)
     request = BuildRequest(

@@ -56,7 +56,7 @@ def pruning() -> Pruning:
 
 
 def renewed() -> set[IndexVersion]:
-    """The current version, and the last of each form for its model: `manage.py index` makes any
+    """The current version, and the last of each form for its model: `quorum index build` makes any
     of them again that is damaged."""
     current = chosen_index()
     model = current.manifest.get("model_fingerprint")

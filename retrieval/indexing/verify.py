@@ -15,7 +15,7 @@ from retrieval.vectors.folder import files_of_all, rebuild_hint, require_manifes
 from retrieval.vectors.remote import fetch_missing
 from retrieval.vectors.shards import record_of
 
-PRUNE = "`manage.py vectors prune`"
+PRUNE = "`quorum index prune`"
 RESTORE = "restore it from a backup, query sets were retrieved with it"
 
 
@@ -55,7 +55,7 @@ def _hints_in(store: Store, names: Iterable[str], plan: Pruning | None) -> dict[
     rebuild = rebuild_hint(asdict(store.identity))
     needing: dict[str, str] = {}
     kept = [version for version in store.versions if plan and version in plan.kept]
-    # The last one counts: what `manage.py index` makes again needs no backup.
+    # The last one counts: what `quorum index build` makes again needs no backup.
     for version in sorted(kept, key=lambda one: _hint(one, plan) != RESTORE):
         hint = _hint(version, plan)
         needing |= {shard.name: hint for shard in shards_of(version.manifest)}

@@ -39,7 +39,7 @@ class IndexVersion(models.Model):
     path = models.CharField(max_length=300, unique=True)
     manifest = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
-    # What `manage.py index` last asked for: the current index is the one chosen last, and the
+    # What `quorum index build` last asked for: the current index is the one chosen last, and the
     # setting's value then tells whether the setting has been changed since.
     chosen_at = models.DateTimeField()
     model_setting = models.CharField(max_length=MAX_MODEL)

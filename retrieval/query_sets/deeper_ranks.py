@@ -75,13 +75,14 @@ def _same_index(audited: QuerySet) -> IndexVersion:
     if then is None:
         raise UserError(
             f"The candidates of {audited} are not retrieved yet, so no rank hides anything: run "
-            f"`manage.py campaign retrieve {audited}` first."
+            f"`quorum campaign retrieve {audited}` first."
         )
     if then != (now := current_index()):
         raise UserError(
             f"The candidates of {audited} were retrieved with another index ({then}) than the one "
             f"of now ({now}), whose next ranks would not be theirs: choose that index again by "
-            f"`manage.py index --model {then.known_as} --form {then.form}`, where no pair has come."
+            f"`quorum index build --model {then.known_as} --form {then.form}`, where no pair has "
+            "come."
         )
     return then
 

@@ -77,7 +77,7 @@ def draw_queries(count: int, seed: int, progress: Progress = no_progress) -> Dra
         raise UserError(
             f"{count:,} queries were asked for, but the database holds only {len(drawn):,} "
             f"distinct questions that no earlier query set holds out: sample fewer or add "
-            "pairs by `manage.py ingest`."
+            "pairs by `quorum corpus import`."
         )
     texts = _texts(drawn)
     if len(texts) < count:

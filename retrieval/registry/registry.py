@@ -36,7 +36,7 @@ def register(
     if (found := digest_of_folder(model)) != training.best.sha256:
         raise UserError(
             f"{model} is not the model that was trained: its sha256 is {found}, and {FILE} says "
-            f"{training.best.sha256}; train it again by `manage.py train`, under another name."
+            f"{training.best.sha256}; train it again by `quorum model train`, under another name."
         )
     # Before the transaction: it may load the model, which takes seconds.
     made_before = _indexes_of(model.resolve())
@@ -89,7 +89,7 @@ def model_named(name: str) -> TrainedModel:
         return TrainedModel.objects.get(name=name)
     except (TrainedModel.DoesNotExist, ValueError) as error:
         raise UserError(
-            f"There is no registered model {name[:100]!r}: `manage.py models list` shows them."
+            f"There is no registered model {name[:100]!r}: `quorum model list` shows them."
         ) from error
 
 
@@ -217,8 +217,8 @@ def _write_card(folder: Path, training: Training) -> None:
         unfinished.replace(path)
     except OSError as error:
         raise UserError(
-            f"{path} cannot be written ({error.strerror}): the model is registered, and `manage.py "
-            f"models card {training.name}` prints its card."
+            f"{path} cannot be written ({error.strerror}): the model is registered, and `quorum "
+            f"model card {training.name}` prints its card."
         ) from error
 
 

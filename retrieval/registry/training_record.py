@@ -77,7 +77,7 @@ def read_training(folder: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise UserError(
             f"{folder} holds no {FILE}, so no finished training is there: name the folder of one "
-            "that has, or run `manage.py train` again."
+            "that has, or run `quorum model train` again."
         ) from error
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error

@@ -39,8 +39,8 @@ def require_enough(queries: Sequence[Query], index: OpenIndex, excluded: Mask, k
             f"Query {queries[0].key} ({queries[0].text[:60]!r}) has only {left} candidates of {k}: "
             f"the index holds {len(excluded) - len(index.removed):,} pairs, "
             f"{int(excluded.sum()) - len(index.removed):,} of them with held-out questions or "
-            "withdrawn; add pairs by `manage.py ingest`, hold out fewer queries or ask for fewer "
-            "candidates."
+            "withdrawn; add pairs by `quorum corpus import`, hold out fewer queries or ask for "
+            "fewer candidates."
         )
 
 

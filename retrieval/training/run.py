@@ -1,4 +1,4 @@
-"""From a recipe and a release to a model with its figures: `manage.py train`.
+"""From a recipe and a release to a model with its figures: `quorum model train`.
 
     MODELS_DIR/NAME/    request.json, recipe.yaml, first/ (what duplicate questions taught), grid-N/
                         and seed-N/ (each with its model), runs/ (TREC runs of dev and test),

@@ -2,7 +2,7 @@
 
 Gigabytes that nobody has touched are not read again: a file is known by its size, its inode and
 the times of its last change, of which no program can set one back. What a disk loses without a
-word only `manage.py vectors verify` finds: it trusts no memory.
+word only `quorum index verify` finds: it trusts no memory.
 """
 
 import hashlib

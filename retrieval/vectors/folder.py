@@ -32,7 +32,7 @@ Manifest = Mapping[str, Any]
 
 
 def rebuild_hint(manifest: Manifest) -> str:
-    return f"run `manage.py index --model {manifest['model']} --form {manifest['form']}`"
+    return f"run `quorum index build --model {manifest['model']} --form {manifest['form']}`"
 
 
 @contextmanager

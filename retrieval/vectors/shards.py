@@ -25,7 +25,7 @@ from retrieval.vectors.types import PairKeys, Stored, Vectors
 from retrieval.vectors.unfinished import clear_unfinished, sync, sync_folder, unfinished
 
 DTYPES = ("float32", "float16")
-REBUILD = "run `manage.py index`"
+REBUILD = "run `quorum index build`"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,3 @@
-import argparse
 import errno
 import json
 import os
@@ -7,54 +6,53 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError, CommandParser
+import typer
+from django.core.management.base import CommandError
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from safetensors import SafetensorError
 
-from core.command import QuorumCommand, add_subcommand, table
+from core.command import Noun, Result, progress, run
 from core.errors import UserError
+from core.output import Facts
+
+greet = Noun("Greetings.")
 
 
-class Greet(QuorumCommand):
-    def add_arguments(self, parser: CommandParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", required=True)
-        hello = add_subcommand(verbs, "hello", "says hello")
-        hello.add_argument("name")
-
-    def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        with self.progress(3, "Greeting") as bar:
-            bar.update(3)
-        if options["name"] == "eve":
+@greet.verb("hello")
+def hello(name: str) -> Result:
+    """Say hello."""
+    with progress(3, "Greeting") as bar:
+        if name == "eve":
             raise UserError("Nobody greets eve: greet somebody else.")
-        return {"greeted": options["name"], "times_greeted": 1234, "reply": None, "kind": True}
+        bar.update(3)
+    return {"greeted": name, "times_greeted": 1234, "reply": None, "kind": True}
 
 
-class Failing(QuorumCommand):
-    error: BaseException = OperationalError("no such table: retrieval_qapair")
-
-    def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        raise self.error
+@greet.verb("check", fault=lambda result: "Something is wrong." if result["wrong"] else None)
+def check(wrong: bool = False) -> Result:
+    return {"wrong": wrong}
 
 
-def run(*arguments: str) -> int:
-    """As `manage.py greet ...` would; returns the exit status."""
-    try:
-        Greet().run_from_argv(["manage.py", "greet", *arguments])
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    return 0
+def call(*words: str) -> None:
+    run(typer.main.get_command(greet), words, program="quorum greet")
 
 
-@pytest.mark.parametrize("arguments", [["hello", "ada", "--json"], ["--json", "hello", "ada"]])
-def test_json_is_one_line_without_a_progress_bar(
-    capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
-    assert run(*arguments) == 0
+def fail(error: BaseException) -> None:
+    """As a command does whose verb raises this."""
+    failing = Noun(alone=True)
+
+    @failing.verb("fail")
+    def failing_verb() -> Result:
+        raise error
+
+    run(typer.main.get_command(failing), [], program="quorum fail")
+
+
+def test_json_is_one_line_without_a_progress_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    call("hello", "ada", "--json")
     out, err = capsys.readouterr()
     assert json.loads(out) == {
         "greeted": "ada",
@@ -66,43 +64,69 @@ def test_json_is_one_line_without_a_progress_bar(
 
 
 def test_people_get_aligned_lines_and_a_bar_on_standard_error(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run("hello", "ada") == 0
+    monkeypatch.setattr("core.command.BAR_DELAY", 0)
+    call("hello", "ada")
     out, err = capsys.readouterr()
     assert out == "greeted        ada\ntimes greeted  1,234\nkind           yes\n"
     assert "Greeting: 100%" in err
 
 
-def test_quiet_leaves_out_the_bar_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("hello", "ada", "--quiet") == 0
+@pytest.mark.parametrize("words", [["ada"], ["ada", "--quiet"]])
+def test_what_is_done_at_once_shows_no_bar(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    call("hello", *words)
     out, err = capsys.readouterr()
     assert (out.count("ada"), err) == (1, "")
 
 
 def test_a_refusal_is_one_sentence_and_exit_status_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("hello", "eve", "--json") == 2
-    out, err = capsys.readouterr()
-    assert (out, err) == ("", "Error: Nobody greets eve: greet somebody else.\n")
+    with pytest.raises(CommandError) as refused:
+        call("hello", "eve")
+    assert (str(refused.value), refused.value.returncode) == (
+        "Nobody greets eve: greet somebody else.",
+        2,
+    )
+    assert capsys.readouterr() == ("", "")
 
 
-def test_a_wrong_argument_is_exit_status_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("goodbye") == 2
-    assert "invalid choice: 'goodbye'" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["goodbye"], "No such command 'goodbye'. See `quorum greet --help`."),
+        (["hello"], "Missing argument 'name'. See `quorum greet hello --help`."),
+        (["hello", "ada", "--loud"], "No such option: --loud. See `quorum greet hello --help`."),
+    ],
+)
+def test_a_wrong_argument_is_exit_status_2(words: list[str], sentence: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        call(*words)
+    assert (str(refused.value), refused.value.returncode) == (sentence, 2)
 
 
-def test_call_command_raises_what_the_shell_would_print() -> None:
-    with pytest.raises(CommandError, match="Nobody greets eve") as refused:
-        call_command(Greet(), "hello", "eve", json=True)
+def test_a_noun_by_itself_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        call()
+    assert end.value.code == 2
+    assert "Say hello" in capsys.readouterr().out
+
+
+def test_a_fault_is_told_after_the_whole_report(capsys: pytest.CaptureFixture[str]) -> None:
+    call("check")
+    with pytest.raises(CommandError, match="Something is wrong") as refused:
+        call("check", "--wrong", "--json")
     assert refused.value.returncode == 2
+    assert capsys.readouterr().out == 'wrong  no\n{"wrong": true}\n'
 
 
 def test_a_database_of_an_older_version_is_told_apart_from_other_failures(db: None) -> None:
     with pytest.raises(OperationalError):
-        call_command(Failing())
+        fail(OperationalError("no such table: retrieval_qapair"))
     MigrationRecorder(connection).migration_qs.filter(app="retrieval").delete()
     with pytest.raises(CommandError, match=r"run `manage.py migrate` first"):
-        call_command(Failing())
+        fail(OperationalError("no such table: retrieval_qapair"))
 
 
 @pytest.mark.parametrize(
@@ -115,25 +139,19 @@ def test_a_database_of_an_older_version_is_told_apart_from_other_failures(db: No
 def test_a_busy_database_and_a_key_press_end_in_one_sentence(
     db: None, error: BaseException, message: str, status: int
 ) -> None:
-    command = Failing()
-    command.error = error
     with pytest.raises(CommandError, match=message) as refused:
-        call_command(command)
+        fail(error)
     assert refused.value.returncode == status
 
 
-class Filling(QuorumCommand):
-    """Writes more than its database has room for."""
-
-    def run(self, *args: Any, **options: Any) -> dict[str, object]:
-        full = sqlite3.connect(":memory:")
-        full.execute("PRAGMA max_page_count = 3")
-        full.execute("CREATE TABLE texts (text)")
-        try:
-            full.execute("INSERT INTO texts VALUES (?)", ["x" * 100_000])
-        except sqlite3.OperationalError as error:
-            raise OperationalError(*error.args) from error  # as Django does
-        raise AssertionError("there was room")
+def full_database() -> OperationalError:
+    """As of one that has no room for what is written."""
+    full = sqlite3.connect(":memory:")
+    full.execute("PRAGMA max_page_count = 3")
+    full.execute("CREATE TABLE texts (text)")
+    with pytest.raises(sqlite3.OperationalError) as refused:
+        full.execute("INSERT INTO texts VALUES (?)", ["x" * 100_000])
+    return OperationalError(*refused.value.args)  # as Django does
 
 
 @pytest.mark.parametrize("connected", [True, False])
@@ -144,7 +162,7 @@ def test_a_database_without_room_is_one_sentence(
         unreached = SimpleNamespace(connection=None, vendor="sqlite")
         monkeypatch.setattr("core.command.connection", unreached)
     with pytest.raises(CommandError, match=r"^The disk of the database is full: make") as refused:
-        call_command(Filling())
+        fail(full_database())
     assert refused.value.returncode == 2
 
 
@@ -176,10 +194,8 @@ def test_a_database_without_room_is_one_sentence(
     ],
 )
 def test_a_full_disk_is_one_sentence(error: Exception, sentence: str) -> None:
-    command = Failing()
-    command.error = error
     with pytest.raises(CommandError) as refused:
-        call_command(command)
+        fail(error)
     assert (str(refused.value), refused.value.returncode) == (sentence, 2)
 
 
@@ -198,10 +214,9 @@ def test_a_full_disk_is_one_sentence(error: Exception, sentence: str) -> None:
     ids=os.strerror,
 )
 def test_a_path_that_cannot_be_used_is_one_sentence_that_names_it(number: int) -> None:
-    command = Failing()
-    command.error = OSError(number, os.strerror(number), "/data/my.run")
+    error = OSError(number, os.strerror(number), "/data/my.run")
     with pytest.raises(CommandError) as refused:
-        call_command(command)
+        fail(error)
     assert str(refused.value) == (
         f"/data/my.run cannot be used ({os.strerror(number)}): name another path, or see whose "
         "it is."
@@ -214,10 +229,8 @@ def test_a_path_that_cannot_be_used_is_one_sentence_that_names_it(number: int) -
     [PermissionError(errno.EACCES, "Permission denied"), OSError(errno.EIO, "I/O error", "/data")],
 )
 def test_another_fault_of_the_system_is_not_taken_for_a_wrong_path(error: OSError) -> None:
-    command = Failing()
-    command.error = error
     with pytest.raises(OSError, match=str(error.strerror)):
-        call_command(command)
+        fail(error)
 
 
 def test_a_database_that_cannot_be_reached_is_exit_status_2(tmp_path: Path) -> None:
@@ -226,7 +239,7 @@ def test_a_database_that_cannot_be_reached_is_exit_status_2(tmp_path: Path) -> N
         "QUORUM_DATA": str(tmp_path),
         "QUORUM_DATABASE_URL": "postgresql://ada:secret@127.0.0.1:9/nowhere",
     }
-    command = [sys.executable, "manage.py", "index", "--json"]
+    command = [sys.executable, "-m", "config.commands", "index", "build", "--json"]
     root = Path(__file__).parents[2]
     done = subprocess.run(
         command, cwd=root, env=environment, capture_output=True, text=True, check=False
@@ -238,20 +251,16 @@ def test_a_database_that_cannot_be_reached_is_exit_status_2(tmp_path: Path) -> N
     assert "secret" not in done.stderr
 
 
-def test_a_command_must_say_what_it_does() -> None:
-    with pytest.raises(NotImplementedError):
-        QuorumCommand().run()
-
-
-def test_the_help_names_the_shared_options() -> None:
-    parser = Greet().create_parser("manage.py", "greet")
-    assert isinstance(parser, argparse.ArgumentParser)
-    assert "--json" in parser.format_help()
+def test_the_help_names_the_shared_options(capsys: pytest.CaptureFixture[str]) -> None:
+    call("hello", "--help")
+    shown = capsys.readouterr().out
+    assert "--json" in shown
+    assert "--verbosity" not in shown
 
 
 def test_a_hostile_text_cannot_move_the_cursor() -> None:
-    assert table({"worker": "\x1b[2Jé\r\u202e"}) == "worker  ?[2Jé??"
+    assert str(Facts({"worker": "\x1b[2Jé\r\u202e"})) == "worker  ?[2Jé??"
 
 
 def test_an_empty_result_is_an_empty_table() -> None:
-    assert table({}) == ""
+    assert str(Facts({})) == ""

@@ -69,7 +69,7 @@ def standing(campaign: Campaign, short: Shortage | None = None) -> Stuck:
         return _at_its_budget(campaign, short or shortage(campaign))
     if campaign.state == State.PAUSED:
         reason = "paused by hand: nothing more is bought"
-        command = f" until `manage.py campaign resume {campaign}`"
+        command = f" until `quorum campaign resume {campaign}`"
         return Stuck(reason, reason + command, operation="resume")
     if campaign.state == State.CANCELLED:
         paid = "" if is_free(campaign.policy) else " and paid"
@@ -78,7 +78,7 @@ def standing(campaign: Campaign, short: Shortage | None = None) -> Stuck:
         first = campaign.first_batch
         those = "HIT alone is" if first == 1 else f"{first:,} HITs alone are"
         reason = f"active: its first {those} asked for"
-        command = f"; the rest follows by `manage.py campaign publish {campaign}`"
+        command = f"; the rest follows by `quorum campaign publish {campaign}`"
         return Stuck(reason, reason + command)
     return Stuck("active")
 
@@ -95,7 +95,7 @@ def _at_its_budget(campaign: Campaign, short: Shortage) -> Stuck:
     wanted = f"{(account.budget_cents + more) / 100:.2f}"
     return Stuck(
         reason,
-        f"{reason}: `manage.py campaign budget {campaign} {wanted}`",
+        f"{reason}: `quorum campaign budget {campaign} {wanted}`",
         operation="budget",
         options={"dollars": wanted},
     )
@@ -132,7 +132,7 @@ def _refused(campaign: Campaign) -> Iterator[Stuck]:
     for row in rows.order_by("-calls", "kind", "error")[:MOST]:
         tried = f"tried {_times(row['tries'])}"
         reason = f"{row['kind']}, {_times(row['calls'])}: {row['error']} (refused, {tried}"
-        command = f"; when that is mended: `manage.py campaign retry {campaign}`)"
+        command = f"; when that is mended: `quorum campaign retry {campaign}`)"
         yield Stuck(f"{reason})", reason + command, operation="retry")
 
 
@@ -164,7 +164,7 @@ def _unreadable(campaign: Campaign) -> Iterator[Stuck]:
     for reason, hits in faults.annotate(hits=Count("pk")).order_by("-hits", "fault")[:MOST]:
         shown = reason.removesuffix(".")  # as they end it that show it
         told = f"{hits:,} HIT{'s' if hits > 1 else ''} cannot be read: {shown}"
-        command = f"; `manage.py reconcile {campaign}` compares them with the crowd's record"
+        command = f"; `quorum reconcile {campaign}` compares them with the crowd's record"
         yield Stuck(told, told + command, operation="reconcile")
 
 
@@ -173,7 +173,7 @@ def _expired(campaign: Campaign, now: datetime) -> Iterator[Stuck]:
     if expired and campaign.state != State.CANCELLED:
         hits = "1 HIT has" if expired == 1 else f"{expired:,} HITs have"
         reason = f"{hits} expired with votes missing"
-        command = f": `manage.py campaign extend {campaign} --days 7` gives them more time"
+        command = f": `quorum campaign extend {campaign} --days 7` gives them more time"
         yield Stuck(reason, reason + command, operation="extend", options={"days": 7})
 
 
@@ -191,7 +191,7 @@ def _uncovered(campaign: Campaign) -> Iterator[Stuck]:
             f"{found['works']} approved assignments, {dollars(found['cents'])}, are not covered by "
             "the budget"
         )
-        command = f": raise it by `manage.py campaign budget {campaign} DOLLARS`"
+        command = f": raise it by `quorum campaign budget {campaign} DOLLARS`"
         yield Stuck(reason, reason + command, operation="budget")
 
 
@@ -200,5 +200,5 @@ def _held_back(campaign: Campaign) -> Iterator[Stuck]:
     if (hits := held_back(campaign)) and campaign.state != State.CANCELLED:
         those = "1 HIT waits" if hits == 1 else f"{hits:,} HITs wait"
         reason = f"{those} behind the first batch of {campaign.first_batch:,}"
-        command = f": `manage.py campaign publish {campaign}` lets them follow"
+        command = f": `quorum campaign publish {campaign}` lets them follow"
         yield Stuck(reason, reason + command, operation="publish")

@@ -115,7 +115,7 @@ def _unreachable(error: Exception, endpoint: str) -> CrowdError:
         reason = type(error).__name__
     return CrowdError(
         f"MTurk cannot be reached at {endpoint} ({reason}): check AWS_ENDPOINT_URL_MTURK and the"
-        " network, or start the local emulator by `manage.py mturk_emulator`.",
+        " network, or start the local emulator by `quorum crowd emulator`.",
         permanent=False,
     )
 

@@ -144,7 +144,7 @@ class WorkerSite:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise UserError(
                 f"The crowd at {self._url} does not answer ({error}): start the emulator with"
-                " `manage.py mturk_emulator`, or say where it is with --emulator."
+                " `quorum crowd emulator`, or say where it is with --emulator."
             ) from error
         if answer.is_server_error or answer.status_code == httpx.codes.NOT_FOUND:
             raise _refused(answer)

@@ -57,8 +57,8 @@ def _checked_index(campaign: Campaign) -> IndexVersion:
     if (then.model, then.form) != (now.model, now.form):
         raise UserError(
             f"The candidates of {campaign} were found with {then.model} ({then.form}), but the "
-            f"index is of {now.model} ({now.form}) now: run `manage.py index --model {then.model} "
-            f"--form {then.form}` first."
+            f"index is of {now.model} ({now.form}) now: run `quorum index build --model "
+            f"{then.model} --form {then.form}` first."
         )
     return now
 

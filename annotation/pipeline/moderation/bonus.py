@@ -65,7 +65,7 @@ def _over_budget(campaign: Campaign, bonus: Bonus) -> UserError:
     left = account_of(campaign).available_cents
     return UserError(
         f"The bonus costs {dollars(bonus.cents)} in all, but the budget of {campaign} "
-        f"has {dollars(left)} left: raise it by `manage.py campaign budget`."
+        f"has {dollars(left)} left: raise it by `quorum campaign budget`."
     )
 
 

@@ -81,7 +81,7 @@ def over_budget(campaign: Campaign, seen: Decision) -> UserError:
     left = account_of(campaign).available_cents
     return UserError(
         f"Assignment {seen.assignment} costs {dollars(seen.cents)}, but the budget of {campaign} "
-        f"has {dollars(left)} left: raise it by `manage.py campaign budget`."
+        f"has {dollars(left)} left: raise it by `quorum campaign budget`."
     )
 
 
@@ -119,7 +119,7 @@ def _reviewed(campaign: Campaign, assignment: str) -> Assignment:
     if work.passed is None:
         raise UserError(
             f"Assignment {work} is not reviewed yet: decide when its controls are known, after "
-            f"`manage.py campaign collect {campaign}`."
+            f"`quorum campaign collect {campaign}`."
         )
     return work
 

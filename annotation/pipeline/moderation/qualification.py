@@ -89,7 +89,7 @@ def admit(campaign: Campaign, worker_id: str) -> None:
     if exclusion_of(campaign, worker_id):
         raise UserError(
             f"Worker {worker_id} is excluded from {campaign}: "
-            f"`manage.py campaign restore {campaign} {worker_id}` takes them back."
+            f"`quorum campaign restore {campaign} {worker_id}` takes them back."
         )
     worker = _locked(campaign, worker_id)
     if tries_of(campaign, worker_id).filter(passed=True).exists():

@@ -120,7 +120,7 @@ def check_prolongable(campaign: Campaign) -> None:
     check_living(campaign)
     if campaign.state == State.PAUSED:
         raise UserError(
-            f"Campaign {campaign} is paused: run `manage.py campaign resume {campaign}` first."
+            f"Campaign {campaign} is paused: run `quorum campaign resume {campaign}` first."
         )
 
 

@@ -96,7 +96,7 @@ def _create_triplets(campaign: Campaign) -> None:
     if not found or found != wanted:
         raise UserError(
             f"Campaign {campaign} has {found} candidates where its policy wants {wanted}: "
-            f"run `manage.py campaign retrieve {campaign}` first."
+            f"run `quorum campaign retrieve {campaign}` first."
         )
     insert_found(
         Triplet,
@@ -141,7 +141,7 @@ def _check_pool_for_ties(positives: int, policy: Policy) -> None:
     if positives < (needed := positives_needed(1, policy)):
         raise PackingError(
             f"The pool holds {positives} positive controls, but a HIT of one repacked triplet "
-            f"needs {needed}: add more by `manage.py controls import [FILE]`."
+            f"needs {needed}: add more by `quorum controls import [FILE]`."
         )
 
 

@@ -55,7 +55,7 @@ def prepare_publication(campaign: Campaign, crowd: Crowd, *, most: int | None = 
         raise UserError(f"A first batch has at least one HIT, not {most}.")
     if not campaign.hits.exists():
         raise UserError(
-            f"Campaign {campaign} has no HITs: run `manage.py campaign pack {campaign}` first."
+            f"Campaign {campaign} has no HITs: run `quorum campaign pack {campaign}` first."
         )
     check_endpoint(campaign, crowd)
     _check_state(campaign)
@@ -134,7 +134,7 @@ def _first_round(campaign: Campaign) -> QuerySet[Hit]:
 def _check_state(campaign: Campaign) -> None:
     if campaign.state in (Campaign.State.PAUSED, Campaign.State.CANCELLED):
         todo = (
-            f"run `manage.py campaign resume {campaign}` first"
+            f"run `quorum campaign resume {campaign}` first"
             if campaign.state == Campaign.State.PAUSED
             else "that is for good, create another one"
         )
@@ -150,7 +150,7 @@ def _check_budget(campaign: Campaign) -> None:
     likely = quote(campaign.triplets.count(), policy)
     mode = likely.extend if policy.tie_mode == "extend" else likely.repack
     raise UserError(
-        f"Campaign {campaign} has no budget yet: set what it may cost at most by `manage.py "
+        f"Campaign {campaign} has no budget yet: set what it may cost at most by `quorum "
         f"campaign budget {campaign} DOLLARS` (about ${mode.cents / 100:,.2f} without "
         f"replacements, ${likely.cents_max / 100:,.2f} if every HIT needs all votes)."
     )

@@ -89,7 +89,7 @@ def _check_source(source: Campaign, triplets: int) -> None:
         )
     if not Candidate.objects.filter(query__query_set=source.query_set_id).exists():
         raise UserError(
-            f"Campaign {source} has no candidates yet: run `manage.py campaign retrieve {source}` "
+            f"Campaign {source} has no candidates yet: run `quorum campaign retrieve {source}` "
             "first."
         )
     if triplets > MOST_TRIPLETS:

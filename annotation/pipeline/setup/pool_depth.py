@@ -106,7 +106,7 @@ def audit_report(audit: Campaign) -> AuditReport:
     audited = audited_by(audit)
     if audited is None:
         raise UserError(
-            f"Campaign {audit} is no audit: make one by `manage.py campaign audit {audit}`."
+            f"Campaign {audit} is no audit: make one by `quorum campaign pool-depth {audit}`."
         )
     first, last = audit.query_set.retrieval["ranks"]
     labels = _labels(audited, audit, last)

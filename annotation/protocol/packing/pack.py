@@ -124,8 +124,8 @@ def draw_negatives(
     if len(drawn) < count:
         raise PackingError(
             f"Only {len(drawn)} of {count} negative controls were found among {len(keys)} "
-            "questions: add more varied pairs by `manage.py ingest` and run `manage.py index`, or "
-            "create a campaign with a higher negative_max_cosine in its policy."
+            "questions: add more varied pairs by `quorum corpus import` and run `quorum index "
+            "build`, or create a campaign with a higher negative_max_cosine in its policy."
         )
     return drawn
 
@@ -193,7 +193,7 @@ def _check_supply(
     if len(positives) < needed:
         raise PackingError(
             f"The pool holds {len(positives)} positive controls, but {hits} HITs need at least "
-            f"{needed}: add more by `manage.py controls import [FILE]`, or create a campaign with "
+            f"{needed}: add more by `quorum controls import [FILE]`, or create a campaign with "
             "a lower control_pool_size in its policy."
         )
     needed = negatives_needed(len(triplets), policy)

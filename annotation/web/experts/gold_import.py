@@ -58,7 +58,7 @@ def import_experts(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 def _import(request: HttpRequest, campaign: Campaign, form: GoldForm) -> Imported:
     by, chosen = by_page(cast(User, request.user)), form.cleaned_data
-    wanted = "it in parts, or by manage.py gold import"
+    wanted = "it in parts, or by quorum experts import"
     with sent_file(request, most_bytes=MOST_BYTES, wanted=wanted) as (path, name):
         return add_gold_of(
             by, campaign, path, name, expert=chosen["expert"], replace=chosen["replace"]

@@ -45,7 +45,7 @@ def source_counts() -> tuple[list[SourceCounts], SourceCounts]:
     figures = pairs.values("source").annotate(**FIGURES).order_by("source")
     rows: list[dict[str, Any]] = [dict(row) for row in figures]
     if not rows:
-        raise UserError("The database holds no q/a pairs: add some by `manage.py ingest`.")
+        raise UserError("The database holds no q/a pairs: add some by `quorum corpus import`.")
     total: Counter[str] = Counter()
     for row in rows:
         total.update({name: row[name] for name in FIGURES})

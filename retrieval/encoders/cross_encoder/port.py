@@ -52,7 +52,7 @@ def form_of(folder: Path) -> str:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{folder} holds no answer selector, {FORM_FILE} is missing or broken: name the folder "
-            "of one that `manage.py train` made."
+            "of one that `quorum model train` made."
         ) from error
     if form not in SELECTOR_FORMS:
         raise UserError(f"{path} names the form {form[:60]!r}: it is one of {SELECTOR_FORMS}.")

@@ -18,7 +18,7 @@ from retrieval.index.tuning import RECALL, tune
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 
-HINT = "build the index again by `manage.py index`"
+HINT = "build the index again by `quorum index build`"
 ROWS_AT_ONCE = 65_536
 
 

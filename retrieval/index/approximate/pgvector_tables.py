@@ -89,8 +89,8 @@ def require_rows(connection: Connection, table: str, store: VectorStore) -> None
     if not sound:
         raise UserError(
             f"The table {SCHEMA}.{table} of the database at {place()} does not hold the "
-            f"{len(store):,} vectors of this index, or not their graph: run `manage.py index` to "
-            "load them again, or let QUORUM_VECTOR_DATABASE_URL name the database that has them."
+            f"{len(store):,} vectors of this index, or not their graph: run `quorum index build` "
+            "to load them again, or let QUORUM_VECTOR_DATABASE_URL name the database that has them."
         )
 
 

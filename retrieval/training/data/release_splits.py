@@ -55,7 +55,7 @@ def read_release(folder: Path) -> Release:
         if isinstance(error, OSError):
             reason = f"{Path(str(error.filename)).name}: {error.strerror}"
         raise UserError(
-            f"{folder} is no whole release ({reason}): name the folder that `manage.py export` "
+            f"{folder} is no whole release ({reason}): name the folder that `quorum release build` "
             "wrote, or the one in the archive."
         ) from error
     held_out = _keys(splits["dev"], splits["test"])

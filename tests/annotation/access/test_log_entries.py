@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Permission, User
-from django.core.management import CommandError, get_commands
+from django.core.management import CommandError
 from pytest_django import Settings
 
 from annotation.crowd.inhouse.models import Invitation, Member
-from annotation.management.commands import campaign as campaign_command
-from annotation.management.commands.campaign import CREATE, IMPORT
 from annotation.models import AuditEntry, Campaign, Hit
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
+from config.commands import NOUNS
 from exports.models import Build
 from retrieval.models import IndexVersion, QaPair
+from tests.annotation.commands.test_commands import MADE_ELSEWHERE, run
 from tests.annotation.hits import make_campaign
-from tests.annotation.management.test_commands import MADE_ELSEWHERE, run
 from tests.annotation.parts import at, logged
 from tests.annotation.web.stage import make_member, staff
+from tests.command_line import verbs as verbs_of
 from tests.conftest import SetStage
 from tests.exports.campaigns import make_campaign as judged_campaign
 from tests.small_campaign import POLICY, Stage, retrieved_campaign, write_rows
@@ -28,9 +28,9 @@ from tests.small_campaign import POLICY, Stage, retrieved_campaign, write_rows
 pytestmark = pytest.mark.django_db
 
 # Nothing of money, votes or people is other than before.
-LOOKS = {"quote", "status", "audit-report", "pilot-report", "dry-run"}
+LOOKS = {"list", "estimate", "status", "pool-depth-report", "pilot-report", "dry-run"}
 # Steps before a campaign is published, then those after, with what they want besides its name.
-BEFORE = {CREATE, IMPORT, "pack", "publish"}
+BEFORE = {"create", "import", "pack", "publish"}
 AFTER: Mapping[str, Sequence[str]] = {
     "budget": ["20000"],
     "collect": [],
@@ -43,16 +43,12 @@ AFTER: Mapping[str, Sequence[str]] = {
 # Steps that have tests of their own of the row, for they need more of a campaign.
 ELSEWHERE = {
     "retrieve", "resume", "exclude", "restore", "bonus", "grant-qualification",
-    "cancel-bonus", "approve", "reject", "message", "audit", "pilot", "instructions",
+    "cancel-bonus", "approve", "reject", "message", "pool-depth", "pilot", "instructions",
 }  # fmt: skip
-COMMANDS = {
-    # Of money, votes, people and data: their rows are asked for here.
-    "campaign", "controls", "crowd", "export", "gold", "index", "ingest", "models", "reconcile",
-    "release", "vectors", "withdraw",
-    # A look, or files alone.
-    "ask", "compare", "doctor", "evaluate", "evaluate_answers", "mturk_emulator", "score",
-    "search", "sources", "train",
+LOGGED_NOUNS = {
+    "campaign", "controls", "corpus", "crowd", "experts", "index", "model", "reconcile", "release",
 }  # fmt: skip
+LOOKING_NOUNS = {"answers", "ask", "doctor", "search"}
 SMALL_INDEX = ("--form", "QQ", "--kind", "exact", "--precision", "fp32", "--device", "cpu")
 
 
@@ -70,15 +66,9 @@ def published(stage: Stage) -> Stage:
     return stage
 
 
-def test_every_command_and_every_step_is_known_to_this_test() -> None:
-    ours = {
-        name
-        for name, app in get_commands().items()
-        if app in {"annotation", "retrieval", "exports"}
-    }
-    assert ours == COMMANDS
-    steps = {CREATE, IMPORT, *campaign_command.STEPS}
-    assert steps == LOOKS | BEFORE | set(AFTER) | ELSEWHERE
+def test_every_noun_and_every_verb_of_a_campaign_is_known_to_this_test() -> None:
+    assert set(NOUNS) == LOGGED_NOUNS | LOOKING_NOUNS
+    assert set(verbs_of("campaign")) == LOOKS | BEFORE | set(AFTER) | ELSEWHERE
 
 
 def test_steps_that_are_acts_are_logged_by_the_act_s_name() -> None:
@@ -144,7 +134,7 @@ def test_what_is_done_to_the_database_is_logged_by_the_names_that_pages_use(
 ) -> None:
     rows = [{"question": f"What is {name}?", "answer": f"It is {name}."} for name in "abc"]
     path = write_rows(tmp_path / "pairs.jsonl", rows)
-    run("ingest", str(path), "--source", "faq", "--license", "CC0")
+    run("corpus", "import", str(path), "--source", "faq", "--license", "CC0")
     row = last()
     assert (row.verb, row.subject, row.campaign, row.via) == (
         "import pairs", "faq", None, "command",
@@ -152,9 +142,9 @@ def test_what_is_done_to_the_database_is_logged_by_the_names_that_pages_use(
     assert row.details["files"] == ["pairs.jsonl"]
     assert (row.details["license"], row.details["added"]) == ("CC0", 3)
     key = QaPair.objects.order_by("pk")[0].pair_key
-    run("withdraw", "--pair", key)
-    run("withdraw", "--pair", key)  # nothing new
-    run("withdraw", "--source", "faq", "--restore")
+    run("corpus", "withdraw", "--pair", key)
+    run("corpus", "withdraw", "--pair", key)  # nothing new
+    run("corpus", "withdraw", "--source", "faq", "--restore")
     rows_of = [
         (one.verb, one.subject, one.details.get("changed")) for one in AuditEntry.objects.all()
     ]
@@ -163,7 +153,11 @@ def test_what_is_done_to_the_database_is_logged_by_the_names_that_pages_use(
     )
     with pytest.raises(CommandError):
         run(
-            "ingest", str(write_rows(tmp_path / "none.jsonl", [{"question": "?"}])), "--source", "x"
+            "corpus",
+            "import",
+            str(write_rows(tmp_path / "none.jsonl", [{"question": "?"}])),
+            "--source",
+            "x",
         )
     assert AuditEntry.objects.count() == 3
 
@@ -174,7 +168,7 @@ def test_an_import_whose_row_cannot_be_written_adds_nothing(
     settings.AUDIT_LOG = "tests.annotation.access.test_log_entries.no_room"
     path = write_rows(tmp_path / "pairs.jsonl", [{"question": "What is a?", "answer": "It is a."}])
     with pytest.raises(RuntimeError, match="no room"):
-        run("ingest", str(path), "--source", "faq")
+        run("corpus", "import", str(path), "--source", "faq")
     assert not QaPair.objects.exists()
 
 
@@ -185,7 +179,7 @@ def no_room(verb: str, **_: object) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_database")
 def test_candidates_found_by_command_are_logged_once() -> None:
-    run("index", *SMALL_INDEX)
+    run("index", "build", *SMALL_INDEX)
     campaign = create_campaign("faq", policy=Policy.from_dict(POLICY), seed=7, sample=3)
     for _ in range(2):  # found once
         run("campaign", "retrieve", "faq", "--device", "cpu")
@@ -206,7 +200,7 @@ def test_an_index_is_logged_though_its_words_fail(settings: Settings) -> None:
     settings.INDEX_DIR.mkdir(exist_ok=True)
     (settings.INDEX_DIR / "lexical").write_text("a file stands in the way")
     with pytest.raises(CommandError, match="lexical cannot be used"):
-        run("index", *SMALL_INDEX, "--lexical")
+        run("index", "build", *SMALL_INDEX, "--lexical")
     assert IndexVersion.objects.count() == 2
     assert verbs() == ["build index"]
     assert (last().subject, last().details["kind"], last().details["words_asked_for"]) == (
@@ -218,10 +212,10 @@ def test_an_index_is_logged_though_its_words_fail(settings: Settings) -> None:
 def test_whatever_is_pruned_is_logged_though_it_held_no_byte(settings: Settings) -> None:
     stray = settings.INDEX_DIR / "versions" / "of-another-database"
     stray.mkdir()
-    run("vectors", "prune", "--dry-run")
+    run("index", "prune", "--dry-run")
     assert logged() == []
     for _ in range(2):  # the second finds nothing
-        run("vectors", "prune")
+        run("index", "prune")
     assert not stray.exists()
     assert verbs() == ["prune vectors"]
     assert last().details == {"folders": [stray.name], "files": 0, "bytes": 0}
@@ -277,7 +271,7 @@ def test_gold_is_logged_with_its_file(stage: Stage, tmp_path: Path) -> None:
         "label": "1",
     }
     path = write_rows(tmp_path / "gold.jsonl", [texts])
-    run("gold", "import", str(path), "--campaign", "faq")
+    run("experts", "import", str(path), "--campaign", "faq")
     row = last()
     assert (row.verb, row.campaign) == ("import-gold", stage.campaign)
     assert (row.details["file"], row.details["labels_new"]) == ("gold.jsonl", 1)
@@ -294,7 +288,7 @@ def test_builds_of_releases_are_logged_by_command(tmp_path: Path) -> None:
     run("release", "build", "demo", "--partial")
     assert (last().verb, last().campaign) == ("build-release", campaign)
     Build.objects.all().delete()
-    run("export", "demo", "--out", str(tmp_path / "out"), "--partial", "--quiet")
+    run("release", "build", "demo", "--out", str(tmp_path / "out"), "--partial", "--quiet")
     assert verbs() == ["build-release"] * 2
     assert last().details == Build.objects.get().options
 

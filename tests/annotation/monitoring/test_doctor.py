@@ -1,4 +1,4 @@
-"""What `manage.py doctor` finds missing, and what it says to do about it."""
+"""What `quorum doctor` finds missing, and what it says to do about it."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from socket import create_server
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -35,6 +35,7 @@ from retrieval.index.versions import index_root
 from retrieval.indexing.build import build_index
 from retrieval.models import QaPair
 from tests.annotation.crowd.conftest import running_emulator
+from tests.command_line import quorum
 from tests.retrieval.encoders.keywords import KeywordEncoder
 
 PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
@@ -76,7 +77,7 @@ def add_controls(count: int, *, start: int = 0) -> None:
 
 
 def add_index() -> None:
-    """As `manage.py index` stores it; whether its vectors are any good is not asked here."""
+    """As `quorum index build` stores it; whether its vectors are any good is not asked here."""
     add_pair("How many legs has a spider?", "Eight.")
     build_index("unused", "QQA", encoder=KeywordEncoder("spider legs"))
 
@@ -105,7 +106,7 @@ def doctor(url: str, settings: Settings, *options: str) -> tuple[str, CommandErr
     settings.MTURK_ENDPOINT = url
     out = StringIO()
     try:
-        call_command("doctor", *options, stdout=out)
+        quorum("doctor", *options, stdout=out)
     except CommandError as error:
         return out.getvalue(), error
     return out.getvalue(), None
@@ -185,7 +186,7 @@ def test_one_s_own_people_sign_in_at_home_or_over_https(public_url: str, ok: boo
 @pytest.mark.django_db
 def test_somebody_must_be_there_to_judge_or_be_invited() -> None:
     assert check_people().message == "members: 0, open invitations: 0"
-    assert "manage.py crowd invite" in check_people().hint
+    assert "quorum crowd invite" in check_people().hint
     now = timezone.now()
     invite(None, note="", days=1, uses=1, now=now - timedelta(days=2))
     assert not check_people().ok
@@ -224,7 +225,7 @@ def test_the_pool_needs_as_many_controls_as_the_policy_says() -> None:
 
 @pytest.mark.django_db
 def test_an_index_that_fits_the_database_is_found_and_any_other_is_not() -> None:
-    assert "manage.py index" in check_index().hint
+    assert "quorum index build" in check_index().hint
     add_index()
     assert check_index().ok
     assert check_index().message == "1 pairs by keywords (QQA, fp32), exact, on the CPU"
@@ -238,8 +239,8 @@ def test_the_hint_for_a_damaged_index_is_the_command_that_its_message_names() ->
     [shard] = index_root().glob("stores/*/shard-*.vectors.npy")
     shard.write_bytes(b"")
     check = check_index()
-    assert check.message.endswith("run `manage.py index --model keywords --form QQA`.")
-    assert check.hint == "Run `manage.py index --model keywords --form QQA`."
+    assert check.message.endswith("run `quorum index build --model keywords --form QQA`.")
+    assert check.hint == "Run `quorum index build --model keywords --form QQA`."
 
 
 @pytest.mark.django_db
@@ -263,7 +264,7 @@ def test_what_is_missing_is_named_with_a_hint_and_status_2(poor: str, settings: 
     assert error.returncode == 2
     assert str(error) == "Something is missing: balance, control pool, index."
     assert "missing control pool    0 positive controls, 60 wanted" in output
-    assert "manage.py controls import" in output
+    assert "quorum controls import" in output
 
 
 @pytest.mark.django_db

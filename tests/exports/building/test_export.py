@@ -1,14 +1,14 @@
-"""`manage.py export`: what it prints, and how it refuses."""
+"""`quorum release build`: what it prints, and how it refuses."""
 
 import json
 from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotation.models import Campaign
+from tests.command_line import quorum
 from tests.exports.campaigns import make_campaign
 from tests.exports.reading import FILES, document
 
@@ -22,7 +22,7 @@ def campaign() -> Campaign:
 
 def printed(*arguments: str, command: str = "export") -> str:
     output = StringIO()
-    call_command(command, *arguments, stdout=output)
+    quorum(command, *arguments, stdout=output)
     return output.getvalue()
 
 

@@ -7,7 +7,6 @@ from statistics import mean
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from core.errors import UserError
@@ -18,6 +17,7 @@ from exports.evaluation.evaluate import evaluate
 from exports.evaluation.pair_metrics import PAIRWISE
 from exports.evaluation.scoring import score_run, split_labels
 from retrieval.ranking.metrics import Way
+from tests.command_line import quorum
 from tests.exports.small_release import small_release, written
 
 FIRST = ("a1 a2 a3", "b1 b2 b3", "c1 c2 c3", "d1 d2 d3")
@@ -228,7 +228,7 @@ def test_a_threshold_is_not_chosen_where_it_is_applied(release: Path, tmp_path: 
 def test_the_command_prints_two_tables_and_how_to_read_them(
     release: Path, seeds: str, other: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call_command("compare", seeds, other, "--release", str(release), "--paper")
+    quorum("release", "compare", seeds, other, "--release", str(release), "--paper")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"test of {release}"
     assert lines[1] == "QRC (a query without a positive counts 0): 4 queries, 0 dropped"
@@ -248,7 +248,7 @@ def test_the_command_prints_markdown_to_be_pasted(
     release: Path, seeds: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = seeds.replace("mine=", "my | model=")
-    call_command("compare", named, "--release", str(release), "--markdown")
+    quorum("release", "compare", named, "--release", str(release), "--markdown")
     lines = capsys.readouterr().out.splitlines()
     table = [line for line in lines if line.startswith("|")]
     assert table[0].startswith("| system | runs | P@1 | MAP | MRR |")
@@ -261,7 +261,7 @@ def test_the_command_prints_one_line_of_json_and_draws_the_plot(
     release: Path, seeds: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plot = tmp_path / "hit.svg"
-    call_command("compare", seeds, "--release", str(release), "--plot", str(plot), "--json")
+    quorum("release", "compare", seeds, "--release", str(release), "--plot", str(plot), "--json")
     found = json.loads(capsys.readouterr().out)
     assert found.pop("plots") == [str(plot), str(tmp_path / "hit-dark.svg")]
     assert all(Path(path).is_file() for path in (plot, tmp_path / "hit-dark.svg"))
@@ -275,5 +275,7 @@ def test_the_command_refuses_a_plot_that_it_cannot_draw(
     release: Path, seeds: str, tmp_path: Path, name: str, reason: str
 ) -> None:
     with pytest.raises(CommandError, match=reason) as refused:
-        call_command("compare", seeds, "--release", str(release), "--plot", str(tmp_path / name))
+        quorum(
+            "release", "compare", seeds, "--release", str(release), "--plot", str(tmp_path / name)
+        )
     assert refused.value.returncode == 2

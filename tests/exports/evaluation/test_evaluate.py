@@ -5,7 +5,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from core.errors import UserError
@@ -14,6 +13,7 @@ from exports.evaluation.evaluate import evaluate
 from exports.evaluation.scoring import split_labels
 from retrieval.ranking.metrics import Way
 from retrieval.ranking.records import read
+from tests.command_line import quorum
 from tests.exports.extracts import random_extract, spread
 
 METRICS = ["P@1", "MAP", "MRR", "Hit@5", "Hit@10"]
@@ -249,7 +249,7 @@ def test_the_command_prints_a_table_and_a_verdict(
     release: Path, write: Callable[[Run], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = write(perfect(release))
-    call_command("evaluate", str(run), "--release", str(release), "--against", "bm25")
+    quorum("release", "evaluate", str(run), "--release", str(release), "--against", "bm25")
     out = capsys.readouterr().out
     found = scored(run, release, against="bm25")
     value, p = found["metrics"]["MAP"]["value"], found["difference"]["MAP"]["p"]
@@ -263,7 +263,7 @@ def test_the_threshold_of_pairs_is_chosen_on_a_run_of_dev(
     release: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, dev = (release / "trec" / f"{split}.bm25.run" for split in ("test", "dev"))
-    call_command("evaluate", str(run), "--release", str(release), "--dev-run", str(dev))
+    quorum("release", "evaluate", str(run), "--release", str(release), "--dev-run", str(dev))
     [line] = [one for one in capsys.readouterr().out.splitlines() if one.startswith("Pair by")]
     pairs = scored(run, release, dev_run=dev)["pairs"]
     assert 0 < pairs["positive"] < pairs["judged"]
@@ -275,7 +275,7 @@ def test_scores_that_are_no_probabilities_have_no_threshold_without_one(
     release: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = release / "trec" / "test.bm25.run"
-    call_command("evaluate", str(run), "--release", str(release))
+    quorum("release", "evaluate", str(run), "--release", str(release))
     [line] = [one for one in capsys.readouterr().out.splitlines() if one.startswith("Pair by")]
     assert "Accuracy" not in line
     assert line.endswith(
@@ -292,7 +292,8 @@ def test_the_command_prints_one_line_of_json(
     release: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = release / "trec" / "dev.bm25.run"
-    call_command(
+    quorum(
+        "release",
         "evaluate",
         str(run),
         "--release",
@@ -310,5 +311,5 @@ def test_the_command_prints_one_line_of_json(
 
 def test_the_command_refuses_with_exit_status_2(release: Path) -> None:
     with pytest.raises(CommandError, match="is no release's folder") as refused:
-        call_command("evaluate", "mine.run", "--release", str(release / "trec"))
+        quorum("release", "evaluate", "mine.run", "--release", str(release / "trec"))
     assert refused.value.returncode == 2

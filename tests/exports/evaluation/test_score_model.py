@@ -3,7 +3,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from exports.evaluation.runs import by_query
@@ -11,6 +10,7 @@ from retrieval.encoders.cross_encoder.port import FORM_FILE
 from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.ranking.records import read
 from retrieval.registry.registry import register
+from tests.command_line import quorum
 from tests.exports.small_release import small_release
 from tests.retrieval.answering.saved import selector_folder
 from tests.retrieval.registry.trainings import PRECISION, values, write
@@ -27,7 +27,7 @@ def release(tmp_path: Path) -> Path:
 
 def score(release: Path, out: Path, *options: str, model: str = MODEL) -> None:
     fixed = ("--release", str(release), "--out", str(out), "--device", "cpu", "--json")
-    call_command("score", model, *fixed, *options)
+    quorum("release", "score", model, *fixed, *options)
 
 
 def refusal(release: Path, out: Path, *options: str, model: str = MODEL) -> str:
@@ -64,7 +64,7 @@ def test_what_was_scored_can_be_compared(
         score(release, tmp_path / f"{split}.run", "--split", split)
     capsys.readouterr()
     named = [f"zero={tmp_path / 'test.run'}", "--dev-run", f"zero={tmp_path / 'dev.run'}"]
-    call_command("compare", *named, "--release", str(release), "--json")
+    quorum("release", "compare", *named, "--release", str(release), "--json")
     [_, zero] = json.loads(capsys.readouterr().out)["systems"]
     assert zero["coverage"][0]["unranked_candidates"] == 0
     assert zero["pairs"]["Accuracy"]["value"] is not None

@@ -39,7 +39,7 @@ def test_a_campaign_without_any_label_is_refused_even_in_part(tmp_path: Path) ->
     campaign = make_campaign({"moon": ["ada+", "", ""]})
     assert refusal(campaign, tmp_path, partial=True) == (
         "None of campaign demo's 3 triplets has a label yet: "
-        "`manage.py campaign status demo` says where it stands."
+        "`quorum campaign status demo` says where it stands."
     )
 
 
@@ -59,7 +59,7 @@ def test_a_label_that_its_votes_do_not_make_is_refused(
     Triplet.objects.filter(pk=stale.pk).update(**wrong)
     assert refusal(campaign, tmp_path, partial=True) == (
         f"The label of triplet {stale.pk} is not the one its 2 valid votes make: "
-        "run `manage.py campaign collect demo` first."
+        "run `quorum campaign collect demo` first."
     )
 
 

@@ -27,8 +27,8 @@ from retrieval.indexing.build import build_index
 from retrieval.models import IndexVersion
 from retrieval.registry.registry import register
 from tests.retrieval.answering.saved import selector_folder, training_folder
+from tests.retrieval.commands.weather import build
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.management.weather import build
 from tests.retrieval.registry.trainings import trained
 from tests.retrieval.training import tiny
 

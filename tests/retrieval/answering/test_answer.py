@@ -8,8 +8,8 @@ from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.models import QaPair
 from retrieval.search.search_session import Searcher
 from tests.retrieval.answering.overlap import OverlapSelector
+from tests.retrieval.commands.weather import KEYWORDS, PAIRS, build
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.management.weather import KEYWORDS, PAIRS, build
 
 pytestmark = pytest.mark.django_db
 

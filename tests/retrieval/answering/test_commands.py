@@ -1,4 +1,4 @@
-"""`manage.py ask` and `manage.py evaluate_answers`, with real models that a test can make."""
+"""`quorum ask` and `quorum answers evaluate`, with real models that a test can make."""
 
 import io
 import json
@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.indexing.build import build_index
 from retrieval.models import IndexVersion, QaPair
+from tests.command_line import quorum
 from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.training import tiny
@@ -49,7 +49,7 @@ def by_selector(folder: Path, question: str) -> list[tuple[float, int]]:
 
 
 def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
-    call_command("ask", *arguments, "--device", "cpu", "--json")
+    quorum("ask", *arguments, "--device", "cpu", "--json")
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["answered"]
     return found
 
@@ -93,7 +93,7 @@ def test_below_the_threshold_there_is_no_answer_but_the_nearest(
 def test_people_read_the_answer_its_source_and_its_score(
     index: IndexVersion, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call_command("ask", "how do I bake bread?", *QUIET)
+    quorum("ask", "how do I bake bread?", *QUIET)
     question, answer, to, source, score, second, third = capsys.readouterr().out.splitlines()
     pair = QaPair.objects.earliest("pk")
     assert question.split(maxsplit=1) == ["question", "how do I bake bread?"]
@@ -107,9 +107,9 @@ def test_people_read_the_answer_its_source_and_its_score(
 def test_people_are_told_that_there_is_no_answer(
     index: IndexVersion, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call_command("ask", "boil", "--threshold", "1", *QUIET)
+    quorum("ask", "boil", "--threshold", "1", *QUIET)
     assert "none is sure enough, below 1 (cosine)" in capsys.readouterr().out
-    call_command("ask", "xylophone", "--retrievers", "bm25", *QUIET)
+    quorum("ask", "xylophone", "--retrievers", "bm25", *QUIET)
     assert "none, no pair has a word of the question" in capsys.readouterr().out
 
 
@@ -137,12 +137,12 @@ def test_what_cannot_be_asked_is_refused(
     index: IndexVersion, arguments: list[str], message: str
 ) -> None:
     with pytest.raises(CommandError, match=message):
-        call_command("ask", *arguments, *QUIET)
+        quorum("ask", *arguments, *QUIET)
 
 
 def test_a_folder_without_a_selector_is_refused(index: IndexVersion, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="holds no answer selector"):
-        call_command("ask", "why", "--selector", str(tmp_path), *QUIET)
+        quorum("ask", "why", "--selector", str(tmp_path), *QUIET)
 
 
 @pytest.fixture
@@ -161,8 +161,8 @@ def test_a_system_is_scored_beside_each_ablation_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     base, questions = (str(selector_folder(tmp_path / form, form)) for form in ("QAQ", "QQ"))
-    call_command(
-        *("evaluate_answers", str(known), "--selector", str(selector), "--device", "cpu"),
+    quorum(
+        *("answers", "evaluate", str(known), "--selector", str(selector), "--device", "cpu"),
         *("--without-neural", "--without-selector", "--json"),
         *("--without-dataset", index.path, base, "--without-answer", index.path, questions),
     )
@@ -196,8 +196,8 @@ def test_the_tuned_selector_does_not_stand_in_for_one_that_was_not_tuned(
 ) -> None:
     same = str(selector / ".." / selector.name)
     with pytest.raises(CommandError, match="is the full system's own, or another seed of it"):
-        call_command(
-            *("evaluate_answers", str(known), "--selector", str(selector), *QUIET),
+        quorum(
+            *("answers", "evaluate", str(known), "--selector", str(selector), *QUIET),
             *("--without-dataset", index.path, same),
         )
 
@@ -205,7 +205,7 @@ def test_the_tuned_selector_does_not_stand_in_for_one_that_was_not_tuned(
 def test_the_table_names_the_proxy_and_the_source_of_the_paper_s_figures(
     index: IndexVersion, known: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call_command("evaluate_answers", str(known), "--without-neural", *QUIET)
+    quorum("answers", "evaluate", str(known), "--without-neural", *QUIET)
     head, full, words, blank, *notes = capsys.readouterr().out.splitlines()
     assert head.split()[:2] == ["system", "accuracy"]
     assert full.startswith("all of it  ")
@@ -233,4 +233,4 @@ def test_an_evaluation_that_cannot_be_made_is_refused(
     index: IndexVersion, known: Path, arguments: list[str], message: str
 ) -> None:
     with pytest.raises(CommandError, match=message):
-        call_command("evaluate_answers", str(known), *arguments, *QUIET)
+        quorum("answers", "evaluate", str(known), *arguments, *QUIET)

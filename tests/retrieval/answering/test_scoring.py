@@ -10,8 +10,8 @@ from retrieval.answering.scoring import Outcome, outcomes, rows
 from retrieval.models import IndexVersion
 from retrieval.search.search_session import Searcher
 from tests.retrieval.answering.overlap import OverlapSelector
+from tests.retrieval.commands.weather import KEYWORDS, build
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.management.weather import KEYWORDS, build
 
 INDEX = IndexVersion(path="qqa-1")
 SYSTEMS = [

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from core.errors import UserError
@@ -17,8 +16,9 @@ from retrieval.models import Candidate, IndexVersion, QaPair
 from retrieval.query_sets.held_out import sample_queries
 from retrieval.search.retrieve import retrieve
 from retrieval.vectors.types import unpacked
+from tests.command_line import quorum
+from tests.retrieval.commands.weather import KEYWORDS, PAIRS, build
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.management.weather import KEYWORDS, PAIRS, build
 
 pytestmark = pytest.mark.django_db
 
@@ -184,16 +184,16 @@ def test_a_line_that_names_no_pair_is_refused_by_its_number(tmp_path: Path) -> N
 def test_the_command_says_how_many(add_pairs: AddPairs, capsys: Any, tmp_path: Path) -> None:
     pairs = add_pairs(PAIRS[:4])
     (tmp_path / "ids.txt").write_text(f"{pairs[1].pk}\n{pairs[2].pk}\n")
-    call_command("withdraw", "--pair", pairs[0].pair_key, "--json")
-    call_command("withdraw", "--ids", str(tmp_path / "ids.txt"), "--json")
-    call_command("withdraw", "--source", "faq", "--restore", "--json")
+    quorum("corpus", "withdraw", "--pair", pairs[0].pair_key, "--json")
+    quorum("corpus", "withdraw", "--ids", str(tmp_path / "ids.txt"), "--json")
+    quorum("corpus", "withdraw", "--source", "faq", "--restore", "--json")
     assert list(map(json.loads, capsys.readouterr().out.splitlines())) == [
         {"pairs_named": 1, "withdrawn": 1},
         {"pairs_named": 2, "withdrawn": 2},
         {"pairs_named": 4, "restored": 3},
     ]
     with pytest.raises(CommandError, match="one of the arguments --source --ids --pair is req"):
-        call_command("withdraw")
+        quorum("corpus", "withdraw")
     assert not IndexVersion.objects.exists()
 
 
@@ -203,7 +203,7 @@ def test_restoring_what_the_index_lacks_says_that_it_is_to_be_made_again(
     first, second = (pair.pair_key for pair in add_pairs(PAIRS)[:2])
 
     def restored(key: str) -> Any:
-        call_command("withdraw", "--pair", key, "--restore", "--json")
+        quorum("corpus", "withdraw", "--pair", key, "--restore", "--json")
         return json.loads(capsys.readouterr().out)
 
     build()
@@ -215,7 +215,7 @@ def test_restoring_what_the_index_lacks_says_that_it_is_to_be_made_again(
     assert restored(second) == {"pairs_named": 1, "restored": 1}
     said = restored(first)
     assert said.pop("next") == (
-        "run `manage.py index --model keywords --form QQA`: the index was made without 1 of the "
+        "run `quorum index build --model keywords --form QQA`: the index was made without 1 of the "
         "pairs restored, and is refused until then"
     )
     assert restored(first)["next"]

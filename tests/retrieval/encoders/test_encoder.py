@@ -144,7 +144,7 @@ def test_torch_and_faiss_stay_out_until_they_are_needed() -> None:
     code = (
         "import sys, django; django.setup(); import retrieval.search.retrieve, retrieval.admin, "
         "retrieval.corpus.ingest, retrieval.query_sets.held_out, "
-        "retrieval.management.commands.index; "
+        "retrieval.commands.index; "
         "sys.exit(any(name in sys.modules for name in "
         "('torch', 'faiss', 'sentence_transformers')))"
     )

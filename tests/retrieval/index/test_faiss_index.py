@@ -179,7 +179,7 @@ def test_a_file_that_is_not_an_index_is_refused_by_name(
     saved.unlink()
     if damage in left:
         saved.write_bytes(left[damage])
-    with pytest.raises(UserError, match=f"{saved.name}.*manage.py index"):
+    with pytest.raises(UserError, match=f"{saved.name}.*quorum index build"):
         type(built).load(saved.parent, store, built.parameters)
 
 

@@ -15,8 +15,8 @@ from retrieval.index.lexical.bm25 import words
 from retrieval.index.lexical.index import LexicalIndex, keys_of, lexical_folder, lexical_index
 from retrieval.models import QaPair
 from retrieval.vectors.types import PairKeys, packed, unpacked
+from tests.retrieval.commands.weather import PAIRS, build
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.management.weather import PAIRS, build
 
 K1, B = 1.5, 0.75
 

@@ -14,9 +14,9 @@ from retrieval.models import IndexVersion, QaPair
 from retrieval.search.retrieve import current_index, pair_vectors
 from retrieval.vectors.folder import MANIFEST, REMOVED, store_folder
 from retrieval.vectors.shards import Identity
+from tests.retrieval.commands.weather import KEYWORDS, PAIRS, Interrupted, build
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
-from tests.retrieval.management.weather import KEYWORDS, PAIRS, Interrupted, build
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +65,7 @@ def test_the_form_decides_what_is_encoded(add_pairs: AddPairs) -> None:
 def test_an_unknown_form_and_an_empty_database_are_refused() -> None:
     with pytest.raises(UserError, match="There is no form 'AQ': choose QQA or QQ"):
         build("AQ")
-    with pytest.raises(UserError, match=r"holds no q/a pairs: add some by `manage.py ingest"):
+    with pytest.raises(UserError, match=r"holds no q/a pairs: add some by `quorum corpus import"):
         build()
 
 
@@ -143,7 +143,7 @@ def test_two_builds_at_once_are_refused(add_pairs: AddPairs) -> None:
 
 
 def test_without_an_index_the_user_is_told_to_make_one() -> None:
-    with pytest.raises(UserError, match=r"There is no index yet: run `manage.py index`"):
+    with pytest.raises(UserError, match=r"There is no index yet: run `quorum index build`"):
         current_index()
 
 
@@ -151,7 +151,7 @@ def test_pairs_added_or_removed_are_noticed(add_pairs: AddPairs) -> None:
     added = add_pairs(PAIRS)
     build()
     [new] = add_pairs([("What is new?", "This.")])
-    with pytest.raises(UserError, match=r"\(200 then, 201 now\): run `manage.py index"):
+    with pytest.raises(UserError, match=r"\(200 then, 201 now\): run `quorum index build"):
         current_index()
     new.delete()
     current_index()
@@ -208,7 +208,7 @@ def test_a_damaged_file_is_refused_by_name_and_built_again(
     with pytest.raises(UserError) as refused:
         current_index()
     assert path.name in str(refused.value)
-    assert "run `manage.py index --model keywords --form QQA`" in str(refused.value)
+    assert "run `quorum index build --model keywords --form QQA`" in str(refused.value)
     assert build() == index
     assert current_index() == index
 
@@ -220,7 +220,9 @@ def test_an_index_of_an_older_quorum_is_made_again(add_pairs: AddPairs) -> None:
     index.manifest = older | {"model_fingerprint": KEYWORDS.fingerprint}
     index.newest_pair, index.path = 0, "qqa-older"
     index.save()
-    with pytest.raises(UserError, match=r"older version of Quorum: run `manage.py index --model k"):
+    with pytest.raises(
+        UserError, match=r"older version of Quorum: run `quorum index build --model k"
+    ):
         current_index()
     assert build() == current_index() != index
 

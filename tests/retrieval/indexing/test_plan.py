@@ -9,9 +9,9 @@ from retrieval.indexing import plan
 from retrieval.indexing.incremental import Made
 from retrieval.indexing.plan import BuildOptions, BuildRequest, choice_of, precision_of
 from retrieval.vectors.pair_keys import database_pairs
+from tests.retrieval.commands.weather import PAIRS, build
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
-from tests.retrieval.management.weather import PAIRS, build
 
 pytestmark = pytest.mark.django_db
 

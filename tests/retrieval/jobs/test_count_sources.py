@@ -8,9 +8,9 @@ from retrieval.corpus.sources.counts import source_counts
 from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.jobs.count_sources import Lacking, ask_to_count, newest_figures
 from retrieval.models import Job, QaPair
+from tests.retrieval.commands.weather import build
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.jobs.run_jobs import worked
-from tests.retrieval.management.weather import build
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

@@ -12,8 +12,8 @@ from retrieval.models import Candidate, QaPair, QuerySet
 from retrieval.query_sets.held_out import load_queries
 from retrieval.ranking.fusion import fused
 from retrieval.search.retrieve import retrieve
+from tests.retrieval.commands.weather import KEYWORDS, build
 from tests.retrieval.conftest import AddPairs
-from tests.retrieval.management.weather import KEYWORDS, build
 
 pytestmark = pytest.mark.django_db
 

@@ -6,23 +6,23 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from core.errors import UserError
+from retrieval.commands.search import _line
+from retrieval.commands.stdin_questions import lines
 from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.indexing.build import build_index
-from retrieval.management.commands.search import _line
-from retrieval.management.stdin_questions import lines
 from retrieval.models import Candidate, QaPair
 from retrieval.query_sets.held_out import load_queries
 from retrieval.search.retrieve import retrieve
 from retrieval.search.search_session import Hit, Searcher
+from tests.command_line import quorum
+from tests.retrieval.commands.weather import KEYWORDS, PAIRS, build
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
-from tests.retrieval.management.weather import KEYWORDS, PAIRS, build
 
 pytestmark = pytest.mark.django_db
 
@@ -143,7 +143,7 @@ def real_index(add_pairs: AddPairs, minilm: Any) -> list[QaPair]:
 def test_the_command_answers_the_question_given(
     real_index: list[QaPair], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call_command("search", "what does rain mean", "-k", "2", "--device", "cpu", "--quiet")
+    quorum("search", "what does rain mean", "-k", "2", "--device", "cpu", "--quiet")
     question, first, second = capsys.readouterr().out.splitlines()
     assert question.split(maxsplit=1) == ["question", "what does rain mean"]
     assert first.startswith("1.  cosine 0.")
@@ -156,7 +156,7 @@ def test_the_command_answers_every_line_of_standard_input(
     real_index: list[QaPair], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("rain?\n\nthe composer Bach\n"))
-    call_command("search", "-k", "1", "--retrievers", "dense,bm25", "--device", "cpu", "--json")
+    quorum("search", "-k", "1", "--retrievers", "dense,bm25", "--device", "cpu", "--json")
     [rain, bach] = json.loads(capsys.readouterr().out)["found"]
     assert (rain["question"], rain["hits"][0]["pair_id"]) == ("rain?", real_index[0].pk)
     assert (bach["question"], bach["hits"][0]["pair_id"]) == ("the composer Bach", real_index[1].pk)
@@ -170,7 +170,7 @@ def test_a_line_of_standard_input_in_another_encoding_is_named(
     content = io.BytesIO(b"rain?\n\nwhat caf\xe9\n")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content, "utf-8", errors))
     with pytest.raises(CommandError) as refused:
-        call_command("search", "--quiet", "--device", "cpu")
+        quorum("search", "--quiet", "--device", "cpu")
     assert str(refused.value) == (
         'Line 3 of standard input is not in UTF-8 ("what caf?"): give it in UTF-8.'
     )
@@ -199,4 +199,4 @@ def test_an_unknown_retriever_is_refused(add_pairs: AddPairs) -> None:
 )
 def test_a_search_that_cannot_be_made_is_refused(question: str, message: str) -> None:
     with pytest.raises(CommandError, match=message):
-        call_command("search", question, "--quiet", "--device", "cpu")
+        quorum("search", question, "--quiet", "--device", "cpu")

@@ -1,4 +1,4 @@
-"""`manage.py train` refuses a name that means another model, and registers by --register."""
+"""`quorum model train` refuses a name that means another model, and registers by --register."""
 
 import json
 import shutil
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 
 from annotation.models import AuditEntry
 from core.command import Error
 from retrieval.models import TrainedModel
 from retrieval.registry.registry import register
+from tests.command_line import quorum
 from tests.retrieval.registry.trainings import trained
 from tests.retrieval.training.releases import release
 
@@ -38,7 +38,7 @@ def train(folder: Path, base: Path | str, *options: str) -> str:
         release(folder / "demo-1")
     out = StringIO()
     words = (str(path), "--release", str(folder / "demo-1"), "--device", "cpu", "--quiet", *options)
-    call_command("train", *words, stdout=out)
+    quorum("model", "train", *words, stdout=out)
     return out.getvalue()
 
 
@@ -58,7 +58,7 @@ def test_a_training_that_was_done_before_is_registered_when_it_is_asked_for(
     tmp_path: Path, bare: Path, data_dir: Path
 ) -> None:
     said = train(tmp_path, bare, "--name", "faq")
-    assert said.splitlines()[-1].startswith("To use it: manage.py models register ")
+    assert said.splitlines()[-1].startswith("To use it: quorum model register ")
     assert not TrainedModel.objects.exists()
     train(tmp_path, bare, "--name", "faq", "--register")
     assert TrainedModel.objects.get().name == "faq"

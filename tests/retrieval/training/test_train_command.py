@@ -1,4 +1,4 @@
-"""`manage.py train`, whole: from a release on the disk to a model with its figures."""
+"""`quorum model train`, whole: from a release on the disk to a model with its figures."""
 
 import json
 import os
@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from django.core.management import call_command
 from sentence_transformers import CrossEncoder
 
 from core.command import Error
 from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.registry.registry import digest_of_folder
 from retrieval.registry.training_record import made, read_training
+from tests.command_line import quorum
 from tests.retrieval.training.releases import LETTERS, release, write_manifest
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +65,7 @@ def recipe(folder: Path, text: str, **values: object) -> Path:
 
 def train(*words: object) -> dict[str, Any]:
     out = StringIO()
-    call_command("train", *map(str, words), "--json", "--device", "cpu", stdout=out)
+    quorum("model", "train", *map(str, words), "--json", "--device", "cpu", stdout=out)
     found: dict[str, Any] = json.loads(out.getvalue())
     return found
 
@@ -464,7 +464,7 @@ def test_what_is_printed_tells_what_was_learned(
         tmp_path, RETRIEVER, form="QQ", base=tiny_retriever, loss="multiple-negatives-ranking"
     )
     out = StringIO()
-    call_command("train", str(path), "--release", str(folder), "--device", "cpu", stdout=out)
+    quorum("model", "train", str(path), "--release", str(folder), "--device", "cpu", stdout=out)
     lines = out.getvalue().splitlines()
     assert lines[0].startswith("Trained: retriever QQ from ")
     assert "learning rate 0.01, batches of 16, 24 tokens, 2 seeds" in lines[0]

@@ -12,9 +12,9 @@ from django.urls import reverse
 from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.jobs.count_sources import ask_to_count
 from retrieval.models import Job, QaPair
+from tests.retrieval.commands.weather import build
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.jobs.run_jobs import sent, worked
-from tests.retrieval.management.weather import build
 from tests.retrieval.web.conftest import As
 
 pytestmark = pytest.mark.django_db

@@ -34,7 +34,7 @@ MOST_TURNS = 20
 
 def let_loose(stack: ServiceStack) -> None:
     gold = [word for path in GOLD for word in ("--gold", path)]
-    assert stack.result("crowd", "run", *CREW, *gold)
+    assert stack.result("crowd", "simulate", *CREW, *gold)
 
 
 def watch_the_first_batch(owner: Owner, stack: ServiceStack) -> None:

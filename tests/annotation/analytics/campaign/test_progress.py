@@ -161,7 +161,7 @@ def test_refused_calls_are_grouped_the_most_frequent_first(stage: Stage) -> None
     for message, error in zip(messages, ("rare", "often", "often"), strict=False):
         message.state, message.error = "failed", error
         message.save()
-    told = "(refused, tried once; when that is mended: `manage.py campaign retry faq`)"
+    told = "(refused, tried once; when that is mended: `quorum campaign retry faq`)"
     assert stuck(stage.campaign) == [
         f"create, 2 times: often {told}",
         f"create, once: rare {told}",
@@ -190,7 +190,7 @@ def test_hits_whose_record_cannot_be_read_are_told(stage: Stage) -> None:
     stage.publish()
     stage.campaign.hits.filter(number__lte=2).update(fault="no such HIT")
     assert stuck(stage.campaign) == [
-        "2 HITs cannot be read: no such HIT; `manage.py reconcile faq` compares them with the "
+        "2 HITs cannot be read: no such HIT; `quorum reconcile faq` compares them with the "
         "crowd's record"
     ]
 
@@ -203,7 +203,7 @@ def test_hits_that_expired_with_votes_missing_are_told(one_hit: Stage) -> None:
     one_hit.mturk.clock.move_on(days=8)
     one_hit.advance()
     [told] = stuck(one_hit.campaign, clock=one_hit.mturk.clock.now)
-    assert told.startswith("1 HIT has expired with votes missing: `manage.py campaign extend faq")
+    assert told.startswith("1 HIT has expired with votes missing: `quorum campaign extend faq")
     prolong(one_hit.campaign, days=7, now=one_hit.mturk.clock.now())
     assert stuck(one_hit.campaign, clock=one_hit.mturk.clock.now) == []
 
@@ -227,7 +227,7 @@ def test_approved_work_that_the_budget_does_not_cover_is_told(one_hit: Stage) ->
     [told] = stuck(one_hit.campaign)
     assert told == (
         "1 approved assignments, $0.19, are not covered by the budget: raise it by "
-        "`manage.py campaign budget faq DOLLARS`"
+        "`quorum campaign budget faq DOLLARS`"
     )
     set_budget(one_hit.campaign, 4 * PRICE)
     one_hit.advance()
@@ -246,7 +246,7 @@ def test_at_its_budget_a_campaign_names_the_votes_that_wait(one_hit: Stage) -> N
     assert progress(one_hit.campaign)["state"] == "capped"
     assert standing(one_hit.campaign) == (
         "at its budget: 0 HITs and 1 further votes wait; raise it by $0.19: "
-        "`manage.py campaign budget faq 0.57`"
+        "`quorum campaign budget faq 0.57`"
     )
     set_budget(one_hit.campaign, 3 * PRICE)
     assert standing(one_hit.campaign).startswith("at its budget, and there is room again")
@@ -257,7 +257,7 @@ def test_at_its_budget_a_campaign_names_the_votes_that_wait(one_hit: Stage) -> N
 def test_each_state_says_what_follows(stage: Stage) -> None:
     assert standing(stage.campaign) == "active"
     pause(stage.campaign)
-    assert "`manage.py campaign resume faq`" in standing(stage.campaign)
+    assert "`quorum campaign resume faq`" in standing(stage.campaign)
     cancel(stage.campaign, stage.mturk.clock.now())
     assert standing(stage.campaign).startswith("cancelled for good")
 

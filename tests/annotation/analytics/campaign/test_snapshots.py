@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -29,6 +28,7 @@ from annotation.models import Campaign, Judgment, Snapshot
 from annotation.pipeline.publishing.lifecycle import pause
 from annotation.protocol.labels.agreement import REPLICATES, SEED
 from retrieval.jobs.queue import request
+from tests.command_line import quorum
 from tests.conftest import SetStage
 from tests.small_campaign import QUERIES, Stage
 
@@ -192,7 +192,7 @@ def test_what_holds_a_campaign_up_is_told_with_its_repair(stage: Stage) -> None:
     assert figures["standing"]["reason"] == "paused by hand: nothing more is bought"
     assert figures["stuck"] == [
         {
-            "sentence": "5 HITs have expired with votes missing: `manage.py campaign extend faq "
+            "sentence": "5 HITs have expired with votes missing: `quorum campaign extend faq "
             "--days 7` gives them more time",
             "reason": "5 HITs have expired with votes missing",
             "operation": "extend",
@@ -269,7 +269,7 @@ def test_a_pass_of_the_clock_leaves_a_snapshot(stage: Stage) -> None:
 
 def test_collecting_by_command_or_by_job_leaves_a_snapshot(stage: Stage) -> None:
     stage.publish()
-    call_command("campaign", "collect", "faq", "--quiet")
+    quorum("campaign", "collect", "faq", "--quiet")
     assert stage.campaign.snapshots.count() == 1
     stage.campaign.snapshots.update(at=timezone.now() - timedelta(hours=1))
     job = request("collect", "faq", {}, by=None)

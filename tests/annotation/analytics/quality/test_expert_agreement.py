@@ -4,7 +4,7 @@ import pytest
 
 from annotation.analytics.campaign.progress import progress
 from annotation.analytics.quality.expert_agreement import expert_figures
-from annotation.management.campaign.expert_words import in_words
+from annotation.commands.campaign_noun import experts_in_words
 from annotation.models import Campaign
 from annotation.pipeline.gold.adjudicate import Desk, What
 from tests.annotation.experts import unresolved
@@ -75,16 +75,16 @@ def test_a_note_alone_changes_no_label(campaign: Campaign) -> None:
 
 
 def test_the_status_says_in_a_line_what_experts_said(campaign: Campaign) -> None:
-    assert in_words(progress(campaign)["expert"]) is None
+    assert experts_in_words(progress(campaign)["expert"]) is None
     triplet = unresolved(campaign)
     Desk(campaign, What.UNRESOLVED, "ada", worker_id=None).decide(triplet, 1, "")
     first = "1 labels on 1 triplets, 100.0% of the unresolved ones decided"
-    assert in_words(progress(campaign)["expert"]) == first
+    assert experts_in_words(progress(campaign)["expert"]) == first
     labelled = campaign.triplets.filter(label=1).first()
     assert labelled
     for name, label in (("ada", 1), ("bob", 1), ("eve", 0)):
         Desk(campaign, What.SAMPLE, name, worker_id=None).decide(labelled, label, "")
-    assert in_words(progress(campaign)["expert"]) == (
+    assert experts_in_words(progress(campaign)["expert"]) == (
         "4 labels on 2 triplets, 100.0% of the unresolved ones decided, agreement 33.3%, "
         "label error 0.0% (0.0% to 79.3%) of 1"
     )

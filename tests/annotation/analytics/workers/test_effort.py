@@ -4,7 +4,6 @@ from io import StringIO
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -21,6 +20,7 @@ from annotation.analytics.workers.item_reports import Complaint, read_items, rep
 from annotation.models import Exclusion, Worker
 from tests.annotation.crew import NOON, Crew, make_crew
 from tests.annotation.hits import make_campaign
+from tests.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 
@@ -182,7 +182,7 @@ def test_status_tells_of_times_and_wages_once_there_are_some(crew: Crew) -> None
     assert found["median_active_seconds"] == 52.6
     assert (found["hourly_cents_median"], found["hourly_cents_pooled"]) == (1046, 1026)
     out = StringIO()
-    call_command("campaign", "status", "faq", stdout=out)
+    quorum("campaign", "status", "faq", stdout=out)
     (told,) = (line for line in out.getvalue().splitlines() if "worker in the middle" in line)
     assert told.endswith("$10.46")
 

@@ -310,7 +310,7 @@ def test_an_unreachable_endpoint_is_named_with_what_to_do() -> None:
     with pytest.raises(CrowdError) as refusal:
         MTurkCrowd(url).balance_cents()
     assert url in str(refusal.value)
-    assert "manage.py mturk_emulator" in str(refusal.value)
+    assert "quorum crowd emulator" in str(refusal.value)
     assert not refusal.value.permanent
 
 

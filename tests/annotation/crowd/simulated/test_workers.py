@@ -11,20 +11,21 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from annotation.commands.crowd import simulated_in_words
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.port import HitTypeSpec
 from annotation.crowd.simulated.browser import QuestionForm, WorkerSite
 from annotation.crowd.simulated.knowledge import Gold
 from annotation.crowd.simulated.workers import STRAYS, Crew, Outcome, Simulation, make_workers
-from annotation.management.commands.crowd import Command as CrowdCommand
 from annotation.models import Exclusion, Hit, Worker
 from core.errors import UserError
 from core.text.clean import normalise_question
 from tests.annotation.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
+from tests.command_line import quorum
 from tests.mturk import MTurk
 
 MOST_HITS = 6
@@ -351,7 +352,7 @@ def free_port() -> int:
 
 def test_an_emulator_that_does_not_answer_is_named_with_what_to_start() -> None:
     url = f"http://127.0.0.1:{free_port()}"
-    with WorkerSite(url) as site, pytest.raises(UserError, match="mturk_emulator") as no:
+    with WorkerSite(url) as site, pytest.raises(UserError, match="quorum crowd emulator") as no:
         site.sign_in("AADA")
     assert url in str(no.value)
 
@@ -384,7 +385,7 @@ def test_the_command_prints_one_line_of_json(hits: list[Hit], mturk: MTurk, tmp_
     gold = write(tmp_path / "gold.jsonl", {"query": POSITIVE[0], "question": POSITIVE[1]})
     out = StringIO()
     arguments = ("--workers", "3", "--accuracy", "1", "--spammers", "0", "--emulator", mturk.url)
-    call_command("crowd", "run", "--json", "--gold", str(gold), *arguments, stdout=out)
+    quorum("crowd", "simulate", "--json", "--gold", str(gold), *arguments, stdout=out)
     result = json.loads(out.getvalue())
     assert (result["assignments"], result["judgments"]) == (6, 42)
     assert result["unknown_pairs"] == 16
@@ -392,10 +393,10 @@ def test_the_command_prints_one_line_of_json(hits: list[Hit], mturk: MTurk, tmp_
 
 def test_people_read_the_faults_in_words(hits: list[Hit], mturk: MTurk) -> None:
     out = StringIO()
-    call_command("crowd", "run", "--workers", "3", "--emulator", mturk.url, stdout=out)
+    quorum("crowd", "simulate", "--workers", "3", "--emulator", mturk.url, stdout=out)
     assert re.search(r"^faults +none$", out.getvalue(), re.MULTILINE)
-    worded = CrowdCommand().render({"faults": {"returned": 0, "too_late": 2, "twice": 1234}})
-    assert worded == "faults  2 too late, 1,234 twice"
+    worded = simulated_in_words({"faults": {"returned": 0, "too_late": 2, "twice": 1234}})
+    assert str(worded) == "faults  2 too late, 1,234 twice"
 
 
 @pytest.mark.parametrize(
@@ -415,4 +416,4 @@ def test_people_read_the_faults_in_words(hits: list[Hit], mturk: MTurk) -> None:
 )
 def test_impossible_arguments_are_refused(arguments: tuple[str, str]) -> None:
     with pytest.raises(CommandError):
-        call_command("crowd", "run", *arguments)
+        quorum("crowd", "simulate", *arguments)

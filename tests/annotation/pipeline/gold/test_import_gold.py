@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -15,6 +14,7 @@ from annotation.pipeline.gold.import_gold import Imported, import_gold
 from core.command import Error
 from core.errors import UserError
 from tests.annotation.hits import make_campaign, make_triplet
+from tests.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 
@@ -413,7 +413,7 @@ def test_the_command_says_what_it_did(
     campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = rows(tmp_path / "gold.jsonl", row(SKY, 1), row(("a", "b", ""), 1))
-    call_command("gold", "import", str(path), campaign="faq", expert="ada", quiet=True)
+    quorum("experts", "import", str(path), campaign="faq", expert="ada", quiet=True)
     assert capsys.readouterr().out.splitlines() == [
         "campaign              faq",
         "rows                  2",
@@ -423,7 +423,7 @@ def test_the_command_says_what_it_did(
         "rows without triplet  1",
         "first lines without   2",
     ]
-    call_command("gold", "import", str(path), campaign="faq", expert="ada", json=True)
+    quorum("experts", "import", str(path), campaign="faq", expert="ada", json=True)
     assert json.loads(capsys.readouterr().out)["labels_unchanged"] == 1
     with pytest.raises(Error, match="no campaign"):
-        call_command("gold", "import", str(path), campaign="nope", quiet=True)
+        quorum("experts", "import", str(path), campaign="nope", quiet=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from django.core.management import call_command
 
 from annotation.analytics.campaign.progress import progress
 from annotation.analytics.campaign.status import stuck
@@ -26,8 +25,9 @@ from annotation.protocol.screening.qualification import (
     percent_right,
 )
 from core.errors import UserError
-from tests.annotation.management.test_commands import refused
+from tests.annotation.commands.test_commands import refused
 from tests.annotation.pipeline.publishing.test_top_up import disagree
+from tests.command_line import quorum
 from tests.conftest import SetStage
 from tests.mturk import MTurk
 from tests.small_campaign import Stage, write_rows
@@ -281,7 +281,7 @@ def test_the_command_takes_own_items(tmp_path: Path) -> None:
     policy.write_text('{"practice_items": 2}')
     files = {"queries": queries, "policy": policy, "practice": own}
     options = [text for name, path in files.items() for text in (f"--{name}", str(path))]
-    call_command("campaign", "create", "faq", *options)
+    quorum("campaign", "create", "faq", *options)
     assert Campaign.objects.get().practice_items.count() == 2
 
 
@@ -468,7 +468,7 @@ def test_who_has_used_up_the_tries_can_be_let_in_by_hand(stage: Stage) -> None:
     stage.mturk.person("bob")
     for slips in (4, 3, 2):
         practise(stage.campaign, "ABOB", right(stage.campaign, slips=slips))
-    call_command("campaign", "grant-qualification", "faq", "ABOB")
+    quorum("campaign", "grant-qualification", "faq", "ABOB")
     assert held(stage.mturk, stage.campaign.practice_id) == {"ABOB": 100}
     assert stage.accept("bob", 1)
     result = practise(stage.campaign, "ABOB", right(stage.campaign, slips=4))
@@ -478,11 +478,11 @@ def test_who_has_used_up_the_tries_can_be_let_in_by_hand(stage: Stage) -> None:
 
 def test_an_id_that_the_crowd_does_not_know_is_refused_and_leaves_nothing(stage: Stage) -> None:
     told = refused("campaign", "grant-qualification", "faq", "AWORKER0003")
-    assert "AWORKER0003 was not let in: MTurk refused" in told
+    assert "AWORKER0003 did not get the qualification: MTurk refused" in told
     assert not stage.campaign.practice_results.exists()
     assert stuck(stage.campaign) == []
     stage.mturk.person("worker0003")  # who signs in after all
-    call_command("campaign", "grant-qualification", "faq", "AWORKER0003")
+    quorum("campaign", "grant-qualification", "faq", "AWORKER0003")
     assert held(stage.mturk, stage.campaign.practice_id) == {"AWORKER0003": 100}
 
 

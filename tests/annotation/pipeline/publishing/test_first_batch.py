@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from django.core.management import call_command
 
 from annotation.access.audit_log import by_command
 from annotation.analytics.campaign.status import standing, stuck
@@ -14,6 +13,7 @@ from annotation.pipeline.publishing.forecast import outlook
 from annotation.pipeline.publishing.lifecycle import pause, resume
 from annotation.pipeline.publishing.publish import Published, publish
 from core.errors import UserError
+from tests.command_line import quorum
 from tests.conftest import SetStage, StartMTurk
 from tests.small_campaign import Stage
 
@@ -166,7 +166,7 @@ def test_the_outlook_and_the_standing_tell_the_batch_from_the_budget(stage: Stag
     assert outlook(stage.campaign).left_out_hits == 0
     assert standing(stage.campaign) == (
         "active: its first 2 HITs alone are asked for; the rest follows by "
-        "`manage.py campaign publish faq`"
+        "`quorum campaign publish faq`"
     )
 
 
@@ -184,9 +184,9 @@ def test_one_hit_is_told_as_one(stage: Stage, first: int, asked: str, behind: st
 
 
 def test_the_command_takes_a_first_batch(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("campaign", "publish", "faq", "--first", "2", "--json")
+    quorum("campaign", "publish", "faq", "--first", "2", "--json")
     said = json.loads(capsys.readouterr().out)
     assert (said["new_hits"], said["left_out"], said["held_back"]) == (2, 0, 3)
     assert at_the_crowd(stage) == [1, 2]
-    call_command("campaign", "publish", "faq", "--json")
+    quorum("campaign", "publish", "faq", "--json")
     assert json.loads(capsys.readouterr().out)["new_hits"] == 3

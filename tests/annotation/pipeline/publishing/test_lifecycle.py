@@ -286,7 +286,7 @@ def test_hits_live_for_at_most_a_year(one_hit: Stage, days: int) -> None:
 
 def test_a_paused_campaign_is_resumed_before_it_is_prolonged(one_hit: Stage) -> None:
     pause(one_hit.campaign)
-    with pytest.raises(UserError, match=r"run `manage.py campaign resume faq` first"):
+    with pytest.raises(UserError, match=r"run `quorum campaign resume faq` first"):
         prolong(one_hit.campaign, days=7, now=now(one_hit))
 
 

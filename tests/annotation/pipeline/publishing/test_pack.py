@@ -185,7 +185,7 @@ def refused(campaign: Campaign, sentence: str) -> None:
 @pytest.mark.usefixtures("small_database")
 def test_queries_without_candidates_are_not_packed() -> None:
     campaign = create_campaign("faq", policy=Policy(), seed=1, sample=2)
-    refused(campaign, "has 0 candidates where its policy wants 60: run `manage.py campaign retr")
+    refused(campaign, "has 0 candidates where its policy wants 60: run `quorum campaign retr")
 
 
 @pytest.mark.usefixtures("small_database")
@@ -264,6 +264,6 @@ def test_another_seed_packs_other_hits(tmp_path: Path) -> None:
 def test_negatives_are_not_judged_by_another_index_than_the_candidates(tmp_path: Path) -> None:
     campaign = retrieved_campaign(tmp_path)
     build_index("keywords", "QQ", encoder=ENCODER)
-    refused(campaign, "run `manage.py index --model keywords --form QQA` first")
+    refused(campaign, "run `quorum index build --model keywords --form QQA` first")
     build_index("keywords", "QQA", encoder=ENCODER)
     assert pack_campaign(campaign).hits == 5

@@ -85,7 +85,7 @@ def test_two_campaigns_share_nothing_at_the_crowd(set_stage: SetStage) -> None:
 @pytest.mark.usefixtures("small_database")
 def test_a_campaign_without_hits_is_not_published(mturk: MTurk, tmp_path: Path) -> None:
     stage = Stage(retrieved_campaign(tmp_path), mturk)
-    refused(stage, mturk.crowd, "has no HITs: run `manage.py campaign pack faq` first")
+    refused(stage, mturk.crowd, "has no HITs: run `quorum campaign pack faq` first")
 
 
 def test_what_the_account_cannot_pay_is_not_begun(stage: Stage, start_mturk: StartMTurk) -> None:

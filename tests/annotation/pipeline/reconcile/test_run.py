@@ -6,7 +6,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +18,7 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from tests.annotation.pipeline.reconcile.drift import compare, create_there, delete_there
+from tests.command_line import quorum
 from tests.conftest import SetStage, StartMTurk
 from tests.examples import examples
 from tests.mturk import Killed, MortalCrowd
@@ -142,7 +143,7 @@ def test_two_comparisons_at_once_mend_each_drift_once(stage: Stage) -> None:
 
 def run(*arguments: str) -> str:
     out = StringIO()
-    call_command("reconcile", *arguments, stdout=out)
+    quorum("reconcile", *arguments, stdout=out)
     return out.getvalue()
 
 

@@ -39,7 +39,7 @@ from exports.building.requests import request_build
 from retrieval.models import Candidate, QuerySet
 from retrieval.query_sets.held_out import sample_queries
 from retrieval.query_sets.sample_candidates import draw_candidates
-from tests.annotation.management.test_commands import refused, run, run_json
+from tests.annotation.commands.test_commands import refused, run, run_json
 from tests.annotation.parts import at
 from tests.annotation.web.stage import make_member
 from tests.mturk import MTurk

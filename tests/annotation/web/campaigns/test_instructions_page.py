@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
@@ -25,6 +25,7 @@ from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from tests.annotation.hits import make_campaign, make_hit
 from tests.annotation.pipeline.publishing.test_top_up import disagree
+from tests.command_line import quorum
 from tests.conftest import SetStage
 from tests.small_campaign import Stage, write_rows
 from tests.threads import together
@@ -348,7 +349,7 @@ def test_the_command_prints_the_text_in_force_as_it_is(
     campaign: Campaign, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_version(campaign, NEW)
-    call_command("campaign", "instructions", "faq")
+    quorum("campaign", "instructions", "faq")
     assert capsys.readouterr().out.strip() == NEW
 
 
@@ -357,7 +358,7 @@ def test_the_command_takes_a_new_version_from_a_file(
 ) -> None:
     path = tmp_path / "rules.md"
     path.write_bytes(b"\xef\xbb\xbf" + NEW.encode())
-    call_command("campaign", "instructions", "faq", str(path))
+    quorum("campaign", "instructions", "faq", str(path))
     assert versions()[1:] == [(2, NEW, "")]
     assert "changed hits  1" in capsys.readouterr().out
 
@@ -378,7 +379,7 @@ def test_a_file_that_cannot_be_instructions_is_refused(
     path = tmp_path / "rules.md"
     path.write_bytes(content)
     with pytest.raises(CommandError, match=fault):
-        call_command("campaign", "instructions", "faq", str(path))
+        quorum("campaign", "instructions", "faq", str(path))
     queries = write_rows(tmp_path / "queries.jsonl", [{"id": "a", "query": "how is bread made"}])
     with pytest.raises(UserError, match=fault):
         create_campaign("own", policy=Policy(), seed=1, queries=queries, instructions=path)
@@ -390,4 +391,4 @@ def test_a_file_that_cannot_be_read_is_refused(
     campaign: Campaign, tmp_path: Path, name: str
 ) -> None:
     with pytest.raises(CommandError, match="cannot be read"):
-        call_command("campaign", "instructions", "faq", str(tmp_path / name))
+        quorum("campaign", "instructions", "faq", str(tmp_path / name))

@@ -113,7 +113,7 @@ def test_hits_that_cannot_be_read_come_with_the_repair(published: Stage, manager
     stuck = take(published.campaign).figures["stuck"]
     assert stuck == [
         {
-            "sentence": "2 HITs cannot be read: <no> such HIT; `manage.py reconcile faq` compares "
+            "sentence": "2 HITs cannot be read: <no> such HIT; `quorum reconcile faq` compares "
             "them with the crowd's record",
             "reason": "2 HITs cannot be read: <no> such HIT",
             "operation": "reconcile",

@@ -117,7 +117,7 @@ def test_the_old_address_leads_here(staff: Client, crew: Crew) -> None:
 
 def test_before_the_first_work_the_page_says_what_brings_it(staff: Client, crew: Crew) -> None:
     page = parse(staff.get(PAGE))
-    assert "manage.py campaign collect faq" in page.text_content()
+    assert "quorum campaign collect faq" in page.text_content()
     assert page.xpath("//table") == []
 
 

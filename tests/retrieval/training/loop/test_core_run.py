@@ -1,4 +1,4 @@
-"""`manage.py train`: what is found out before a folder is taken, and what a kill leaves behind."""
+"""`quorum model train`: what it refuses at once, and what a kill leaves behind."""
 
 import json
 import re

@@ -16,7 +16,7 @@ from tests.annotation.crowd.emulator.turk import SESSION, Clock, Turk
 
 ROOT = Path(__file__).resolve().parents[5]
 MODULE = [sys.executable, "-m", "annotation.crowd.emulator"]
-COMMAND = [sys.executable, "manage.py", "mturk_emulator"]
+COMMAND = [sys.executable, "-m", "config.commands", "crowd", "emulator"]
 
 
 @contextmanager

@@ -1,0 +1,269 @@
+"""`quorum campaign`: studies of a campaign, and a dry run of it."""
+
+import inspect
+from dataclasses import fields
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+from django.conf import settings
+
+from annotation.access.audit_log import by_command, record
+from annotation.analytics.quality.pilot_report import Condition, pilot_report
+from annotation.commands.campaign_noun import (
+    STUDIES,
+    Budget,
+    Seed,
+    campaign_verb,
+    worded,
+)
+from annotation.models import Campaign
+from annotation.operations.pilots import make_pilot
+from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.ledger.dollars import cents_of
+from annotation.pipeline.setup.create_pilot import TRIPLETS, pilot_of
+from annotation.pipeline.setup.pool_depth import QUERIES, audit_report, create_audit
+from annotation.protocol.estimates.cost import quote
+from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
+from annotation.protocol.studies.pilot import Comparison
+from annotation.protocol.studies.pool_depth import LEVEL
+from annotation.simulation.options import SHARES, Options, read_options
+from annotation.simulation.report import told
+from annotation.simulation.run import dry_run
+from core.command import Device, Result, progress
+from core.errors import UserError
+from core.output import Facts, Rendered
+from core.progress import Progress, no_progress
+
+DRY_RUN_HELP = {
+    "queries": "Queries to draw; without it, as many as make 100 HITs.",
+    "workers": "Number of workers.",
+    "careless": "Share of careless workers.",
+    "spammers": "Share of workers who answer at random.",
+    "accuracy": "Share of the triplets that careful workers get right.",
+    "control_accuracy": "Share of the controls that careful workers get right.",
+    "careless_accuracy": "Share of the triplets that careless workers get right.",
+    "careless_control_accuracy": "Share of the controls that careless workers get right.",
+    "seed": "Random seed for the sample, the simulated labels and the workers.",
+}
+
+
+def _dry_run(campaign: Campaign, **options: Any) -> Result:
+    """Run the campaign on the emulator with simulated workers, and report the result."""
+    asked = read_options(options)
+    with progress(None, "Simulated workers judge", " HITs") as bar:
+
+        def stage(name: str, total: int | None) -> Progress:
+            return bar.update if name == "people judge" else no_progress
+
+        found = dry_run(campaign, asked, stage=stage)
+    return {"campaign": campaign.name, **told(found)}
+
+
+def _dry_run_signature() -> inspect.Signature:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    campaign = inspect.Parameter("campaign", keyword, annotation=Campaign)
+    parameters = [campaign]
+    for each in fields(Options):
+        share = each.name in SHARES
+        kind: Any = float if share else int if each.default is not None else int | None
+        option = typer.Option(metavar="SHARE" if share else "N", help=DRY_RUN_HELP[each.name])
+        parameters.append(
+            inspect.Parameter(
+                each.name, keyword, default=each.default, annotation=Annotated[kind, option]
+            )
+        )
+    return inspect.Signature(parameters)
+
+
+_dry_run.__signature__ = _dry_run_signature()  # type: ignore[attr-defined]
+campaign_verb("dry-run", panel=STUDIES)(_dry_run)
+
+
+@campaign_verb("pilot", panel=STUDIES)
+def pilot(
+    campaign: Campaign,
+    triplets: Annotated[int, typer.Option(metavar="N", help="Triplets to judge.")] = TRIPLETS,
+    seed: Seed = 0,
+    pilot_name: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            metavar="PILOT",
+            help="Name of the pilot; without it, NAME-pilot. Its campaigns are PILOT-with and "
+            "PILOT-without.",
+        ),
+    ] = None,
+    budget: Budget = None,
+) -> Result:
+    """Create two campaigns over the same triplets: with the answer, and without it.
+
+    The budget is the maximum cost of each.
+    """
+    made = make_pilot(
+        by_command(),
+        campaign,
+        pilot_name or f"{campaign}-pilot",
+        triplets=triplets,
+        seed=seed,
+        budget_cents=None if budget is None else cents_of(budget),
+    )
+    costs = quote(triplets, made.shown.policy)
+    return {
+        "pilot": made.name,
+        "source": campaign.name,
+        "conditions": [condition.name for condition in (made.shown, made.hidden)],
+        "triplets": triplets,
+        "seed": seed,
+        "hits_per_condition": costs.hits,
+        "cents_min_per_condition": costs.cents_min,
+        "cents_max_per_condition": costs.cents_max,
+    }
+
+
+@campaign_verb("pilot-report", panel=STUDIES)
+def pilot_results(campaign: Campaign) -> Result:
+    """Compare the errors with and without the answer; NAME is one of the pilot's campaigns."""
+    found = pilot_of(campaign)
+    if found is None:
+        raise UserError(
+            f"Campaign {campaign} belongs to no pilot: create one with `quorum campaign pilot "
+            f"{campaign}`."
+        )
+    report = pilot_report(found)
+    return {
+        "pilot": found.name,
+        "source": report.source.name,
+        **_condition("with", report.shown),
+        **_condition("without", report.hidden),
+        "triplets_with_gold": report.gold,
+        "without_a_label_in_a_condition": report.without_a_label,
+        "workers_in_both_conditions": report.in_both_conditions,
+        "triplets_met_again": report.met_again,
+        **_compared(report.comparison),
+    }
+
+
+def _compared(found: Comparison | None) -> Result:
+    """Each share with the bounds of its interval."""
+    if found is None:
+        return {"compared": 0}
+    return {
+        "compared": found.triplets,
+        "error_with_the_answer": _rounded(*found.shown[2:]),
+        "error_without_it": _rounded(*found.hidden[2:]),
+        "difference": _rounded(found.difference, found.low, found.high),
+        "relative_change": None if found.relative is None else round(-found.relative, DECIMALS),
+        "accuracy_with_the_answer": round(found.accuracy, DECIMALS),
+    }
+
+
+def _condition(name: str, condition: Condition) -> Result:
+    return {
+        f"labelled_{name}": condition.labelled,
+        f"open_{name}": condition.open,
+        f"unresolved_{name}": condition.unresolved,
+        f"agreement_{name}": rounded(condition.agreement),
+        f"spent_cents_{name}": condition.spent_cents,
+    }
+
+
+def _rounded(*numbers: float) -> list[float]:
+    return [round(number, DECIMALS) for number in numbers]
+
+
+@campaign_verb("pool-depth", panel=STUDIES)
+def pool_depth(
+    campaign: Campaign,
+    queries: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help=f"Queries to draw; without it, {QUERIES}, or all if there are fewer."
+        ),
+    ] = None,
+    to: Annotated[
+        int | None,
+        typer.Option(
+            metavar="RANK",
+            help="Last rank to judge; without it, twice the campaign's candidates per query.",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    study_name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="STUDY", help="Name of the new campaign; without it, NAME-audit."
+        ),
+    ] = None,
+    budget: Budget = None,
+    device: Device = settings.ENCODER_DEVICE,
+) -> Result:
+    """Create a campaign that judges deeper ranks, for some of this campaign's queries."""
+    cents = None if budget is None else cents_of(budget)
+    with progress(queries, "Retrieving", "query") as bar:
+        audit = create_audit(
+            campaign,
+            study_name or f"{campaign}-audit",
+            queries=queries,
+            to=to,
+            seed=seed,
+            device=device,
+            made=partial(_record, campaign, cents),
+            progress=bar.update,
+        )
+    first, last = audit.query_set.retrieval["ranks"]
+    count = audit.query_set.queries.count()
+    return {
+        "campaign": audit.name,
+        "audits": campaign.name,
+        "queries": count,
+        "first_rank": first,
+        "last_rank": last,
+        "candidates": count * (last - first + 1),
+        "seed": audit.seed,
+        "budget_cents": account_of(audit).budget_cents,
+    }
+
+
+def _record(audited: Campaign, budget: int | None, audit: Campaign) -> None:
+    if budget is not None:
+        set_budget(audit, budget)
+    details = {"audits": audited.name, "budget_cents": budget or 0}
+    record(by_command(), "audit", campaign=audit, details=details)
+
+
+def _hidden(result: Result) -> Rendered:
+    """Of a report: the share and its interval are one line."""
+    share, interval = result["hidden_share"], result["hidden_share_interval"]
+    words: Result = {**result, "hidden_share_interval": None}
+    if isinstance(share, float) and isinstance(interval, tuple):
+        low, high = interval
+        words["hidden_share"] = f"{share:.4f} ({LEVEL:.0%} interval {low:.4f} to {high:.4f})"
+    name = f"hidden_share_of_the_positives_in_the_top_{result['last_rank']}"
+    words = {name if key == "hidden_share" else key: value for key, value in words.items()}
+    return Facts(worded(words))
+
+
+@campaign_verb("pool-depth-report", panel=STUDIES, render=_hidden)
+def pool_depth_results(campaign: Campaign) -> Result:
+    """Report how many positives lie below the last rank of the original campaign."""
+    report = audit_report(campaign)
+    found, first, last = report.hidden, report.first, report.last
+    upper, lower = f"ranks_1_to_{first}", f"ranks_{first + 1}_to_{last}"
+    return {
+        "campaign": campaign.name,
+        "audits": report.audited.name,
+        "partial": found.queries < report.queries,
+        "queries": report.queries,
+        "queries_counted": found.queries,
+        "last_rank": last,
+        "triplets_without_a_majority": found.without_a_label,
+        f"positives_per_query_at_{upper}": found.positives_per_query_first,
+        f"positives_per_query_at_{lower}": found.positives_per_query_next,
+        f"positives_by_rank_at_{upper}": found.positives_at_first,
+        f"positives_by_rank_at_{lower}": found.positives_at_next,
+        "hidden_share": found.hidden_share,
+        "hidden_share_interval": found.hidden_share_interval,
+        f"queries_without_a_positive_at_{upper}": found.answerless_first,
+        f"of_them_with_one_at_{lower}": found.answerless_with_one_next,
+    }

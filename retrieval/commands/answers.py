@@ -1,0 +1,133 @@
+"""`quorum answers evaluate`: how often questions with known answers are answered rightly,
+by the whole system and without each of its parts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from django.conf import settings
+
+from core.command import Device, Noun, Result, progress
+from core.output import Rendered, Rows
+from retrieval.answering import ablations
+from retrieval.answering.ablations import FULL, PAPER_SOURCE, OpenSystems, System, index_named
+from retrieval.answering.answer import CANDIDATES
+from retrieval.answering.answer_match import PROXY
+from retrieval.answering.known_answers import in_the_database, read_known
+from retrieval.answering.scoring import outcomes, rows
+from retrieval.commands.ask import Candidates, Selector
+from retrieval.index.versions import current_index
+from retrieval.ranking.bootstrap import LEVEL
+
+HEAD = (
+    "system",
+    "accuracy",
+    "against all of it",
+    "p",
+    "answered",
+    "right of these",
+    "paper: Quora / NQ / TriviaQA",
+)
+StandIn = tuple[str, str] | None
+
+app = Noun("Answers of the whole system: evaluate.")
+
+
+def _scores(result: Result) -> Rendered:
+    return [
+        Rows(HEAD, map(_cells, result["systems"])),
+        "",
+        f"{result['questions']:,} questions, {result['in_the_database']:,} of them word for "
+        f"word in the database; the best of {result['k']:,} candidates counts.",
+        f"Right: {result['right']}.",
+        f"In brackets: {result['level']:.0%} bootstrap intervals over the questions; p: a "
+        "paired randomization test.",
+        f"The paper's are accuracies in percent, of {result['paper']}.",
+    ]
+
+
+@app.verb("evaluate", render=_scores)
+def evaluate(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help='.jsonl or .jsonl.gz: {"question": ..., "answers": [...]}'
+        ),
+    ],
+    selector: Selector = None,
+    without_dataset: Annotated[
+        StandIn,
+        typer.Option(
+            metavar="INDEX SELECTOR",
+            help="Compare with an index and a selector that were not tuned on the release.",
+        ),
+    ] = None,
+    without_neural: Annotated[
+        bool, typer.Option("--without-neural", help="Compare with BM25 as the only search.")
+    ] = False,
+    without_selector: Annotated[
+        bool, typer.Option("--without-selector", help="Compare with the retriever alone.")
+    ] = False,
+    without_answer: Annotated[
+        StandIn,
+        typer.Option(
+            metavar="INDEX SELECTOR", help="Compare with an index and a selector of the form QQ."
+        ),
+    ] = None,
+    k: Candidates = CANDIDATES,
+    device: Device = settings.ENCODER_DEVICE,
+) -> Result:
+    """Score the answers to questions with known answers, and each ablation you ask for."""
+    questions = read_known(file)
+    full = System(
+        FULL, current_index(), (settings.SELECTOR if selector is None else selector) or None
+    )
+    systems = [full, *_ablated(full, without_dataset, without_neural, without_selector)]
+    if without_answer:
+        index, stand_in = without_answer
+        systems.append(ablations.without_answer(full, index_named(index), stand_in))
+    opened = OpenSystems(device)
+    answerers = {system.name: opened.answerer(system) for system in systems}
+    with progress(len(questions) * len(systems), "Answering", " questions") as bar:
+        found = {
+            name: outcomes(answerer, questions, k, bar.update)
+            for name, answerer in answerers.items()
+        }
+    return {
+        "file": str(file),
+        "questions": len(questions),
+        "in_the_database": in_the_database(questions),
+        "k": k,
+        "right": PROXY,
+        "level": LEVEL,
+        "systems": rows(systems, found),
+        "paper": PAPER_SOURCE,
+    }
+
+
+def _ablated(full: System, dataset: StandIn, neural: bool, selector: bool) -> Iterator[System]:
+    if dataset:
+        yield ablations.untuned(full, index_named(dataset[0]), dataset[1])
+    if neural:
+        yield ablations.by_words(full)
+    if selector:
+        yield ablations.without_selector(full)
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    less = row["difference"]
+    right = row["right_of_answered"]
+    return (
+        row["words"],
+        _estimate(row["accuracy"]),
+        _estimate(less) if less else "",
+        f"{less['p']:.4f}" if less else "",
+        f"{row['answered']:.1%}",
+        "" if right is None else f"{right:.1%}",
+        " / ".join(f"{figure:.1f}" for figure in row["paper"].values()),
+    )
+
+
+def _estimate(told: dict[str, float]) -> str:
+    return f"{told['value']:.1%} [{told['low']:.1%}, {told['high']:.1%}]"

@@ -1,0 +1,257 @@
+"""`quorum model`: trains retrievers and answer selectors, and keeps them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from django.conf import settings
+
+from core.command import Device, Noun, ReleaseFolder, Result, progress, say
+from core.errors import UserError
+from core.output import Facts, Rendered
+from retrieval.registry.card import card, figure_names, over_seeds, percent
+from retrieval.registry.improvement import Shelf, Shown, in_points
+from retrieval.registry.names import require_own_name, require_untaken
+from retrieval.registry.register import register_and_record
+from retrieval.registry.registry import model_named, verify
+from retrieval.registry.training_record import made
+from retrieval.training.lazy import train_model
+from retrieval.training.recipe import read_recipe
+
+app = Noun("Trained models: train, register, list, show, verify, card.")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the model.")]
+
+
+def _trained(result: Result) -> Rendered:
+    lines = [_head(result), *_figures(result), _best(result)]
+    if told := result.get("registered"):
+        done = "Registered before, unchanged" if told["unchanged"] else "Registered"
+        lines.append(f"{done}: {told['name']}, sha256 {told['sha256']}")
+    else:
+        folder = settings.MODELS_DIR / result["name"]
+        lines.append(f"To use it: quorum model register {folder}")
+    return lines
+
+
+@app.verb("train", render=_trained)
+def train(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="YAML file, see recipes/.")],
+    release: ReleaseFolder,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the model; without it, the recipe's file name.")
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Duplicate questions to learn first: question1, question2, is_duplicate.",
+        ),
+    ] = None,
+    register: Annotated[
+        bool,
+        typer.Option(
+            "--register", help="Register the model after training, as `quorum model register` does."
+        ),
+    ] = False,
+    device: Device = settings.ENCODER_DEVICE,
+) -> Result:
+    """Train a retriever or an answer selector on a release, following a recipe.
+
+    Interrupted, the same command continues. With --register you can use the model by its name.
+    """
+    wanted = read_recipe(recipe)
+    name = name or recipe.stem
+    # Hours before the registry would refuse it.
+    require_own_name(name, wanted.base)
+    require_untaken(name)
+    with progress(None, "Training", " steps") as bar:
+
+        def begin(words: str, steps: int) -> None:
+            say(words)
+            bar.total = bar.n + steps if steps else None
+            bar.refresh()
+
+        found = train_model(
+            wanted,
+            release=release,
+            name=name,
+            pairs=pairs,
+            device=device,
+            begin=begin,
+            step=bar.update,
+        )
+    if register:
+        found["registered"] = register_and_record(settings.MODELS_DIR / name)
+    return found
+
+
+def _head(result: dict[str, Any]) -> str:
+    chosen = result["chosen"]
+    done = "Trained before, unchanged" if result["unchanged"] else "Trained"
+    seeds = len(result["trainings"])
+    return (
+        f"{done}: {result['kind']} {result['form']} from {result['base']} on "
+        f"{result['release']['name']}, learning rate {chosen['learning_rate']:g}, batches of "
+        f"{chosen['batch_size']}, {chosen['max_length']} tokens, "
+        f"{seeds} {'seed' if seeds == 1 else 'seeds'}, {result['seconds']:,.0f} s"
+    )
+
+
+def _best(result: dict[str, Any]) -> str:
+    told = f"The model is that of seed {result['best']}, whose loss on dev is the lowest"
+    if result["kind"] == "retriever":
+        return f"{told}."
+    if result["threshold"] is None:
+        return f"{told}; dev gave it no threshold, so it answers every question."
+    return f"{told}; it answers from a score of {result['threshold']:.4f} on."
+
+
+def _figures(result: dict[str, Any]) -> list[str]:
+    rows = [(f"seed {one['seed']}", one) for one in result["trainings"]]
+    if result["before"]:
+        rows.insert(0, ("before", result["before"]))
+    names = list(rows[0][1]["dev"])
+    lines = []
+    for split in ("dev", "test"):
+        if rows[0][1][split] is None:
+            lines.append(f"{split}: no queries")
+            continue
+        lines.append(_figure_line(_split_words(result, split), names))
+        for label, one in rows:
+            lines.append(_figure_line(label, [f"{one[split][name] * 100:.1f}" for name in names]))
+    return lines
+
+
+def _split_words(result: dict[str, Any], split: str) -> str:
+    """Trainings of before did not tell how many queries."""
+    queries = result.get("queries", {}).get(split)
+    return split if queries is None else f"{split}, {queries:,} queries"
+
+
+def _figure_line(label: str, cells: Iterable[str]) -> str:
+    return f"{label:22}" + "".join(f"{cell:>8}" for cell in cells)
+
+
+def _shown(result: Result) -> Rendered:
+    """What was just registered has no figures yet."""
+    plain = {name: value for name, value in result.items() if not isinstance(value, dict)}
+    counted = ", ".join(
+        f"{split} {number:,}" for split, number in result.get("queries", {}).items()
+    )
+    former = plain.get("former") or None
+    facts = Facts({**plain, "queries": counted or None, "note": None, "former": former})
+    told = []
+    for name, value in result.get("test", {}).items():
+        gain = result["lift"].get(name)
+        over = "" if gain is None else f", {in_points(gain)} over {result['former']}"
+        told.append(f"{name} {percent(value)} (seeds: {result['over_seeds'][name]}){over}")
+    return [facts, *told, *filter(None, [result.get("note")])]
+
+
+@app.verb("register", render=_shown)
+def register_model(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder that `quorum model train` made.")
+    ],
+) -> Result:
+    """Register a trained model, so that you can use it by its name."""
+    return register_and_record(folder)
+
+
+def _listed(result: Result) -> Rendered:
+    return [_line(row) for row in result["models"]] or "there are no models yet"
+
+
+@app.verb("list", render=_listed)
+def list_models() -> Result:
+    """List the models, the newest first, and which are in use."""
+    shelf = Shelf()
+    return {"models": [_row(shelf.shown(one)) for one in shelf.models]}
+
+
+@app.verb("show", render=_shown)
+def show_model(name: Name) -> Result:
+    """Show a model with its figures and its improvement over the model before it."""
+    return _facts(Shelf().shown(model_named(name)))
+
+
+def _verified(result: Result) -> Rendered:
+    return result["damaged"] or f"{_counted(result['models'])} read, all as registered"
+
+
+def _damage(result: Result) -> str | None:
+    number = len(result["damaged"])
+    verb = "is" if number == 1 else "are"
+    return f"{_counted(number)} {verb} not as registered." if number else None
+
+
+@app.verb("verify", render=_verified, fault=_damage)
+def verify_models(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One model; without it, all models.")
+    ] = None,
+) -> Result:
+    """Read every file of the models again. Exit status 2 if any has changed."""
+    models = [model_named(name)] if name else Shelf().models
+    found = []
+    with progress(len(models), "Reading", " models") as bar:
+        for model in models:
+            try:
+                verify(model)
+            except UserError as error:
+                found.append(str(error))
+            bar.update()
+    return {"models": len(models), "damaged": found}
+
+
+@app.verb("card", render=lambda result: result["card"].rstrip())
+def print_card(name: Name) -> Result:
+    """Print the model's card as Markdown."""
+    model = model_named(name)
+    return {"name": model.name, "card": card(made(model.training))}
+
+
+def _row(shown: Shown) -> dict[str, object]:
+    model = shown.model
+    return {
+        "name": model.name,
+        "kind": model.kind,
+        "form": model.form,
+        "base": model.base,
+        "release": model.release,
+        "in_use": shown.in_use,
+        "way": shown.way,
+        "queries": dict(shown.training.queries),
+        "test": {name: shown.training.best.test[name] for name in figure_names(shown.training)},
+        "former": shown.improvement.former,
+        "lift": {gain.metric: gain.difference for gain in shown.improvement.gains},
+        "note": shown.improvement.note,
+    }
+
+
+def _facts(shown: Shown) -> dict[str, object]:
+    model, training = shown.model, shown.training
+    return _row(shown) | {
+        "folder": str(model.path),
+        "sha256": model.sha256,
+        "release_sha256": model.release_sha256,
+        "threshold": model.threshold,
+        "seeds": len(training.seeds),
+        "over_seeds": {name: over_seeds(training, "test", name) for name, _ in shown.test},
+        "registered": model.created_at,
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    queries = row["queries"].get("test")
+    rest = "" if queries is None else f", {queries:,} queries"
+    metrics = ", ".join(f"{name} {percent(value)}" for name, value in row["test"].items())
+    return (
+        f"{row['name']}  in use: {'yes' if row['in_use'] else 'no '}  {row['kind']} {row['form']} "
+        f"from {row['base']}; on test of {row['release']}{rest} ({row['way']}): {metrics}"
+    )
+
+
+def _counted(models: int) -> str:
+    return "1 model" if models == 1 else f"{models:,} models"

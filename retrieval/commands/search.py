@@ -1,0 +1,55 @@
+"""`quorum search`: the nearest pairs of questions."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from django.conf import settings
+
+from core.command import Device, Noun, Result, progress
+from core.output import Facts, Rendered
+from retrieval.commands.stdin_questions import (
+    DEFAULT_RETRIEVERS,
+    SHOWN,
+    Question,
+    Retrievers,
+    asked_questions,
+)
+from retrieval.index.versions import current_index
+from retrieval.search.search_session import DEPTH, Searcher
+
+app = Noun(alone=True)
+
+
+def _found(result: Result) -> Rendered:
+    blocks: list[Any] = []
+    for one in result["found"]:
+        lines = {"question": one["question"]} | dict(map(_line, one["hits"]))
+        blocks += [Facts(lines), ""]
+    return blocks[:-1]
+
+
+@app.verb("search", render=_found)
+def search(
+    question: Question = None,
+    k: Annotated[int, typer.Option("-k", help="Pairs per question.")] = DEPTH,
+    retrievers: Retrievers = DEFAULT_RETRIEVERS,
+    device: Device = settings.ENCODER_DEVICE,
+) -> Result:
+    """Find the pairs nearest to a question, or to each line of standard input."""
+    questions = asked_questions(question)
+    searcher = Searcher(current_index(), device)
+    with progress(len(questions), "Searching", " questions") as bar:
+        found = []
+        for each in questions:
+            hits = searcher.search(each, k, retrievers=retrievers.split(","))
+            found.append({"question": each, "hits": [asdict(hit) for hit in hits]})
+            bar.update()
+    return {"found": found}
+
+
+def _line(hit: dict[str, Any]) -> tuple[str, str]:
+    found_by = ", ".join(f"{name} {rank}" for name, rank in hit["found_by"].items())
+    texts = " | ".join(hit[name][:SHOWN] for name in ("question", "answer"))
+    how = found_by or "no word in common"
+    return f"{hit['rank']}.  cosine {hit['score']:.6f}", f"{texts}  (pair {hit['pair_id']}; {how})"

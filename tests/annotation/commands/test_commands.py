@@ -1,0 +1,328 @@
+"""`quorum campaign` and `quorum controls`, as users and scripts meet them."""
+
+import json
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+from pytest_django import Settings
+
+from annotation.analytics.campaign.progress import progress
+from annotation.models import Campaign, Control
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.setup.create import get_campaign
+from retrieval.models import QaPair
+from tests.command_line import quorum, verbs
+from tests.conftest import StartMTurk
+from tests.mturk import MTurk
+from tests.small_campaign import Stage, retrieved_campaign, write_rows
+
+pytestmark = pytest.mark.django_db
+
+STEPS = verbs("campaign")
+WITHOUT_A_NAME = {"create", "import", "list"}
+# What a step wants besides the campaign's name.
+MORE = {
+    "budget": ["100"],
+    "extend": ["--days", "7"],
+    "exclude": ["AEVE"],
+    "grant-qualification": ["AEVE"],
+    "restore": ["AEVE"],
+    "message": ["AEVE", "--text", "Thank you."],
+    "approve": ["3ONE"],
+    "reject": ["3ONE", "--reason", "By a script."],
+    "bonus": ["3ONE", "0.50", "--reason", "Thank you."],
+    "cancel-bonus": ["3ONE", "0.50", "--reason", "Thank you."],
+}
+
+
+def run(*arguments: str) -> str:
+    out = StringIO()
+    quorum(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def run_json(*arguments: str) -> dict[str, object]:
+    """Exactly one line, and it is JSON."""
+    printed = run(*arguments, "--json")
+    assert printed.endswith("\n")
+    assert printed.count("\n") == 1
+    return dict(json.loads(printed))
+
+
+def refused(*arguments: str) -> str:
+    """The sentence; the exit status is 2 and nothing is printed."""
+    out = StringIO()
+    with pytest.raises(CommandError) as refusal:
+        quorum(*arguments, stdout=out)
+    assert refusal.value.returncode == 2
+    assert out.getvalue() == ""
+    sentence = str(refusal.value)
+    assert "\n" not in sentence
+    return sentence
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> str:
+    return str(write_rows(tmp_path / "mine.jsonl", [{"query": "how is bread made"}]))
+
+
+def test_every_step_prints_one_line_of_json(
+    stage: Stage, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_json("campaign", "retrieve", "faq") == {
+        "campaign": "faq",
+        "queries": 5,
+        "candidates": 25,
+    }
+    quote = run_json("campaign", "estimate", "faq")
+    assert (quote["triplets"], quote["hits"], quote["cents_min"]) == (25, 5, 190)
+    packed = run_json("campaign", "pack", "faq")
+    assert packed == {"campaign": "faq", "triplets": 25, "hits": 5, "already": True}
+    assert run_json("campaign", "publish", "faq") == {
+        "campaign": "faq",
+        "new_hits": 5,
+        "left_out": 0,
+        "held_back": 0,
+        "sent": 5,
+        "failed": 0,
+        "stopped_by": None,
+        "waiting": 0,
+        "standing": "active",
+    }
+    stage.work("ada", 1)
+    collected = run_json("campaign", "collect", "faq")
+    assert (collected["new"], collected["passed"], collected["finished"]) == (1, 1, False)
+    assert run_json("campaign", "status", "faq") == progress(get_campaign("faq"))
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err == ""
+
+
+@pytest.mark.usefixtures("small_database")
+def test_creating_says_what_was_held_out(queries: str) -> None:
+    assert run_json("campaign", "create", "mine", "--queries", queries) == {
+        "campaign": "mine",
+        "crowd": "mturk",
+        "queries": 1,
+        "duplicate_queries": 0,
+        "seed": 0,
+        "budget_cents": 0,
+    }
+    sampled = run_json(
+        "campaign", "create", "sampled", "--sample", "4", "--seed", "9", "--budget", "12.5"
+    )
+    assert (sampled["queries"], sampled["seed"], sampled["budget_cents"]) == (4, 9, 1250)
+
+
+MADE_ELSEWHERE = {
+    "query": "why",
+    "candidates": [
+        {"question": "why so", "answer": "because", "label": 1},
+        {"question": "why not", "answer": "because", "label": None},
+    ],
+}
+
+
+@pytest.mark.django_db
+def test_importing_says_what_came_and_what_was_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "qrc.jsonl"
+    path.write_text(json.dumps(MADE_ELSEWHERE) + "\n{\n")
+    assert refused("campaign", "import", "made", str(path)) == (
+        f"Nothing was imported, 1 line of {path} cannot be used: line 2 of {path}: the line is "
+        "not JSON: Expecting property name enclosed in double quotes at 3; correct it, or leave "
+        "it out by --skip-faulty."
+    )
+    assert run_json("campaign", "import", "made", str(path), "--skip-faulty", "--budget", "5") == {
+        "campaign": "made",
+        "queries": 1,
+        "candidates": 2,
+        "labelled": 1,
+        "positive": 1,
+        "without_a_label": 1,
+        "lines_skipped": 1,
+        "skipped": f"line 2 of {path}: the line is not JSON: Expecting property name enclosed in "
+        "double quotes at 3",
+    }
+    assert account_of(get_campaign("made")).budget_cents == 500
+    assert "came with its candidates" in refused("campaign", "retrieve", "made")
+
+
+@pytest.mark.usefixtures("small_database")
+def test_packing_says_how_many_hits(tmp_path: Path) -> None:
+    retrieved_campaign(tmp_path)
+    packed = run_json("campaign", "pack", "faq")
+    assert packed == {"campaign": "faq", "triplets": 25, "hits": 5, "already": False}
+
+
+def test_people_read_words_and_dollars(stage: Stage) -> None:
+    assert "$1.90" in run("campaign", "estimate", "faq", "--quiet")
+    stage.publish()
+    shown = run("campaign", "status", "faq")
+    assert "triplets" in shown
+    assert "paid but discarded" in shown
+    assert "$10,000.00" in shown
+    assert "{" not in shown
+
+
+def test_progress_goes_to_standard_error(
+    small_database: None,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    retrieved_campaign(tmp_path)
+    monkeypatch.setattr("core.command.BAR_DELAY", 0)
+    run("campaign", "pack", "faq")
+    captured = capfd.readouterr()
+    assert "Packing" in captured.err
+    assert "5/5" in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize("step", sorted({*STEPS} - WITHOUT_A_NAME))
+def test_an_unknown_campaign_is_refused(step: str) -> None:
+    Campaign.objects.all().delete()
+    sentence = refused("campaign", step, "faq", *MORE.get(step, []))
+    assert sentence.startswith("There is no campaign 'faq'")
+
+
+@pytest.mark.usefixtures("db")
+def test_candidates_need_an_index(queries: str) -> None:
+    run("campaign", "create", "faq", "--queries", queries)
+    assert "There is no index yet: run `quorum index build`" in refused(
+        "campaign", "retrieve", "faq"
+    )
+
+
+@pytest.mark.usefixtures("small_database")
+@pytest.mark.parametrize("step", ["retrieve", "pack"])
+def test_a_changed_database_is_refused(step: str, tmp_path: Path, queries: str) -> None:
+    if step == "pack":
+        retrieved_campaign(tmp_path)
+        QaPair.objects.filter(candidacies=None)[0].delete()
+    else:
+        run("campaign", "create", "faq", "--queries", queries)
+        QaPair.objects.all()[0].delete()
+    assert "have changed since the index was made" in refused("campaign", step, "faq")
+    assert not Campaign.objects.get().hits.exists()
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_changed_encoder_is_refused(queries: str, settings: Settings) -> None:
+    run("campaign", "create", "faq", "--queries", queries)
+    settings.ENCODER_MODEL = "another"
+    assert "setting changed from" in refused("campaign", "retrieve", "faq")
+
+
+def test_the_device_is_the_setting_s_where_none_is_named(
+    stage: Stage, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = []
+
+    def retrieve(*args: object, device: str, **options: object) -> int:
+        devices.append(device)
+        return 25
+
+    monkeypatch.setattr("annotation.commands.campaign.retrieve", retrieve)
+    run("campaign", "retrieve", "faq")
+    run("campaign", "retrieve", "faq", "--device", "cuda")
+    assert devices == [settings.ENCODER_DEVICE, "cuda"]
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_small_pool_of_controls_is_refused(tmp_path: Path) -> None:
+    retrieved_campaign(tmp_path)
+    Control.objects.all().delete()
+    assert "holds 0 positive controls, but 5 HITs need at least 5" in refused(
+        "campaign", "pack", "faq"
+    )
+
+
+@pytest.mark.usefixtures("small_database")
+def test_what_is_not_packed_cannot_be_published(tmp_path: Path, mturk: MTurk) -> None:
+    retrieved_campaign(tmp_path)
+    assert "run `quorum campaign pack faq` first" in refused("campaign", "publish", "faq")
+
+
+def test_what_is_not_published_cannot_be_collected(stage: Stage) -> None:
+    assert "run `quorum campaign publish faq`" in refused("campaign", "collect", "faq")
+
+
+def test_a_poor_account_is_refused(
+    stage: Stage, start_mturk: StartMTurk, settings: Settings
+) -> None:
+    settings.MTURK_ENDPOINT = start_mturk(balance_cents=100).url
+    assert "costs $1.90 in the first round" in refused("campaign", "publish", "faq")
+
+
+def test_production_costs_money_and_must_be_meant(stage: Stage, settings: Settings) -> None:
+    settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION
+    for step in ("publish", "collect"):
+        assert "add --live to go on" in refused("campaign", step, "faq")
+
+
+def test_an_unreachable_crowd_is_refused_and_tried_again_later(stage: Stage) -> None:
+    stage.publish()
+    stage.work("ada", 1)
+    stage.mturk.stop()
+    unreachable = f"MTurk cannot be reached at {stage.mturk.url}"
+    assert refused("campaign", "collect", "faq").startswith(unreachable)
+    stage.campaign.outbox.update(state="pending")
+    told = "0 calls were made, 5 wait for the next `quorum campaign publish faq`: "
+    assert refused("campaign", "publish", "faq").startswith(told + unreachable)
+    stage.mturk.start()
+    assert run_json("campaign", "publish", "faq")["sent"] == 5
+    assert run_json("campaign", "collect", "faq")["new"] == 1
+    assert stage.mturk.count("hits") == 5
+
+
+@pytest.mark.usefixtures("small_database")
+def test_a_bad_policy_is_refused_with_all_its_faults(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.json"
+    policy.write_text('{"anotators": 2, "hit_size": 0}')
+    sentence = refused("campaign", "create", "faq", "--sample", "2", "--policy", str(policy))
+    assert "did you mean annotators?" in sentence
+    assert "hit_size must be" in sentence
+    assert not Campaign.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["campaign", "create", "faq"], "One of --sample, --queries is missing"),
+        (
+            ["campaign", "create", "faq", "--sample", "2", "--queries", "q.txt"],
+            "--sample and --queries exclude each other",
+        ),
+        (["campaign", "create", "faq", "--sample", "two"], "not a valid int"),
+        (["campaign", "extend", "faq"], "--days"),
+        (["campaign", "bonus", "faq", "3ONE", "0.50"], "--reason"),
+    ],
+)
+def test_a_wrong_command_line_is_explained(arguments: Sequence[str], told: str) -> None:
+    with pytest.raises(CommandError, match=told):
+        quorum(*arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["campaign", step] for step in STEPS] + [["controls", "import"]]
+)
+def test_every_step_has_help(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
+    quorum(*arguments, "--help")
+    shown = capsys.readouterr().out
+    assert shown.startswith("Usage: quorum ")
+    assert "--json" in shown
+
+
+def test_the_shipped_controls_are_imported_once(db: None) -> None:
+    first = run_json("controls", "import")
+    assert first["added"] == first["pool"] == first["read"]
+    assert int(str(first["pool"])) >= 60
+    assert run_json("controls", "import") == first | {"added": 0}
+
+
+def test_a_file_that_is_not_there_is_refused(db: None, tmp_path: Path) -> None:
+    assert "nothing.jsonl" in refused("controls", "import", str(tmp_path / "nothing.jsonl"))
