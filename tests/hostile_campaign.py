@@ -37,7 +37,7 @@ POLICY = {
 def hostile_campaign(folder: Path, **policy: object) -> Campaign:
     """Packed; each attack is a question, an answer, a query, a control and a paragraph.
 
-    And an item of the practice round, where the policy asks for one.
+    And an item of the qualification test, where the policy asks for one.
     """
     ingest(
         write_rows(folder / "pairs.jsonl", list(_pairs())), f"<b class={MARK}>", license=TEXTS[0]

@@ -1,4 +1,4 @@
-"""The address of a campaign's practice round: no list leads to it, and none can be guessed."""
+"""The address of a campaign's qualification test: no list leads to it, and none can be guessed."""
 
 from django.conf import settings
 from django.core.signing import Signer

@@ -21,7 +21,7 @@ class OutboxMessage(models.Model):
         EXCLUDE = "exclude"
         READMIT = "readmit"  # an exclusion taken back
         KNOW = "know"  # the worker gets the qualification that repacked HITs ask for
-        TRAIN = "train"  # the worker gets the qualification of the practice round
+        TRAIN = "train"  # the worker gets the qualification of the qualification test
         LIFETIME = "lifetime"  # the HIT expires at another time
         BONUS = "bonus"
         OVERTURN = "overturn"  # a rejection that is taken back

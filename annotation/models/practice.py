@@ -10,7 +10,7 @@ from annotation.models.campaign import Campaign
 
 
 class PracticeItem(models.Model):
-    """An item of a campaign's practice round, with its answer and the reason for it."""
+    """An item of a campaign's qualification test, with its answer and the reason for it."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="practice_items")
     position = models.PositiveSmallIntegerField()
@@ -35,7 +35,7 @@ class PracticeItem(models.Model):
 
 
 class PracticeResult(models.Model):
-    """One try of a worker at the practice round."""
+    """One try of a worker at the qualification test."""
 
     campaign = models.ForeignKey(
         Campaign, on_delete=models.CASCADE, related_name="practice_results"

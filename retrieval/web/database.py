@@ -52,7 +52,7 @@ def database_shown(request: HttpRequest, form: BuildForm, *, status: int = 200) 
         "building": any(one.kind == INDEX and not one.is_over for one in jobs),
         "jobs": [_render(request.user, one) for one in jobs if one.is_over],
     }
-    return framed(request, "retrieval/database.html", context, title="Q/a database", status=status)
+    return framed(request, "retrieval/database.html", context, title="Corpus", status=status)
 
 
 def may_see(user: User | AnonymousUser, job: Job) -> bool:

@@ -71,7 +71,7 @@ def test_three_triplets_are_decided_by_the_keyboard_alone(desk: Page) -> None:
         expect(desk.get_by_text("2 Yes, 2 No")).to_be_visible()
         expect(desk.get_by_role("link", name="Next")).to_be_focused()
         desk.keyboard.press("Enter")
-    expect(desk.get_by_text("you have decided all of them")).to_be_visible()
+    expect(desk.get_by_text("Nothing left to decide here")).to_be_visible()
     assert labels() == [1, 0, 1]
 
 
@@ -181,7 +181,7 @@ def test_it_is_readable_before_and_after_the_decision(
 def test_an_empty_pile_is_readable_too(desk: Page, axe: CheckAccess) -> None:
     ItemReport.objects.all().delete()
     desk.get_by_role("link", name="Reported").click()
-    expect(desk.get_by_text("No annotator has reported")).to_be_visible()
+    expect(desk.get_by_text("Annotators have not reported")).to_be_visible()
     axe(desk)
 
 

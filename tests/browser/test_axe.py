@@ -70,6 +70,6 @@ def test_who_was_excluded_meanwhile_can_read_why(
     Exclusion.objects.create(campaign=team.campaign, worker=worker, failures=3, reviewed=12)
     team.sign_in(looked_at, "ada")
     looked_at.goto(f"{team.url}/work/{work.assignment_id}")
-    looked_at.get_by_role("button", name="Give it back").wait_for()
+    looked_at.get_by_role("button", name="Return it").wait_for()
     axe(looked_at)
     shot(looked_at, "axe-not-open")

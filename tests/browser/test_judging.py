@@ -251,7 +251,7 @@ def test_a_report_is_typed_without_answering_and_travels_with_the_answers(
     item = hit.locator("fieldset[data-item]").nth(1)
     item.get_by_text("Report this item").click()
     item.get_by_label("What is wrong with it?").select_option("unclear")
-    item.get_by_label("In your words").press_sequentially("yn10 j\nk?")
+    item.get_by_label("Details (optional)").press_sequentially("yn10 j\nk?")
     assert answers(hit) == "-------"
     page.reload()
     hit = hit_of(page)

@@ -233,7 +233,7 @@ def test_the_page_of_a_member(team: Team, page: Page, axe: CheckAccess) -> None:
     page.get_by_role("button", name="Skip this HIT").click()
     take(page, "judging-skip")
     axe(page)
-    page.get_by_role("button", name="Go on with it").click()
+    page.get_by_role("button", name="Keep it").click()
     answer(page, "nnnnnn")
     Work.objects.update(status="returned")
     page.keyboard.press("Enter")

@@ -178,7 +178,7 @@ def test_a_hit_that_is_begun_is_skipped_after_a_question(team: Team, page: Page)
     start(team, page)
     answer(page, "n")
     page.get_by_role("button", name="Skip this HIT").click()
-    page.get_by_role("button", name="Go on with it").click()
+    page.get_by_role("button", name="Keep it").click()
     assert work_of(team).status == "accepted"
     page.get_by_role("button", name="Skip this HIT").click()
     page.get_by_role("button", name="Skip it").click()

@@ -1,4 +1,4 @@
-"""The practice round and the editor of the instructions, as people see them."""
+"""The qualification test and the editor of the instructions, as people see them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +77,7 @@ def test_the_practice_round_from_its_start_to_its_end(
     page.evaluate("document.forms[0].noValidate = true")
     page.check("input[name='item-0'][value='1']", force=True)
     page.get_by_role("button", name="Check my answers").click()
-    expect(page.get_by_role("alert")).to_contain_text("your answers are still here")
+    expect(page.get_by_role("alert")).to_contain_text("Your answers are still here")
     assert page.is_checked("input[name='item-0'][value='1']")
     look_at(page, f"practice-missing-{look}", axe, shot)
     page.fill("#worker-id", "AADA")
@@ -147,7 +147,7 @@ def test_a_worker_goes_from_the_preview_through_the_practice_to_the_hit(
     ada = mturk.person("ada")
     page.goto(f"{mturk.url}/worker/{ada.id}/hits")
     page.get_by_role("link", name="Preview").click()
-    way = page.frame_locator("iframe").get_by_role("link", name="practice round")
+    way = page.frame_locator("iframe").get_by_role("link", name="qualification test")
     expect(way).to_be_visible()
     shot(page, "practice-preview")
     with page.expect_popup() as opened:
@@ -179,7 +179,7 @@ def test_a_member_goes_from_their_page_through_the_practice_to_the_queue(
     team.sign_in(page, "ada")
     page.goto(f"{live_server.url}/work")
     look_at(page, "practice-work-before", axe, shot)
-    page.get_by_role("link", name="Practise").click()
+    page.get_by_role("link", name="Take the test").click()
     look_at(page, "practice-inhouse", axe, shot)
     answer(page, team.campaign, slips=0)
     look_at(page, "practice-inhouse-passed", axe, shot)

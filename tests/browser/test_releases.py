@@ -226,7 +226,7 @@ def test_without_scripts_a_link_tells_how_far_the_build_is(
         plain.goto(f"{site.url}{ADDRESS}")
         expect(plain.get_by_text("10 %", exact=True)).to_be_visible()
         Build.objects.update(done=500)
-        plain.get_by_role("link", name="See how far it is now").click()
+        plain.get_by_role("link", name="Show progress now").click()
         expect(plain.get_by_text("50 %", exact=True)).to_be_visible()
         plain.goto(f"{site.url}{ADDRESS}/1")
         expect(plain.get_by_role("button", name="Copy")).to_have_count(0)

@@ -35,7 +35,7 @@ def join(page: Page, live_server: LiveServer) -> None:
     page.get_by_label("Username").fill("zoe")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_label("Password confirmation").fill(PASSWORD)
-    page.get_by_role("button", name="Make my account").click()
+    page.get_by_role("button", name="Create account").click()
     expect(page.get_by_role("heading", name="Your work")).to_be_visible()
 
 
@@ -191,7 +191,7 @@ def test_every_page_is_fit_for_every_reader_and_screen(
     look("landing", "/")
     look("sign-in", "/sign-in")
     look("join", f"/join/{code}")
-    make = site.get_by_role("button", name="Make my account")
+    make = site.get_by_role("button", name="Create account")
     make.evaluate("button => button.form.noValidate = true")
     make.click()
     expect(site.get_by_text("This field is required").first).to_be_visible()
@@ -225,5 +225,5 @@ def look_as_staff(page: Page, live_server: LiveServer) -> None:
     page.wait_for_url(f"{live_server.url}/admin/campaigns/")
     page.goto(f"{live_server.url}/team")
     page.get_by_label("For whom").fill("two friends")
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create link").click()
     expect(page.get_by_role("heading", name="Send this link")).to_be_visible()

@@ -86,7 +86,7 @@ def assignment_counts(campaign: Campaign) -> dict[str, object]:
 
 
 def _practice(campaign: Campaign) -> dict[str, object]:
-    """Nothing where the campaign has no practice round, or none yet."""
+    """Nothing where the campaign has no qualification test, or none yet."""
     if not campaign.practice_id:
         return {}
     tries = campaign.practice_results

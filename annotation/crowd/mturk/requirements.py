@@ -19,7 +19,7 @@ def qualification_requirements(
 ) -> "list[QualificationRequirementTypeDef]":
     """Who may work; who may not, does not even see the HITs. A least of 0 asks nothing.
 
-    Who has only not practised yet sees them, with the way to the practice round.
+    Who has only not practised yet sees them, with the way to the qualification test.
     """
     wanted: list[QualificationRequirementTypeDef] = []
     if spec.masters:

@@ -106,7 +106,7 @@ def _message_refused(campaign: Campaign, options: Options) -> str:
 def _preview_grant(campaign: Campaign, options: Options) -> list[str]:
     preview(_grant(campaign, options))
     worker = worker_of(campaign, options["worker"])
-    return [f"{worker} may work in {campaign} without having passed the practice round."]
+    return [f"{worker} may work in {campaign} without having passed the qualification test."]
 
 
 def _execute_grant(campaign: Campaign, options: Options) -> Result:

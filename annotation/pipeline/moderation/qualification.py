@@ -1,4 +1,4 @@
-"""A worker's tries at the practice round, and the qualification of who passes it."""
+"""A worker's tries at the qualification test, and the qualification of who passes it."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -21,10 +21,10 @@ WORKER_ID = re.compile(r"[A-Z0-9]{2,64}")
 def check_open(campaign: Campaign) -> None:
     """UserError: one sentence for the worker why nobody can practise now."""
     if campaign.state == Campaign.State.CANCELLED:
-        raise UserError("This practice round is over: its campaign has ended.")
+        raise UserError("This qualification test is over: its campaign has ended.")
     if not campaign.practice_id:
         raise UserError(
-            "This practice round opens when its campaign is published: please come back then."
+            "This qualification test opens when its campaign is published: please come back then."
         )
 
 
@@ -82,7 +82,9 @@ def practise(
 def admit(campaign: Campaign, worker_id: str) -> None:
     """Let a worker in by hand, whatever their tries came to: kept as a try without items."""
     if not campaign.policy.practice_items:
-        raise UserError(f"Campaign {campaign} has no practice round: nobody needs to be let in.")
+        raise UserError(
+            f"Campaign {campaign} has no qualification test: nobody needs to be let in."
+        )
     check_open(campaign)
     if not WORKER_ID.fullmatch(worker_id):
         raise UserError(f"{worker_id!r} is no worker id: it has capital letters and digits alone.")

@@ -42,7 +42,7 @@ def waiting(campaign: Campaign) -> int:
 def claim(campaign: Campaign, now: datetime, *, held: Q, size: int) -> list[OutboxMessage]:
     """At most `size` messages that nobody else has and that are not `held`, the oldest first.
 
-    Who passes the practice round comes last: anybody can, so that they could hold up the rest.
+    Who passes the qualification test comes last: anybody can, so that they could hold up the rest.
     """
     free = _free(now)
     ready = _in_turn(campaign.outbox.filter(free).exclude(held), held)

@@ -24,7 +24,7 @@ SUBJECT_LENGTH = 200  # of a message; MTurk's
 @dataclass(frozen=True)
 class Known:
     """What was looked up before: what the crowd already has, for messages whose token it may have
-    forgotten, and what workers had right in the practice round.
+    forgotten, and what workers had right in the qualification test.
     """
 
     hits: Mapping[str, str] = field(default_factory=dict)  # our key -> the crowd's id

@@ -234,7 +234,7 @@ def prepare(campaign: Campaign, crowd: Crowd) -> None:
         campaign.save(update_fields=["known_id"])
     if policy.practice_items and not campaign.practice_id:
         campaign.practice_id = crowd.create_qualification(
-            f"{ours}: has passed the practice round", _practice_words(campaign)
+            f"{ours}: has passed the qualification test", _practice_words(campaign)
         )
         campaign.save(update_fields=["practice_id"])
     if not campaign.hit_type_id:
@@ -246,7 +246,7 @@ def prepare(campaign: Campaign, crowd: Crowd) -> None:
 def _practice_words(campaign: Campaign) -> str:
     """MTurk shows them to whoever looks at a HIT without the qualification."""
     return (
-        "Workers who hold this have passed the practice round, which is open to everybody at "
+        "Workers who hold this have passed the qualification test, which is open to everybody at "
         f"{practice_url(campaign)}; the value is the percent that they had right."
     )
 

@@ -32,7 +32,7 @@ def create_practice(campaign: Campaign, path: Path | None) -> None:
     if not count:
         if path is not None:
             raise UserError(
-                f"The policy asks for no practice round: set practice_items in it to use {path}."
+                f"The policy has no qualification test: set practice_items in it to use {path}."
             )
         return
     source = path or SHIPPED

@@ -232,7 +232,7 @@ QUALIFICATIONS = Group(
         ),
         Words(
             "practice_items",
-            "Items of the practice round",
+            "Items of the qualification test",
             "So many explained examples are judged before the first HIT, unpaid and on this site; "
             "0 is no round.",
             0,
@@ -240,7 +240,7 @@ QUALIFICATIONS = Group(
         ),
         Words(
             "practice_pass_percent",
-            "Right in the practice round, in percent",
+            "Right in the qualification test, in percent",
             "The least share that opens the HITs; it counts only where there is a round.",
             80,
             OPEN,

@@ -1,4 +1,4 @@
-"""The practice round: which items it has, and who passes. The paper trains its annotators by
+"""The qualification test: which items it has, and who passes. The paper trains its annotators by
 explained examples (appendix C, table 7); here they try them.
 """
 

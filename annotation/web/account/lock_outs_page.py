@@ -25,7 +25,7 @@ LACKS = (
 @staff_page
 def lock_outs(request: HttpRequest) -> HttpResponse:
     context = {"locked": locked_out(), "may_unlock": request.user.has_perm(UNLOCK)}
-    return page(request, "annotation/account/lockouts.html", context, title="Lock-outs")
+    return page(request, "annotation/account/lockouts.html", context, title="Sign-in lockouts")
 
 
 @require_POST

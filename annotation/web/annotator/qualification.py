@@ -1,4 +1,4 @@
-"""The practice round: a worker judges items whose answers are known, and learns why."""
+"""The qualification test: a worker judges items whose answers are known, and learns why."""
 
 import logging
 import re
@@ -31,8 +31,10 @@ from annotation.web.base.markdown import render_markdown
 from core.errors import UserError
 
 _WORKER_ID = re.compile(r"A[A-Z0-9]{1,63}")
-TITLE = "Practice round"
-NO_ROUND = "There is no practice round at this address: open it from a HIT's page or list again."
+TITLE = "Qualification test"
+NO_ROUND = (
+    "There is no qualification test at this address: open it from a HIT's page or list again."
+)
 BAD_ID = "This is no worker id. It is an A and capital letters and digits, as on your dashboard."
 NO_ID = "Please give your worker id: it is how the crowd knows whom to let in."
 
@@ -94,7 +96,7 @@ def _answer(request: HttpRequest, signed: str) -> HttpResponse:
     campaign = _campaign(signed)
     items = list(campaign.practice_items.order_by("position")) if campaign else []
     if campaign is None or not items:
-        return refuse(request, 404, "No such practice round", NO_ROUND)
+        return refuse(request, 404, "No such qualification test", NO_ROUND)
     try:
         check_open(campaign)
     except UserError as error:

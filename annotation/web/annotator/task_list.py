@@ -50,7 +50,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Practice:
-    """A campaign that opens after its practice round."""
+    """A campaign that opens after its qualification test."""
 
     title: str
     tries_left: int

@@ -16,7 +16,7 @@ Item = dict[str, Any]
 class DashboardSite(UnfoldAdminSite):  # type: ignore[misc]
     """Its lists of records ask for permissions of their own."""
 
-    index_title = "Records"
+    index_title = "Admin"
 
     def has_permission(self, request: HttpRequest) -> bool:
         return may_enter(request.user)
@@ -33,8 +33,8 @@ def navigation(request: HttpRequest) -> list[Item]:
     site = [_item("Log", "history", "log")]
     if request.user.is_staff:
         site.append(_item("Team", "group", "team"))
-        site.append(_item("Lock-outs", "lock", "lock-outs"))
-        site.append(_item("Records", "table", "admin:index"))
+        site.append(_item("Sign-in lockouts", "lock", "lock-outs"))
+        site.append(_item("Admin", "table", "admin:index"))
     site.append(_item("API", "api", "api"))
     groups.append(("Site", site))
     _mark_place([item for _, items in groups for item in items], request.path)

@@ -62,8 +62,8 @@ def test_many_files_cost_the_record_of_a_release_no_more_queries(release: Releas
 def test_where_there_is_no_release_the_page_says_what_makes_one(
     campaign: Campaign, dans: Client
 ) -> None:
-    assert "There is no release yet" in text(dans.get("/releases"))
-    assert "no release yet" in text(dans.get(ADDRESS))
+    assert "No releases yet" in text(dans.get("/releases"))
+    assert "No releases yet" in text(dans.get(ADDRESS))
     assert "Build the next release" not in text(dans.get(ADDRESS))
 
 

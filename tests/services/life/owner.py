@@ -31,7 +31,7 @@ class Owner:
         self.page.get_by_label("Username").fill(NAME)
         self.page.get_by_label("Password").fill(PASSWORD)
         self.page.get_by_role("button", name="Sign in").click()
-        expect(self.heading("There is no campaign yet")).to_be_visible()
+        expect(self.heading("No campaigns yet")).to_be_visible()
 
     def go(self, name: str) -> None:
         """By the side bar."""
@@ -116,7 +116,7 @@ class Owner:
             self.page.get_by_label("File of queries").set_input_files(file)
         else:
             self.page.get_by_label("How many to sample").fill(str(sample))
-        self.press("Go on to the policy")
+        self.press("Continue to policy")
 
     def set_rules(self, rules: Mapping[str, object]) -> None:
         """Fields by their names in the policy."""
@@ -126,23 +126,23 @@ class Owner:
                 field.select_option(str(value))
             else:
                 field.fill(str(value))
-        self.page.get_by_role("button", name="Go on to the budget").click()
+        self.page.get_by_role("button", name="Continue to budget").click()
 
     # Its plan
 
     def find_candidates(self) -> None:
-        self.press("Find the candidates")
-        expect(self.main.get_by_role("button", name="Pack the HITs")).to_be_visible(timeout=WORK_MS)
+        self.press("Retrieve candidates")
+        expect(self.main.get_by_role("button", name="Pack HITs")).to_be_visible(timeout=WORK_MS)
 
     def pack(self) -> None:
-        self.press("Pack the HITs")
+        self.press("Pack HITs")
         self.told("HITs are packed", timeout=WORK_MS)
 
     def publish(self, first: int | None = None) -> list[str]:
         """What the page said would follow; `first`: HITs of the first batch."""
         if first:
             self.page.get_by_label("HITs in the first batch").fill(str(first))
-            self.press("See the price")
+            self.press("Review cost")
         else:
             self.follow("The rest")
         said = self.main.locator("form .dash-note p").all_inner_texts()
@@ -188,7 +188,7 @@ class Owner:
         self.go("Team")
         self.page.get_by_label("For whom").fill(note)
         self.page.get_by_label("Accounts").fill(str(accounts))
-        self.press("Make a link")
+        self.press("Create link")
         return self.main.locator("section.link code").inner_text()
 
     def give_role(self, name: str, role: str) -> None:

@@ -16,7 +16,7 @@ def join(page: Page, link: str, name: str) -> None:
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_label("Password confirmation").fill(PASSWORD)
-    page.get_by_role("button", name="Make my account").click()
+    page.get_by_role("button", name="Create account").click()
     expect(page.get_by_role("heading", name="Your work")).to_be_visible()
 
 
@@ -72,7 +72,7 @@ def adjudicate(page: Page, campaign: str, *, pile: str) -> str:
     page.get_by_role("link", name=campaign, exact=True).click()
     page.get_by_role("link", name="Review", exact=True).click()
     section = page.locator("section").filter(has=page.get_by_role("heading", name=pile))
-    section.get_by_role("link", name="Label them blind").click()
+    section.get_by_role("link", name="Adjudicate").click()
     expect(page.get_by_role("button", name="Yes")).to_be_visible()
     assert page.get_by_text(re.compile(r"\d+ (Yes|No)\b")).count() == 0
     page.get_by_role("button", name="Yes").click()

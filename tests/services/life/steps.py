@@ -38,7 +38,7 @@ def plan(owner: Owner, *, dollars: int | None = None) -> None:
     owner.look("budget")
     if dollars:
         owner.page.get_by_label("Budget in dollars").fill(str(dollars))
-    owner.press("Create the campaign")
+    owner.press("Create campaign")
     expect(owner.heading("Queries and rules")).to_be_visible(timeout=WORK_MS)
     owner.find_candidates()
     owner.pack()

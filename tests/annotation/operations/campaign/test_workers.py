@@ -115,7 +115,7 @@ def test_who_has_not_practised_is_let_in(set_stage: SetStage) -> None:
     stage.publish()
     stage.mturk.person("bob")
     told = OPERATIONS["grant-qualification"].preview(stage.campaign, {"worker": "ABOB"})
-    assert list(told) == ["ABOB may work in faq without having passed the practice round."]
+    assert list(told) == ["ABOB may work in faq without having passed the qualification test."]
     assert not stage.campaign.practice_results.exists()
     perform(OPERATIONS["grant-qualification"], stage.campaign, {"worker": "ABOB"}, by=by_command())
     assert log()[:2] == ("grant-qualification", "ABOB")
@@ -124,7 +124,7 @@ def test_who_has_not_practised_is_let_in(set_stage: SetStage) -> None:
 
 
 def test_nobody_needs_to_be_let_in_where_nobody_practises(one_hit: Stage) -> None:
-    with pytest.raises(UserError, match="has no practice round"):
+    with pytest.raises(UserError, match="has no qualification test"):
         OPERATIONS["grant-qualification"].preview(one_hit.campaign, {"worker": "ABOB"})
 
 

@@ -382,7 +382,7 @@ def test_the_qualification_says_where_to_practise(stage: Stage) -> None:
         "SELECT name, description FROM qualification_types WHERE qualification_type_id = ?",
         stage.campaign.practice_id,
     )
-    assert row[0].endswith("has passed the practice round")
+    assert row[0].endswith("has passed the qualification test")
     assert "/practice/" in row[1]
 
 
@@ -503,5 +503,5 @@ def test_nobody_is_let_in_twice_or_past_an_exclusion(stage: Stage) -> None:
 
 
 def test_a_campaign_without_practice_lets_everybody_in_already(one_hit: Stage) -> None:
-    with pytest.raises(UserError, match="has no practice round"):
+    with pytest.raises(UserError, match="has no qualification test"):
         admit(one_hit.campaign, "AADA")

@@ -64,7 +64,7 @@ def test_the_staff_see_who_is_locked_out_until_it_ends(client: Client, ada: User
     assert "Unlock" not in page.replace('<span class="sr-only">Unlock</span>', "")
     Attempt.objects.update(at=timezone.now() - timedelta(hours=2))
     Client().post("/sign-in", WRONG | {"username": "bob"})  # what is too old goes
-    assert "Nobody has to wait now" in carlas.get(PAGE).content.decode()
+    assert "Nobody is locked out" in carlas.get(PAGE).content.decode()
 
 
 def test_who_may_ends_it_and_that_is_logged(client: Client, ada: User) -> None:

@@ -134,7 +134,7 @@ def test_staff_without_the_rights_see_no_buttons(ada: Member) -> None:
     page = text(signed_in(staff("carla")).get("/team"))
     assert "ada" in page
     assert page.count("<form") == 1  # to sign out
-    assert "Make a link" not in page
+    assert "Create link" not in page
 
 
 def test_names_and_notes_are_shown_as_they_are(owner: Client) -> None:

@@ -226,7 +226,7 @@ def test_of_a_cancelled_campaign_only_what_is_in_hand_can_be_finished(
     assert visit(hit, {}).status_code == 410
     response = visit(hit)
     assert response.status_code == 200
-    assert "What you hand in now is still reviewed and paid." in parse(response).text_content()
+    assert "Work that you submit now is still reviewed and paid." in parse(response).text_content()
 
 
 def test_who_knows_a_triplet_from_another_hit_reads_it_before_the_work(
@@ -375,7 +375,7 @@ def test_many_short_lines_are_folded_too(campaign: Campaign, visit: Open) -> Non
 
 
 def test_what_the_page_records_stands_on_it(hit: Hit, visit: Open) -> None:
-    sentence = "records how long each item takes and which answers you change"
+    sentence = "records the time per item, changed answers"
     for parameters in ({}, ADAS):
         assert sentence in parse(visit(hit, parameters)).get_element_by_id("guide").text_content()
 

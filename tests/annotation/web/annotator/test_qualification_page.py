@@ -1,4 +1,4 @@
-"""The practice round as workers meet it."""
+"""The qualification test as workers meet it."""
 
 import html as escaping
 import re
@@ -119,7 +119,7 @@ def test_the_address_names_the_campaign_and_cannot_be_guessed(
     for forged in (campaign.uid.hex, f"{campaign.uid.hex}:x", Signer(salt="hit").sign("faq"), ":"):
         response = client.get(f"/practice/{forged}")
         assert response.status_code == 404
-        assert "There is no practice round at this address" in words(response)
+        assert "There is no qualification test at this address" in words(response)
 
 
 def test_a_campaign_without_items_has_no_round(client: Client, campaign: Campaign) -> None:
@@ -189,7 +189,7 @@ def test_the_worker_id_of_the_address_stands_in_the_form(
 def test_who_names_nobody_loses_no_answer(hand_in: Visit, worker_id: str) -> None:
     response = hand_in(RIGHT, worker_id)
     assert response.status_code == 422
-    assert "Nothing was counted yet, and your answers are still here." in words(response)
+    assert "Nothing was counted yet. Your answers are still here." in words(response)
     checked = parse(response).xpath("//input[@checked]")
     assert {each.get("name"): each.get("value") for each in checked} == RIGHT
     assert parse(response).xpath("//script[not(@src)]") == []

@@ -34,7 +34,7 @@ def text(response: HttpResponse) -> str:
 def test_with_nothing_to_do_it_says_how_new_work_is_seen(adas: Client) -> None:
     shown = text(adas.get("/work"))
     assert "There is nothing to do" in shown
-    assert "load this page again later" in shown
+    assert "Reload this page later" in shown
 
 
 def test_instructions_are_read_in_their_own_direction(adas: Client) -> None:
@@ -72,8 +72,8 @@ def decide(*, rejected: int = 0) -> None:
 
 def test_with_nothing_to_do_it_says_so_kindly(adas: Client) -> None:
     page = text(adas.get("/work"))
-    assert "There is nothing to do at the moment. Thank you for looking in" in page
-    assert "Handed in 0" in page
+    assert "There is nothing to do at the moment. Reload" in page
+    assert "Submitted 0" in page
 
 
 def test_each_kind_of_hit_is_offered_with_its_count_and_pay(adas: Client) -> None:
@@ -107,7 +107,7 @@ def test_a_hit_in_hand_says_why_no_other_can_be_started(adas: Client) -> None:
     offer_hits(hits=2)
     assert "Finish or skip" not in text(adas.get("/work"))
     adas.post("/work/next")
-    assert "Finish or skip the HIT you have first." in text(adas.get("/work"))
+    assert "Finish or skip your current HIT first." in text(adas.get("/work"))
 
 
 def test_what_is_not_open_any_more_is_given_back_from_the_own_page(
@@ -121,7 +121,7 @@ def test_what_is_not_open_any_more_is_given_back_from_the_own_page(
     worker = Worker.objects.create(crowd="inhouse", worker_id=ada.worker_id)
     Exclusion.objects.create(campaign=hit.campaign, worker=worker, failures=3, reviewed=10)
     response = adas.get("/work")
-    assert "It is not open to you any more: give it back" in text(response)
+    assert "It is no longer open to you. Return it" in text(response)
     assert "Continue" not in text(response)
     assert f'action="{address}/return"' in response.content.decode()
 
@@ -132,7 +132,7 @@ def test_progress_is_told_in_counts_where_nothing_is_paid(adas: Client) -> None:
     decide(rejected=1)
     do(adas, 1)
     page = text(adas.get("/work"))
-    assert "Last 24 hours 5 Handed in 5 Approved 3 Not accepted 1" in page
+    assert "Last 24 hours 5 Submitted 5 Approved 3 Rejected 1" in page
     assert "$" not in page
 
 
@@ -190,7 +190,7 @@ def test_a_campaign_with_a_practice_round_opens_after_it(adas: Client, ada: Memb
         campaign=hit.campaign, position=0, query="a", question="b", expected=1, why="So."
     )
     response = adas.get("/work")
-    assert "Opens to you after a short practice round. 3 tries left." in text(response)
+    assert "Opens after a short qualification test. 3 tries left." in text(response)
     assert "Start" not in text(response)
     (link,) = re.findall(r'href="(/practice/[^"]+)"', response.content.decode())
     assert adas.get(link).status_code == 200

@@ -63,7 +63,7 @@ def test_work_that_waits_asks_for_itself_until_it_has_ended(job: Job, owner: Use
     shown = part(job)
     assert shown.get("hx-get") == address(job)
     assert shown.get("hx-trigger") == "every 2s"
-    assert "as soon as a worker is free" in shown.text_content()
+    assert "as soon as a worker process is free" in shown.text_content()
     response = look(signed_in(owner), job)
     assert "HX-Refresh" not in response
     assert b"<html" not in response.content

@@ -30,8 +30,8 @@ def marked(response: Any) -> list[str]:
         ("database/models", "Models"),
         ("database/import", "Import"),
         ("log/", "Log"),
-        ("", "Records"),
-        ("auth/user/", "Records"),
+        ("", "Admin"),
+        ("auth/user/", "Admin"),
     ],
 )
 def test_each_page_marks_its_own_link(page: str, title: str) -> None:

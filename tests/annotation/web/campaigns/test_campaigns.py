@@ -47,7 +47,7 @@ def funded(name: str) -> Campaign:
 
 def test_without_a_campaign_the_way_to_the_first_one_is_shown(root: Client) -> None:
     text = text_of(root)
-    assert "There is no campaign yet" in text
+    assert "No campaigns yet" in text
     assert "make run QUORUM_DATA=var/demo" in text
     try:
         assert f'href="{reverse("campaign-new")}"' in text
@@ -57,7 +57,7 @@ def test_without_a_campaign_the_way_to_the_first_one_is_shown(root: Client) -> N
 
 def test_who_may_create_none_is_told_whom_to_ask() -> None:
     text = text_of(with_role(None, "viewer"))
-    assert "whoever owns one can give you a role" in text
+    assert "Ask an owner for one" in text
     assert "Plan the first campaign" not in text
 
 

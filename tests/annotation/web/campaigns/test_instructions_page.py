@@ -175,7 +175,7 @@ def test_an_earlier_version_can_be_shown_and_saved_anew(send: Send, client: Clie
 
 def test_a_preview_saves_nothing(send: Send) -> None:
     response = send(button="preview")
-    assert "nothing is saved yet" in words(response)
+    assert "Nothing is saved yet" in words(response)
     assert parse(response).xpath("//*[contains(@class, 'prose')]//strong")[0].text == "exactly"
     assert form_of(response)["text"] == NEW
     assert len(versions()) == 1
@@ -288,7 +288,7 @@ def test_a_campaign_that_there_is_not_is_not_found(send: Send, client: Client) -
     """As one that the reader may not see: its name is told to nobody."""
     response = client.get("/campaigns/nowhere/instructions")
     assert response.status_code == 404
-    assert "There is nothing here" in words(response)
+    assert "Page not found" in words(response)
 
 
 # Which HITs show it

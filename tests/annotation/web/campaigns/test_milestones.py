@@ -357,7 +357,7 @@ def test_real_money_takes_the_campaigns_name_typed(
     assert "spends real money" in text_of(page)
     confirmed = {"endpoint": settings.MTURK_PRODUCTION}
     refused = owner.post(f"{PUBLISH}?first=1", confirmed | {"typed": typed})
-    assert "That is not the campaign" in text_of(refused)
+    assert "This is not the campaign" in text_of(refused)
     assert not Job.objects.exists()
     taken = owner.post(f"{PUBLISH}?first=1", confirmed | {"typed": " faq "})
     assert taken["Location"] == PLAN
@@ -426,7 +426,7 @@ def test_the_plan_of_a_campaign_at_its_budget_says_so(stage: Stage) -> None:
     publish(stage.campaign, stage.mturk.crowd)
     stage.campaign.refresh_from_db()
     page = text_of(client_of(stage.campaign, "viewer").get(PLAN))
-    assert "as far as the budget reaches: it is used up" in page
+    assert "as far as the budget allows. It is used up" in page
 
 
 # Who may, and how much it costs to look

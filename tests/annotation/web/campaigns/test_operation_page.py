@@ -84,7 +84,7 @@ def test_what_cannot_be_done_is_told_in_a_sentence(
 def test_what_is_for_good_takes_the_campaigns_name(stage: Stage, owner: Client) -> None:
     for typed in ("", "fa", "FAQ"):
         page = owner.post(address("cancel"), {"agreed": "yes", "typed": typed})
-        assert "That is not the campaign" in text_of(page)
+        assert "This is not the campaign" in text_of(page)
     stage.campaign.refresh_from_db()
     assert stage.campaign.state == "active"
     owner.post(address("cancel"), {"agreed": "yes", "typed": "faq"})

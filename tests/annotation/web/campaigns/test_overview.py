@@ -220,7 +220,7 @@ def test_a_large_campaign_is_counted_by_a_worker(
     assert (job.kind, job.subject, job.state) == ("snapshot", "faq", "queued")
     assert owner.post(COUNT).status_code == 302
     assert Job.objects.count() == 1
-    assert "It is being counted" in text_of(owner.get(PAGE))
+    assert "Counting. The figures appear" in text_of(owner.get(PAGE))
 
 
 def test_the_age_of_old_figures_is_told(
@@ -470,4 +470,4 @@ def test_before_anything_is_packed_there_are_no_charts_of_zeros(
     take(campaign)
     page = client_of(campaign, "owner").get(PAGE)
     assert page.context["charts"] == []
-    assert "Go on with the plan" in text_of(page)
+    assert "Continue with the plan" in text_of(page)

@@ -104,7 +104,7 @@ def test_nobody_sees_votes_by_an_address_alone(ada: Client, campaign: Campaign) 
 
 
 def test_reported_triplets_make_a_pile_of_their_own(ada: Client, campaign: Campaign) -> None:
-    assert "No annotator has reported" in ada.get(ADDRESS, {"what": "reported"}).content.decode()
+    assert "Annotators have not reported" in ada.get(ADDRESS, {"what": "reported"}).content.decode()
     triplet = campaign.triplets.filter(label=0).first()
     assert triplet is not None
     report(triplet)
@@ -112,7 +112,7 @@ def test_reported_triplets_make_a_pile_of_their_own(ada: Client, campaign: Campa
     decide(ada, triplet, 1, "reported")
     assert ExpertLabel.objects.get().source == "adjudication"
     text = ada.get(ADDRESS, {"what": "reported"}).content.decode()
-    assert "you have decided all of them" in text
+    assert "Nothing left to decide here" in text
 
 
 def test_a_sample_is_of_labelled_triplets_in_an_order_of_the_experts_own(

@@ -343,4 +343,4 @@ def test_an_empty_list_says_why_and_what_is_next(kind: str) -> None:
     page = client.get(address(kind, "new")).content.decode()
     assert plan in page.split('aria-label="Found"')[1]
     page = client.get(address(kind, "new"), {"q": "word"}).content.decode()
-    assert "Nothing is found: fewer filters find more." in page
+    assert "No results. Try removing a filter." in page

@@ -437,7 +437,7 @@ def test_new_cannot_name_a_campaign_by_command_either(small_database: None) -> N
         create_campaign("new", policy=Policy(), seed=1, sample=1)
 
 
-# What it stands on
+# Prerequisites
 
 
 def test_the_page_shows_the_index_and_the_pool(creator: Client) -> None:
@@ -486,7 +486,7 @@ def test_a_repair_is_offered_to_whoever_may_and_the_others_read_what_it_takes(
         assert parse(shown).xpath("//main//a[contains(@href, 'database')]") == []
         assert parse(shown).xpath("//main//a[contains(@href, 'controls')]") == []
         for permission in ("retrieval.add_indexversion", "annotation.change_control"):
-            taken = f"Mending it takes the permission {permission}, which an administrator"
+            taken = f"To correct it you need the permission {permission}, which an administrator"
             assert taken in text_of(shown)
 
 

@@ -114,8 +114,8 @@ def test_the_last_outcome_is_told_and_the_last_four_stand_side_by_side(
         page = text_of(manager.get(ADDRESS))
     assert "$133.00 <small>quoted $103.74" in page
     assert "93.8% <small>83.0% to 98.0% (95%)" in page
-    assert "3 of 5 <small>who handed in work" in page
-    assert "Each handed in about 2 HITs, and the rule excludes nobody before 3" in page
+    assert "3 of 5 <small>who submitted work" in page
+    assert "Each submitted about 2 HITs, and the rule excludes nobody before 3" in page
     assert page.count('<td class="dash-number">3 of 5</td>') == 4
     cost = [f'<td class="dash-number">{dollars}</td>' for dollars in ("$6.65", "$6.00", "$5.50")]
     assert "Cost</th>" + "".join(cost) in page

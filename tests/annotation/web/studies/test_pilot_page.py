@@ -120,7 +120,7 @@ def test_the_page_says_how_often_each_arm_errs(
 ) -> None:
     pilot = create_pilot(source, "answers", triplets=10, seed=3)
     client = viewer_of("cleo", pilot.shown, pilot.hidden)
-    assert "Nothing can be compared yet" in text_of(client.get(PILOT))
+    assert "Nothing to compare yet" in text_of(client.get(PILOT))
     assert client.get(PILOT, {"csv": "errors"}).status_code == 404
     judged(pilot)
     with django_assert_max_num_queries(20):
@@ -148,7 +148,7 @@ def test_only_who_sees_both_conditions_sees_the_pilot(source: Campaign) -> None:
     pilot = create_pilot(source, "answers", triplets=10, seed=3)
     both = viewer_of("cleo", pilot.shown, pilot.hidden)
     assert "answers" in text_of(both.get(PILOTS))
-    assert "A new pilot" not in text_of(both.get(PILOTS))
+    assert "New pilot" not in text_of(both.get(PILOTS))
     assert both.get(PILOT).status_code == 200
     assert both.post(PILOTS, ASKED).status_code == 403
     one = viewer_of("dan", pilot.shown)

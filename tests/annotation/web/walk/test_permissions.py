@@ -199,7 +199,7 @@ def test_the_table_names_every_address() -> None:
 def test_a_page_that_is_not_there_looks_like_the_site(client: Client) -> None:
     response = client.get("/no-such-page")
     assert response.status_code == 404
-    assert "There is nothing here" in response.content.decode()
+    assert "Page not found" in response.content.decode()
 
 
 def test_every_page_says_what_it_may_load(ada: Member, work: Work, client: Client) -> None:

@@ -252,7 +252,7 @@ def test_the_evidence_is_what_excluded_the_worker(stage: Stage) -> None:
     assert (exclusion.failures, exclusion.reviewed) == (1, 3)
     page = words(parse(reader(stage, "viewer").get(address(stage, "AEVE"))))
     assert "1 of 3 reviewed HITs failed. The rate was crossed with 1 of 3" in page
-    assert "If this worker were taken back" in page
+    assert "If this worker were restored" in page
 
 
 def test_the_chart_follows_the_reviews_and_is_thinned_where_there_are_many() -> None:
@@ -300,7 +300,7 @@ def test_what_an_exclusion_would_change_is_told_and_nothing_changes(one_hit: Sta
     (link,) = parse(viewer.get(address(one_hit, "ABOB"))).xpath("//@hx-get")
     page = words(parse(viewer.get(link)))
     assert "Votes that no longer count5 Labels that change5 5 of them open again" in page
-    assert "Votes to buy again5 at most 1 assignment, $0.19 Paid in vain$0.19" in page
+    assert "Votes to request again5 at most 1 assignment, $0.19 Cost of discarded work$0.19" in page
     assert not one_hit.campaign.exclusions.exists()
 
 
