@@ -8,8 +8,9 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from benchmarks import paper_inputs, release_record, release_size, release_steps
-from benchmarks.paper_steps import Taken
+from benchmarks.campaign import inputs
+from benchmarks.campaign.steps import Taken
+from benchmarks.release import record, size, steps
 from tests.small_campaign import fill_database, packed_campaign
 
 
@@ -17,7 +18,7 @@ def insert(table: str, columns: Sequence[str], rows: Iterable[Sequence[object]])
     """What COPY does on PostgreSQL."""
     values = ", ".join(["%s"] * len(columns))
     statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
-    known = [[None if value == release_record.NULL else value for value in row] for row in rows]
+    known = [[None if value == record.NULL else value for value in row] for row in rows]
     with connection.cursor() as cursor:
         cursor.executemany(statement, known)
 
@@ -26,25 +27,25 @@ def insert(table: str, columns: Sequence[str], rows: Iterable[Sequence[object]])
 def test_each_step_runs_and_the_figures_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    monkeypatch.setattr(release_record, "copy", insert)
-    monkeypatch.setattr(release_size, "RESULTS", tmp_path)
-    monkeypatch.setattr(release_size, "ROOT", tmp_path)
+    monkeypatch.setattr(record, "copy", insert)
+    monkeypatch.setattr(size, "RESULTS", tmp_path)
+    monkeypatch.setattr(size, "ROOT", tmp_path)
     for name, path in (("FOLDER", "."), ("EXTRACT", "extract"), ("PLACED", "placed.json")):
-        monkeypatch.setattr(release_steps, name, tmp_path / "release" / path)
+        monkeypatch.setattr(steps, name, tmp_path / "release" / path)
     settings.INDEX_DIR = tmp_path / "index"
     fill_database(tmp_path)
-    packed_campaign(tmp_path, name=paper_inputs.NAME, train=1, dev=1, test=1)
+    packed_campaign(tmp_path, name=inputs.NAME, train=1, dev=1, test=1)
 
-    steps = [taken(name) for name in (release_size.RECORD, *release_size.STEPS)]
-    release_size.keep({1.0: steps})
+    made = [taken(name) for name in (size.RECORD, *size.STEPS)]
+    size.keep({1.0: made})
 
-    assert all(step.rows for step in steps)
+    assert all(step.rows for step in made)
     kept = json.loads((tmp_path / "release_size.json").read_text())
     assert list(kept["totals"]) == ["1"]
     assert (tmp_path / "release" / "parquet" / "train.parquet").stat().st_size
 
 
-def taken(name: str) -> release_size.Step:
+def taken(name: str) -> size.Step:
     step = Taken()
-    release_steps.STEPS[name](step)
-    return release_size.Step(name, 1.0, step.rows, step.unit, step.seconds, wall=0.1, peak_mb=1.0)
+    steps.STEPS[name](step)
+    return size.Step(name, 1.0, step.rows, step.unit, step.seconds, wall=0.1, peak_mb=1.0)

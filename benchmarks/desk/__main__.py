@@ -1,0 +1,151 @@
+"""`make bench SIZE=desk`: taking and handing in a HIT, beside bare views that write the same rows.
+
+PostgreSQL and gunicorn as in production: one site with the real pages, one with the views of
+`bare.py`, both on one database. Rounds of one and of the other take turns, so that whatever
+else the machine does falls on both. A hand-in takes the next HIT too, as the page does.
+
+Results are kept in benchmarks/results/, with the machine named.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from benchmarks.campaign.size import Place
+from benchmarks.desk.clients import Clients, Job
+from benchmarks.main_job import RESULTS, machine
+from demo.processes import ROOT, StackError
+from demo.stack import LocalStack
+
+FOLDER = ROOT / "var" / "bench_desk"
+SIDES = ("site", "bare")
+VERBS = ("next", "submit")
+CONCURRENCIES = (1, 4, 16)
+ROUNDS = 7  # the first of each is not counted
+REQUESTS = 48  # a round
+TARGET = 1.5
+SHARED = {"QUORUM_WEB_WORKERS": "2", "QUORUM_SECRET_KEY": "of a benchmark on loopback"}
+COLUMNS = f"{'verb':<8}{'at once':>8}{'p50':>10}{'p95':>8}{'bare p50':>10}{'p95':>8}{'ratio':>8}"
+
+Cell = tuple[int, str, str]  # concurrency, side, verb
+Seconds = Mapping[Cell, Sequence[Sequence[float]]]  # of each request of each round
+Figures = Mapping[str, object]
+
+
+def main() -> int:
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    try:
+        seconds = measure()
+    except StackError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    figures = [
+        figures_of(seconds, concurrency, verb) for verb in VERBS for concurrency in CONCURRENCIES
+    ]
+    report(figures)
+    keep(figures)
+    return 0
+
+
+def measure() -> Seconds:
+    """Both sites are up all the while."""
+    place, bare = Place(FOLDER), LocalStack(FOLDER / "bare")
+    place.stack.environment |= SHARED
+    with place:
+        print("A campaign and its team", flush=True)
+        jobs = make_jobs(place)
+        database = place.stack.environment["QUORUM_DATABASE_URL"]
+        bare.environment |= {**SHARED, "QUORUM_DATABASE_URL": database}
+        bare.environment["DJANGO_SETTINGS_MODULE"] = "benchmarks.desk.settings"
+        with bare.servers():
+            return take_turns({"site": place.stack.site_url, "bare": bare.site_url}, jobs)
+
+
+def make_jobs(place: Place) -> Iterator[Job]:
+    path = FOLDER / "inputs.json"
+    members = len(CONCURRENCIES) * len(SIDES) * ROUNDS * REQUESTS
+    place.run("benchmarks.desk.inputs", str(path), str(members))
+    inputs = json.loads(path.read_text())
+    offers = iter(inputs["offers"])
+    # A bare view takes what it is told: each HIT has one place for each of two members.
+    pairs = zip(offers, offers, strict=False)
+    for (first, keys), (second, _) in pairs:
+        for _ in range(2):
+            member, session = inputs["members"].pop()
+            yield Job(member, session, offers=(first, second), keys=keys)
+
+
+def take_turns(sites: Mapping[str, str], jobs: Iterator[Job]) -> Seconds:
+    seconds: defaultdict[Cell, list[list[float]]] = defaultdict(list)
+    for concurrency in CONCURRENCIES:
+        print(f"{concurrency} at once", flush=True)
+        clients = {side: Clients(sites[side], concurrency, bare=side == "bare") for side in SIDES}
+        for _ in range(ROUNDS):
+            for side in SIDES:
+                taken, handed_in = clients[side].round([next(jobs) for _ in range(REQUESTS)])
+                seconds[concurrency, side, "next"].append(taken)
+                seconds[concurrency, side, "submit"].append(handed_in)
+        for opened in clients.values():
+            opened.close()
+    return {cell: rounds[1:] for cell, rounds in seconds.items()}
+
+
+def figures_of(seconds: Seconds, concurrency: int, verb: str) -> Figures:
+    """Milliseconds over all requests; the ratio is the median over the rounds of their p95's."""
+    site, bare = (seconds[concurrency, side, verb] for side in SIDES)
+    ratios = [p95(mine) / p95(floor) for mine, floor in zip(site, bare, strict=True)]
+    middle = [
+        statistics.median(mine) / statistics.median(floor)
+        for mine, floor in zip(site, bare, strict=True)
+    ]
+    return {
+        "verb": verb,
+        "concurrency": concurrency,
+        "site": milliseconds(site),
+        "bare": milliseconds(bare),
+        "ratio_p50": round(statistics.median(middle), 2),
+        "ratio_p95": round(statistics.median(ratios), 2),
+        "ratios_p95": [round(ratio, 2) for ratio in ratios],
+    }
+
+
+def milliseconds(rounds: Sequence[Sequence[float]]) -> Mapping[str, float]:
+    every = [seconds * 1000 for one in rounds for seconds in one]
+    return {"p50": round(statistics.median(every), 1), "p95": round(p95(every), 1)}
+
+
+def p95(values: Sequence[float]) -> float:
+    return statistics.quantiles(values, n=20)[-1]
+
+
+def report(figures: Sequence[Figures]) -> None:
+    print(f"\nmilliseconds; at most {TARGET} times the bare p95 is the target\n{COLUMNS}")
+    for row in figures:
+        site, bare = row["site"], row["bare"]
+        assert isinstance(site, dict)
+        assert isinstance(bare, dict)
+        print(
+            f"{row['verb']:<8}{row['concurrency']:>8}{site['p50']:>10}{site['p95']:>8}"
+            f"{bare['p50']:>10}{bare['p95']:>8}{row['ratio_p95']:>8}"
+        )
+
+
+def keep(figures: Sequence[Figures]) -> None:
+    load = round(os.getloadavg()[1], 1)
+    kept = {
+        "machine": machine() | {"load": load},
+        "requests": REQUESTS * (ROUNDS - 1),
+        "target": TARGET,
+        "figures": figures,
+    }
+    path = RESULTS / "desk.json"
+    path.write_text(json.dumps(kept, indent=2) + "\n")
+    print(f"kept in {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

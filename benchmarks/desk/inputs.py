@@ -1,0 +1,84 @@
+"""A published in-house campaign and a team that is signed in, for `benchmarks.desk`."""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from annotation.crowd.factory import open_crowd
+from annotation.crowd.inhouse.models import Member, Offer
+from annotation.models import HitItem
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.publish import publish
+from annotation.pipeline.setup.create import get_campaign
+from annotation.protocol.policy.crowds import INHOUSE
+from annotation.protocol.policy.policy import Policy
+from benchmarks.campaign.inputs import NAME, make_campaign
+
+SHARE = 0.05  # of the paper's campaign: 4,563 HITs
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The second half of the offers is for the bare views, whose requests name them."""
+
+    members: list[tuple[int, str]]  # primary key, session
+    offers: list[tuple[int, list[str]]]  # primary key, keys of its items
+
+
+def main() -> None:
+    path, members = Path(sys.argv[1]), int(sys.argv[2])
+    make_campaign(Path(settings.DATA_DIR), SHARE, Policy.from_dict(INHOUSE.defaults()))
+    campaign = get_campaign(NAME)
+    pack_campaign(campaign)
+    crowd = open_crowd("inhouse", live=False)
+    publish(campaign, crowd)
+    deliver(campaign, crowd)
+    inputs = Inputs(make_members(members), hide_offers())
+    path.write_text(json.dumps(asdict(inputs)))
+
+
+def make_members(count: int) -> list[tuple[int, str]]:
+    """Signed in, though nobody has chosen a password."""
+    users = User.objects.bulk_create(
+        User(username=f"member{number}", password="!") for number in range(count)
+    )
+    now = timezone.now()
+    members = Member.objects.bulk_create(Member(user=user, joined_at=now) for user in users)
+    sessions = [session_of(user) for user in users]
+    Session.objects.bulk_create(sessions)
+    return [
+        (member.pk, session.session_key) for member, session in zip(members, sessions, strict=True)
+    ]
+
+
+def session_of(user: User) -> Session:
+    store = SessionStore()
+    store.update(
+        {
+            "_auth_user_id": str(user.pk),
+            "_auth_user_backend": BACKEND,
+            "_auth_user_hash": user.get_session_auth_hash(),
+        }
+    )
+    store._session_key = store._get_new_session_key()
+    return store.create_model_instance(dict(store.items()))
+
+
+def hide_offers() -> list[tuple[int, list[str]]]:
+    """Half of them end, so that the desk does not hand out what the bare views write."""
+    keys: dict[str, list[str]] = {}
+    for hit, key in HitItem.objects.order_by("hit", "position").values_list("hit__key", "key"):
+        keys.setdefault(hit, []).append(key)
+    offers = list(Offer.objects.order_by("pk").values_list("pk", "annotation"))
+    hidden = offers[len(offers) // 2 :]
+    Offer.objects.filter(pk__in=[pk for pk, _ in hidden]).update(on_offer=False)
+    return [(pk, keys[annotation]) for pk, annotation in hidden]

@@ -1,5 +1,0 @@
-"""The site's own settings, with the bare views in the place of its pages."""
-
-from config.settings import *  # noqa: F403
-
-ROOT_URLCONF = "benchmarks.desk_bare"

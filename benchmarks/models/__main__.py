@@ -1,0 +1,159 @@
+"""`make bench-models`: what models learn from releases, and how fast they learn and score.
+
+Each part is a release with the systems that are trained on it and compared on its test, or
+`speed`: beside a plain script. The machine of each part is named with its results, which are kept
+in benchmarks/results/models.json; what is made on the way lies in var/bench/models, so that a
+killed run goes on. `--small` is a trial of some minutes whose results are only printed.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from benchmarks.main_job import RESULTS, machine
+from benchmarks.models.crowd import MINILM
+from benchmarks.models.data import NEEDED, missing
+from benchmarks.models.papers import printed
+from benchmarks.models.speed import in_words, measured
+from benchmarks.models.splits import Size
+from benchmarks.models.systems import MPNET, SENTENCES, Place, Trainings
+from core.errors import UserError
+from demo.stack import ROOT, LocalStack, StackError
+from exports.comparison.report import markdown
+from retrieval.encoders.loading import chosen_device
+
+FOLDER = ROOT / "var" / "bench" / "models"
+KEPT = RESULTS / "models.json"
+MPNET_FOLDER = ROOT / "var" / "bench" / "all-mpnet-base-v2"  # no package has it whole: put it there
+SPEED = "speed"
+PARTS = tuple(NEEDED)
+SMALL = Size(queries=20, corpus=400, sentences=(10, 15), pairs=60), Trainings(seeds=(1,), epochs=1)
+# The paper's size has 15,211 queries; so many groups of known duplicates there are not.
+FULL = Size(queries=2_000, corpus=150_000, depths=(30, 30), sentences=(10_000, 1_000), pairs=20_000)
+
+
+def main() -> int:
+    options = _options()
+    size, trainings = _sizes(options)
+    bases = {"MiniLM": MINILM} | ({MPNET: options.mpnet} if options.mpnet else {})
+    try:
+        device = chosen_device(options.device)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    asked = [asdict(size), asdict(trainings), device]
+    key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]
+    stack = LocalStack(FOLDER / key)  # other sizes, other folder
+    stack.manage("migrate", "--verbosity", 0)
+    place = Place(stack, size, trainings, device, bases)
+    failed = [part for part in options.only if not _measure(part, place, small=options.small)]
+    if failed:
+        print(f"bench: {', '.join(failed)} ended with an error", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench-models", description=__doc__)
+    parser.add_argument("--only", type=_parts, default=PARTS, help=f"of {','.join(PARTS)}")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--full", action="store_true", help="the paper's grid: for a GPU")
+    parser.add_argument("--queries", type=int, help="of each release that the crowd judges")
+    parser.add_argument("--accuracy", type=float, help="of the simulated workers")
+    parser.add_argument("--seeds", type=int, help="trainings of each system")
+    parser.add_argument(
+        "--mpnet",
+        metavar="FOLDER",
+        default=str(MPNET_FOLDER) if MPNET_FOLDER.is_dir() else None,
+        help="with all-mpnet-base-v2",
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    return parser.parse_args()
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    if unknown := sorted(set(names) - set(PARTS)):
+        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r}")
+    return names
+
+
+def _sizes(options: argparse.Namespace) -> tuple[Size, Trainings]:
+    size, trainings = (FULL, Trainings(paper=True)) if options.full else (Size(), Trainings())
+    if options.small:
+        size, trainings = SMALL
+    if options.queries:
+        size = replace(size, queries=options.queries)
+    if options.accuracy:
+        size = replace(size, accuracy=options.accuracy)
+    if options.seeds:
+        trainings = replace(trainings, seeds=tuple(range(1, options.seeds + 1)))
+    return size, trainings
+
+
+def _measure(part: str, place: Place, *, small: bool) -> bool:
+    """False where it fails: the other parts run all the same."""
+    print(f"\n{part}", flush=True)
+    if paths := missing(part):
+        print(f"{paths[0]} is not here: {part} is skipped.", flush=True)
+        return True
+    began, load = time.monotonic(), os.getloadavg()
+    try:
+        found = _speed(place, small) if part == SPEED else _models(part, place, small)
+    except StackError as error:
+        print(f"bench: {part}: {error}", file=sys.stderr)
+        return False
+    seconds = round(time.monotonic() - began, 1)  # of a run that went on: of its rest
+    kept = {"machine": machine() | {"device": place.device}, "load_average_before": load}
+    if not small:
+        _keep(_named(part, place), kept | {"seconds": seconds, **found})
+    return True
+
+
+def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
+    folder = place.folder if small else RESULTS.relative_to(ROOT)
+    compared = place.compared(part, folder / f"models_{_named(part, place)}.svg")
+    told = compared | {"release": part}
+    print(markdown(told))
+    if part in SENTENCES:
+        print("", *printed(part), sep="\n")
+    left_out = []
+    if MPNET not in place.bases:
+        left_out.append("MPNet: its folder is not here (--mpnet)")
+    elif not place.systems(part, MPNET):
+        left_out.append("MPNet: for want of time (--full has it)")
+    return {
+        "size": asdict(place.size),
+        "dataset": place.counts(part),
+        "trainings": list(place.trained(part)),
+        "left_out": left_out,
+        "compared": told,
+    }
+
+
+def _named(part: str, place: Place) -> str:
+    """As its results are kept: a GPU's beside a CPU's, those of the paper's grid beside others."""
+    words = [part, "full" if place.trainings.paper else "", place.device.replace("cpu", "")]
+    return "-".join(word for word in words if word)
+
+
+def _speed(place: Place, small: bool) -> dict[str, Any]:
+    found = measured(place.stack.data / SPEED, place.device, small=small)
+    print(in_words(found))
+    return found
+
+
+def _keep(part: str, found: Mapping[str, Any]) -> None:
+    """Beside the parts that other runs, perhaps of other machines, have measured."""
+    parts = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
+    KEPT.write_text(json.dumps({**parts, part: found}, indent=2) + "\n")
+    print(f"kept in {KEPT.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

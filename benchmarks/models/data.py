@@ -1,0 +1,140 @@
+"""The datasets of `make bench-models`, read from ../shared/data.
+
+`answers`, `duplicates`: see models_crowd. Quora's users gave no answers: NO_ANSWER stands there,
+and no system of `duplicates` reads it.
+`wikiqa`, `trecqa`: answer sentence selection, the clean way. A sentence stands as the question and
+as the answer: a retriever of the form QQ reads it, and a selector of the form QA.
+`quora`: pairs of questions, judged by Quora's users. Those of the training that are also in the
+test are left out.
+"""
+
+import csv
+import gzip
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.models.crowd import NO_ANSWER, judged_by_crowd
+from benchmarks.models.splits import Asked, Judged, Size, Splits, write_splits
+from benchmarks.quality.tasks import DATA, DUPLICATES, PAIRS, SEED
+from core.text.clean import question_key
+
+WIKIQA = tuple(
+    DATA / "ranking" / "wikiqa" / name
+    for name in ("wikiqa_train_tokenised.tsv.gz", "wikiqa_dev_test.tsv.gz")
+)
+TRECQA = DATA / "ranking" / "trecqa" / "trecqa.tsv.gz"
+CROWD = {"answers": "answers", "duplicates": "quora"}  # the tasks of quality_tasks
+NEEDED: Mapping[str, Sequence[Path]] = {
+    "answers": (PAIRS, *DUPLICATES),
+    "duplicates": (PAIRS, *DUPLICATES),
+    "wikiqa": WIKIQA,
+    "trecqa": (TRECQA,),
+    "quora": DUPLICATES,
+    "speed": (PAIRS, *DUPLICATES),
+}
+TREC_SPLITS = {"train": "train", "clean-dev": "dev", "clean-test": "test"}
+
+T = TypeVar("T")
+Row = Mapping[str, str]
+Pair = tuple[str, str, int]  # of questions, and whether they are duplicates
+
+
+def missing(part: str) -> list[Path]:
+    return [path for path in NEEDED[part] if not path.is_file()]
+
+
+def write_dataset(part: str, size: Size, folder: Path, device: str) -> dict[str, dict[str, int]]:
+    """train.jsonl, dev.jsonl and test.jsonl in the folder; what they hold."""
+    if part in CROWD:
+        made = judged_by_crowd(CROWD[part], size, device)
+    else:
+        made = {"wikiqa": _wikiqa, "trecqa": _trecqa, "quora": _quora}[part](size)
+    return write_splits(part, made, folder)
+
+
+def write_pairs(size: Size, path: Path) -> None:
+    """Duplicate questions to be learned first; none is among the pairs of `quora`'s test."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t")
+        writer.writerow(("question1", "question2", "is_duplicate"))
+        writer.writerows(_some(pairs_to_learn(), size.pairs))
+
+
+def pairs_to_learn() -> Iterator[Pair]:
+    tested = {_keys(row) for row in _read(DUPLICATES[0])}
+    for row in _read(DUPLICATES[1]):
+        if _keys(row) not in tested:
+            yield _pair(row, "is_duplicate")
+
+
+def _wikiqa(size: Size) -> Splits:
+    train, others = (list(_read(path)) for path in WIKIQA)
+    named = [*(("train", row) for row in train), *((row["split"], row) for row in others)]
+    return _sentences(named, size)
+
+
+def _trecqa(size: Size) -> Splits:
+    named = [
+        (TREC_SPLITS[row["split"]], row) for row in _read(TRECQA) if row["split"] in TREC_SPLITS
+    ]
+    return _sentences(named, size)
+
+
+def _sentences(rows: Iterable[tuple[str, Row]], size: Size) -> Splits:
+    """Questions whose sentences are all right or all wrong are left out, in train too."""
+    found: dict[str, dict[str, list[Judged]]] = {
+        split: defaultdict(list) for split in ("train", "dev", "test")
+    }
+    for split, row in rows:
+        sentence, label = row["sentence"], int(row["label"])
+        found[split][row["question"]].append(Judged(sentence, sentence, label, label))
+    asked = {
+        split: [Asked(query, sentences) for query, sentences in of.items()]
+        for split, of in found.items()
+    }
+    questions, depth = size.sentences
+    asked["train"] = [one.first(depth) for one in asked["train"]]
+    clean = {split: [one for one in of if one.is_clean] for split, of in asked.items()}
+    return clean | {"train": _some(clean["train"], questions)}
+
+
+def _quora(size: Size) -> Splits:
+    judged = list(_read(DUPLICATES[0]))
+    test, dev = (
+        [_pair(row, "label") for row in judged if row["split"] == split]
+        for split in ("test", "dev")
+    )
+    return {
+        "test": _grouped(_some(test, size.pairs)),
+        "dev": _grouped(_some(dev, size.pairs // 5)),
+        "train": _grouped(_some(pairs_to_learn(), size.pairs)),
+    }
+
+
+def _grouped(pairs: Iterable[Pair]) -> list[Asked]:
+    """A release has a query once, with all that was judged beside it."""
+    candidates: dict[str, list[Judged]] = defaultdict(list)
+    for first, second, label in pairs:
+        candidates[first].append(Judged(second, NO_ANSWER, label, label))
+    return [Asked(query, found) for query, found in candidates.items()]
+
+
+def _some(rows: Iterable[T], most: int) -> list[T]:
+    known = list(rows)
+    return random.Random(SEED).sample(known, min(most, len(known)))
+
+
+def _pair(row: Row, label: str) -> Pair:
+    return row["question1"], row["question2"], int(row[label])
+
+
+def _keys(row: Row) -> frozenset[str]:
+    return frozenset((question_key(row["question1"]), question_key(row["question2"])))
+
+
+def _read(path: Path) -> Iterator[dict[str, str]]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file, delimiter="\t")

@@ -1,0 +1,92 @@
+"""`make bench SIZE=retrieval`: encoding, the indexes and what they find, each beside its rivals.
+
+Each part runs in a process of its own, and its results are kept in benchmarks/results/ with the
+machine named. `--small` is a trial of some minutes whose results are only printed.
+"""
+
+import argparse
+import importlib
+import json
+import multiprocessing
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import benchmarks.ready  # noqa: F401 - before what stands on Django
+from benchmarks.main_job import RESULTS, machine
+from demo.stack import ROOT
+
+MODULES = {
+    "encoding": "retrieval.encoding",
+    "exact_search": "retrieval.exact_search",
+    "gpu_search": "retrieval.gpu_search",
+    "approximate_search": "retrieval.approximate_search",
+    "pgvector_search": "retrieval.pgvector_search",
+    "growth": "retrieval.growth",
+    "quality": "quality.compare",
+}
+PARTS = tuple(MODULES)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make bench SIZE=retrieval", description=__doc__)
+    parser.add_argument("--only", type=_parts, default=PARTS, help=f"of {','.join(PARTS)}")
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    failed = [name for name in options.only if not measure(name, small=options.small)]
+    if failed:
+        print(f"bench: {', '.join(failed)} ended with an error", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def measure(name: str, *, small: bool) -> bool:
+    """False where it fails: the other parts run all the same."""
+    print(f"\n{name}", flush=True)
+    began, load = time.monotonic(), os.getloadavg()
+    try:
+        results = apart(name, "small" if small else "full")
+    except Exception as error:  # noqa: BLE001 - whatever a part raises is told, and the next runs
+        print(f"bench: {name}: {error!r}", file=sys.stderr)
+        return False
+    kept = {
+        "machine": machine(),
+        "load_average_before": load,
+        "seconds": round(time.monotonic() - began, 1),
+        **results,
+    }
+    print(json.dumps(kept, indent=2))
+    if not small:
+        keep(name, kept)
+    return True
+
+
+def apart(name: str, size: str) -> dict[str, Any]:
+    """Memory and threads of one part do not weigh on the next."""
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=1, mp_context=fresh) as process:
+        return process.submit(run, name, size).result()
+
+
+def run(name: str, size: str) -> dict[str, Any]:
+    results: dict[str, Any] = importlib.import_module(f"benchmarks.{MODULES[name]}").run(size)
+    return results
+
+
+def keep(name: str, results: dict[str, Any]) -> None:
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"retrieval_{name}.json"
+    path.write_text(json.dumps(results, indent=2) + "\n")
+    print(f"kept in {path.relative_to(ROOT)}")
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    if unknown := sorted(set(names) - set(PARTS)):
+        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r}")
+    return names
+
+
+if __name__ == "__main__":
+    sys.exit(main())
