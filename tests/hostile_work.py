@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.models import ExpertLabel, Hit
 from annotation.pipeline.moderation.qualification import admit
 from annotation.protocol.policy.crowds import INHOUSE
@@ -49,9 +49,9 @@ def judge(team: Team, texts: Sequence[str] = TEXTS, *, hits: int = HITS - 1) -> 
         client = Client()
         client.force_login(member.user)
         for _ in range(hits):
-            work = desk.take(member, now=timezone.now())
+            work = assignments.take(member, now=timezone.now())
             assert work
-            hit = Hit.objects.get(key=work.offer.annotation)
+            hit = Hit.objects.get(key=work.posted_hit.annotation)
             sheet = sheet_of(hit, 1 if name == "ada" else hit.number % 2)
             for item in hit.items.all():
                 said = next(words)[:500]

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.inhouse.members import invite, join
-from annotation.crowd.inhouse.models import Member, Work
+from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
 from annotation.pipeline.advance import Pass, advance
@@ -43,8 +43,8 @@ class Team:
     def advance(self) -> Pass:
         return advance(self.campaign, self.crowd)
 
-    def works(self, name: str) -> list[Work]:
-        return list(Work.objects.filter(member=self.members[name]).order_by("pk"))
+    def works(self, name: str) -> list[Assignment]:
+        return list(Assignment.objects.filter(member=self.members[name]).order_by("pk"))
 
 
 def make_team(folder: Path, url: str, **policy: object) -> Team:
@@ -68,7 +68,7 @@ def published_team(campaign: Campaign, url: str) -> Team:
     return Team(campaign, crowd, url, members)
 
 
-def run_out(work: Work) -> None:
+def run_out(work: Assignment) -> None:
     """Its time is over: what minutes would do."""
     late = timezone.now() - timedelta(seconds=1)
-    Work.objects.filter(pk=work.pk).update(deadline=late)
+    Assignment.objects.filter(pk=work.pk).update(deadline=late)

@@ -22,8 +22,8 @@ class CrowdError(Exception):
 class HitTypeSpec:
     """What many HITs share: workers find HITs by type.
 
-    With `barred`, only workers who hold the qualification `known_id` can take these HITs, and none
-    of them whose number, the qualification's value, is among the barred.
+    With `excluded_workers`, only workers who hold the qualification `known_id` can take these HITs,
+    and none of them whose number, the qualification's value, is among the excluded.
     """
 
     title: str
@@ -37,7 +37,7 @@ class HitTypeSpec:
     min_approved: int
     exclusion_id: str | None  # workers who hold this qualification may not work; None: none is used
     known_id: str | None = None
-    barred: tuple[int, ...] = ()
+    excluded_workers: tuple[int, ...] = ()
     # Only workers who hold this qualification can take these HITs; all may look at them.
     practice_id: str | None = None
 

@@ -21,7 +21,8 @@ class Hit(models.Model):
     # Places for the breaking of ties: their money is reserved, they are not asked for yet.
     spare = models.PositiveSmallIntegerField(default=0)
     repack = models.BooleanField(default=False)  # triplets of other HITs, to be judged once more
-    barred = models.JSONField(default=list, blank=True)  # primary keys of their earlier workers
+    # Primary keys of their earlier workers.
+    excluded_workers = models.JSONField(default=list, blank=True)
     crowd_id = models.CharField(max_length=64, null=True, blank=True, unique=True)
     published_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)  # then nobody can accept it any more

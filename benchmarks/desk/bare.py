@@ -16,7 +16,7 @@ from django.urls import path
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from annotation.crowd.inhouse.models import Offer, Work
+from annotation.crowd.inhouse.models import Assignment, PostedHit
 from annotation.monitoring.health import health
 
 LEASE = timedelta(minutes=30)
@@ -33,17 +33,17 @@ def take(request: HttpRequest) -> HttpResponse:
 def hand_in(request: HttpRequest, assignment_id: str) -> HttpResponse:
     now = timezone.now()
     sheet = {name: value for name, value in request.POST.items() if name.startswith("item-")}
-    Work.objects.filter(assignment_id=assignment_id, status=Work.Status.ACCEPTED).update(
-        status=Work.Status.SUBMITTED, submitted_at=now, answers_json=json.dumps(sheet)
-    )
+    Assignment.objects.filter(
+        assignment_id=assignment_id, status=Assignment.Status.ACCEPTED
+    ).update(status=Assignment.Status.SUBMITTED, submitted_at=now, answers_json=json.dumps(sheet))
     return _take(request, now)
 
 
 def _take(request: HttpRequest, now: datetime) -> HttpResponse:
     offer = int(request.POST["offer"])
     with transaction.atomic():
-        Offer.objects.filter(pk=offer).update(open_places=F("open_places") - 1)
-        work = Work.objects.create(
+        PostedHit.objects.filter(pk=offer).update(open_places=F("open_places") - 1)
+        work = Assignment.objects.create(
             offer_id=offer,
             member_id=int(request.POST["member"]),
             accepted_at=now,

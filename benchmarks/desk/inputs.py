@@ -12,7 +12,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from annotation.crowd.factory import open_crowd
-from annotation.crowd.inhouse.models import Member, Offer
+from annotation.crowd.inhouse.models import Member, PostedHit
 from annotation.models import HitItem
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.pack import pack_campaign
@@ -78,7 +78,7 @@ def hide_offers() -> list[tuple[int, list[str]]]:
     keys: dict[str, list[str]] = {}
     for hit, key in HitItem.objects.order_by("hit", "position").values_list("hit__key", "key"):
         keys.setdefault(hit, []).append(key)
-    offers = list(Offer.objects.order_by("pk").values_list("pk", "annotation"))
+    offers = list(PostedHit.objects.order_by("pk").values_list("pk", "annotation"))
     hidden = offers[len(offers) // 2 :]
-    Offer.objects.filter(pk__in=[pk for pk, _ in hidden]).update(on_offer=False)
+    PostedHit.objects.filter(pk__in=[pk for pk, _ in hidden]).update(on_offer=False)
     return [(pk, keys[annotation]) for pk, annotation in hidden]

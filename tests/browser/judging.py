@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, expect
 
-from annotation.crowd.inhouse.models import Work
+from annotation.crowd.inhouse.models import Assignment
 from tests.team import PASSWORD, Team
 
 FORBIDDEN = """Object.defineProperty(window, "localStorage", {
@@ -41,6 +41,6 @@ def fill_in_sign_in(page: Page, name: str) -> None:
     page.wait_for_url("**/work")
 
 
-def work_of(team: Team, name: str = "ada") -> Work:
+def work_of(team: Team, name: str = "ada") -> Assignment:
     [work] = team.works(name)
     return work

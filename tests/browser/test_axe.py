@@ -5,7 +5,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.models import Exclusion, Worker
 from tests.browser.conftest import CheckAccess, TakeShot
 from tests.team import Team
@@ -64,7 +64,7 @@ def test_who_was_excluded_meanwhile_can_read_why(
     looked_at: Page, team: Team, axe: CheckAccess, shot: TakeShot
 ) -> None:
     ada = team.members["ada"]
-    work = desk.take(ada, now=timezone.now())
+    work = assignments.take(ada, now=timezone.now())
     assert work
     worker = Worker.objects.create(crowd="inhouse", worker_id=ada.worker_id)
     Exclusion.objects.create(campaign=team.campaign, worker=worker, failures=3, reviewed=12)

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.crowd.hit_url import hit_url
-from annotation.crowd.inhouse.models import Work
+from annotation.crowd.inhouse.models import Assignment
 from annotation.models import Campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
@@ -235,7 +235,7 @@ def test_the_page_of_a_member(team: Team, page: Page, axe: CheckAccess) -> None:
     axe(page)
     page.get_by_role("button", name="Keep it").click()
     answer(page, "nnnnnn")
-    Work.objects.update(status="returned")
+    Assignment.objects.update(status="returned")
     page.keyboard.press("Enter")
     expect(page.locator(".note")).to_contain_text("You have given this HIT back")
     take(page, "judging-refused")

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
-from annotation.crowd.inhouse.models import Offer, Work
+from annotation.crowd.inhouse.models import Assignment, PostedHit
 from tests.browser.judging import answer, listen_in, start, work_of
 from tests.team import Team, run_out
 
@@ -102,7 +102,7 @@ def test_a_refusal_is_one_sentence_with_the_answers_still_to_be_seen(
 ) -> None:
     start(team, page)
     answer(page, "nnnnnnn")
-    Work.objects.update(status="returned")
+    Assignment.objects.update(status="returned")
     page.keyboard.press("Enter")
     expect(page.locator(".note")).to_contain_text("You have given this HIT back")
     assert page.locator("input[type=radio]:checked").count() == 7
@@ -133,10 +133,10 @@ def test_nobody_at_it_lets_the_lease_run_and_little_time_is_told(team: Team, pag
     expect(page.locator(".note")).to_contain_text("The time for this HIT has run out.")
 
 
-def lose_place(work: Work) -> None:
+def lose_place(work: Assignment) -> None:
     """It ran out, and the HIT has ended."""
     run_out(work)
-    Offer.objects.update(expires_at=timezone.now())
+    PostedHit.objects.update(expires_at=timezone.now())
 
 
 @pytest.mark.parametrize(("done", "is_locked"), [("ny", True), ("nnnnnnn", False)])

@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import invite
-from annotation.crowd.inhouse.models import Member, Work
+from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Exclusion, PracticeItem, Worker
 from tests.annotation.web.stage import PASSWORD, make_member, offer_hits
 
@@ -56,14 +56,14 @@ def test_from_the_invitation_through_two_hits_to_the_personal_page(
     judge_by_mouse(site)
     site.wait_for_url(lambda address: address != first)
     second = site.url
-    assert Work.objects.filter(status="submitted").count() == 1
+    assert Assignment.objects.filter(status="submitted").count() == 1
     site.keyboard.press("y")
     for _ in range(6):
         site.keyboard.press("n")
     site.keyboard.press("Enter")
     site.wait_for_url(lambda address: address != second)
     third = site.url
-    assert Work.objects.filter(status="submitted").count() == 2
+    assert Assignment.objects.filter(status="submitted").count() == 2
     site.get_by_role("button", name="Skip this HIT").click()
     site.wait_for_url(lambda address: address != third)
     site.get_by_role("link", name="Your work").click()
@@ -99,7 +99,7 @@ def test_the_way_from_sign_in_to_a_submit_needs_no_mouse(
         site.keyboard.press("n")
     site.keyboard.press("Enter")
     site.wait_for_url(lambda address: address != first)
-    assert Work.objects.filter(status="submitted").count() == 1
+    assert Assignment.objects.filter(status="submitted").count() == 1
 
 
 def test_a_hit_is_done_without_any_script(
@@ -118,9 +118,9 @@ def test_a_hit_is_done_without_any_script(
             item.locator("input[value='0']").check()
         page.get_by_role("button", name="Submit").click()
         page.wait_for_url(lambda address: address != first)
-        assert Work.objects.filter(status="submitted").count() == 1
+        assert Assignment.objects.filter(status="submitted").count() == 1
         page.get_by_role("button", name="Skip this HIT").click()
-        assert Work.objects.filter(status="returned").count() == 1
+        assert Assignment.objects.filter(status="returned").count() == 1
 
 
 def busy(name: str) -> None:
@@ -134,7 +134,7 @@ def busy(name: str) -> None:
     PracticeItem.objects.create(
         campaign=bird.campaign, position=0, query="a", question="b", expected=1, why="So."
     )
-    for number, work in enumerate(Work.objects.filter(member=member, status="submitted")):
+    for number, work in enumerate(Assignment.objects.filter(member=member, status="submitted")):
         if number:
             crowd.approve(work.assignment_id)
         else:
@@ -205,7 +205,7 @@ def test_every_page_is_fit_for_every_reader_and_screen(
     look("instructions", "/work/instructions/faq")
     look("password", "/password")
     look("forbidden", "/team")
-    done = Work.objects.filter(status="approved")[0]
+    done = Assignment.objects.filter(status="approved")[0]
     look("over", f"/work/{done.assignment_id}")
     look_as_staff(site, live_server)
     look("team")

@@ -14,10 +14,10 @@ HANDED_IN = ("submitted", "approved", "rejected")
 def read_inhouse_record(campaign: Campaign) -> Record:
     items = packed_items(campaign)
     prefix = f"{campaign.uid.hex[:16]}-"
-    offers = models.Offer.objects.filter(annotation__startswith=prefix).select_related("queue")
-    works = models.Work.objects.filter(
-        offer__annotation__startswith=prefix, status__in=HANDED_IN
-    ).select_related("offer__queue", "member")
+    offers = models.PostedHit.objects.filter(annotation__startswith=prefix).select_related("queue")
+    works = models.Assignment.objects.filter(
+        posted_hit__annotation__startswith=prefix, status__in=HANDED_IN
+    ).select_related("posted_hit__queue", "member")
     in_order = works.order_by("submitted_at", "assignment_id")
     return Record(
         [_hit(offer) for offer in offers.order_by("pk")],
@@ -26,9 +26,9 @@ def read_inhouse_record(campaign: Campaign) -> Record:
     )
 
 
-def _hit(offer: models.Offer) -> TheirHit:
+def _hit(offer: models.PostedHit) -> TheirHit:
     works: defaultdict[str, int] = defaultdict(int)
-    for status in offer.works.values_list("status", flat=True):
+    for status in offer.assignments.values_list("status", flat=True):
         works[status] += 1
     free = offer.open_places if offer.on_offer else 0
     cents = offer.queue.reward_cents
@@ -47,15 +47,15 @@ def _hit(offer: models.Offer) -> TheirHit:
     )
 
 
-def _work(work: models.Work, number: int, items: Mapping[str, Mapping[str, Item]]) -> Work:
+def _work(work: models.Assignment, number: int, items: Mapping[str, Mapping[str, Item]]) -> Work:
     assert work.submitted_at is not None
-    mine = items[work.offer.annotation]
+    mine = items[work.posted_hit.annotation]
     given = {key: work.answers.get(FIELD + key) for key in mine}
     answers = {key: int(value) for key, value in given.items() if value in ("0", "1")}
     expected = {key: item.expected for key, item in mine.items() if item.expected is not None}
     return Work(
         assignment_id=work.assignment_id,
-        hit=work.offer.annotation,
+        hit=work.posted_hit.annotation,
         worker=work.member.worker_id,
         status=work.status,
         number=number,
@@ -64,5 +64,5 @@ def _work(work: models.Work, number: int, items: Mapping[str, Mapping[str, Item]
         answers=answers,
         passed=check_controls(expected, answers, list(mine)).passed,
         by_timeout=False,
-        spent_cents=work.offer.queue.reward_cents if work.status == "approved" else 0,
+        spent_cents=work.posted_hit.queue.reward_cents if work.status == "approved" else 0,
     )

@@ -6,7 +6,7 @@ work counts      its controls are right, the crowd has not rejected it, and its 
 a triplet's      the answers of the work that counts on every HIT that holds the triplet, in
 votes            order of submission
 its label        `vote.decide` of them; a triplet that wants votes and has been handed in by
-                 more than MOST_BARRED workers who may still work is unresolved: no HIT can
+                 more than MOST_EXCLUDED workers who may still work is unresolved: no HIT can
                  keep all of them out
 """
 
@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from annotation.protocol.labels.majority import Label, decide
-from annotation.protocol.packing.repack import MOST_BARRED
+from annotation.protocol.packing.repack import MOST_EXCLUDED
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import ExclusionDecision, Review, exclusions
 from tests.chaos.record import Record, Work
@@ -80,7 +80,7 @@ class Verdict:
 
     def label(self, triplet: int) -> Label:
         decision = decide(self.votes.get(triplet, ()), self.policy)
-        if decision.wanted and len(self.handed_in[triplet] - self.excluded) > MOST_BARRED:
+        if decision.wanted and len(self.handed_in[triplet] - self.excluded) > MOST_EXCLUDED:
             return Label(None, "unresolved", 0)
         return decision
 

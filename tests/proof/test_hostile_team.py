@@ -14,7 +14,7 @@ from lxml.html import HtmlElement
 from pytest_django import Settings
 
 from annotation.crowd.inhouse.members import invite
-from annotation.crowd.inhouse.models import Work
+from annotation.crowd.inhouse.models import Assignment
 from annotation.models import Hit, Instructions, ItemReport, Triplet
 from annotation.pipeline.gold.adjudicate import What
 from core.text.clean import clean_text
@@ -93,7 +93,7 @@ def check(client: Client, address: str, form: dict[str, str] | None = None) -> H
 @pytest.mark.slow
 def test_no_field_of_a_page_becomes_more_than_text(judged: Team, clients: Clients) -> None:
     work = in_hand(judged, "ada")
-    hit = Hit.objects.get(key=work.offer.annotation)
+    hit = Hit.objects.get(key=work.posted_hit.annotation)
     keys = list(hit.items.order_by("position").values_list("key", flat=True))
     code = invite(None, note="", days=1, uses=1000, now=timezone.now())
     other: list[tuple[Form, set[int]]] = []
@@ -112,8 +112,8 @@ def test_no_field_of_a_page_becomes_more_than_text(judged: Team, clients: Client
         assert check(clients[who], address).status_code == 200, address
 
 
-def in_hand(team: Team, name: str) -> Work:
-    works = Work.objects.filter(member=team.members[name], status="accepted")
+def in_hand(team: Team, name: str) -> Assignment:
+    works = Assignment.objects.filter(member=team.members[name], status="accepted")
     return works.select_related("offer").get()
 
 
@@ -134,7 +134,7 @@ def test_what_is_no_id_of_the_crowd_is_not_even_looked_for(
             assert client.post(f"/work/{part}{suffix}").status_code == 404
     kind = unquote(part)
     assert clients["ada"].post("/work/next", {"hit_type": kind}).status_code == 404
-    assert not Work.objects.exists()
+    assert not Assignment.objects.exists()
 
 
 def test_what_members_hand_in_stays_text_on_every_page_of_the_owner(

@@ -16,9 +16,10 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from annotation.crowd.inhouse import models as inhouse
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import invite, join
-from annotation.crowd.inhouse.models import Offer, Work
+from annotation.crowd.inhouse.models import PostedHit
 from annotation.models import Assignment, Campaign, HitItem, ItemReport
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.crowds import INHOUSE
@@ -71,13 +72,13 @@ def is_finished(campaign: Campaign) -> bool:
 
 
 def is_waiting(campaign: Campaign) -> bool:
-    handed_in = Work.objects.filter(status="submitted").exists()
+    handed_in = inhouse.Assignment.objects.filter(status="submitted").exists()
     return handed_in or campaign.outbox.exclude(state="done").exists()
 
 
 def let_run_out(assignment_id: str) -> None:
     """What half an hour would do."""
-    Work.objects.filter(assignment_id=assignment_id).update(deadline=timezone.now())
+    inhouse.Assignment.objects.filter(assignment_id=assignment_id).update(deadline=timezone.now())
     connection.close()
 
 
@@ -117,7 +118,7 @@ def test_200_members_at_once_give_each_triplet_its_votes_and_none_too_many(
     campaign, hits = wide_campaign(tmp_path, queries=12, candidates=25, **POLICY)
     publish(campaign, InhouseCrowd())
     with start_stack(services, tmp_path, settings, {"QUORUM_WEB_WORKERS": "2"}) as stack:
-        wait_until(lambda: Offer.objects.count() == hits, "the HITs were on offer")
+        wait_until(lambda: PostedHit.objects.count() == hits, "the HITs were on offer")
         began = time.monotonic()
         log = work_together(campaign, stack.site_url)
         print(f"{time.monotonic() - began:.0f} s, {len(log.seconds)} requests")
@@ -142,8 +143,8 @@ def assert_one_in_hand(log: Log) -> None:
     """
     assert "two tabs" in log.habits
     assert log.at_once == [], "two tabs of one member were given two different HITs at once"
-    for member in Work.objects.values_list("member", flat=True).distinct():
-        works = Work.objects.filter(member=member).order_by("accepted_at")
+    for member in inhouse.Assignment.objects.values_list("member", flat=True).distinct():
+        works = inhouse.Assignment.objects.filter(member=member).order_by("accepted_at")
         for first, second in pairwise(works):
             over = first.submitted_at
             if over is not None:
@@ -154,8 +155,8 @@ def assert_one_in_hand(log: Log) -> None:
 
 def assert_no_surplus() -> None:
     """Every place is open, in somebody's hands or handed in: none was given out twice."""
-    for offer in Offer.objects.prefetch_related("works"):
-        taken = Counter(work.status for work in offer.works.all())
+    for offer in PostedHit.objects.prefetch_related("works"):
+        taken = Counter(work.status for work in offer.assignments.all())
         used = taken["accepted"] + sum(taken[status] for status in HANDED_IN)
         assert offer.open_places + used == offer.places, offer
         assert used <= offer.places
@@ -165,7 +166,8 @@ def assert_recorded_once(log: Log) -> None:
     """Whatever the site has said yes to is in the crowd's record and in ours, as it was sent."""
     sheets = dict(log.taken_in)
     recorded = {
-        work.assignment_id: work.answers for work in Work.objects.filter(status__in=HANDED_IN)
+        work.assignment_id: work.answers
+        for work in inhouse.Assignment.objects.filter(status__in=HANDED_IN)
     }
     assert recorded == sheets
     ours = Counter(Assignment.objects.values_list("crowd_id", flat=True))

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from annotation.crowd.inhouse.errors import missing, refused, translated
 from annotation.crowd.inhouse.hit_types import hit_type_of
 from annotation.crowd.inhouse.leases import lapse, sweep
-from annotation.crowd.inhouse.models import Extension, HitType, Offer, Work
+from annotation.crowd.inhouse.models import Assignment, Extension, HitType, PostedHit
 from annotation.crowd.inhouse.workers import InhouseWorkers
 from annotation.crowd.port import CrowdHit, CrowdSite, HitTypeSpec, Submission
 from annotation.protocol.policy.crowds import CROWDED_HIT
@@ -24,11 +24,11 @@ BALANCE_CENTS = 10**15
 PAGE = 2000
 
 _STATUSES: dict[str, Literal["submitted", "approved", "rejected"]] = {
-    Work.Status.SUBMITTED: "submitted",
-    Work.Status.APPROVED: "approved",
-    Work.Status.REJECTED: "rejected",
+    Assignment.Status.SUBMITTED: "submitted",
+    Assignment.Status.APPROVED: "approved",
+    Assignment.Status.REJECTED: "rejected",
 }
-_DECIDED = (Work.Status.APPROVED, Work.Status.REJECTED)
+_DECIDED = (Assignment.Status.APPROVED, Assignment.Status.REJECTED)
 # Ours are in ASCII, but who reads them may store them where these cannot be: in a jsonb.
 _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 
@@ -61,7 +61,7 @@ class InhouseCrowd(InhouseWorkers):
             kind = HitType.objects.filter(type_id=hit_type_id).first()
             if kind is None:
                 raise missing("HIT type", hit_type_id)
-            offer = Offer(
+            posted = PostedHit(
                 hit_type=kind,
                 queue_id=kind.queue_id,
                 annotation=annotation,
@@ -73,10 +73,10 @@ class InhouseCrowd(InhouseWorkers):
             )
             try:
                 with transaction.atomic():
-                    offer.save(force_insert=True)
+                    posted.save(force_insert=True)
             except IntegrityError:
-                offer = _published_before(token, annotation)
-            return offer.hit_id
+                posted = _published_before(token, annotation)
+            return posted.hit_id
 
     def extend_hit(self, hit_id: str, *, extra: int, token: str) -> None:
         with translated():
@@ -84,15 +84,17 @@ class InhouseCrowd(InhouseWorkers):
                 with transaction.atomic():
                     self._extend(hit_id, extra, token)
             except IntegrityError:
-                if not Extension.objects.filter(token=token, offer__hit_id=hit_id).exists():
+                if not Extension.objects.filter(token=token, posted_hit__hit_id=hit_id).exists():
                     raise refused(f"HIT {hit_id}: its token has extended another HIT.") from None
 
     def _extend(self, hit_id: str, extra: int, token: str) -> None:
-        offer = _offer(hit_id)
-        Extension.objects.create(offer=offer, token=token, places=extra, created_at=self._clock())
+        posted = _posted(hit_id)
+        Extension.objects.create(
+            posted_hit=posted, token=token, places=extra, created_at=self._clock()
+        )
         # Under the row's lock: of two extensions at once the second sees the first.
         growable = Q(places__gte=CROWDED_HIT) | Q(places__lt=CROWDED_HIT - extra)
-        grown = Offer.objects.filter(growable, pk=offer.pk).update(
+        grown = PostedHit.objects.filter(growable, pk=posted.pk).update(
             places=F("places") + extra, open_places=F("open_places") + extra
         )
         if not grown:
@@ -103,29 +105,29 @@ class InhouseCrowd(InhouseWorkers):
 
     def set_expiration(self, hit_id: str, at: datetime) -> None:
         with translated():
-            kept = Offer.objects.filter(hit_id=hit_id, deleted_at=None)
+            kept = PostedHit.objects.filter(hit_id=hit_id, deleted_at=None)
             if not kept.update(expires_at=at, on_offer=at > self._clock()):
                 raise missing("HIT", hit_id)
 
     def delete_hit(self, hit_id: str) -> None:
         now = self._clock()
         with translated():
-            lapse(Q(offer__hit_id=hit_id), now)
+            lapse(Q(posted_hit__hit_id=hit_id), now)
             with transaction.atomic():
-                # Locked first: a place taken meanwhile shows in the works that are read then.
-                kept = Offer.objects.select_for_update().filter(hit_id=hit_id, deleted_at=None)
-                if (offer := kept.first()) is None:
+                # Locked first: a place taken meanwhile shows in the assignments that are read then.
+                kept = PostedHit.objects.select_for_update().filter(hit_id=hit_id, deleted_at=None)
+                if (posted := kept.first()) is None:
                     return
-                busy = offer.on_offer and offer.expires_at > now and offer.open_places > 0
-                undecided = Work.Status.ACCEPTED, Work.Status.SUBMITTED
-                if busy or offer.works.filter(status__in=undecided).exists():
+                busy = posted.on_offer and posted.expires_at > now and posted.open_places > 0
+                undecided = Assignment.Status.ACCEPTED, Assignment.Status.SUBMITTED
+                if busy or posted.assignments.filter(status__in=undecided).exists():
                     raise refused(f"HIT {hit_id} cannot be deleted: its work is not all decided.")
                 kept.update(deleted_at=now, on_offer=False)
 
     def hit(self, hit_id: str) -> CrowdHit | None:
         now = self._clock()
         with translated():
-            lapse(Q(offer__hit_id=hit_id), now)
+            lapse(Q(posted_hit__hit_id=hit_id), now)
             found = _counted().filter(hit_id=hit_id).first()
             return None if found is None else _crowd_hit(found, now)
 
@@ -142,68 +144,74 @@ class InhouseCrowd(InhouseWorkers):
 
     def submissions(self, hit_id: str) -> Iterator[Submission]:
         with translated():
-            works = _offer(hit_id).works.filter(status__in=_STATUSES)
-            found = list(works.select_related("member").order_by("submitted_at", "pk"))
+            assignments = _posted(hit_id).assignments.filter(status__in=_STATUSES)
+            found = list(assignments.select_related("member").order_by("submitted_at", "pk"))
         return map(_submission, found)
 
     def approve(self, assignment_id: str) -> None:
-        self._decide(assignment_id, Work.Status.APPROVED)
+        self._decide(assignment_id, Assignment.Status.APPROVED)
 
     def reject(self, assignment_id: str, *, reason: str) -> None:
-        self._decide(assignment_id, Work.Status.REJECTED, feedback=reason)
+        self._decide(assignment_id, Assignment.Status.REJECTED, feedback=reason)
 
     def overturn(self, assignment_id: str) -> None:
         with translated():
-            refused_work = Work.objects.filter(
-                assignment_id=assignment_id, status=Work.Status.REJECTED
+            rejected = Assignment.objects.filter(
+                assignment_id=assignment_id, status=Assignment.Status.REJECTED
             )
-            if not refused_work.update(status=Work.Status.APPROVED, feedback=""):
-                self._decide(assignment_id, Work.Status.APPROVED)
+            if not rejected.update(status=Assignment.Status.APPROVED, feedback=""):
+                self._decide(assignment_id, Assignment.Status.APPROVED)
 
-    def _decide(self, assignment_id: str, status: Work.Status, *, feedback: str = "") -> None:
+    def _decide(self, assignment_id: str, status: Assignment.Status, *, feedback: str = "") -> None:
         """A decision is final, save a rejection that is overturned."""
         with translated():
-            work = Work.objects.filter(assignment_id=assignment_id)
-            if work.filter(status=Work.Status.SUBMITTED).update(status=status, feedback=feedback):
+            assignment = Assignment.objects.filter(assignment_id=assignment_id)
+            if assignment.filter(status=Assignment.Status.SUBMITTED).update(
+                status=status, feedback=feedback
+            ):
                 return
-            now_it_is = work.values_list("status", flat=True).first()
+            now_it_is = assignment.values_list("status", flat=True).first()
             if now_it_is is None:
                 raise missing("assignment", assignment_id)
             if now_it_is != status:
                 raise refused(f"Assignment {assignment_id} is {now_it_is}, so not to be {status}.")
 
 
-def _published_before(token: str, annotation: str) -> Offer:
+def _published_before(token: str, annotation: str) -> PostedHit:
     """The HIT that an earlier call with the same token made."""
-    offer = Offer.objects.get(token=token)
-    if offer.annotation != annotation:
+    posted = PostedHit.objects.get(token=token)
+    if posted.annotation != annotation:
         raise refused(
-            f"HIT {annotation} was not published: its token has made the HIT {offer.hit_id} of"
+            f"HIT {annotation} was not published: its token has made the HIT {posted.hit_id} of"
             " another key."
         )
-    return offer
+    return posted
 
 
-def _offer(hit_id: str) -> Offer:
-    offer = Offer.objects.filter(hit_id=hit_id, deleted_at=None).first()
-    if offer is None:
+def _posted(hit_id: str) -> PostedHit:
+    posted = PostedHit.objects.filter(hit_id=hit_id, deleted_at=None).first()
+    if posted is None:
         raise missing("HIT", hit_id)
-    return offer
+    return posted
 
 
-def _counted() -> "QuerySet[Offer, dict[str, Any]]":
+def _counted() -> "QuerySet[PostedHit, dict[str, Any]]":
     """What a CrowdHit tells, the counts as of the moment of the rest."""
-    kept = Offer.objects.filter(deleted_at=None).annotate(
-        pending=_count(Work.Status.ACCEPTED), completed=_count(*_DECIDED)
+    kept = PostedHit.objects.filter(deleted_at=None).annotate(
+        pending=_count(Assignment.Status.ACCEPTED), completed=_count(*_DECIDED)
     )
     names = "pk", "hit_id", "annotation", "places", "open_places", "on_offer", "expires_at"
-    counted: QuerySet[Offer, dict[str, Any]] = kept.values(*names, "pending", "completed")
+    counted: QuerySet[PostedHit, dict[str, Any]] = kept.values(*names, "pending", "completed")
     return counted
 
 
-def _count(*statuses: Work.Status) -> Coalesce:
-    works = Work.objects.filter(offer=OuterRef("pk"), status__in=statuses).order_by()
-    return Coalesce(Subquery(works.values("offer").annotate(n=Count("pk")).values("n")), 0)
+def _count(*statuses: Assignment.Status) -> Coalesce:
+    assignments = Assignment.objects.filter(
+        posted_hit=OuterRef("pk"), status__in=statuses
+    ).order_by()
+    return Coalesce(
+        Subquery(assignments.values("posted_hit").annotate(n=Count("pk")).values("n")), 0
+    )
 
 
 def _crowd_hit(found: Mapping[str, Any], now: datetime) -> CrowdHit:
@@ -219,15 +227,15 @@ def _crowd_hit(found: Mapping[str, Any], now: datetime) -> CrowdHit:
     )
 
 
-def _submission(work: Work) -> Submission:
-    assert work.submitted_at is not None
+def _submission(assignment: Assignment) -> Submission:
+    assert assignment.submitted_at is not None
     return Submission(
-        assignment_id=work.assignment_id,
-        worker_id=work.member.worker_id,
-        accepted_at=work.accepted_at,
-        submitted_at=work.submitted_at,
-        status=_STATUSES[work.status],
-        answers={_text(name): _text(value) for name, value in work.answers.items()},
+        assignment_id=assignment.assignment_id,
+        worker_id=assignment.member.worker_id,
+        accepted_at=assignment.accepted_at,
+        submitted_at=assignment.submitted_at,
+        status=_STATUSES[assignment.status],
+        answers={_text(name): _text(value) for name, value in assignment.answers.items()},
     )
 
 

@@ -3,15 +3,15 @@
 from django.contrib import admin
 
 from annotation.crowd.inhouse.models import (
+    Assignment,
     Block,
     Bonus,
     Grant,
     Invitation,
     Member,
     Notice,
-    Offer,
+    PostedHit,
     Queue,
-    Work,
 )
 from retrieval.admin import ReadOnlyAdmin
 
@@ -50,27 +50,34 @@ class QueueAdmin(ReadOnlyAdmin):
     list_select_related = ("exclusion", "practice")
 
 
-@admin.register(Offer)
-class OfferAdmin(ReadOnlyAdmin):
+@admin.register(PostedHit)
+class PostedHitAdmin(ReadOnlyAdmin):
     list_display = ("hit_id", "annotation", "queue", "places", "open_places", "expires_at")
     list_select_related = ("queue",)
     list_filter = ("on_offer",)
     search_fields = ("hit_id", "annotation")
 
 
-@admin.register(Work)
-class WorkAdmin(ReadOnlyAdmin):
-    list_display = ("assignment_id", "offer", "member", "status", "accepted_at", "submitted_at")
-    list_select_related = ("offer", "member")
+@admin.register(Assignment)
+class AssignmentAdmin(ReadOnlyAdmin):
+    list_display = (
+        "assignment_id",
+        "posted_hit",
+        "member",
+        "status",
+        "accepted_at",
+        "submitted_at",
+    )
+    list_select_related = ("posted_hit", "member")
     list_filter = ("status",)
-    search_fields = ("assignment_id", "offer__annotation", "member__worker_id")
+    search_fields = ("assignment_id", "posted_hit__annotation", "member__worker_id")
 
 
 @admin.register(Bonus)
 class BonusAdmin(ReadOnlyAdmin):
-    list_display = ("work", "cents", "reason", "given_at")
-    list_select_related = ("work",)
-    search_fields = ("work__assignment_id",)
+    list_display = ("assignment", "cents", "reason", "given_at")
+    list_select_related = ("assignment",)
+    search_fields = ("assignment__assignment_id",)
 
 
 @admin.register(Notice)

@@ -14,7 +14,14 @@ from django.db.models import Count, F, Q, Sum
 
 from annotation.crowd.inhouse import queue
 from annotation.crowd.inhouse.leases import lapse, open_again, sweep
-from annotation.crowd.inhouse.models import HANDED_IN, Bonus, Member, Offer, Queue, Work
+from annotation.crowd.inhouse.models import (
+    HANDED_IN,
+    Assignment,
+    Bonus,
+    Member,
+    PostedHit,
+    Queue,
+)
 
 MOST_COUNTED = 1000
 MOST_ANSWER_BYTES = 262_144
@@ -33,7 +40,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Offered:
+class OpenQueue:
     """HITs that a member sees as one line."""
 
     hit_type: str
@@ -57,7 +64,7 @@ class Tally:
 
 def take(
     member: Member, *, hit_type: str = "", closed: Collection[int] = (), now: datetime
-) -> Work | None:
+) -> Assignment | None:
     """The HIT in hand, else a new one, of `hit_type` where it is given; None: there is none.
 
     `closed`: primary keys of queues that are not for this member.
@@ -67,13 +74,13 @@ def take(
         for candidate in queue.candidates(member, hit_type, now, closed=closed):
             found = True
             try:
-                work = _claim(member, candidate, now)
+                assignment = _claim(member, candidate, now)
             except IntegrityError:  # the member has one in hand: hardly anybody who asks for more
                 if held := _one_in_hand(member, now):
                     return held
                 break  # its time ran out: now that it has lapsed, it comes last
-            if work is not None:
-                return work
+            if assignment is not None:
+                return assignment
         if found:
             continue
         # Only now: what others left lying need not be looked for while there is enough.
@@ -85,70 +92,70 @@ def take(
     return None
 
 
-def _one_in_hand(member: Member, now: datetime) -> Work | None:
+def _one_in_hand(member: Member, now: datetime) -> Assignment | None:
     lapse(Q(member=member), now)
-    return Work.objects.filter(member=member, status=Work.Status.ACCEPTED).first()
+    return Assignment.objects.filter(member=member, status=Assignment.Status.ACCEPTED).first()
 
 
 @transaction.atomic
-def _claim(member: Member, candidate: queue.Candidate, now: datetime) -> Work | None:
-    if not _take_place(candidate.offer, now):
+def _claim(member: Member, candidate: queue.Candidate, now: datetime) -> Assignment | None:
+    if not _take_place(candidate.hit, now):
         return None
-    return Work.objects.create(
-        offer_id=candidate.offer,
+    return Assignment.objects.create(
+        posted_hit_id=candidate.hit,
         member=member,
         accepted_at=now,
         deadline=now + timedelta(seconds=candidate.assignment_seconds),
     )
 
 
-def _take_place(offer: int, now: datetime) -> bool:
-    free = Offer.objects.filter(pk=offer, on_offer=True, open_places__gt=0, expires_at__gt=now)
+def _take_place(hit: int, now: datetime) -> bool:
+    free = PostedHit.objects.filter(pk=hit, on_offer=True, open_places__gt=0, expires_at__gt=now)
     return bool(free.update(open_places=F("open_places") - 1))
 
 
-def revive(member: Member, assignment_id: str, *, now: datetime) -> Work:
+def revive(member: Member, assignment_id: str, *, now: datetime) -> Assignment:
     """The member's own, still to be handed in; what ran out is lent again.
 
     For a lease from now, within MOST_LEASES in all, and only while its place is free.
     """
-    work = _own(member, assignment_id)
-    late = work.status == Work.Status.ACCEPTED and work.deadline <= now
-    if late or work.status == Work.Status.LAPSED:
-        _lend_again(work, now)
-        work = _own(member, assignment_id)
-    if work.status in HANDED_IN:
+    assignment = _own(member, assignment_id)
+    late = assignment.status == Assignment.Status.ACCEPTED and assignment.deadline <= now
+    if late or assignment.status == Assignment.Status.LAPSED:
+        _lend_again(assignment, now)
+        assignment = _own(member, assignment_id)
+    if assignment.status in HANDED_IN:
         raise Refused(409, "You have handed in this HIT already.")
-    if work.status == Work.Status.RETURNED:
+    if assignment.status == Assignment.Status.RETURNED:
         raise Refused(409, "You have given this HIT back: take another one.")
-    if work.status == Work.Status.LAPSED:
+    if assignment.status == Assignment.Status.LAPSED:
         raise Refused(409, RUN_OUT)
-    return work
+    return assignment
 
 
-def _lend_again(work: Work, now: datetime) -> None:
-    lapse(Q(member=work.member_id), now)
-    deadline = _prolonged(work, now)
+def _lend_again(assignment: Assignment, now: datetime) -> None:
+    lapse(Q(member=assignment.member_id), now)
+    deadline = _prolonged(assignment, now)
     if deadline <= now:
         raise Refused(409, "The time for this HIT has run out: take another one.")
     try:
-        _take_back(work, now, status=Work.Status.ACCEPTED, deadline=deadline)
+        _take_back(assignment, now, status=Assignment.Status.ACCEPTED, deadline=deadline)
     except IntegrityError as error:
         raise Refused(
             409, "The time for this HIT has run out, and you have taken another one since."
         ) from error
 
 
-def _prolonged(work: Work, now: datetime) -> datetime:
-    lease = timedelta(seconds=work.offer.queue.assignment_seconds)
-    return max(work.deadline, min(now + lease, work.accepted_at + MOST_LEASES * lease))
+def _prolonged(assignment: Assignment, now: datetime) -> datetime:
+    lease = timedelta(seconds=assignment.posted_hit.queue.assignment_seconds)
+    return max(assignment.deadline, min(now + lease, assignment.accepted_at + MOST_LEASES * lease))
 
 
-def _own(member: Member, assignment_id: str) -> Work:
-    work = Work.objects.filter(member=member, assignment_id=assignment_id).first()
-    if work is None:
+def _own(member: Member, assignment_id: str) -> Assignment:
+    assignment = Assignment.objects.filter(member=member, assignment_id=assignment_id).first()
+    if assignment is None:
         raise Refused(404, "You have no such HIT: open it from your own page.")
-    return work
+    return assignment
 
 
 def submit(
@@ -161,15 +168,15 @@ def submit(
     sheet = _sheet(answers)
     mine = Q(member=member, assignment_id=assignment_id)
     # However late: until its lease has lapsed, nobody else can have the place.
-    if _hand_in(mine & Q(status=Work.Status.ACCEPTED), sheet, now):
+    if _hand_in(mine & Q(status=Assignment.Status.ACCEPTED), sheet, now):
         return
-    work = _own(member, assignment_id)
-    if work.status == Work.Status.LAPSED:
-        _hand_in_late(work, sheet, now)
-        work = _own(member, assignment_id)
-    if work.status in HANDED_IN:
+    assignment = _own(member, assignment_id)
+    if assignment.status == Assignment.Status.LAPSED:
+        _hand_in_late(assignment, sheet, now)
+        assignment = _own(member, assignment_id)
+    if assignment.status in HANDED_IN:
         return
-    if work.status == Work.Status.RETURNED:
+    if assignment.status == Assignment.Status.RETURNED:
         raise Refused(409, "You have given this HIT back, so it cannot be handed in.")
     raise Refused(409, RUN_OUT)
 
@@ -183,29 +190,35 @@ def _sheet(answers: Mapping[str, str]) -> str:
 
 
 def _hand_in(which: Q, sheet: str, now: datetime) -> int:
-    return Work.objects.filter(which).update(
-        status=Work.Status.SUBMITTED, submitted_at=now, answers_json=sheet
+    return Assignment.objects.filter(which).update(
+        status=Assignment.Status.SUBMITTED, submitted_at=now, answers_json=sheet
     )
 
 
-def _hand_in_late(work: Work, sheet: str, now: datetime) -> None:
+def _hand_in_late(assignment: Assignment, sheet: str, now: datetime) -> None:
     try:
-        _take_back(work, now, status=Work.Status.SUBMITTED, submitted_at=now, answers_json=sheet)
+        _take_back(
+            assignment,
+            now,
+            status=Assignment.Status.SUBMITTED,
+            submitted_at=now,
+            answers_json=sheet,
+        )
     except IntegrityError as error:
         raise Refused(409, "You have taken this HIT once more: hand it in there.") from error
 
 
-def _take_back(work: Work, now: datetime, **becomes: object) -> None:
+def _take_back(assignment: Assignment, now: datetime, **becomes: object) -> None:
     """What had lapsed, if its place can be had once more.
 
-    IntegrityError: the member holds another place, of this HIT or, for work in hand, of any.
+    IntegrityError: the member holds another place, of this HIT or, for one in hand, of any.
     """
-    if not queue.admits(work.member, work.offer_id):
+    if not queue.admits(assignment.member, assignment.posted_hit_id):
         return
     with transaction.atomic():
-        if not _take_place(work.offer_id, now):
+        if not _take_place(assignment.posted_hit_id, now):
             return
-        lapsed = Work.objects.filter(pk=work.pk, status=Work.Status.LAPSED)
+        lapsed = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.LAPSED)
         if not lapsed.update(**becomes):  # a second click was quicker
             transaction.set_rollback(True)
 
@@ -213,9 +226,9 @@ def _take_back(work: Work, now: datetime, **becomes: object) -> None:
 def give_back(member: Member, assignment_id: str, *, now: datetime) -> None:
     """Its place is free at once; success too where it is free already."""
     with transaction.atomic():
-        mine = Work.objects.filter(member=member, assignment_id=assignment_id)
-        if mine.filter(status=Work.Status.ACCEPTED).update(status=Work.Status.RETURNED):
-            open_again(_own(member, assignment_id).offer_id)
+        mine = Assignment.objects.filter(member=member, assignment_id=assignment_id)
+        if mine.filter(status=Assignment.Status.ACCEPTED).update(status=Assignment.Status.RETURNED):
+            open_again(_own(member, assignment_id).posted_hit_id)
             return
     if _own(member, assignment_id).status in HANDED_IN:
         raise Refused(409, "You have handed in this HIT already.")
@@ -223,30 +236,30 @@ def give_back(member: Member, assignment_id: str, *, now: datetime) -> None:
 
 def give_back_all(member: Member) -> None:
     """Whatever the member has in hand."""
-    for work in Work.objects.filter(member=member, status=Work.Status.ACCEPTED):
+    for assignment in Assignment.objects.filter(member=member, status=Assignment.Status.ACCEPTED):
         with transaction.atomic():
-            mine = Work.objects.filter(pk=work.pk, status=Work.Status.ACCEPTED)
-            if mine.update(status=Work.Status.RETURNED):
-                open_again(work.offer_id)
+            mine = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.ACCEPTED)
+            if mine.update(status=Assignment.Status.RETURNED):
+                open_again(assignment.posted_hit_id)
 
 
 def renew(member: Member, assignment_id: str, *, now: datetime) -> datetime:
     """More time for who is at it, up to MOST_LEASES in all; the new deadline."""
-    work = revive(member, assignment_id, now=now)
-    deadline = _prolonged(work, now)
+    assignment = revive(member, assignment_id, now=now)
+    deadline = _prolonged(assignment, now)
     # It may have lapsed or been handed in since.
-    still = Work.objects.filter(pk=work.pk, status=Work.Status.ACCEPTED)
+    still = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.ACCEPTED)
     if not still.update(deadline=deadline):
         deadline = revive(member, assignment_id, now=now).deadline
     return deadline
 
 
-def offers(member: Member, *, now: datetime) -> list[Offered]:
+def open_queues(member: Member, *, now: datetime) -> list[OpenQueue]:
     """What the member could take, the oldest queue first."""
     sweep(now)
     queues = Queue.objects.in_bulk(list(queue.open_queues(member)))
     lines = [
-        Offered(
+        OpenQueue(
             hit_type=line.queue_id,
             title=line.title,
             description=line.description,
@@ -258,7 +271,7 @@ def offers(member: Member, *, now: datetime) -> list[Offered]:
     return [line for line in lines if line.count]
 
 
-def in_hand(member: Member, *, now: datetime) -> list[Work]:
+def in_hand(member: Member, *, now: datetime) -> list[Assignment]:
     """At most one."""
     held = _one_in_hand(member, now)
     return [] if held is None else [held]
@@ -266,13 +279,13 @@ def in_hand(member: Member, *, now: datetime) -> list[Work]:
 
 def tally(member: Member) -> Tally:
     rows = (
-        Work.objects.filter(member=member, status__in=HANDED_IN)
+        Assignment.objects.filter(member=member, status__in=HANDED_IN)
         .values_list("status")
-        .annotate(works=Count("pk"), cents=Sum("offer__queue__reward_cents"))
+        .annotate(assignments=Count("pk"), cents=Sum("posted_hit__queue__reward_cents"))
     )
-    works = {status: (count, cents) for status, count, cents in rows}
-    submitted, approved, rejected = (works.get(status, (0, 0)) for status in HANDED_IN)
-    bonuses = Bonus.objects.filter(work__member=member).aggregate(cents=Sum("cents"))
+    counts = {status: (count, cents) for status, count, cents in rows}
+    submitted, approved, rejected = (counts.get(status, (0, 0)) for status in HANDED_IN)
+    bonuses = Bonus.objects.filter(assignment__member=member).aggregate(cents=Sum("cents"))
     return Tally(
         submitted=submitted[0],
         approved=approved[0],

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from django.db import IntegrityError, transaction
 
 from annotation.crowd.inhouse.errors import refused
-from annotation.crowd.inhouse.models import Barred, HitType, Queue
+from annotation.crowd.inhouse.models import ExcludedWorker, HitType, Queue
 from annotation.crowd.inhouse.workers import qualification
 from annotation.crowd.port import HitTypeSpec
 
@@ -19,7 +19,7 @@ def hit_type_of(spec: HitTypeSpec) -> HitType:
             "An in-house crowd has no Masters and no approval rates: the policy must not ask for"
             " them."
         )
-    values = asdict(spec) | {"barred": sorted(spec.barred)}
+    values = asdict(spec) | {"excluded_workers": sorted(spec.excluded_workers)}
     digest = _digest(values)
     found = HitType.objects.filter(digest=digest).first()
     if found is not None:
@@ -32,11 +32,11 @@ def hit_type_of(spec: HitTypeSpec) -> HitType:
 
 
 def _make(spec: HitTypeSpec, digest: str) -> HitType:
-    known = qualification(spec.known_id) if spec.known_id and spec.barred else None
+    known = qualification(spec.known_id) if spec.known_id and spec.excluded_workers else None
     made = HitType.objects.create(digest=digest, queue=_queue_of(spec), known=known)
     if known is not None:
-        Barred.objects.bulk_create(
-            Barred(hit_type=made, number=number) for number in set(spec.barred)
+        ExcludedWorker.objects.bulk_create(
+            ExcludedWorker(hit_type=made, number=number) for number in set(spec.excluded_workers)
         )
     return made
 

@@ -18,8 +18,8 @@ CHOICE = 64  # candidates to choose among: two members seldom want the same plac
 TRIES = 2  # at begun HITs: what is gone by then, many others were after as well
 WINDOW = 256  # begun HITs to look through: a quick worker may have begun most of them
 
-_BEGUN = "o.on_offer AND o.open_places > 0 AND o.open_places < o.places"
-_FRESH = "o.on_offer AND o.open_places > 0 AND o.open_places = o.places"
+_BEGUN = "h.on_offer AND h.open_places > 0 AND h.open_places < h.places"
+_FRESH = "h.on_offer AND h.open_places > 0 AND h.open_places = h.places"
 # q: a queue whose HITs the member may see
 _WELCOME = """
 EXISTS (SELECT 1 FROM inhouse_member m WHERE m.id = %(member)s AND m.active)
@@ -30,98 +30,103 @@ AND (q.practice_id IS NULL
      OR EXISTS (SELECT 1 FROM inhouse_grant g
                 WHERE g.member_id = %(member)s AND g.qualification_id = q.practice_id))
 """
-# o: an offer whose type bars the member not; only that of repacked triplets bars anybody
+# h: a HIT whose type does not exclude the member; only that of repacked triplets excludes anybody
 _ADMITTED = """
-EXISTS (SELECT 1 FROM inhouse_hittype t WHERE t.id = o.hit_type_id AND (t.known_id IS NULL
+EXISTS (SELECT 1 FROM inhouse_hittype t WHERE t.id = h.hit_type_id AND (t.known_id IS NULL
         OR EXISTS (SELECT 1 FROM inhouse_grant g
                    WHERE g.member_id = %(member)s AND g.qualification_id = t.known_id
-                     AND NOT EXISTS (SELECT 1 FROM inhouse_barred b
+                     AND NOT EXISTS (SELECT 1 FROM inhouse_excludedworker b
                                      WHERE b.hit_type_id = t.id AND b.number = g.value))))
 """
 _NEVER_HAD = """
-NOT EXISTS (SELECT 1 FROM inhouse_work w WHERE w.member_id = %(member)s AND w.offer_id = o.id)
+NOT EXISTS (SELECT 1 FROM inhouse_assignment a
+            WHERE a.member_id = %(member)s AND a.posted_hit_id = h.id)
 """
 _NOT_AT_IT = """
-NOT EXISTS (SELECT 1 FROM inhouse_work w WHERE w.member_id = %(member)s AND w.offer_id = o.id
-            AND w.status NOT IN ('returned', 'lapsed'))
+NOT EXISTS (SELECT 1 FROM inhouse_assignment a
+            WHERE a.member_id = %(member)s AND a.posted_hit_id = h.id
+            AND a.status NOT IN ('returned', 'lapsed'))
 """
 # Of what may be there, the first: for a mere EXISTS, PostgreSQL may choose to read the whole table.
 _QUEUES = f"""
 SELECT q.id, q.assignment_seconds FROM inhouse_queue q
 WHERE (%(queue_id)s = '' OR q.queue_id = %(queue_id)s) AND {_WELCOME}
   AND COALESCE(
-    (SELECT o.id FROM inhouse_offer o WHERE o.queue_id = q.id AND {_BEGUN} ORDER BY o.id LIMIT 1),
-    (SELECT o.id FROM inhouse_offer o WHERE o.queue_id = q.id AND {_FRESH} ORDER BY o.id LIMIT 1)
+    (SELECT h.id FROM inhouse_postedhit h
+     WHERE h.queue_id = q.id AND {_BEGUN} ORDER BY h.id LIMIT 1),
+    (SELECT h.id FROM inhouse_postedhit h
+     WHERE h.queue_id = q.id AND {_FRESH} ORDER BY h.id LIMIT 1)
   ) IS NOT NULL
 ORDER BY q.id
 """  # noqa: S608 - of constants alone, as are those that follow
 # 1. What others have begun comes first, so that labels come early; else what nobody has.
 _PREFERRED = f"""
 SELECT id, preference FROM (
-  SELECT o.id, 0 AS preference FROM (
-    SELECT o.id, o.hit_type_id FROM inhouse_offer o
-    WHERE o.queue_id = %(queue)s AND {_BEGUN} AND o.expires_at > %(now)s
-    ORDER BY o.id LIMIT %(window)s) o
+  SELECT h.id, 0 AS preference FROM (
+    SELECT h.id, h.hit_type_id FROM inhouse_postedhit h
+    WHERE h.queue_id = %(queue)s AND {_BEGUN} AND h.expires_at > %(now)s
+    ORDER BY h.id LIMIT %(window)s) h
   WHERE {_ADMITTED} AND {_NEVER_HAD}
   UNION ALL
   SELECT id, 1 AS preference FROM (
-    SELECT o.id FROM inhouse_offer o
-    WHERE o.queue_id = %(queue)s AND {_FRESH} AND o.expires_at > %(now)s
+    SELECT h.id FROM inhouse_postedhit h
+    WHERE h.queue_id = %(queue)s AND {_FRESH} AND h.expires_at > %(now)s
       AND {_ADMITTED} AND {_NEVER_HAD}
-    ORDER BY o.id LIMIT %(choice)s) fresh
+    ORDER BY h.id LIMIT %(choice)s) fresh
 ) found LIMIT %(window)s
 """  # noqa: S608
 # 2. Begun HITs behind the window.
 _ANY = f"""
-SELECT o.id, 0 FROM inhouse_offer o
-WHERE o.queue_id = %(queue)s AND {_BEGUN} AND o.expires_at > %(now)s
+SELECT h.id, 0 FROM inhouse_postedhit h
+WHERE h.queue_id = %(queue)s AND {_BEGUN} AND h.expires_at > %(now)s
   AND {_ADMITTED} AND {_NEVER_HAD}
-ORDER BY o.id LIMIT %(choice)s
+ORDER BY h.id LIMIT %(choice)s
 """  # noqa: S608
 # 3. What the member had before and gave back, the longest ago first.
 _AGAIN = f"""
-SELECT o.id, MAX(had.id) FROM inhouse_work had JOIN inhouse_offer o ON o.id = had.offer_id
+SELECT h.id, MAX(had.id) FROM inhouse_assignment had
+JOIN inhouse_postedhit h ON h.id = had.posted_hit_id
 WHERE had.member_id = %(member)s AND had.status IN ('returned', 'lapsed')
-  AND o.queue_id = %(queue)s AND o.on_offer AND o.open_places > 0 AND o.expires_at > %(now)s
+  AND h.queue_id = %(queue)s AND h.on_offer AND h.open_places > 0 AND h.expires_at > %(now)s
   AND {_ADMITTED} AND {_NOT_AT_IT}
-GROUP BY o.id ORDER BY MAX(had.id) LIMIT %(choice)s
+GROUP BY h.id ORDER BY MAX(had.id) LIMIT %(choice)s
 """  # noqa: S608
 _COUNT = """
 SELECT COUNT(*) FROM (
-  SELECT 1 FROM inhouse_offer o
-  WHERE o.queue_id = %(queue)s AND {state} AND o.expires_at > %(now)s
+  SELECT 1 FROM inhouse_postedhit h
+  WHERE h.queue_id = %(queue)s AND {state} AND h.expires_at > %(now)s
     AND {admitted} AND {not_at_it}
   LIMIT %(most)s) found
 """
 _ADMITS = f"""
-SELECT 1 FROM inhouse_offer o JOIN inhouse_queue q ON q.id = o.queue_id
-WHERE o.id = %(offer)s AND {_WELCOME} AND {_ADMITTED}
+SELECT 1 FROM inhouse_postedhit h JOIN inhouse_queue q ON q.id = h.queue_id
+WHERE h.id = %(hit)s AND {_WELCOME} AND {_ADMITTED}
 """  # noqa: S608
 
 
 @dataclass(frozen=True)
 class Candidate:
-    offer: int
+    hit: int
     assignment_seconds: int
 
 
 def candidates(
     member: Member, queue_id: str, now: datetime, *, closed: Collection[int] = ()
 ) -> Iterator[Candidate]:
-    """Offers with a place for the member, in the order to try them; of all queues without one."""
+    """HITs with a place for the member, in the order to try them; of all queues without one."""
     queues = open_queues(member, queue_id, closed=closed)
     for statement in (_PREFERRED, _ANY, _AGAIN):
         for queue, seconds in queues.items():
             given = {"member": member.pk, "queue": queue, "now": _stored(now)}
             found = _rows(statement, given | {"window": WINDOW, "choice": CHOICE})
-            for offer in _spread(found) if statement is _PREFERRED else (row[0] for row in found):
-                yield Candidate(offer, seconds)
+            for hit in _spread(found) if statement is _PREFERRED else (row[0] for row in found):
+                yield Candidate(hit, seconds)
 
 
 def _spread(found: list[Any]) -> list[int]:
     """Those who ask at the same moment shall not queue up for the same few begun HITs."""
     shuffle(found)
-    begun, fresh = ([offer for offer, rank in found if rank == which] for which in (0, 1))
+    begun, fresh = ([hit for hit, rank in found if rank == which] for which in (0, 1))
     return begun[:TRIES] + fresh + begun[TRIES:]
 
 
@@ -146,9 +151,9 @@ def count(member: Member, queue: int, now: datetime, *, most: int) -> int:
     return found
 
 
-def admits(member: Member, offer: int) -> bool:
+def admits(member: Member, hit: int) -> bool:
     """Whether the member may work on it, were there a place."""
-    return bool(_rows(_ADMITS, {"member": member.pk, "offer": offer}))
+    return bool(_rows(_ADMITS, {"member": member.pk, "hit": hit}))
 
 
 def _stored(at: datetime) -> Any:

@@ -8,13 +8,13 @@ from django.utils import timezone
 from annotation.crowd.inhouse.errors import missing, refused, translated
 from annotation.crowd.inhouse.models import (
     HANDED_IN,
+    Assignment,
     Block,
     Bonus,
     Grant,
     Member,
     Notice,
     Qualification,
-    Work,
 )
 
 
@@ -57,18 +57,23 @@ class InhouseWorkers:
         self, worker_id: str, assignment_id: str, *, cents: int, reason: str, token: str
     ) -> None:
         with translated():
-            work = Work.objects.filter(assignment_id=assignment_id, status__in=HANDED_IN)
-            found = work.select_related("member").first()
+            done = Assignment.objects.filter(assignment_id=assignment_id, status__in=HANDED_IN)
+            found = done.select_related("member").first()
             if found is None:
                 raise missing("handed-in assignment", assignment_id)
             if found.member.worker_id != worker_id:
                 raise refused(f"Assignment {assignment_id} is not the work of {worker_id}.")
-            given = {"work": found, "cents": cents, "reason": reason, "given_at": self._clock()}
+            given = {
+                "assignment": found,
+                "cents": cents,
+                "reason": reason,
+                "given_at": self._clock(),
+            }
             Bonus.objects.get_or_create(token=token, defaults=given)
 
     def bonus_paid(self, assignment_id: str, *, cents: int, reason: str) -> bool:
         with translated():
-            paid = Bonus.objects.filter(work__assignment_id=assignment_id)
+            paid = Bonus.objects.filter(assignment__assignment_id=assignment_id)
             return paid.filter(cents=cents, reason=reason).exists()
 
     def notify(self, worker_id: str, *, subject: str, text: str, token: str) -> None:

@@ -37,13 +37,13 @@ def qualification_requirements(
             )
     if spec.exclusion_id:
         wanted.append({"QualificationTypeId": spec.exclusion_id, "Comparator": "DoesNotExist"})
-    if spec.known_id and spec.barred:
+    if spec.known_id and spec.excluded_workers:
         # MTurk lets in nobody who does not hold the qualification at all.
         wanted.append(
             {
                 "QualificationTypeId": spec.known_id,
                 "Comparator": "NotIn",
-                "IntegerValues": list(spec.barred),
+                "IntegerValues": list(spec.excluded_workers),
             }
         )
     for requirement in wanted:

@@ -19,7 +19,7 @@ from django.db.models import (
 from django.db.models.functions import MD5, Cast, Concat
 
 from annotation.crowd.inhouse.adapter import ENDPOINT
-from annotation.crowd.inhouse.models import Work
+from annotation.crowd.inhouse.models import Assignment
 from annotation.models import (
     Campaign,
     ExpertLabel,
@@ -70,10 +70,10 @@ class Desk:
             return triplets
         worker = Worker.objects.filter(crowd=ENDPOINT, worker_id=self.worker_id)
         judged = Judgment.objects.filter(worker__in=worker, triplet__isnull=False)
-        gone = (Work.Status.RETURNED, Work.Status.LAPSED)
-        works = Work.objects.filter(member__worker_id=self.worker_id).exclude(status__in=gone)
+        gone = (Assignment.Status.RETURNED, Assignment.Status.LAPSED)
+        works = Assignment.objects.filter(member__worker_id=self.worker_id).exclude(status__in=gone)
         taken = HitItem.objects.filter(
-            hit__crowd_id__in=works.values("offer__hit_id"), triplet__isnull=False
+            hit__crowd_id__in=works.values("posted_hit__hit_id"), triplet__isnull=False
         )
         return triplets.exclude(pk__in=judged.values("triplet")).exclude(
             pk__in=taken.values("triplet")

@@ -107,7 +107,7 @@ def _hit_type(message: OutboxMessage, campaign: Campaign, crowd: Crowd) -> str:
             campaign.exclusion_id,
             practice_id=campaign.practice_id,
             known_id=campaign.known_id,
-            barred=message.hit.barred,
+            excluded_workers=message.hit.excluded_workers,
         )
     )
 

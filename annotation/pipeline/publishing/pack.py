@@ -38,7 +38,7 @@ HIT_COLUMNS = (
     "price_cents",
     "spare",
     "repack",
-    "barred",
+    "excluded_workers",
     "gone",
     "fault",
 )

@@ -257,9 +257,9 @@ def hit_type(
     *,
     practice_id: str = "",
     known_id: str = "",
-    barred: Sequence[int] = (),
+    excluded_workers: Sequence[int] = (),
 ) -> HitTypeSpec:
-    """With `known_id`: for workers who hold it, save those whose numbers are `barred`."""
+    """With `known_id`: for workers who hold it, save those whose numbers are excluded."""
     return HitTypeSpec(
         title=policy.title,
         description=policy.description,
@@ -272,7 +272,7 @@ def hit_type(
         min_approved=policy.min_approved,
         exclusion_id=exclusion_id or None,
         known_id=known_id or None,
-        barred=tuple(barred),
+        excluded_workers=tuple(excluded_workers),
         practice_id=practice_id or None,
     )
 

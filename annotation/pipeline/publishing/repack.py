@@ -113,7 +113,7 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
                 places=PLACES,
                 price_cents=price,
                 repack=True,
-                barred=list(group.barred),
+                excluded_workers=list(group.excluded_workers),
             )
             for number, (group, spec) in enumerate(zip(groups, specs, strict=True), start=last + 1)
         ],

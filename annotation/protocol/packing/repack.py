@@ -1,6 +1,6 @@
 """Triplets that lack a vote, into HITs of one place that none of their earlier workers may take.
 
-The crowd's requirement names at most MOST_BARRED workers, so a group's triplets must have few
+The crowd's requirement names at most MOST_EXCLUDED workers, so a group's triplets must have few
 earlier workers between them. Nothing here depends on the order of the inputs or on Python's hash
 seed.
 """
@@ -17,7 +17,7 @@ from annotation.protocol.packing.pack import HitSpec, PackingError, TripletRef, 
 from annotation.protocol.policy.policy import Policy
 
 # Values that one requirement of the crowd can hold.
-MOST_BARRED = 10
+MOST_EXCLUDED = 10
 # Among the triplets of how many queries companions are searched, how many of each, and after how
 # many looks at one the search ends: nearly all are found by the first search. Pools of thousands
 # need an end, small ones do not come near it.
@@ -41,7 +41,7 @@ class Group:
     triplets: tuple[OpenTriplet, ...]
 
     @property
-    def barred(self) -> tuple[int, ...]:
+    def excluded_workers(self) -> tuple[int, ...]:
         """The workers who may not take the HIT."""
         return tuple(sorted({worker for triplet in self.triplets for worker in triplet.earlier}))
 
@@ -60,7 +60,7 @@ def regroup(triplets: Iterable[OpenTriplet], policy: Policy, *, flush: bool) -> 
 
     No full group is left among those that wait, hence there are at least 1/real_items of the
     full groups that any arrangement has; as many as any has where no triplet has more than
-    MOST_BARRED // real_items earlier workers, as after a first round of two. (In a pool so large
+    MOST_EXCLUDED // real_items earlier workers, as after a first round of two. (In a pool so large
     that the second search ends early, a full group may be left for later.)
 
     With `flush`, a HIT takes a query's second triplet before another HIT is begun. Raises
@@ -68,8 +68,8 @@ def regroup(triplets: Iterable[OpenTriplet], policy: Policy, *, flush: bool) -> 
     """
     given = sorted(triplets, key=lambda triplet: triplet.key)
     refuse_twice("triplets", [triplet.key for triplet in given])
-    impossible = [triplet for triplet in given if len(triplet.earlier) > MOST_BARRED]
-    pool = _Pool(triplet for triplet in given if len(triplet.earlier) <= MOST_BARRED)
+    impossible = [triplet for triplet in given if len(triplet.earlier) > MOST_EXCLUDED]
+    pool = _Pool(triplet for triplet in given if len(triplet.earlier) <= MOST_EXCLUDED)
     full = list(_full_groups(pool, policy.real_items))
     rest = sorted(pool.set_aside, key=lambda one: one.triplet.key)
     groups = [*full, *(_last_groups(rest, policy.real_items) if flush else ())]
@@ -184,7 +184,7 @@ class _Search:
         fitting = self._fitting(group, workers, candidates)
         if len({one.query for one in fitting}) < places:
             return None
-        share = MOST_BARRED // self._size
+        share = MOST_EXCLUDED // self._size
 
         def promise(one: _Candidate) -> tuple[int, int, str]:
             growth = (workers | one.workers).bit_count() - workers.bit_count()
@@ -205,7 +205,7 @@ class _Search:
         return [
             one
             for one in looked_at
-            if one.query not in met and (workers | one.workers).bit_count() <= MOST_BARRED
+            if one.query not in met and (workers | one.workers).bit_count() <= MOST_EXCLUDED
         ]
 
 
@@ -225,9 +225,9 @@ def _companion(group: Sequence[_Candidate], left: Sequence[_Candidate]) -> _Cand
     workers = _union(group)
     queries = [one.query for one in group]
     ranked = [
-        (queries.count(one.query), barred, number)
+        (queries.count(one.query), excluded, number)
         for number, one in enumerate(left)
-        if (barred := (workers | one.workers).bit_count()) <= MOST_BARRED
+        if (excluded := (workers | one.workers).bit_count()) <= MOST_EXCLUDED
     ]
     return left[min(ranked)[-1]] if ranked else None
 

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.access.audit_log import by_page, record
 from annotation.crowd.inhouse.members import activate, deactivate, invite, revoke
-from annotation.crowd.inhouse.models import Invitation, Member, Work
+from annotation.crowd.inhouse.models import Assignment, Invitation, Member
 from annotation.web.base.guards import permitted, refuse, staff_page
 from core.errors import UserError
 
@@ -109,14 +109,18 @@ def _page(
 
 
 def _members() -> QuerySet[Member]:
-    handed_in = Work.Status.SUBMITTED, Work.Status.APPROVED, Work.Status.REJECTED
+    handed_in = (
+        Assignment.Status.SUBMITTED,
+        Assignment.Status.APPROVED,
+        Assignment.Status.REJECTED,
+    )
     return (
         Member.objects.select_related("user")
         .annotate(
-            handed_in=Count("works", filter=Q(works__status__in=handed_in)),
-            approved=Count("works", filter=Q(works__status=Work.Status.APPROVED)),
-            rejected=Count("works", filter=Q(works__status=Work.Status.REJECTED)),
-            last_work=Max("works__submitted_at"),
+            handed_in=Count("assignments", filter=Q(assignments__status__in=handed_in)),
+            approved=Count("assignments", filter=Q(assignments__status=Assignment.Status.APPROVED)),
+            rejected=Count("assignments", filter=Q(assignments__status=Assignment.Status.REJECTED)),
+            last_work=Max("assignments__submitted_at"),
         )
         .order_by("-active", "user__username")
     )

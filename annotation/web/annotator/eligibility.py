@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.access.roles import kept_from
 from annotation.crowd.inhouse.adapter import ENDPOINT
-from annotation.crowd.inhouse.models import HitType, Member, Work
+from annotation.crowd.inhouse.models import Assignment, HitType, Member
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Campaign, Hit
 from annotation.pipeline.moderation.qualification import exclusion_of
@@ -61,17 +61,17 @@ def other_conditions(member: Member, ours: Iterable[Campaign]) -> set[int]:
         return set()
     campaigns = Campaign.objects.filter(pk__in=itertools.chain.from_iterable(conditions))
     queues = _queues(campaigns)
-    gone = (Work.Status.RETURNED, Work.Status.LAPSED)
-    works = member.works.filter(offer__queue__in=queues).exclude(status__in=gone)
-    types = HitType.objects.filter(queue__in=works.values("offer__queue")).values("type_id")
+    gone = (Assignment.Status.RETURNED, Assignment.Status.LAPSED)
+    works = member.assignments.filter(posted_hit__queue__in=queues).exclude(status__in=gone)
+    types = HitType.objects.filter(queue__in=works.values("posted_hit__queue")).values("type_id")
     worked = set(campaigns.filter(hit_type_id__in=types).values_list("pk", flat=True))
     both_ways = itertools.chain(conditions, (condition[::-1] for condition in conditions))
     return {other for one, other in both_ways if one in worked}
 
 
-def hit_of(work: Work) -> Hit | None:
+def hit_of(work: Assignment) -> Hit | None:
     hits = Hit.objects.select_related("campaign", "instructions", *WITH_CONDITIONS)
-    return hits.filter(key=work.offer.annotation).first()
+    return hits.filter(key=work.posted_hit.annotation).first()
 
 
 def why_not(member: Member, hit: Hit | None) -> list[str]:

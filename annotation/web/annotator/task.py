@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.ids import is_id
-from annotation.crowd.inhouse.models import HANDED_IN, Queue, Work
+from annotation.crowd.inhouse.models import HANDED_IN, Assignment, Queue
 from annotation.models import Hit, HitItem
 from annotation.pipeline.collecting.review import FIELD
 from annotation.protocol.screening.behaviour import REPORT, REPORT_TEXT, SIGNALS, SIGNALS_LENGTH
@@ -58,7 +58,7 @@ def assignment(request: MemberRequest, assignment_id: str) -> HttpResponse:
     try:
         if request.method == "POST":
             return _hand_in(request, assignment_id)
-        work = desk.revive(request.member, assignment_id, now=timezone.now())
+        work = assignments.revive(request.member, assignment_id, now=timezone.now())
     except Refused as refused:
         return _over(request, refused)
     hit = hit_of(work)
@@ -74,11 +74,11 @@ def give_back(request: MemberRequest, assignment_id: str) -> HttpResponse:
     now = timezone.now()
     try:
         work = _own(request, assignment_id)
-        desk.give_back(request.member, assignment_id, now=now)
+        assignments.give_back(request.member, assignment_id, now=now)
     except Refused as refused:
         return _over(request, refused)
-    queue_id = work.offer.queue.queue_id
-    return SeeOther(_go_on(request, queue_id=queue_id, skipped=work.offer_id))
+    queue_id = work.posted_hit.queue.queue_id
+    return SeeOther(_go_on(request, queue_id=queue_id, skipped=work.posted_hit_id))
 
 
 @require_POST
@@ -87,7 +87,7 @@ def renew(request: MemberRequest, assignment_id: str) -> JsonResponse:
     """More time for who is still at it."""
     now = timezone.now()
     try:
-        deadline = desk.renew(request.member, assignment_id, now=now)
+        deadline = assignments.renew(request.member, assignment_id, now=now)
     except Refused as refused:
         return JsonResponse({"error": str(refused)}, status=refused.status)
     return JsonResponse({"seconds": int((deadline - now).total_seconds())})
@@ -96,8 +96,8 @@ def renew(request: MemberRequest, assignment_id: str) -> JsonResponse:
 def _hand_in(request: MemberRequest, assignment_id: str) -> HttpResponse:
     """What was handed in before stays as it was, and is success. Raises Refused."""
     now = timezone.now()
-    mine = Work.objects.filter(member=request.member, assignment_id=assignment_id)
-    columns = "status", "offer__annotation", "offer__queue__queue_id"
+    mine = Assignment.objects.filter(member=request.member, assignment_id=assignment_id)
+    columns = "status", "posted_hit__annotation", "posted_hit__queue__queue_id"
     found = mine.values_list(*columns).first()
     if found is None:
         raise Refused(404, NOT_YOURS)
@@ -109,15 +109,17 @@ def _hand_in(request: MemberRequest, assignment_id: str) -> HttpResponse:
     sheet = _sheet(request.POST, keys)
     missing = [number for number, key in enumerate(keys, start=1) if FIELD + key not in sheet]
     if missing and status not in HANDED_IN:
-        return _incomplete(request, desk.revive(request.member, assignment_id, now=now), missing)
-    desk.submit(request.member, assignment_id, sheet, now=now)
+        return _incomplete(
+            request, assignments.revive(request.member, assignment_id, now=now), missing
+        )
+    assignments.submit(request.member, assignment_id, sheet, now=now)
     goal = _go_on(request, queue_id=queue_id)
     return JsonResponse({"next": goal}) if wants_json(request) else SeeOther(goal)
 
 
-def _own(request: MemberRequest, assignment_id: str) -> Work:
+def _own(request: MemberRequest, assignment_id: str) -> Assignment:
     """Raises Refused."""
-    mine = Work.objects.select_related("offer__queue").filter(member=request.member)
+    mine = Assignment.objects.select_related("posted_hit__queue").filter(member=request.member)
     if (work := mine.filter(assignment_id=assignment_id).first()) is None:
         raise Refused(404, NOT_YOURS)
     return work
@@ -136,9 +138,9 @@ def _sheet(sent: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
 def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) -> str:
     """Takes the next HIT; where to find it, or the personal page when there is none."""
     now, closed = timezone.now(), closed_queues(request.member)
-    work = desk.take(request.member, hit_type=queue_id, closed=closed, now=now)
-    if work is not None and work.offer_id == skipped:  # the crowd has nothing else
-        desk.give_back(request.member, work.assignment_id, now=now)
+    work = assignments.take(request.member, hit_type=queue_id, closed=closed, now=now)
+    if work is not None and work.posted_hit_id == skipped:  # the crowd has nothing else
+        assignments.give_back(request.member, work.assignment_id, now=now)
         work = None
     if work is None:
         others = queues_of_others(request.member)
@@ -149,7 +151,7 @@ def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None)
 
 
 def _page(
-    request: MemberRequest, work: Work, hit: Hit, *, fault: str = "", status: int = 200
+    request: MemberRequest, work: Assignment, hit: Hit, *, fault: str = "", status: int = 200
 ) -> HttpResponse:
     """The judging page, with the answers that were sent where something is wrong with them."""
     place = [work.assignment_id]
@@ -178,7 +180,7 @@ def _kept(item: ShownItem, sent: Mapping[str, str]) -> ShownItem:
     )
 
 
-def _incomplete(request: MemberRequest, work: Work, missing: Sequence[int]) -> HttpResponse:
+def _incomplete(request: MemberRequest, work: Assignment, missing: Sequence[int]) -> HttpResponse:
     numbers = ", ".join(str(number) for number in missing)
     sentence = f"No answer yet to item {numbers}: choose Yes or No for each, then submit again."
     if wants_json(request):
@@ -197,7 +199,7 @@ def _over(request: HttpRequest, refused: Refused) -> HttpResponse:
     return render(request, "annotation/base/notice.html", words | more, status=refused.status)
 
 
-def _not_open(request: MemberRequest, work: Work, sentences: Sequence[str]) -> HttpResponse:
+def _not_open(request: MemberRequest, work: Assignment, sentences: Sequence[str]) -> HttpResponse:
     action = reverse("return", args=[work.assignment_id])
     words = {"title": NOT_OPEN, "sentences": sentences, "action": action, "button": "Give it back"}
     return render(request, "annotation/base/notice.html", words, status=403)

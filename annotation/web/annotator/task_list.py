@@ -13,9 +13,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import kept_from
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.adapter import ENDPOINT
-from annotation.crowd.inhouse.models import HitType, Member, Notice, Work
+from annotation.crowd.inhouse.assignments import MOST_COUNTED
+from annotation.crowd.inhouse.models import Assignment, HitType, Member, Notice
 from annotation.crowd.practice_url import practice_url
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Campaign, Exclusion, PracticeResult
@@ -44,7 +45,7 @@ class Line:
 class Held:
     """A HIT in hand; one of a campaign that the member is shut out of can only be given back."""
 
-    work: Work
+    work: Assignment
     is_open: bool
 
 
@@ -75,7 +76,7 @@ def work(request: MemberRequest) -> HttpResponse:
     shut = {one.campaign_id for one in exclusions} | {*others, *other_conditions(member, campaigns)}
     opened = [campaign for campaign in campaigns if campaign.pk not in shut]
     owners = _campaigns_by_queue(campaigns)
-    tally = desk.tally(member)
+    tally = assignments.tally(member)
     earned = tally.earned_cents + tally.bonus_cents
     content = {
         "in_hand": _in_hand(member, owners, shut=shut, now=now),
@@ -117,8 +118,8 @@ def _in_hand(
     member: Member, owners: Mapping[str, Campaign], *, shut: Collection[int], now: datetime
 ) -> list[Held]:
     held = []
-    for work in desk.in_hand(member, now=now):
-        campaign = owners.get(work.offer.queue.queue_id)
+    for work in assignments.in_hand(member, now=now):
+        campaign = owners.get(work.posted_hit.queue.queue_id)
         held.append(Held(work, is_open=campaign is None or campaign.pk not in shut))
     return held
 
@@ -128,7 +129,7 @@ def _lines(
 ) -> list[Line]:
     """What the crowd offers, but for campaigns that the member is shut out of."""
     lines = []
-    for offered in desk.offers(member, now=now):
+    for offered in assignments.open_queues(member, now=now):
         campaign = owners.get(offered.hit_type)
         if campaign is not None and campaign.pk in shut:
             continue  # the crowd learns of an exclusion a moment later
@@ -137,7 +138,7 @@ def _lines(
                 hit_type=offered.hit_type,
                 title=offered.title,
                 description=offered.description,
-                count=f"{offered.count:,}{'+' if offered.count >= desk.MOST_COUNTED else ''}",
+                count=f"{offered.count:,}{'+' if offered.count >= MOST_COUNTED else ''}",
                 pay=dollars(offered.reward_cents) if offered.reward_cents else "",
                 instructions=_instructions_url(campaign) if campaign else "",
             )
@@ -182,7 +183,7 @@ def _instructions_url(campaign: Campaign) -> str:
 
 
 def _handed_in_since(member: Member, since: datetime) -> int:
-    return Work.objects.filter(member=member, submitted_at__gte=since).count()
+    return Assignment.objects.filter(member=member, submitted_at__gte=since).count()
 
 
 def _notices(member: Member) -> list[Notice]:
@@ -190,9 +191,9 @@ def _notices(member: Member) -> list[Notice]:
     return list(Notice.objects.filter(member=member).order_by("-sent_at", "-pk")[:MOST_REMARKS])
 
 
-def _remarks(member: Member) -> list[Work]:
+def _remarks(member: Member) -> list[Assignment]:
     """The last ones that were not accepted, with the reason."""
-    rejected = Work.objects.filter(member=member, status=Work.Status.REJECTED)
+    rejected = Assignment.objects.filter(member=member, status=Assignment.Status.REJECTED)
     return list(rejected.exclude(feedback="").order_by("-submitted_at")[:MOST_REMARKS])
 
 

@@ -17,7 +17,7 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.mturk.adapter import MTurkCrowd
@@ -104,17 +104,17 @@ class InhouseWorker(Worker):
 
     def accept(self, hit_id: str) -> str | None:
         given_back: set[str] = set()
-        while (work := desk.take(self._member, now=datetime.now(UTC))) is not None:
-            if work.offer.hit_id == hit_id:
+        while (work := assignments.take(self._member, now=datetime.now(UTC))) is not None:
+            if work.posted_hit.hit_id == hit_id:
                 return work.assignment_id
-            desk.give_back(self._member, work.assignment_id, now=datetime.now(UTC))
-            if work.offer.hit_id in given_back:  # nothing else is left
+            assignments.give_back(self._member, work.assignment_id, now=datetime.now(UTC))
+            if work.posted_hit.hit_id in given_back:  # nothing else is left
                 return None
-            given_back.add(work.offer.hit_id)
+            given_back.add(work.posted_hit.hit_id)
         return None
 
     def submit(self, assignment_id: str, answers: Mapping[str, str]) -> None:
-        desk.submit(self._member, assignment_id, answers, now=datetime.now(UTC))
+        assignments.submit(self._member, assignment_id, answers, now=datetime.now(UTC))
 
 
 # What every crowd can be asked for.
@@ -147,14 +147,14 @@ class Market:
         *,
         exclusion_id: str | None = None,
         known_id: str | None = None,
-        barred: tuple[int, ...] = (),
+        excluded_workers: tuple[int, ...] = (),
         practice_id: str | None = None,
     ) -> str:
         wanted = replace(
             self.spec,
             exclusion_id=exclusion_id,
             known_id=known_id,
-            barred=barred,
+            excluded_workers=excluded_workers,
             practice_id=practice_id,
         )
         return self.crowd.create_hit_type(wanted)

@@ -31,9 +31,9 @@ def test_a_worker_readmitted_can_accept_again(market: Market) -> None:
     assert ada.accept(market.publish(hit_type_id=market.hit_type(exclusion_id=exclusion))) is None
 
 
-def test_of_those_who_are_known_all_but_the_barred_can_accept(market: Market) -> None:
+def test_of_those_who_are_known_all_but_the_excluded_can_accept(market: Market) -> None:
     known = market.crowd.create_qualification(f"known {next(market.tokens)}", "Has worked.")
-    kind = market.hit_type(known_id=known, barred=(7, 9))
+    kind = market.hit_type(known_id=known, excluded_workers=(7, 9))
     hit_id = market.publish(places=9, hit_type_id=kind)
     ada, bob, eve, new = (market.hire(name) for name in ("ada", "bob", "eve", "new"))
     for worker, number in ((ada, 7), (bob, 8), (eve, 9)):
@@ -44,7 +44,7 @@ def test_of_those_who_are_known_all_but_the_barred_can_accept(market: Market) ->
 
 def test_a_value_granted_later_replaces_the_first(market: Market) -> None:
     known = market.crowd.create_qualification(f"known {next(market.tokens)}", "Has worked.")
-    hit_id = market.publish(hit_type_id=market.hit_type(known_id=known, barred=(7,)))
+    hit_id = market.publish(hit_type_id=market.hit_type(known_id=known, excluded_workers=(7,)))
     ada = market.hire("ada")
     for number in (8, 7, 7):
         market.crowd.grant(ada.worker_id, qualification_id=known, value=number)
@@ -61,7 +61,7 @@ def test_only_who_has_passed_the_practice_can_accept(market: Market) -> None:
     assert [worker.accept(hit_id) is not None for worker in (ada, bob)] == [True, False]
 
 
-def test_nobody_barred_means_that_all_can_accept(market: Market) -> None:
+def test_nobody_excluded_means_that_all_can_accept(market: Market) -> None:
     known = market.crowd.create_qualification(f"known {next(market.tokens)}", "Has worked.")
     hit_id = market.publish(hit_type_id=market.hit_type(known_id=known))
     assert market.hire("ada").accept(hit_id) is not None

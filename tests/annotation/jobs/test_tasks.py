@@ -16,7 +16,7 @@ from kombu.simple import SimpleQueue
 from pytest_django import Settings
 
 from annotation.analytics.campaign.progress import progress
-from annotation.crowd.inhouse.models import Work
+from annotation.crowd.inhouse.models import Assignment
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.jobs.tasks import (
     EXPIRES,
@@ -144,7 +144,7 @@ def test_where_no_money_moves_the_clock_beats_while_a_hit_may_be_handed_in(
     assert sent(queue) == [team.campaign.pk]
     team.hand_in(at_work)
     advance_campaign(team.campaign.pk)
-    assert Work.objects.get(pk=at_work.pk).status == "approved"
+    assert Assignment.objects.get(pk=at_work.pk).status == "approved"
     advance_campaigns()
     assert sent(queue) == []
 

@@ -263,7 +263,11 @@ MUTANTS = {
         ),
     ),
     ("annotation/pipeline/outbox/send.py", "tests/annotation/pipeline/publishing/test_repack.py"): (
-        ("who has judged is barred", "barred=message.hit.barred", "barred=()"),
+        (
+            "who has judged is excluded",
+            "excluded_workers=message.hit.excluded_workers",
+            "excluded_workers=()",
+        ),
         ("only the known", "known_id=campaign.known_id", 'known_id=""'),
         ("known by number", "value=worker.pk", "value=1"),
     ),
@@ -430,7 +434,11 @@ MUTANTS = {
         ("told once", "Exists(reviewed), ~Exists(told)", "Exists(reviewed)"),
         ("fresh controls", '.order_by("used", "key")', '.order_by("key")'),
         ("marked as such", "        repack=True,\n", ""),
-        ("barred here too", "        barred=list(group.barred),\n", ""),
+        (
+            "excluded here too",
+            "        excluded_workers=list(group.excluded_workers),\n",
+            "",
+        ),
         (
             "its money",
             "    book([reserve(account, message, places=PLACES) for message in messages])\n",

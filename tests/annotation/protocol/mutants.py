@@ -142,7 +142,11 @@ MUTANTS = {
         ("a copy is no other question", "sorted(set(questions))", "sorted(questions)"),
     ),
     ("annotation/protocol/packing/repack.py", "tests/annotation/protocol/packing/test_repack.py"): (
-        ("ten can be barred", "len(triplet.earlier) <= MOST_BARRED", "len(triplet.earlier) < 10"),
+        (
+            "ten can be excluded",
+            "len(triplet.earlier) <= MOST_EXCLUDED",
+            "len(triplet.earlier) < 10",
+        ),
         (
             "the rest waits",
             "_last_groups(rest, policy.real_items) if flush else ()",
@@ -162,26 +166,26 @@ MUTANTS = {
         ),
         (
             "other queries first at the end",
-            "(queries.count(one.query), barred, number)",
-            "(0, barred, number)",
+            "(queries.count(one.query), excluded, number)",
+            "(0, excluded, number)",
         ),
         (
             "fewest workers at the end",
-            "(queries.count(one.query), barred, number)",
+            "(queries.count(one.query), excluded, number)",
             "(queries.count(one.query), 0, number)",
         ),
         (
             "ten at most at the end",
-            "(barred := (workers | one.workers).bit_count()) <= MOST_BARRED",
-            "(barred := 1)",
+            "(excluded := (workers | one.workers).bit_count()) <= MOST_EXCLUDED",
+            "(excluded := 1)",
         ),
-        ("fair shares are free", "share = MOST_BARRED // self._size", "share = 0"),
+        ("fair shares are free", "share = MOST_EXCLUDED // self._size", "share = 0"),
         ("the fullest queries come first", "-self._pool.left(one.query), one", "one"),
         ("the HIT's size", "not in range(1, policy", "not in range(0, policy"),
         ("the HIT's room", "policy.real_items + 1):", "policy.real_items + 2):"),
         ("the seed's choice", "policy=policy, seed=seed)", "policy=policy, seed=1)"),
         (
-            "all are barred",
+            "all are excluded",
             "for worker in triplet.earlier}",
             "for worker in sorted(triplet.earlier)[:1]}",
         ),
@@ -193,7 +197,7 @@ MUTANTS = {
         ("groups of different queries", "if one.query not in met and", "if"),
         (
             "ten at most",
-            "(workers | one.workers).bit_count() <= MOST_BARRED\n        ]",
+            "(workers | one.workers).bit_count() <= MOST_EXCLUDED\n        ]",
             "True]",
         ),
         ("a place for each", "pool.take(group or start)", "pool.take(start)"),

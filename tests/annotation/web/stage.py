@@ -9,7 +9,7 @@ from django.utils import timezone
 from lxml import html
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.models import Member, Work
+from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.crowd.port import HitTypeSpec
 from annotation.models import Campaign, Hit
 from annotation.protocol.policy.crowds import INHOUSE
@@ -95,8 +95,8 @@ def start(client: Client, **form: str) -> str:
 
 
 def hit_at(address: str) -> Hit:
-    work = Work.objects.get(assignment_id=address.rpartition("/")[2])
-    return Hit.objects.get(key=work.offer.annotation)
+    work = Assignment.objects.get(assignment_id=address.rpartition("/")[2])
+    return Hit.objects.get(key=work.posted_hit.annotation)
 
 
 def text(response: HttpResponse) -> str:
@@ -106,4 +106,4 @@ def text(response: HttpResponse) -> str:
 
 def expire(address: str) -> None:
     past = timezone.now() - timedelta(seconds=1)
-    Work.objects.filter(assignment_id=address.rpartition("/")[2]).update(deadline=past)
+    Assignment.objects.filter(assignment_id=address.rpartition("/")[2]).update(deadline=past)

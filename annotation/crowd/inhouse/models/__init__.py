@@ -4,11 +4,17 @@ Nothing here refers to the rest of annotation, and its rows are no votes: `colle
 record through the port, as it reads MTurk's. Django finds all of it here.
 """
 
-from annotation.crowd.inhouse.models.assignments import HANDED_IN, Bonus, Extension, Offer, Work
+from annotation.crowd.inhouse.models.assignments import (
+    HANDED_IN,
+    Assignment,
+    Bonus,
+    Extension,
+    PostedHit,
+)
 from annotation.crowd.inhouse.models.members import Invitation, Member, Notice
 from annotation.crowd.inhouse.models.qualifications import (
-    Barred,
     Block,
+    ExcludedWorker,
     Grant,
     HitType,
     Qualification,
@@ -17,17 +23,17 @@ from annotation.crowd.inhouse.models.qualifications import (
 
 __all__ = [
     "HANDED_IN",
-    "Barred",
+    "Assignment",
     "Block",
     "Bonus",
+    "ExcludedWorker",
     "Extension",
     "Grant",
     "HitType",
     "Invitation",
     "Member",
     "Notice",
-    "Offer",
+    "PostedHit",
     "Qualification",
     "Queue",
-    "Work",
 ]

@@ -1,4 +1,4 @@
-"""HITs and the work on them."""
+"""HITs and their assignments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from annotation.crowd.inhouse.models.members import Member
 from annotation.crowd.inhouse.models.qualifications import HitType, Queue
 
 
-class Offer(models.Model):
-    """A HIT and its places."""
+class PostedHit(models.Model):
+    """A HIT that members can take."""
 
     hit_id = models.CharField(max_length=32, unique=True, default=new_id)
     hit_type = models.ForeignKey(
-        HitType, on_delete=models.PROTECT, related_name="offers", db_index=False
+        HitType, on_delete=models.PROTECT, related_name="posted_hits", db_index=False
     )
     queue = models.ForeignKey(Queue, on_delete=models.PROTECT, related_name="+", db_index=False)
     annotation = models.CharField(max_length=255)  # the requester's own key of the HIT
@@ -41,17 +41,15 @@ class Offer(models.Model):
             models.Index(
                 fields=["queue", "id"],
                 condition=Q(on_offer=True, open_places__gt=0, open_places__lt=F("places")),
-                name="offers_begun",
+                name="hits_begun",
             ),
             models.Index(
                 fields=["queue", "id"],
                 condition=Q(on_offer=True, open_places__gt=0, open_places=F("places")),
-                name="offers_fresh",
+                name="hits_fresh",
             ),
             # leases.py asks which ones have expired
-            models.Index(
-                fields=["expires_at"], condition=Q(on_offer=True), name="offers_to_expire"
-            ),
+            models.Index(fields=["expires_at"], condition=Q(on_offer=True), name="hits_to_expire"),
         ]
 
     def __str__(self) -> str:
@@ -61,17 +59,17 @@ class Offer(models.Model):
 class Extension(models.Model):
     """Places added later: kept for its token."""
 
-    offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="extensions")
+    posted_hit = models.ForeignKey(PostedHit, on_delete=models.PROTECT, related_name="extensions")
     token = models.CharField(max_length=64, unique=True)
     places = models.PositiveIntegerField()
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return f"{self.places} more places of {self.offer}"
+        return f"{self.places} more places of {self.posted_hit}"
 
 
-class Work(models.Model):
-    """A member's assignment: a place that is taken for a while, then given back or handed in."""
+class Assignment(models.Model):
+    """A member has it for a while, then submits or returns it."""
 
     class Status(models.TextChoices):
         ACCEPTED = "accepted"
@@ -82,9 +80,11 @@ class Work(models.Model):
         REJECTED = "rejected"
 
     assignment_id = models.CharField(max_length=32, unique=True, default=new_id)
-    offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="works", db_index=False)
+    posted_hit = models.ForeignKey(
+        PostedHit, on_delete=models.PROTECT, related_name="assignments", db_index=False
+    )
     member = models.ForeignKey(
-        Member, on_delete=models.PROTECT, related_name="works", db_index=False
+        Member, on_delete=models.PROTECT, related_name="assignments", db_index=False
     )
     status = models.CharField(max_length=9, choices=Status.choices, default=Status.ACCEPTED)
     accepted_at = models.DateTimeField()
@@ -97,7 +97,7 @@ class Work(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["offer", "member"],
+                fields=["posted_hit", "member"],
                 condition=~Q(status__in=["returned", "lapsed"]),
                 name="one_place_of_a_hit_per_member",
             ),
@@ -108,22 +108,24 @@ class Work(models.Model):
             models.CheckConstraint(
                 condition=Q(status__in=["accepted", "returned", "lapsed"], submitted_at=None)
                 | Q(status__in=["submitted", "approved", "rejected"], submitted_at__isnull=False),
-                name="handed_in_work_has_its_time",
+                name="submitted_work_has_its_time",
             ),
         ]
         indexes = [
             # queue.py: has this member had this HIT before?
-            models.Index(fields=["member", "offer"], name="works_of_a_member"),
+            models.Index(fields=["member", "posted_hit"], name="assignments_of_a_member"),
             # queue.py: which HITs has this member given back?
             models.Index(
                 fields=["member"],
                 condition=Q(status__in=["returned", "lapsed"]),
-                name="works_given_back",
+                name="assignments_given_back",
             ),
-            # crowd.py counts a HIT's works
-            models.Index(fields=["offer", "status"], name="works_of_an_offer"),
+            # adapter.py counts a HIT's assignments
+            models.Index(fields=["posted_hit", "status"], name="assignments_of_a_hit"),
             # leases.py asks whose time has run out
-            models.Index(fields=["deadline"], condition=Q(status="accepted"), name="works_in_hand"),
+            models.Index(
+                fields=["deadline"], condition=Q(status="accepted"), name="assignments_in_hand"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -134,11 +136,15 @@ class Work(models.Model):
         return dict(json.loads(self.answers_json)) if self.answers_json else {}
 
 
-HANDED_IN = (Work.Status.SUBMITTED, Work.Status.APPROVED, Work.Status.REJECTED)
+HANDED_IN = (
+    Assignment.Status.SUBMITTED,
+    Assignment.Status.APPROVED,
+    Assignment.Status.REJECTED,
+)
 
 
 class Bonus(models.Model):
-    work = models.ForeignKey(Work, on_delete=models.PROTECT, related_name="bonuses")
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="bonuses")
     token = models.CharField(max_length=64, unique=True)
     cents = models.PositiveIntegerField()
     reason = models.TextField()
@@ -148,4 +154,4 @@ class Bonus(models.Model):
         verbose_name_plural = "bonuses"
 
     def __str__(self) -> str:
-        return f"{self.cents} cents for {self.work}"
+        return f"{self.cents} cents for {self.assignment}"

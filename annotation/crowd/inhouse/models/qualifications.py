@@ -51,7 +51,7 @@ class Block(models.Model):
 
 
 class Queue(models.Model):
-    """HITs that a member sees as one line: their types differ at most in whom they bar."""
+    """HITs that a member sees as one line: their types differ at most in whom they exclude."""
 
     queue_id = models.CharField(max_length=32, unique=True, default=new_id)
     digest = models.CharField(max_length=64, unique=True)
@@ -76,7 +76,7 @@ class HitType(models.Model):
     type_id = models.CharField(max_length=32, unique=True, default=new_id)
     digest = models.CharField(max_length=64, unique=True)
     queue = models.ForeignKey(Queue, on_delete=models.PROTECT, related_name="hit_types")
-    # Set only where some are barred: then only its holders may work.
+    # Set only where some workers are excluded: then only its holders may work.
     known = models.ForeignKey(
         Qualification, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
@@ -85,17 +85,18 @@ class HitType(models.Model):
         return self.type_id
 
 
-class Barred(models.Model):
+class ExcludedWorker(models.Model):
     """A value of the type's `known` qualification whose holders may not work."""
 
     hit_type = models.ForeignKey(
-        HitType, on_delete=models.CASCADE, related_name="barred", db_index=False
+        HitType, on_delete=models.CASCADE, related_name="excluded_workers", db_index=False
     )
     number = models.BigIntegerField()
 
     class Meta:
-        verbose_name_plural = "barred"
-        constraints = [models.UniqueConstraint(fields=["hit_type", "number"], name="barred_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["hit_type", "number"], name="excluded_worker_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.number}"

@@ -1,4 +1,4 @@
-"""An in-house crowd whose time a test moves on, and the people at its desks."""
+"""An in-house crowd whose time a test moves on, and the people at work."""
 
 import itertools
 from dataclasses import dataclass, field, replace
@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from django.contrib.auth.models import User
 
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.models import Member, Offer, Work
+from annotation.crowd.inhouse.models import Assignment, Member, PostedHit
 from annotation.crowd.port import HitTypeSpec
 
 LEASE = timedelta(minutes=30)
@@ -63,10 +63,10 @@ class Team:
         """A HIT for some of the members."""
         return self.publish(places=places, spec=replace(SPEC, **wishes))  # type: ignore[arg-type]
 
-    def take(self, member: Member, *, hit_type: str = "") -> Work | None:
-        return desk.take(member, hit_type=hit_type, now=self.now)
+    def take(self, member: Member, *, hit_type: str = "") -> Assignment | None:
+        return assignments.take(member, hit_type=hit_type, now=self.now)
 
-    def get(self, member: Member) -> Work:
+    def get(self, member: Member) -> Assignment:
         work = self.take(member)
         assert work is not None, f"there is nothing for {member.user}"
         return work
@@ -74,17 +74,17 @@ class Team:
     def taken(self, member: Member) -> str | None:
         """The HIT that the member gets."""
         work = self.take(member)
-        return None if work is None else work.offer.hit_id
+        return None if work is None else work.posted_hit.hit_id
 
-    def give_back(self, member: Member, work: Work) -> None:
-        desk.give_back(member, work.assignment_id, now=self.now)
+    def give_back(self, member: Member, work: Assignment) -> None:
+        assignments.give_back(member, work.assignment_id, now=self.now)
 
-    def submit(self, member: Member, work: Work) -> Work:
-        desk.submit(member, work.assignment_id, YES, now=self.now)
-        return Work.objects.get(pk=work.pk)
+    def submit(self, member: Member, work: Assignment) -> Assignment:
+        assignments.submit(member, work.assignment_id, YES, now=self.now)
+        return Assignment.objects.get(pk=work.pk)
 
-    def do(self, member: Member) -> Work:
+    def do(self, member: Member) -> Assignment:
         return self.submit(member, self.get(member))
 
-    def offer(self, hit_id: str) -> Offer:
-        return Offer.objects.get(hit_id=hit_id)
+    def offer(self, hit_id: str) -> PostedHit:
+        return PostedHit.objects.get(hit_id=hit_id)

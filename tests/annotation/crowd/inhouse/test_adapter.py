@@ -8,7 +8,7 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection, transaction
 
 from annotation.crowd.inhouse import adapter
-from annotation.crowd.inhouse.models import Member, Offer, Queue
+from annotation.crowd.inhouse.models import Member, PostedHit, Queue
 from annotation.crowd.port import CrowdError
 from tests.annotation.crowd.inhouse.team import LEASE, SPEC, Team
 
@@ -40,8 +40,8 @@ def test_what_only_mturk_knows_of_its_workers_is_refused(
 def test_whom_a_type_bars_counts_in_any_order(team: Team) -> None:
     known = team.qualification("known")
     types = [
-        team.crowd.create_hit_type(replace(SPEC, known_id=known, barred=barred))
-        for barred in ((3, 1, 2), (1, 2, 3), (1, 2))
+        team.crowd.create_hit_type(replace(SPEC, known_id=known, excluded_workers=excluded_workers))
+        for excluded_workers in ((3, 1, 2), (1, 2, 3), (1, 2))
     ]
     assert types[0] == types[1] != types[2]
     assert Queue.objects.count() == 1
@@ -54,7 +54,7 @@ def test_a_token_is_remembered_for_ever(team: Team, ada: Member) -> None:
         team.crowd.extend_hit(hit_id, extra=1, token="a tie")
         team.crowd.bonus(ada.worker_id, work, cents=1, reason="Thanks.", token="a bonus")
         team.move_on(timedelta(days=100))
-    assert team.offer(hit_id).places == 2
+    assert team.posted_hit(hit_id).places == 2
 
 
 def test_a_token_that_extended_another_hit_is_refused_for_good(team: Team) -> None:
@@ -63,7 +63,7 @@ def test_a_token_that_extended_another_hit_is_refused_for_good(team: Team) -> No
     with pytest.raises(CrowdError, match="another HIT") as refusal:
         team.crowd.extend_hit(second, extra=1, token="a tie")
     assert refusal.value.permanent
-    assert team.offer(second).places == 2
+    assert team.posted_hit(second).places == 2
 
 
 def test_a_refused_extension_leaves_its_token_unused(team: Team) -> None:
@@ -71,7 +71,7 @@ def test_a_refused_extension_leaves_its_token_unused(team: Team) -> None:
     with pytest.raises(CrowdError, match="bring it to 10"):
         team.crowd.extend_hit(hit_id, extra=8, token="a tie")
     team.crowd.extend_hit(hit_id, extra=7, token="a tie")
-    assert team.offer(hit_id).places == 9
+    assert team.posted_hit(hit_id).places == 9
 
 
 def test_a_hit_looked_at_has_lost_the_leases_that_ran_out(team: Team, ada: Member) -> None:
@@ -119,4 +119,4 @@ def test_a_place_cannot_be_given_out_beyond_the_last(team: Team) -> None:
     hit_id = team.publish(places=1)
     for wrong in (-1, 2):
         with pytest.raises(IntegrityError), transaction.atomic():
-            Offer.objects.filter(hit_id=hit_id).update(open_places=wrong)
+            PostedHit.objects.filter(hit_id=hit_id).update(open_places=wrong)

@@ -11,7 +11,7 @@ from tests.annotation.crowd.inhouse.team import Team
 
 pytestmark = pytest.mark.concurrent
 
-PAGES = ("member", "invitation", "grant", "block", "queue", "offer", "work", "bonus")
+PAGES = ("member", "invitation", "grant", "block", "queue", "postedhit", "assignment", "bonus")
 
 
 @pytest.fixture

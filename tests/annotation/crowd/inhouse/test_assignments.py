@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import MOST_ANSWER_BYTES, MOST_LEASES, Refused
 from annotation.crowd.inhouse.members import deactivate
-from annotation.crowd.inhouse.models import Member, Work
+from annotation.crowd.inhouse.models import Assignment, Member
 from tests.annotation.crowd.inhouse.team import LEASE, YES, Team
 
 pytestmark = pytest.mark.concurrent
@@ -19,12 +19,12 @@ MOMENT = timedelta(seconds=1)
 def test_work_in_hand_is_shown_until_it_is_handed_in(team: Team, ada: Member) -> None:
     team.publish()
     work = team.get(ada)
-    assert desk.revive(ada, work.assignment_id, now=team.now) == work
-    assert desk.in_hand(ada, now=team.now) == [work]
+    assert assignments.revive(ada, work.assignment_id, now=team.now) == work
+    assert assignments.in_hand(ada, now=team.now) == [work]
     team.submit(ada, work)
-    assert desk.in_hand(ada, now=team.now) == []
+    assert assignments.in_hand(ada, now=team.now) == []
     with pytest.raises(Refused, match="handed in this HIT already") as refusal:
-        desk.revive(ada, work.assignment_id, now=team.now)
+        assignments.revive(ada, work.assignment_id, now=team.now)
     assert refusal.value.status == 409
 
 
@@ -33,8 +33,8 @@ def test_a_second_submit_is_success_and_changes_nothing(team: Team, ada: Member)
     work = team.do(ada)
     handed_in_at = team.now
     team.move_on(LEASE)
-    desk.submit(ada, work.assignment_id, {"item-1": "0"}, now=team.now)
-    again = Work.objects.get(pk=work.pk)
+    assignments.submit(ada, work.assignment_id, {"item-1": "0"}, now=team.now)
+    again = Assignment.objects.get(pk=work.pk)
     assert (again.answers, again.submitted_at) == (YES, handed_in_at)
 
 
@@ -42,7 +42,7 @@ def test_a_second_submit_is_success_after_the_review_too(team: Team, ada: Member
     team.publish()
     work = team.do(ada)
     team.crowd.approve(work.assignment_id)
-    assert team.submit(ada, work).status == Work.Status.APPROVED
+    assert team.submit(ada, work).status == Assignment.Status.APPROVED
 
 
 def test_work_given_back_cannot_be_handed_in(team: Team, ada: Member) -> None:
@@ -54,7 +54,7 @@ def test_work_given_back_cannot_be_handed_in(team: Team, ada: Member) -> None:
         with pytest.raises(Refused, match="given this HIT back") as refusal:
             attempt()
         assert refusal.value.status == 409
-    assert team.offer(work.offer.hit_id).open_places == 2
+    assert team.posted_hit(work.posted_hit.hit_id).open_places == 2
 
 
 def test_work_handed_in_cannot_be_given_back(team: Team, ada: Member) -> None:
@@ -63,14 +63,14 @@ def test_work_handed_in_cannot_be_given_back(team: Team, ada: Member) -> None:
     with pytest.raises(Refused, match="handed in this HIT already") as refusal:
         team.give_back(ada, work)
     assert refusal.value.status == 409
-    assert team.offer(hit_id).open_places == 1
+    assert team.posted_hit(hit_id).open_places == 1
 
 
 def test_nobody_reaches_the_work_of_another(team: Team, ada: Member, eve: Member) -> None:
     team.publish()
     work = team.get(ada)
     attempts = (
-        lambda: desk.revive(eve, work.assignment_id, now=team.now),
+        lambda: assignments.revive(eve, work.assignment_id, now=team.now),
         lambda: team.submit(eve, work),
         lambda: team.give_back(eve, work),
         lambda: renewed(team, eve, work),
@@ -95,7 +95,7 @@ def test_a_place_whose_time_ran_out_goes_to_another(team: Team, ada: Member, bob
         assert refusal.value.status == 409
 
 
-@pytest.mark.parametrize("operation", [desk.revive, desk.renew])
+@pytest.mark.parametrize("operation", [assignments.revive, assignments.renew])
 @pytest.mark.parametrize("noticed", [False, True])
 def test_work_whose_time_ran_out_comes_back_while_its_place_is_free(
     team: Team, ada: Member, bob: Member, noticed: bool, operation: Callable[..., object]
@@ -107,10 +107,13 @@ def test_work_whose_time_ran_out_comes_back_while_its_place_is_free(
         assert [hit.available for hit in team.crowd.hits()] == [1]
     for _ in range(2):  # a reload changes nothing
         operation(ada, work.assignment_id, now=team.now)
-        again = Work.objects.get()
-        assert (again.status, again.deadline) == (Work.Status.ACCEPTED, team.now + LEASE)
-        assert team.offer(hit_id).open_places == 0
-    assert desk.in_hand(ada, now=team.now) == [work]
+        again = Assignment.objects.get()
+        assert (again.status, again.deadline) == (
+            Assignment.Status.ACCEPTED,
+            team.now + LEASE,
+        )
+        assert team.posted_hit(hit_id).open_places == 0
+    assert assignments.in_hand(ada, now=team.now) == [work]
     assert team.take(bob) is None
 
 
@@ -121,9 +124,9 @@ def test_work_comes_back_for_no_longer_than_anybody_keeps_a_hit(team: Team, ada:
     assert renewed(team, ada, work) == MOMENT
     team.move_on(MOMENT)
     with pytest.raises(Refused, match="has run out: take another") as refusal:
-        desk.revive(ada, work.assignment_id, now=team.now)
+        assignments.revive(ada, work.assignment_id, now=team.now)
     assert refusal.value.status == 409
-    assert Work.objects.get().status == Work.Status.LAPSED
+    assert Assignment.objects.get().status == Assignment.Status.LAPSED
 
 
 def test_late_work_does_not_come_back_beside_another_in_hand(team: Team, ada: Member) -> None:
@@ -132,14 +135,14 @@ def test_late_work_does_not_come_back_beside_another_in_hand(team: Team, ada: Me
     team.move_on(LEASE)
     team.crowd.hits()
     other = team.get(ada)
-    assert other.offer != late.offer
+    assert other.posted_hit != late.posted_hit
     with pytest.raises(Refused, match="have taken another one since") as refusal:
-        desk.revive(ada, late.assignment_id, now=team.now)
+        assignments.revive(ada, late.assignment_id, now=team.now)
     assert refusal.value.status == 409
-    assert sorted(team.offer(hit_id).open_places for hit_id in hits) == [0, 1]
+    assert sorted(team.posted_hit(hit_id).open_places for hit_id in hits) == [0, 1]
     team.move_on(LEASE)  # the other one is not in her hands any more
-    assert desk.revive(ada, late.assignment_id, now=team.now) == late
-    assert desk.in_hand(ada, now=team.now) == [late]
+    assert assignments.revive(ada, late.assignment_id, now=team.now) == late
+    assert assignments.in_hand(ada, now=team.now) == [late]
 
 
 def test_late_work_does_not_come_back_when_the_hit_has_ended(team: Team, ada: Member) -> None:
@@ -147,8 +150,8 @@ def test_late_work_does_not_come_back_when_the_hit_has_ended(team: Team, ada: Me
     work = team.get(ada)
     team.move_on(LEASE)
     with pytest.raises(Refused, match="no longer free"):
-        desk.revive(ada, work.assignment_id, now=team.now)
-    assert desk.in_hand(ada, now=team.now) == []
+        assignments.revive(ada, work.assignment_id, now=team.now)
+    assert assignments.in_hand(ada, now=team.now) == []
 
 
 def test_late_work_of_somebody_excluded_since_does_not_come_back(team: Team, eve: Member) -> None:
@@ -158,8 +161,8 @@ def test_late_work_of_somebody_excluded_since_does_not_come_back(team: Team, eve
     team.move_on(LEASE)
     team.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
     with pytest.raises(Refused, match="no longer free"):
-        desk.revive(eve, work.assignment_id, now=team.now)
-    assert team.offer(hit_id).open_places == 2
+        assignments.revive(eve, work.assignment_id, now=team.now)
+    assert team.posted_hit(hit_id).open_places == 2
 
 
 @pytest.mark.parametrize("noticed", [False, True])
@@ -171,8 +174,8 @@ def test_late_work_is_taken_while_its_place_is_free(
     team.move_on(2 * LEASE)
     if noticed:
         assert [hit.available for hit in team.crowd.hits()] == [1]
-    assert team.submit(ada, work).status == Work.Status.SUBMITTED
-    assert team.offer(hit_id).open_places == 0
+    assert team.submit(ada, work).status == Assignment.Status.SUBMITTED
+    assert team.posted_hit(hit_id).open_places == 0
     assert team.take(bob) is None
 
 
@@ -197,7 +200,7 @@ def test_late_work_of_somebody_excluded_since_is_refused(team: Team, eve: Member
     team.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
     with pytest.raises(Refused, match="no longer free"):
         team.submit(eve, work)
-    assert team.offer(hit_id).open_places == 2
+    assert team.posted_hit(hit_id).open_places == 2
 
 
 def test_late_work_on_a_hit_taken_once_more_is_to_be_handed_in_there(
@@ -210,18 +213,18 @@ def test_late_work_on_a_hit_taken_once_more_is_to_be_handed_in_there(
     with pytest.raises(Refused, match="once more") as refusal:
         team.submit(ada, late)
     assert refusal.value.status == 409
-    assert team.offer(hit_id).open_places == 1
+    assert team.posted_hit(hit_id).open_places == 1
 
 
 def test_an_ended_hit_takes_the_work_begun_before(team: Team, ada: Member) -> None:
     hit_id = team.publish()
     work = team.get(ada)
     team.crowd.set_expiration(hit_id, team.now)
-    assert team.submit(ada, work).status == Work.Status.SUBMITTED
+    assert team.submit(ada, work).status == Assignment.Status.SUBMITTED
 
 
-def renewed(team: Team, member: Member, work: Work) -> timedelta:
-    return desk.renew(member, work.assignment_id, now=team.now) - team.now
+def renewed(team: Team, member: Member, work: Assignment) -> timedelta:
+    return assignments.renew(member, work.assignment_id, now=team.now) - team.now
 
 
 def test_who_asks_for_time_gets_a_whole_lease_from_now(team: Team, ada: Member) -> None:
@@ -258,8 +261,8 @@ def test_answers_are_kept_exactly_as_they_were_sent(team: Team, eve: Member) -> 
     hit_id = team.publish()
     sent = {"item-\x00": "\x00\x08\ufffe\ud800 🐘 e\u0301", "item-2": ""}
     work = team.get(eve)
-    desk.submit(eve, work.assignment_id, sent, now=team.now)
-    assert Work.objects.get(pk=work.pk).answers == sent
+    assignments.submit(eve, work.assignment_id, sent, now=team.now)
+    assert Assignment.objects.get(pk=work.pk).answers == sent
     (submission,) = team.crowd.submissions(hit_id)
     assert submission.answers == {"item-\ufffd": "\ufffd\x08\ufffe\ufffd 🐘 e\u0301", "item-2": ""}
 
@@ -268,7 +271,9 @@ def test_answers_beyond_all_measure_are_refused(team: Team, eve: Member) -> None
     team.publish()
     work = team.get(eve)
     with pytest.raises(Refused, match="larger than 262,144 bytes") as refusal:
-        desk.submit(eve, work.assignment_id, {"item-1": "1" * MOST_ANSWER_BYTES}, now=team.now)
+        assignments.submit(
+            eve, work.assignment_id, {"item-1": "1" * MOST_ANSWER_BYTES}, now=team.now
+        )
     assert refusal.value.status == 422
     assert team.get(eve) == work
 
@@ -283,7 +288,7 @@ def test_a_tally_holds_counts_and_cents(team: Team, ada: Member) -> None:
     for token in ("first", "first", "second"):
         team.crowd.bonus(ada.worker_id, works[0], cents=10, reason="Thank you.", token=token)
     team.take(ada)
-    assert desk.tally(ada) == desk.Tally(
+    assert assignments.tally(ada) == assignments.Tally(
         submitted=2,
         approved=2,
         rejected=1,
@@ -294,4 +299,4 @@ def test_a_tally_holds_counts_and_cents(team: Team, ada: Member) -> None:
 
 
 def test_who_has_done_nothing_has_a_tally_of_zeros(ada: Member) -> None:
-    assert desk.tally(ada) == desk.Tally(0, 0, 0, 0, 0, 0)
+    assert assignments.tally(ada) == assignments.Tally(0, 0, 0, 0, 0, 0)

@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from annotation.analytics.campaign.progress import progress
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.models import Member, Work
+from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Campaign, Hit
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.outbox.deliver import deliver
@@ -36,23 +36,23 @@ class Office:
     def hit(self, number: int) -> Hit:
         return self.campaign.hits.get(number=number)
 
-    def take(self, name: str, number: int) -> Work | None:
+    def take(self, name: str, number: int) -> Assignment | None:
         """Skips whatever else comes, as long as it is new."""
         skipped: set[int] = set()
-        while (work := desk.take(self.member(name), now=timezone.now())) is not None:
-            if work.offer.hit_id == self.hit(number).crowd_id:
+        while (work := assignments.take(self.member(name), now=timezone.now())) is not None:
+            if work.posted_hit.hit_id == self.hit(number).crowd_id:
                 return work
-            desk.give_back(self.member(name), work.assignment_id, now=timezone.now())
-            if work.offer_id in skipped:
+            assignments.give_back(self.member(name), work.assignment_id, now=timezone.now())
+            if work.posted_hit_id in skipped:
                 return None
-            skipped.add(work.offer_id)
+            skipped.add(work.posted_hit_id)
         return None
 
     def work(self, name: str, number: int, real: int | Judge = 0, *, slips: int = 0) -> str:
         work = self.take(name, number)
         assert work is not None, f"{name} cannot get HIT {number}"
         sheet = sheet_of(self.hit(number), real, slips=slips)
-        desk.submit(self.member(name), work.assignment_id, sheet, now=timezone.now())
+        assignments.submit(self.member(name), work.assignment_id, sheet, now=timezone.now())
         return work.assignment_id
 
     def advance(self) -> Pass:
@@ -84,11 +84,11 @@ def test_a_team_takes_a_campaign_from_its_triplets_to_its_labels(
     first = office.advance()
     assert (first.new, first.passed, first.failed, first.excluded) == (10, 8, 2, 1)
     assert (first.labelled, first.open, first.places_opened, first.finished) == (9, 16, 4, False)
-    rejected = Work.objects.filter(status=Work.Status.REJECTED)
+    rejected = Assignment.objects.filter(status=Assignment.Status.REJECTED)
     assert set(rejected.values_list("assignment_id", flat=True)) == failed
     eve = office.member("eve")
-    assert desk.take(eve, now=timezone.now()) is None
-    assert desk.offers(eve, now=timezone.now()) == []
+    assert assignments.take(eve, now=timezone.now()) is None
+    assert assignments.open_queues(eve, now=timezone.now()) == []
 
     for number in range(2, 6):
         office.work("cara", number, truth)
@@ -102,7 +102,7 @@ def test_a_team_takes_a_campaign_from_its_triplets_to_its_labels(
     }
     found = progress(office.campaign)
     assert (found["approved"], found["rejected"], found["spent_cents"]) == (12, 2, 12 * reward)
-    assert desk.tally(office.member("ada")).earned_cents == 5 * reward
+    assert assignments.tally(office.member("ada")).earned_cents == 5 * reward
 
 
 @pytest.mark.usefixtures("small_database")
@@ -127,5 +127,5 @@ def test_control_characters_in_answers_do_not_stop_a_pass(tmp_path: Path) -> Non
     work = office.take("eve", 1)
     assert work is not None
     sheet = {"item-\x00": "\x00", "report-text": "\ud800\x00"}
-    desk.submit(office.member("eve"), work.assignment_id, sheet, now=timezone.now())
+    assignments.submit(office.member("eve"), work.assignment_id, sheet, now=timezone.now())
     assert office.advance().failed == 1

@@ -16,10 +16,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from annotation.crowd.inhouse import assignments as desk
-from annotation.crowd.inhouse import members
+from annotation.crowd.inhouse import assignments, members
 from annotation.crowd.inhouse.assignments import Refused
-from annotation.crowd.inhouse.models import Member, Offer, Work
+from annotation.crowd.inhouse.models import Assignment, Member, PostedHit
 from tests.annotation.crowd.inhouse.model import Model, ModelHit, ModelWork
 from tests.annotation.crowd.inhouse.team import LEASE, Team
 from tests.examples import examples
@@ -109,8 +108,8 @@ class DeskMachine(RuleBasedStateMachine):
         elif work is None:
             assert not best
         else:
-            assert work.offer.hit_id in best
-            (hit,) = (hit for hit in model.hits if hit.hit_id == work.offer.hit_id)
+            assert work.posted_hit.hit_id in best
+            (hit,) = (hit for hit in model.hits if hit.hit_id == work.posted_hit.hit_id)
             model.works.append(ModelWork(work.assignment_id, hit, name, now, now + LEASE))
         self._count("take nothing" if work is None else "take")
 
@@ -130,7 +129,7 @@ class DeskMachine(RuleBasedStateMachine):
         if work is None:
             return
         allowed = work.status in ("accepted", "returned", "lapsed")
-        assert self._is_done(work, desk.give_back) == allowed
+        assert self._is_done(work, assignments.give_back) == allowed
         if work.status == "accepted":
             work.status = "returned"
         self._count("give back")
@@ -141,7 +140,7 @@ class DeskMachine(RuleBasedStateMachine):
             return
         in_time = work.status == "accepted" and work.deadline > now
         allowed = self.model.revive(work, now)
-        assert self._is_done(work, desk.renew) == allowed
+        assert self._is_done(work, assignments.renew) == allowed
         if allowed:
             work.deadline = self.model.renewed(work, now)
         self._count("renew" if in_time else "revive" if allowed else "renew in vain")
@@ -153,7 +152,7 @@ class DeskMachine(RuleBasedStateMachine):
             return
         in_time = work.status == "accepted" and work.deadline > now
         allowed = self.model.revive(work, now)
-        assert self._is_done(work, desk.revive) == allowed
+        assert self._is_done(work, assignments.revive) == allowed
         self._count("revive" if allowed and not in_time else "look at")
 
     def approve(self, pick: int) -> None:
@@ -226,17 +225,17 @@ class DeskMachine(RuleBasedStateMachine):
         name = NAMES[pick % len(NAMES)]
         self.model.lapse(self.team.now)
         lines = Counter(hit.line for hit in self.model.free_for(name, self.team.now))
-        shown = desk.offers(self.members[name], now=self.team.now)
+        shown = assignments.open_queues(self.members[name], now=self.team.now)
         assert [line.count for line in shown] == [lines[line] for line in sorted(lines)]
         self._count("list")
 
     @invariant()
     def the_record_is_the_model_s(self) -> None:
-        works = Work.objects.values_list("assignment_id", "status", "deadline")
+        works = Assignment.objects.values_list("assignment_id", "status", "deadline")
         assert {one: rest for one, *rest in works} == {
             work.assignment_id: [work.status, work.deadline] for work in self.model.works
         }
-        places = Offer.objects.values_list("hit_id", "places", "open_places")
+        places = PostedHit.objects.values_list("hit_id", "places", "open_places")
         assert {one: rest for one, *rest in places} == {
             hit.hit_id: [hit.places, self.model.open_places(hit)] for hit in self.model.hits
         }
@@ -257,7 +256,7 @@ class DeskMachine(RuleBasedStateMachine):
 
 
 def desk_submit(member: Member, assignment_id: str, **now: object) -> None:
-    desk.submit(member, assignment_id, {"item-1": "1"}, **now)  # type: ignore[arg-type]
+    assignments.submit(member, assignment_id, {"item-1": "1"}, **now)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

@@ -12,11 +12,11 @@ from tests.annotation.crowd.inhouse.team import Team
 pytestmark = pytest.mark.concurrent
 
 LOOKS = {
-    "SELECT q.id, q.assignment_seconds": {"offers_begun", "offers_fresh"},
-    "SELECT id, preference": {"offers_begun", "offers_fresh", "works_of_a_member"},
-    "SELECT o.id, 0": {"offers_begun", "works_of_a_member"},
+    "SELECT q.id, q.assignment_seconds": {"hits_begun", "hits_fresh"},
+    "SELECT id, preference": {"hits_begun", "hits_fresh", "assignments_of_a_member"},
+    "SELECT h.id, 0": {"hits_begun", "assignments_of_a_member"},
     # With few rows PostgreSQL holds one as good as the other.
-    "SELECT o.id, MAX(had.id)": {"works_given_back|works_of_a_member"},
+    "SELECT h.id, MAX(had.id)": {"assignments_given_back|assignments_of_a_member"},
 }
 
 

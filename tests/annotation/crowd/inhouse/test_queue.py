@@ -5,21 +5,20 @@ from datetime import timedelta
 
 import pytest
 
-from annotation.crowd.inhouse import assignments as desk
-from annotation.crowd.inhouse import queue
+from annotation.crowd.inhouse import assignments, queue
 from annotation.crowd.inhouse.members import activate, deactivate
-from annotation.crowd.inhouse.models import HitType, Member, Offer
+from annotation.crowd.inhouse.models import HitType, Member, PostedHit
 from tests.annotation.crowd.inhouse.team import LEASE, SPEC, Team
 
 pytestmark = pytest.mark.concurrent
 
 
 def line_of(team: Team, hit_id: str) -> str:
-    return team.offer(hit_id).queue.queue_id
+    return team.posted_hit(hit_id).queue.queue_id
 
 
 def counts(team: Team, member: Member) -> list[int]:
-    return [line.count for line in desk.offers(member, now=team.now)]
+    return [line.count for line in assignments.open_queues(member, now=team.now)]
 
 
 def test_who_has_a_hit_in_hand_gets_the_same_again(team: Team, ada: Member) -> None:
@@ -41,13 +40,13 @@ def test_members_who_begin_at_once_are_spread_over_the_fresh_hits(team: Team) ->
     for _ in range(64):
         team.publish(places=1)
     taken = [team.taken(team.join(f"ada{number}")) for number in range(8)]
-    in_order = list(Offer.objects.order_by("pk").values_list("hit_id", flat=True)[:8])
+    in_order = list(PostedHit.objects.order_by("pk").values_list("hit_id", flat=True)[:8])
     assert taken != in_order
 
 
 def test_nobody_gets_a_hit_twice(team: Team, ada: Member) -> None:
     hits = {team.publish(places=5) for _ in range(3)}
-    done = [team.do(ada).offer.hit_id for _ in range(3)]
+    done = [team.do(ada).posted_hit.hit_id for _ in range(3)]
     assert set(done) == hits
     assert team.take(ada) is None
 
@@ -56,9 +55,9 @@ def test_a_skipped_hit_comes_again_only_when_nothing_else_is_left(team: Team, ad
     hits = [team.publish() for _ in range(3)]
     skipped = team.get(ada)
     team.give_back(ada, skipped)
-    others = [team.do(ada).offer.hit_id for _ in range(2)]
-    assert {skipped.offer.hit_id, *others} == set(hits)
-    assert team.taken(ada) == skipped.offer.hit_id
+    others = [team.do(ada).posted_hit.hit_id for _ in range(2)]
+    assert {skipped.posted_hit.hit_id, *others} == set(hits)
+    assert team.taken(ada) == skipped.posted_hit.hit_id
 
 
 def test_of_skipped_hits_the_one_skipped_longest_ago_comes_first(team: Team, ada: Member) -> None:
@@ -68,7 +67,7 @@ def test_of_skipped_hits_the_one_skipped_longest_ago_comes_first(team: Team, ada
     for _ in range(12):
         work = team.get(ada)
         team.give_back(ada, work)
-        seen.append(work.offer.hit_id)
+        seen.append(work.posted_hit.hit_id)
     assert len(set(seen[:4])) == 4
     assert seen[:4] == seen[4:8] == seen[8:]
 
@@ -103,7 +102,7 @@ def test_a_member_may_choose_the_kind_of_work(team: Team, ada: Member, bob: Memb
     for member in (ada, bob):
         work = team.take(member, hit_type=line_of(team, other))
         assert work is not None
-        assert work.offer.hit_id == other
+        assert work.posted_hit.hit_id == other
 
 
 def test_a_kind_of_work_that_is_not_there_has_none(team: Team, ada: Member) -> None:
@@ -118,9 +117,9 @@ def test_who_is_excluded_gets_nothing_of_that_campaign_only(
     closed, free = team.publish_for(exclusion_id=exclusion), team.publish()
     team.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
     assert counts(team, eve) == [1]
-    assert team.do(eve).offer.hit_id == free
+    assert team.do(eve).posted_hit.hit_id == free
     assert team.take(eve) is None
-    assert {team.do(ada).offer.hit_id for _ in range(2)} == {closed, free}
+    assert {team.do(ada).posted_hit.hit_id for _ in range(2)} == {closed, free}
 
 
 def test_who_is_blocked_gets_nothing(team: Team, eve: Member) -> None:
@@ -148,11 +147,11 @@ def test_without_the_practice_there_is_no_work(team: Team, ada: Member, bob: Mem
     assert [team.taken(ada), team.taken(bob)] == [hit_id, None]
 
 
-def test_repacked_hits_go_to_known_members_who_are_not_barred(
+def test_repacked_hits_go_to_known_members_who_are_not_excluded(
     team: Team, ada: Member, bob: Member, eve: Member
 ) -> None:
     known = team.qualification("known")
-    hit_id = team.publish_for(known_id=known, barred=(7, 9), places=5)
+    hit_id = team.publish_for(known_id=known, excluded_workers=(7, 9), places=5)
     for member, number in ((ada, 7), (bob, 8)):
         team.crowd.grant(member.worker_id, qualification_id=known, value=number)
     assert [team.taken(member) for member in (ada, bob, eve)] == [None, hit_id, None]
@@ -164,9 +163,9 @@ def test_hit_types_that_differ_in_whom_they_bar_are_one_line(team: Team, ada: Me
     team.crowd.grant(ada.worker_id, qualification_id=known, value=1)
     team.publish()
     for number in (1, 2, 3):
-        team.publish_for(known_id=known, barred=(number,))
+        team.publish_for(known_id=known, excluded_workers=(number,))
     assert HitType.objects.count() == 4
-    (line,) = desk.offers(ada, now=team.now)
+    (line,) = assignments.open_queues(ada, now=team.now)
     assert (line.title, line.reward_cents, line.count) == (SPEC.title, 15, 3)
 
 
@@ -185,7 +184,7 @@ def test_lines_stand_in_the_order_in_which_their_work_began(team: Team, ada: Mem
     titles = ["b", "a", "c"]
     for title in titles:
         team.publish(spec=replace(SPEC, title=title))
-    assert [line.title for line in desk.offers(ada, now=team.now)] == titles
+    assert [line.title for line in assignments.open_queues(ada, now=team.now)] == titles
 
 
 def test_an_expired_hit_is_offered_to_nobody_until_it_has_more_time(

@@ -8,10 +8,10 @@ from functools import partial
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.members import invite, join
-from annotation.crowd.inhouse.models import Invitation, Member, Offer, Work
+from annotation.crowd.inhouse.models import Assignment, Invitation, Member, PostedHit
 from annotation.crowd.port import CrowdError
 from core.errors import UserError
 from tests.annotation.crowd.inhouse.team import LEASE, SPEC, YES, Team
@@ -33,13 +33,13 @@ def people(team: Team) -> list[Member]:
     return [team.join(f"ada{number}") for number in range(CROWD)]
 
 
-def held_places(offer: Offer) -> int:
-    return offer.works.exclude(status__in=["returned", "lapsed"]).count()
+def held_places(offer: PostedHit) -> int:
+    return offer.assignments.exclude(status__in=["returned", "lapsed"]).count()
 
 
 def no_place_is_lost_or_doubled() -> bool:
     return all(
-        offer.open_places == offer.places - held_places(offer) for offer in Offer.objects.all()
+        offer.open_places == offer.places - held_places(offer) for offer in PostedHit.objects.all()
     )
 
 
@@ -61,8 +61,10 @@ def test_a_crowd_at_once_fills_every_place_and_none_twice(team: Team, people: li
     done = together(*(partial(works_all_day, team, member) for member in people))
     assert sum(done) == sum(1 + number % 3 for number in range(HITS))
     assert no_place_is_lost_or_doubled()
-    assert list(Offer.objects.values_list("open_places", flat=True)) == [0] * HITS
-    taken = Counter(Work.objects.filter(status="submitted").values_list("offer", "member"))
+    assert list(PostedHit.objects.values_list("open_places", flat=True)) == [0] * HITS
+    taken = Counter(
+        Assignment.objects.filter(status="submitted").values_list("posted_hit", "member")
+    )
     assert max(taken.values()) == 1
     assert {len(list(team.crowd.submissions(hit))) for hit in hits} == {1, 2, 3}
 
@@ -87,7 +89,10 @@ def test_submits_at_once_are_one(team: Team, people: list[Member]) -> None:
     work = team.get(ada)
     sheets = [{"item-1": str(number)} for number in range(8)]
     together(
-        *(partial(desk.submit, ada, work.assignment_id, sheet, now=team.now) for sheet in sheets)
+        *(
+            partial(assignments.submit, ada, work.assignment_id, sheet, now=team.now)
+            for sheet in sheets
+        )
     )
     (submission,) = team.crowd.submissions(hit_id)
     assert submission.answers in sheets
@@ -101,7 +106,7 @@ def test_late_submits_at_once_take_one_place_back(team: Team, people: list[Membe
     team.crowd.hit(hit_id)
     answers = together(*[partial(team.submit, ada, work)] * 8)
     assert {work.status for work in answers} == {"submitted"}
-    assert team.offer(hit_id).open_places == 2
+    assert team.posted_hit(hit_id).open_places == 2
 
 
 def test_late_work_opened_in_many_tabs_at_once_takes_one_place_back(
@@ -113,9 +118,9 @@ def test_late_work_opened_in_many_tabs_at_once_takes_one_place_back(
         team.move_on(LEASE)
         if noticed:
             team.crowd.hit(hit_id)
-        together(*[partial(desk.revive, ada, work.assignment_id, now=team.now)] * 8)
-        assert team.offer(hit_id).open_places == 2
-        assert desk.in_hand(ada, now=team.now) == [work]
+        together(*[partial(assignments.revive, ada, work.assignment_id, now=team.now)] * 8)
+        assert team.posted_hit(hit_id).open_places == 2
+        assert assignments.in_hand(ada, now=team.now) == [work]
 
 
 def test_a_place_that_lapsed_goes_to_the_late_or_to_the_next_never_to_both(
@@ -131,20 +136,20 @@ def test_a_place_that_lapsed_goes_to_the_late_or_to_the_next_never_to_both(
             *(partial(has_taken, team, member) for member in others[:5]),
         )
         assert [late, *got].count(True) == 1
-        assert team.offer(hit_id).open_places == 0
+        assert team.posted_hit(hit_id).open_places == 0
         team.crowd.set_expiration(hit_id, team.now)
         for member in people[:6]:
             works_all_day(team, member)
 
 
-def is_back(team: Team, member: Member, work: Work) -> bool:
+def is_back(team: Team, member: Member, work: Assignment) -> bool:
     try:
-        return desk.revive(member, work.assignment_id, now=team.now) == work
+        return assignments.revive(member, work.assignment_id, now=team.now) == work
     except Refused:
         return False
 
 
-def submitted(team: Team, member: Member, work: Work) -> bool:
+def submitted(team: Team, member: Member, work: Assignment) -> bool:
     try:
         return team.submit(member, work).answers == YES
     except Refused:
@@ -162,7 +167,7 @@ def test_a_lease_that_ran_out_opens_one_place_whoever_notices(
     team.get(people[0])
     team.move_on(LEASE)
     together(*[partial(team.crowd.hit, hit_id)] * 8)
-    assert team.offer(hit_id).open_places == 3
+    assert team.posted_hit(hit_id).open_places == 3
 
 
 def test_calls_at_once_with_one_token_are_one(team: Team, people: list[Member]) -> None:
@@ -178,7 +183,7 @@ def test_calls_at_once_with_one_token_are_one(team: Team, people: list[Member]) 
     )
     (hit_id,) = set(together(*[create] * 8))
     together(*[partial(team.crowd.extend_hit, hit_id, extra=1, token="two")] * 8)
-    assert team.offer(hit_id).places == 2
+    assert team.posted_hit(hit_id).places == 2
     work = team.do(people[0])
     pay = partial(
         team.crowd.bonus,
@@ -189,7 +194,7 @@ def test_calls_at_once_with_one_token_are_one(team: Team, people: list[Member]) 
         token="three",
     )
     together(*[pay] * 8)
-    assert desk.tally(people[0]).bonus_cents == 10
+    assert assignments.tally(people[0]).bonus_cents == 10
 
 
 def test_extensions_at_once_do_not_bring_a_hit_to_ten(team: Team) -> None:
@@ -203,12 +208,12 @@ def test_extensions_at_once_do_not_bring_a_hit_to_ten(team: Team) -> None:
         return True
 
     assert sum(together(*(partial(extend, number) for number in range(8)))) == 2
-    assert team.offer(hit_id).places == 9
+    assert team.posted_hit(hit_id).places == 9
 
 
 def test_what_is_made_at_once_is_made_once(team: Team, people: list[Member]) -> None:
     (known,) = set(together(*[partial(team.qualification, "known")] * 8))
-    wanted = replace(SPEC, known_id=known, barred=(1, 2))
+    wanted = replace(SPEC, known_id=known, excluded_workers=(1, 2))
     assert len(set(together(*[partial(team.crowd.create_hit_type, wanted)] * 8))) == 1
     worker_id = people[0].worker_id
     grants = [

@@ -165,8 +165,8 @@ def test_workers_must_be_masters_and_well_approved_and_not_excluded() -> None:
     assert {each["ActionsGuarded"] for each in wanted} == {"DiscoverPreviewAndAccept"}
 
 
-def test_who_has_judged_a_triplet_before_is_barred_by_number() -> None:
-    spec = replace(SPEC, known_id="K", barred=(7, 9))
+def test_who_has_judged_a_triplet_before_is_excluded_by_number() -> None:
+    spec = replace(SPEC, known_id="K", excluded_workers=(7, 9))
     *_, wanted = qualification_requirements(spec, sandbox=False)
     assert wanted == {
         "QualificationTypeId": "K",

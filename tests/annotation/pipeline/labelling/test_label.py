@@ -161,7 +161,7 @@ def test_the_triplets_of_a_hit_that_cannot_grow_go_into_another_one(one_hit: Sta
     assert places(one_hit) == {1: 9, 2: 1}
     assert (done.open, done.labelled, done.places_opened) == (5, 0, 1)
     assert one_hit.hit(2).repack
-    assert len(one_hit.hit(2).barred) == 9
+    assert len(one_hit.hit(2).excluded_workers) == 9
 
 
 def test_only_what_lacks_votes_leaves_a_full_hit(set_stage: SetStage) -> None:

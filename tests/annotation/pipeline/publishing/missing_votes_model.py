@@ -88,7 +88,7 @@ def _repack(model: Model, triplets: Iterable[int]) -> int:
             reserved=1,
             asked=True,
             repack=True,
-            barred=frozenset(model.workers[worker] for worker in group.barred),
+            excluded_workers=frozenset(model.workers[worker] for worker in group.excluded_workers),
         )
         model.hits.append(hit)
         model.outbox.append(OutboxMessage("create", hit, places=1))

@@ -63,7 +63,11 @@ def visit(stage: Stage, client: Client, name: str, number: int) -> int:
 def test_ties_of_five_queries_go_into_a_hit_of_one_place_at_once(repacked: Stage) -> None:
     assert sizes(repacked) == {1: 2, 2: 2, 3: 1}
     hit = repacked.hit(3)
-    assert (hit.repack, hit.price_cents, hit.barred) == (True, PRICE, numbers("ada", "bob"))
+    assert (hit.repack, hit.price_cents, hit.excluded_workers) == (
+        True,
+        PRICE,
+        numbers("ada", "bob"),
+    )
     assert set(repacked.triplets(3)) == set(repacked.triplets(1))
     assert spares(repacked) == [0, 1, 0]
 
@@ -130,7 +134,7 @@ def test_who_has_judged_the_new_hit_is_refused_the_old_one(repacked: Stage, clie
 def test_who_is_reviewed_later_is_known_when_the_next_hit_is_made(repacked: Stage) -> None:
     repacked.work("dan", 2, 0)
     repacked.advance()
-    assert repacked.hit(4).barred == numbers("cara", "dan")
+    assert repacked.hit(4).excluded_workers == numbers("cara", "dan")
     assert repacked.accept("dan", 3)
     assert repacked.accept("dan", 4) is None
     assert repacked.accept("bob", 4)
@@ -174,7 +178,7 @@ def test_a_group_that_is_not_full_waits_for_companions(stage: Stage) -> None:
     stage.work("dan", 2, yes_but(other))
     assert stage.advance().places_opened == 1
     assert set(stage.triplets(3)) == {one, other}
-    assert stage.hit(3).barred == numbers("ada", "bob", "cara", "dan")
+    assert stage.hit(3).excluded_workers == numbers("ada", "bob", "cara", "dan")
 
 
 def test_what_is_left_goes_when_nothing_more_can_come(stage: Stage) -> None:
@@ -208,7 +212,7 @@ def test_a_tie_that_is_back_by_an_exclusion_grows_the_newest_hit(repacked: Stage
     assert sizes(repacked) == {1: 2, 2: 3, 3: 2}
 
 
-def test_a_triplet_whose_workers_cannot_all_be_barred_is_unresolved(set_stage: SetStage) -> None:
+def test_a_triplet_whose_workers_cannot_all_be_excluded_is_unresolved(set_stage: SetStage) -> None:
     stage = set_stage(candidates_per_query=1, tie_mode="repack", annotators=12, max_votes=13)
     stage.publish()
     bread = ("bread", 1)

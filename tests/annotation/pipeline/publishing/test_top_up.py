@@ -257,4 +257,4 @@ def test_whether_a_hit_may_grow_to_ten_follows_from_its_own_size(set_stage: SetS
         stage.work(f"ada{number}", 1)
     stage.advance()
     assert [hit.places for hit in stage.campaign.hits.order_by("number")] == [9, 1]
-    assert len(stage.hit(2).barred) == 9
+    assert len(stage.hit(2).excluded_workers) == 9

@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.analytics.quality.pilot_report import pilot_report
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.hit_url import hit_url
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.queue import open_queues
 from annotation.models import AuditEntry, Campaign, ExpertLabel, HitItem, Judgment, Pilot, Triplet
 from annotation.pipeline.advance import advance
@@ -422,15 +422,15 @@ def test_a_member_of_the_team_is_offered_one_arm_alone(source: Campaign) -> None
         advance(condition, crowd)
     ada, bob = make_member("ada"), make_member("bob")
     assert (closed_queues(ada), len(open_queues(ada))) == (frozenset(), 2)
-    work = desk.take(ada, hit_type="", closed=closed_queues(ada), now=timezone.now())
+    work = assignments.take(ada, hit_type="", closed=closed_queues(ada), now=timezone.now())
     assert work is not None
-    mine = work.offer.queue_id
+    mine = work.posted_hit.queue_id
     assert mine not in closed_queues(ada)
     assert list(open_queues(ada, closed=closed_queues(ada))) == [mine]
     assert closed_queues(bob) == frozenset()
-    desk.give_back(ada, work.assignment_id, now=timezone.now())
+    assignments.give_back(ada, work.assignment_id, now=timezone.now())
     assert closed_queues(ada) == frozenset()  # she has seen the answers, but judged nothing
-    assert len(desk.offers(ada, now=timezone.now())) == 2
+    assert len(assignments.open_queues(ada, now=timezone.now())) == 2
 
 
 def test_the_teams_page_shows_one_arm_alone_to_who_works_in_it(source: Campaign) -> None:
@@ -445,5 +445,5 @@ def test_the_teams_page_shows_one_arm_alone_to_who_works_in_it(source: Campaign)
     ada = make_member("ada")
     client = at(ada.user)
     assert len(client.get("/work").context["offers"]) == 2
-    assert desk.take(ada, closed=closed_queues(ada), now=timezone.now()) is not None
+    assert assignments.take(ada, closed=closed_queues(ada), now=timezone.now()) is not None
     assert len(client.get("/work").context["offers"]) == 1

@@ -102,9 +102,9 @@ class Actor:
             return None
         if worker in self.model.excluded:
             return False
-        if not hit.barred:
+        if not hit.excluded_workers:
             return True
-        if worker in hit.barred or worker not in self.model.told:
+        if worker in hit.excluded_workers or worker not in self.model.told:
             return False
         return None if "know" in under_way else True
 

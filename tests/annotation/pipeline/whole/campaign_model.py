@@ -49,7 +49,7 @@ class Hit:
     known: bool = False  # we know that the crowd has it
     closed: bool = False
     repack: bool = False
-    barred: frozenset[str] = frozenset()
+    excluded_workers: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False)

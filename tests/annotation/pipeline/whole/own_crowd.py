@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.assignments import submit, take
 from annotation.crowd.inhouse.members import invite, join
-from annotation.crowd.inhouse.models import Member, Work
+from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Campaign, Hit
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.outbox.deliver import Delivery, deliver
@@ -48,18 +48,18 @@ class Team:
         code = invite(None, note=name, days=1, uses=1, now=self.clock.now())
         return join(code, User.objects.create_user(name), now=self.clock.now())
 
-    def take(self, name: str) -> Work | None:
+    def take(self, name: str) -> Assignment | None:
         return take(self.member(name), now=self.clock.now())
 
-    def hand_in(self, work: Work, real: int | Judge = 0, *, slips: int = 0) -> str:
-        hit = Hit.objects.get(key=work.offer.annotation)
+    def hand_in(self, work: Assignment, real: int | Judge = 0, *, slips: int = 0) -> str:
+        hit = Hit.objects.get(key=work.posted_hit.annotation)
         sheet = sheet_of(hit, real, slips=slips)
         submit(work.member, work.assignment_id, sheet, now=self.clock.now())
         return work.assignment_id
 
     def work(self, name: str, real: int | Judge = 0, *, slips: int = 0) -> list[str]:
         """Everything there is for this member; the assignments."""
-        works: Iterable[Work] = iter(lambda: self.take(name), None)
+        works: Iterable[Assignment] = iter(lambda: self.take(name), None)
         return [self.hand_in(work, real, slips=slips) for work in works]
 
 

@@ -38,7 +38,7 @@ def test_five_triplets_of_five_queries_are_a_group_at_once() -> None:
 def test_a_group_bars_everybody_who_has_had_one_of_its_triplets() -> None:
     triplets = [tied("a.1", 7, 3), tied("b.1", 3, 9), tied("c.1")]
     (group,) = regroup(triplets, PAPER, flush=True).groups
-    assert group.barred == (3, 7, 9)
+    assert group.excluded_workers == (3, 7, 9)
 
 
 def test_fewer_than_five_wait_for_more() -> None:
@@ -113,9 +113,9 @@ def test_they_come_early_enough_also_where_others_share_more_workers() -> None:
     assert len(regroup(triplets, Policy(hit_size=5), flush=False).groups) == 3
 
 
-def test_ten_earlier_workers_can_be_barred() -> None:
+def test_ten_earlier_workers_can_be_excluded() -> None:
     (group,) = regroup([tied("a.1", *range(10))], PAPER, flush=True).groups
-    assert group.barred == tuple(range(10))
+    assert group.excluded_workers == tuple(range(10))
 
 
 def test_eleven_cannot_and_such_a_triplet_is_returned_apart() -> None:

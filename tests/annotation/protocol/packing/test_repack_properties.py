@@ -10,7 +10,13 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.packing.repack import MOST_BARRED, Group, OpenTriplet, Regrouped, regroup
+from annotation.protocol.packing.repack import (
+    MOST_EXCLUDED,
+    Group,
+    OpenTriplet,
+    Regrouped,
+    regroup,
+)
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.protocol.steady import steady
 
@@ -39,7 +45,7 @@ def union(triplets: Collection[OpenTriplet]) -> frozenset[int]:
 
 def is_full_group(triplets: Sequence[OpenTriplet]) -> bool:
     different = len({triplet.query for triplet in triplets}) == len(triplets)
-    return different and len(union(triplets)) <= MOST_BARRED
+    return different and len(union(triplets)) <= MOST_EXCLUDED
 
 
 def most_full_groups(triplets: Sequence[OpenTriplet], size: int) -> int:
@@ -75,9 +81,9 @@ def test_every_triplet_is_in_one_place_and_no_group_bars_too_many(
     assert Counter(everything(regrouped)) == Counter(triplets)
     for group in regrouped.groups:
         assert 1 <= len(group.triplets) <= policy.real_items
-        assert set(group.barred) == union(group.triplets)
-        assert len(group.barred) <= MOST_BARRED
-    assert all(len(triplet.earlier) > MOST_BARRED for triplet in regrouped.impossible)
+        assert set(group.excluded_workers) == union(group.triplets)
+        assert len(group.excluded_workers) <= MOST_EXCLUDED
+    assert all(len(triplet.earlier) > MOST_EXCLUDED for triplet in regrouped.impossible)
     assert not (flush and regrouped.waiting)
 
 
@@ -147,7 +153,7 @@ def test_in_the_end_no_hit_had_room_for_what_a_later_one_holds(
 
 
 def _fits(triplet: OpenTriplet, group: Group) -> bool:
-    return len(union([*group.triplets, triplet])) <= MOST_BARRED
+    return len(union([*group.triplets, triplet])) <= MOST_EXCLUDED
 
 
 @steady

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from annotation.crowd.inhouse.models import Member, Work
+from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Campaign, Role
 from annotation.web.annotator.eligibility import NOT_CHOSEN
 from tests.annotation.parts import with_role
@@ -48,7 +48,7 @@ def test_with_annotators_only_they_are_offered_its_hits_and_may_take_them(
     assert (offered(adas), offered(bobs)) == (1, 0)
     for form in ({}, {"hit_type": queue}):
         assert start(bobs, **form) == "/work"
-    assert not Work.objects.exists()
+    assert not Assignment.objects.exists()
     assert start(adas, hit_type=queue).startswith("/work/")
 
 
@@ -74,7 +74,10 @@ def test_other_campaigns_stay_open_to_all(campaign: Campaign, ada: Member, bobs:
     choose(ada, campaign)
     assert [line.title for line in bobs.get("/work").context["offers"]] == ["Judge other"]
     address = start(bobs)
-    assert Work.objects.get(assignment_id=address.rpartition("/")[2]).offer.annotation == "other-1"
+    assert (
+        Assignment.objects.get(assignment_id=address.rpartition("/")[2]).posted_hit.annotation
+        == "other-1"
+    )
 
 
 def test_work_in_hand_when_others_are_chosen_is_taken_and_not_shown_on(
@@ -85,9 +88,9 @@ def test_work_in_hand_when_others_are_chosen_is_taken_and_not_shown_on(
     page = bobs.get(address)
     assert page.status_code == 403
     assert NOT_CHOSEN in text(page)
-    hit = campaign.hits.get(key=Work.objects.get().offer.annotation)
+    hit = campaign.hits.get(key=Assignment.objects.get().posted_hit.annotation)
     assert bobs.post(address, sheet(hit)).status_code == 303
-    assert Work.objects.get().status == "submitted"
+    assert Assignment.objects.get().status == "submitted"
 
 
 def test_its_practice_round_is_shown_to_the_chosen_alone(

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotation.crowd.inhouse.models import Invitation, Member, Work
+from annotation.crowd.inhouse.models import Assignment, Invitation, Member
 from annotation.models import Hit
 from annotation.web.account import team
 from tests.annotation.web.stage import make_member, offer_hits, sheet, signed_in, staff
@@ -89,13 +89,13 @@ def test_members_are_listed_with_what_they_have_done(owner: Client, adas: Client
     offer_hits(hits=4)
     address = adas.post("/work/next")["Location"]
     for _ in range(3):
-        work = Work.objects.get(assignment_id=address.rpartition("/")[2])
-        hit = Hit.objects.get(key=work.offer.annotation)
+        work = Assignment.objects.get(assignment_id=address.rpartition("/")[2])
+        hit = Hit.objects.get(key=work.posted_hit.annotation)
         address = adas.post(address, sheet(hit))["Location"]
-    done = Work.objects.filter(status="submitted").order_by("pk")
+    done = Assignment.objects.filter(status="submitted").order_by("pk")
     first, second, _ = done.values_list("pk", flat=True)
-    Work.objects.filter(pk=first).update(status="approved")
-    Work.objects.filter(pk=second).update(status="rejected")
+    Assignment.objects.filter(pk=first).update(status="approved")
+    Assignment.objects.filter(pk=second).update(status="rejected")
     page = text(owner.get("/team"))
     assert "3 handed in · 1 approved · 1 not accepted · last" in page
 
@@ -125,7 +125,7 @@ def test_who_is_deactivated_gets_no_work_until_activated_again(
     for response in (adas.get("/work"), adas.get(address), adas.post("/work/next")):
         assert response.status_code == 403
         assert "Your membership has been ended" in text(response)
-    assert Work.objects.get().status == "returned"
+    assert Assignment.objects.get().status == "returned"
     owner.post(f"/team/members/{ada.pk}", {"active": "1"})
     assert adas.post("/work/next")["Location"].startswith("/work/")
 

@@ -5,7 +5,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.models import Member, Offer
+from annotation.crowd.inhouse.models import Member, PostedHit
 from annotation.models import Assignment, Exclusion, Hit, HitItem, Worker
 from tests.annotation.web.stage import hit_at, offer_hits, start, text
 
@@ -95,7 +95,7 @@ def judge_elsewhere(hit: Hit, worker: Worker, number: int) -> None:
 def test_a_hit_whose_campaign_is_gone_says_so_and_can_be_given_back(
     hits: list[Hit], adas: Client
 ) -> None:
-    Offer.objects.update(annotation="of-another-database")
+    PostedHit.objects.update(annotation="of-another-database")
     address = start(adas)
     refused = adas.get(address)
     assert refused.status_code == 403

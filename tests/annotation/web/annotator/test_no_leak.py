@@ -19,7 +19,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.models import Member, Offer, Work
+from annotation.crowd.inhouse.models import Assignment, Member, PostedHit
 from annotation.models import Campaign, Hit, HitItem
 from annotation.pipeline.publishing.publish import hit_type
 from annotation.protocol.policy.crowds import INHOUSE
@@ -58,7 +58,7 @@ class Readers:
 
     client: Client
     member: Member
-    offers: Mapping[str, Offer]  # of the HITs with even numbers, by the HIT's key
+    offers: Mapping[str, PostedHit]  # of the HITs with even numbers, by the HIT's key
 
     def page(self, hit: Hit) -> HttpResponse:
         offer = self.offers.get(hit.key)
@@ -69,9 +69,9 @@ class Readers:
         worker = {"assignmentId": f"3A{hit.number}", "hitId": f"3H{hit.number}", "workerId": "AADA"}
         return self.client.get(path, worker)
 
-    def _taken(self, offer: Offer) -> HttpResponse:
+    def _taken(self, offer: PostedHit) -> HttpResponse:
         now = timezone.now()
-        work = Work.objects.create(
+        work = Assignment.objects.create(
             offer=offer, member=self.member, accepted_at=now, deadline=now + timedelta(hours=1)
         )
         page = self.client.get(f"/work/{work.assignment_id}")
@@ -95,7 +95,7 @@ def readers(campaign: Campaign, client: Client, member: Member) -> Readers:
             token=key,
             annotation=key,
         )
-    return Readers(client, member, {offer.annotation: offer for offer in Offer.objects.all()})
+    return Readers(client, member, {offer.annotation: offer for offer in PostedHit.objects.all()})
 
 
 def read_pages(

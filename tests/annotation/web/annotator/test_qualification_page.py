@@ -20,10 +20,10 @@ from pytest_django import Settings
 
 from annotation.access.throttle import Limit
 from annotation.crowd.hit_url import hit_url
-from annotation.crowd.inhouse import assignments as desk
+from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import invite, join
-from annotation.crowd.inhouse.models import Member, Work
+from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.crowd.port import CrowdError
 from annotation.crowd.practice_url import practice_url, read_practice
 from annotation.models import (
@@ -482,8 +482,8 @@ def practise_as(name: str, team: Team) -> HttpResponse:
     return client.post(urlsplit(practice_url(team.campaign)).path, answers)
 
 
-def take(name: str, team: Team) -> Work | None:
-    return desk.take(team.members[name], now=timezone.now())
+def take(name: str, team: Team) -> Assignment | None:
+    return assignments.take(team.members[name], now=timezone.now())
 
 
 def test_the_queue_opens_to_a_member_as_soon_as_they_have_passed(team: Team) -> None:
@@ -494,7 +494,7 @@ def test_the_queue_opens_to_a_member_as_soon_as_they_have_passed(team: Team) -> 
     assert take("ada", team) is not None
     assert take("bob", team) is None
     assert team.advance().waiting == 0
-    assert [work.offer for work in team.works("ada")] != []
+    assert [work.posted_hit for work in team.works("ada")] != []
 
 
 class Away(InhouseCrowd):

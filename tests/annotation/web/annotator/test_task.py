@@ -7,7 +7,8 @@ from django.test import Client
 from django.utils import timezone
 from lxml import html
 
-from annotation.crowd.inhouse.models import Member, Offer, Work
+from annotation.crowd.inhouse import models as inhouse
+from annotation.crowd.inhouse.models import Member, PostedHit
 from annotation.models import Assignment, Hit
 from tests.annotation.web.stage import expire, hit_at, offer_hits, sheet, start, text
 from tests.threads import together
@@ -24,7 +25,7 @@ def hits(db: None) -> list[Hit]:
 
 def test_next_takes_a_hit_and_leads_to_its_page(hits: list[Hit], adas: Client, ada: Member) -> None:
     address = start(adas)
-    work = Work.objects.get()
+    work = inhouse.Assignment.objects.get()
     assert (work.member, work.status) == (ada, "accepted")
     assert address == f"/work/{work.assignment_id}"
     page = adas.get(address)
@@ -36,7 +37,7 @@ def test_next_takes_a_hit_and_leads_to_its_page(hits: list[Hit], adas: Client, a
 
 def test_next_gives_the_hit_in_hand_again(hits: list[Hit], adas: Client) -> None:
     assert start(adas) == start(adas)
-    assert Work.objects.count() == 1
+    assert inhouse.Assignment.objects.count() == 1
 
 
 def test_with_nothing_on_offer_next_leads_back_and_says_so(adas: Client) -> None:
@@ -59,7 +60,7 @@ def test_a_submit_is_recorded_by_the_crowd_and_leads_on_to_the_next_hit(
     }
     response = adas.post(first, sheet(hit) | extra | {"evil": "1"})
     assert response.status_code == 303
-    work = Work.objects.get(assignment_id=first.rpartition("/")[2])
+    work = inhouse.Assignment.objects.get(assignment_id=first.rpartition("/")[2])
     assert work.status == "submitted"
     assert work.answers == sheet(hit) | extra
     assert response["Location"] not in {first, "/work"}
@@ -84,7 +85,7 @@ def test_after_the_last_hit_comes_the_personal_page(adas: Client) -> None:
 def test_the_next_hit_is_of_the_same_kind(adas: Client) -> None:
     offer_hits("birds", hits=1)
     offer_hits("fish", hits=4)
-    queue = Offer.objects.filter(annotation__startswith="fish").first().queue.queue_id
+    queue = PostedHit.objects.filter(annotation__startswith="fish").first().queue.queue_id
     address = start(adas, hit_type=queue)
     for _ in range(3):
         assert hit_at(address).campaign.name == "fish"
@@ -98,9 +99,9 @@ def test_two_submits_are_one(hits: list[Hit], adas: Client) -> None:
     again = adas.post(first, sheet(hit_at(first), "0"), headers=JSON)
     assert once.status_code == again.status_code == 200
     assert once.json() == again.json()
-    work = Work.objects.get(assignment_id=first.rpartition("/")[2])
+    work = inhouse.Assignment.objects.get(assignment_id=first.rpartition("/")[2])
     assert work.answers == answers
-    assert Work.objects.filter(status="accepted").count() == 1
+    assert inhouse.Assignment.objects.filter(status="accepted").count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -112,8 +113,8 @@ def test_two_clicks_at_once_are_one(hits: list[Hit], adas: Client) -> None:
         return adas.post(first, answers, headers=JSON).status_code
 
     assert together(*[click] * 4) == [200] * 4
-    assert Work.objects.filter(status="submitted").count() == 1
-    assert Work.objects.filter(status="accepted").count() == 1
+    assert inhouse.Assignment.objects.filter(status="submitted").count() == 1
+    assert inhouse.Assignment.objects.filter(status="accepted").count() == 1
 
 
 @pytest.mark.parametrize("without", [1, 3, 7])
@@ -125,7 +126,7 @@ def test_a_hit_with_items_unanswered_is_not_taken(
     answer = adas.post(first, sheet(hit_at(first), without=without), headers=JSON)
     assert answer.status_code == 422
     assert answer.json()["error"].startswith(f"No answer yet to item {numbers}:")
-    assert Work.objects.get().status == "accepted"
+    assert inhouse.Assignment.objects.get().status == "accepted"
 
 
 def test_an_answer_that_is_neither_yes_nor_no_is_none(hits: list[Hit], adas: Client) -> None:
@@ -166,7 +167,9 @@ def test_a_skipped_hit_goes_to_others_and_another_one_is_taken(
     response = adas.post(f"{first}/return")
     assert response.status_code == 303
     assert hit_at(response["Location"]) != hit_at(first)
-    assert Work.objects.get(assignment_id=first.rpartition("/")[2]).status == "returned"
+    assert (
+        inhouse.Assignment.objects.get(assignment_id=first.rpartition("/")[2]).status == "returned"
+    )
     # The second half of a double click.
     assert adas.post(f"{first}/return")["Location"] == response["Location"]
 
@@ -175,16 +178,16 @@ def test_who_skips_the_only_hit_is_not_given_it_at_once_again(adas: Client) -> N
     offer_hits(hits=1)
     first = start(adas)
     assert adas.post(f"{first}/return")["Location"] == "/work"
-    assert not Work.objects.filter(status="accepted").exists()
+    assert not inhouse.Assignment.objects.filter(status="accepted").exists()
     assert hit_at(start(adas)) == hit_at(first)  # asked for, it is there
 
 
 def test_more_time_is_told_in_seconds(hits: list[Hit], adas: Client) -> None:
     first = start(adas)
     soon = timezone.now() + timedelta(minutes=1)
-    Work.objects.update(deadline=soon)
+    inhouse.Assignment.objects.update(deadline=soon)
     assert 3590 <= adas.post(f"{first}/renew").json()["seconds"] <= 3600
-    assert Work.objects.get().deadline > soon + timedelta(minutes=50)
+    assert inhouse.Assignment.objects.get().deadline > soon + timedelta(minutes=50)
 
 
 def test_what_is_over_has_no_more_time(hits: list[Hit], adas: Client) -> None:
@@ -199,7 +202,7 @@ def test_the_page_of_a_hit_that_is_over_says_so_before_the_work(
 ) -> None:
     address = start(adas)
     expire(address)
-    Offer.objects.filter(works__isnull=False).update(expires_at=timezone.now())
+    PostedHit.objects.filter(assignments__isnull=False).update(expires_at=timezone.now())
     late = adas.get(address)
     assert late.status_code == 409
     assert "time for this HIT has run out" in text(late)
@@ -220,7 +223,7 @@ def test_the_page_of_a_hit_whose_time_ran_out_brings_it_back(hits: list[Hit], ad
     for ask in (adas.get, lambda place: adas.post(f"{place}/renew")):
         expire(address)
         assert ask(address).status_code == 200
-        work = Work.objects.get()
+        work = inhouse.Assignment.objects.get()
         assert work.status == "accepted"
         assert work.deadline > timezone.now()
 
@@ -229,7 +232,10 @@ def test_late_work_is_taken_while_its_place_is_free(hits: list[Hit], adas: Clien
     address = start(adas)
     expire(address)
     assert adas.post(address, sheet(hit_at(address))).status_code == 303
-    assert Work.objects.get(assignment_id=address.rpartition("/")[2]).status == "submitted"
+    assert (
+        inhouse.Assignment.objects.get(assignment_id=address.rpartition("/")[2]).status
+        == "submitted"
+    )
 
 
 def test_late_work_whose_place_is_taken_is_refused_in_a_sentence(
@@ -243,7 +249,7 @@ def test_late_work_whose_place_is_taken_is_refused_in_a_sentence(
         answer = adas.post(address, sheet(hit), headers=headers)
         assert answer.status_code == 409
         assert "time for this HIT has run out" in answer.content.decode()
-    assert Work.objects.filter(status="submitted").count() == 0
+    assert inhouse.Assignment.objects.filter(status="submitted").count() == 0
 
 
 @pytest.mark.parametrize("step", ["", "/return", "/renew"])
@@ -255,8 +261,8 @@ def test_anothers_hit_is_not_found(
     assert bobs.post(f"{address}{step}", answers).status_code == 404
     assert bobs.post(f"{address}{step}", answers, headers=JSON).status_code == 404
     assert bobs.get(address).status_code == 404
-    assert Work.objects.get().status == "accepted"
-    assert not Work.objects.filter(member=bob).exists()
+    assert inhouse.Assignment.objects.get().status == "accepted"
+    assert not inhouse.Assignment.objects.filter(member=bob).exists()
 
 
 def test_pages_with_work_are_kept_by_no_cache(hits: list[Hit], adas: Client) -> None:

@@ -11,7 +11,7 @@ from lxml import html
 from pytest_django import Settings
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
-from annotation.crowd.inhouse.models import Bonus, Member, Work
+from annotation.crowd.inhouse.models import Assignment, Bonus, Member
 from annotation.models import (
     Exclusion,
     Hit,
@@ -54,14 +54,14 @@ def do(client: Client, count: int) -> None:
     """Hand in so many HITs."""
     for _ in range(count):
         address = client.post("/work/next")["Location"]
-        work = Work.objects.get(assignment_id=address.rpartition("/")[2])
-        hit = Hit.objects.get(key=work.offer.annotation)
+        work = Assignment.objects.get(assignment_id=address.rpartition("/")[2])
+        hit = Hit.objects.get(key=work.posted_hit.annotation)
         client.post(address, sheet(hit))
 
 
 def decide(*, rejected: int = 0) -> None:
     """All that is handed in: the first ones are not accepted."""
-    for number, work in enumerate(Work.objects.filter(status="submitted").order_by("pk")):
+    for number, work in enumerate(Assignment.objects.filter(status="submitted").order_by("pk")):
         if number < rejected:
             InhouseCrowd().reject(
                 work.assignment_id, reason="Wrong answers to check questions: 1 <b>."
@@ -87,10 +87,10 @@ def test_each_kind_of_hit_is_offered_with_its_count_and_pay(adas: Client) -> Non
     queues = html.document_fromstring(response.content).xpath("//input[@name='hit_type']/@value")
     for name, queue in zip(["fish", "birds"], queues, strict=True):
         address = adas.post("/work/next", {"hit_type": queue})["Location"]
-        work = Work.objects.get(assignment_id=address.rpartition("/")[2])
-        assert work.offer.annotation.startswith(name)
+        work = Assignment.objects.get(assignment_id=address.rpartition("/")[2])
+        assert work.posted_hit.annotation.startswith(name)
         adas.post(f"{address}/return")
-        Work.objects.filter(status="accepted").update(status="returned")
+        Assignment.objects.filter(status="accepted").update(status="returned")
 
 
 def test_what_is_in_hand_waits_there(adas: Client) -> None:
@@ -116,7 +116,10 @@ def test_what_is_not_open_any_more_is_given_back_from_the_own_page(
     (hit,) = offer_hits()
     offer_hits("birds")
     address = adas.post("/work/next")["Location"]
-    if Work.objects.get(assignment_id=address.rpartition("/")[2]).offer.annotation != hit.key:
+    if (
+        Assignment.objects.get(assignment_id=address.rpartition("/")[2]).posted_hit.annotation
+        != hit.key
+    ):
         hit = Hit.objects.exclude(pk=hit.pk).get()
     worker = Worker.objects.create(crowd="inhouse", worker_id=ada.worker_id)
     Exclusion.objects.create(campaign=hit.campaign, worker=worker, failures=3, reviewed=10)
@@ -141,7 +144,7 @@ def test_progress_is_told_in_pay_where_something_is_paid(adas: Client) -> None:
     do(adas, 3)
     decide(rejected=1)
     do(adas, 1)
-    work = Work.objects.filter(status="approved")[0]
+    work = Assignment.objects.filter(status="approved")[0]
     InhouseCrowd().bonus(
         work.member.worker_id, work.assignment_id, cents=100, reason="Well done.", token="b1"
     )
@@ -233,13 +236,13 @@ def test_many_hits_and_much_work_cost_no_more_queries(adas: Client) -> None:
 
     offer_hits("fish", hits=3)
     do(adas, 1)
-    Work.objects.filter(status="accepted").update(status="returned")
+    Assignment.objects.filter(status="accepted").update(status="returned")
     few = queries()
     # Of them one for messages, one for campaigns kept for others, four for the ways of the head.
     assert few <= 26
     offer_hits("birds", hits=12)
     do(adas, 10)
-    Work.objects.filter(status="accepted").update(status="returned")
+    Assignment.objects.filter(status="accepted").update(status="returned")
     decide(rejected=4)
     assert queries() <= few + 3  # of the second kind of HIT
 

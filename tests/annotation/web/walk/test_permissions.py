@@ -10,7 +10,7 @@ from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
 
 from annotation.crowd.inhouse.members import invite
-from annotation.crowd.inhouse.models import Invitation, Member, Work
+from annotation.crowd.inhouse.models import Assignment, Invitation, Member
 from annotation.models import Hit
 from tests.annotation.web.stage import make_member, offer_hits, sheet, signed_in, staff
 
@@ -74,12 +74,12 @@ def invitation(code: str, db: None) -> str:
 
 
 @pytest.fixture
-def work(invitation: str) -> Work:
-    return Work.objects.get()
+def work(invitation: str) -> Assignment:
+    return Assignment.objects.get()
 
 
 @pytest.fixture
-def ada(work: Work) -> Member:
+def ada(work: Assignment) -> Member:
     return work.member
 
 
@@ -109,7 +109,7 @@ def cases() -> list[object]:
     ]
 
 
-def answer(client: Client, method: str, path: str, work: Work, code: str) -> HttpResponse:
+def answer(client: Client, method: str, path: str, work: Assignment, code: str) -> HttpResponse:
     address = path.replace("CODE", code).replace("HIT", work.assignment_id)
     if "PK" in path:
         pk = Invitation.objects.get().pk if "invitations" in path else work.member_id
@@ -123,7 +123,7 @@ def answer(client: Client, method: str, path: str, work: Work, code: str) -> Htt
 @pytest.mark.parametrize(("method", "path", "who", "expected"), cases())
 def test_everybody_gets_what_the_table_says(
     person: Callable[[str], Client],
-    work: Work,
+    work: Assignment,
     invitation: str,
     method: str,
     path: str,
@@ -142,7 +142,7 @@ def test_everybody_gets_what_the_table_says(
 
 @pytest.mark.parametrize("path", [path for method, path in TABLE if method == "POST"])
 def test_a_form_of_another_site_does_nothing(
-    ada: Member, work: Work, invitation: str, path: str
+    ada: Member, work: Assignment, invitation: str, path: str
 ) -> None:
     root = User.objects.create_superuser("root")
     for user in (ada.user, root):
@@ -167,7 +167,7 @@ def test_an_address_that_only_takes_forms_says_so_to_who_opens_it(client: Client
     assert "This address" in script.json()["error"]
 
 
-def test_a_script_hears_that_its_page_is_out_of_date(ada: Member, work: Work) -> None:
+def test_a_script_hears_that_its_page_is_out_of_date(ada: Member, work: Assignment) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(ada.user)
     json = {"Accept": "application/json"}
@@ -176,7 +176,7 @@ def test_a_script_hears_that_its_page_is_out_of_date(ada: Member, work: Work) ->
     assert "load this page again" in response.json()["error"]
 
 
-def test_a_script_hears_that_nobody_is_signed_in(client: Client, work: Work) -> None:
+def test_a_script_hears_that_nobody_is_signed_in(client: Client, work: Assignment) -> None:
     json = {"Accept": "application/json"}
     response = client.post(f"/work/{work.assignment_id}", sheet(Hit.objects.get()), headers=json)
     assert response.status_code == 403
@@ -202,7 +202,7 @@ def test_a_page_that_is_not_there_looks_like_the_site(client: Client) -> None:
     assert "Page not found" in response.content.decode()
 
 
-def test_every_page_says_what_it_may_load(ada: Member, work: Work, client: Client) -> None:
+def test_every_page_says_what_it_may_load(ada: Member, work: Assignment, client: Client) -> None:
     member = signed_in(ada.user)
     pages = [
         client.get("/"),
