@@ -70,13 +70,13 @@ def make_jobs(place: Place) -> Iterator[Job]:
     members = len(CONCURRENCIES) * len(SIDES) * ROUNDS * REQUESTS
     place.run("benchmarks.desk.inputs", str(path), str(members))
     inputs = json.loads(path.read_text())
-    offers = iter(inputs["offers"])
+    hits = iter(inputs["hits"])
     # A bare view takes what it is told: each HIT has one place for each of two members.
-    pairs = zip(offers, offers, strict=False)
+    pairs = zip(hits, hits, strict=False)
     for (first, keys), (second, _) in pairs:
         for _ in range(2):
             member, session = inputs["members"].pop()
-            yield Job(member, session, offers=(first, second), keys=keys)
+            yield Job(member, session, hits=(first, second), keys=keys)
 
 
 def take_turns(sites: Mapping[str, str], jobs: Iterator[Job]) -> Seconds:

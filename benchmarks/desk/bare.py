@@ -40,11 +40,11 @@ def hand_in(request: HttpRequest, assignment_id: str) -> HttpResponse:
 
 
 def _take(request: HttpRequest, now: datetime) -> HttpResponse:
-    offer = int(request.POST["offer"])
+    hit = int(request.POST["hit"])
     with transaction.atomic():
-        PostedHit.objects.filter(pk=offer).update(open_places=F("open_places") - 1)
+        PostedHit.objects.filter(pk=hit).update(open_places=F("open_places") - 1)
         work = Assignment.objects.create(
-            offer_id=offer,
+            posted_hit_id=hit,
             member_id=int(request.POST["member"]),
             accepted_at=now,
             deadline=now + LEASE,

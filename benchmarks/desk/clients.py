@@ -22,7 +22,7 @@ class Job:
 
     member: int
     session: str
-    offers: tuple[int, int]
+    hits: tuple[int, int]
     keys: Sequence[str]
 
 
@@ -57,7 +57,7 @@ class Clients:
     def _told(self, job: Job, turn: int) -> dict[str, str]:
         if not self._bare:
             return {}
-        return {"member": str(job.member), "offer": str(job.offers[turn])}
+        return {"member": str(job.member), "hit": str(job.hits[turn])}
 
     def _sheet(self, job: Job, place: str) -> dict[str, str]:
         """Not timed: the answers to the items that the page shows."""

@@ -28,10 +28,10 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 @dataclass(frozen=True)
 class Inputs:
-    """The second half of the offers is for the bare views, whose requests name them."""
+    """The second half of the hits is for the bare views, whose requests name them."""
 
     members: list[tuple[int, str]]  # primary key, session
-    offers: list[tuple[int, list[str]]]  # primary key, keys of its items
+    hits: list[tuple[int, list[str]]]  # primary key, keys of its items
 
 
 def main() -> None:
@@ -42,7 +42,7 @@ def main() -> None:
     crowd = open_crowd("inhouse", live=False)
     publish(campaign, crowd)
     deliver(campaign, crowd)
-    inputs = Inputs(make_members(members), hide_offers())
+    inputs = Inputs(make_members(members), hide_hits())
     path.write_text(json.dumps(asdict(inputs)))
 
 
@@ -73,12 +73,12 @@ def session_of(user: User) -> Session:
     return store.create_model_instance(dict(store.items()))
 
 
-def hide_offers() -> list[tuple[int, list[str]]]:
+def hide_hits() -> list[tuple[int, list[str]]]:
     """Half of them end, so that the desk does not hand out what the bare views write."""
     keys: dict[str, list[str]] = {}
     for hit, key in HitItem.objects.order_by("hit", "position").values_list("hit__key", "key"):
         keys.setdefault(hit, []).append(key)
-    offers = list(PostedHit.objects.order_by("pk").values_list("pk", "annotation"))
-    hidden = offers[len(offers) // 2 :]
+    hits = list(PostedHit.objects.order_by("pk").values_list("pk", "annotation"))
+    hidden = hits[len(hits) // 2 :]
     PostedHit.objects.filter(pk__in=[pk for pk, _ in hidden]).update(on_offer=False)
     return [(pk, keys[annotation]) for pk, annotation in hidden]

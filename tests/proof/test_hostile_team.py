@@ -114,7 +114,7 @@ def test_no_field_of_a_page_becomes_more_than_text(judged: Team, clients: Client
 
 def in_hand(team: Team, name: str) -> Assignment:
     works = Assignment.objects.filter(member=team.members[name], status="accepted")
-    return works.select_related("offer").get()
+    return works.select_related("posted_hit").get()
 
 
 def test_no_part_of_an_address_becomes_more_than_text(judged: Team, clients: Clients) -> None:

@@ -155,11 +155,11 @@ def assert_one_in_hand(log: Log) -> None:
 
 def assert_no_surplus() -> None:
     """Every place is open, in somebody's hands or handed in: none was given out twice."""
-    for offer in PostedHit.objects.prefetch_related("works"):
-        taken = Counter(work.status for work in offer.assignments.all())
+    for hit in PostedHit.objects.prefetch_related("assignments"):
+        taken = Counter(work.status for work in hit.assignments.all())
         used = taken["accepted"] + sum(taken[status] for status in HANDED_IN)
-        assert offer.open_places + used == offer.places, offer
-        assert used <= offer.places
+        assert hit.open_places + used == hit.places, hit
+        assert used <= hit.places
 
 
 def assert_recorded_once(log: Log) -> None:

@@ -86,5 +86,5 @@ class Team:
     def do(self, member: Member) -> Assignment:
         return self.submit(member, self.get(member))
 
-    def offer(self, hit_id: str) -> PostedHit:
+    def posted_hit(self, hit_id: str) -> PostedHit:
         return PostedHit.objects.get(hit_id=hit_id)
