@@ -111,6 +111,13 @@ def _own_port(endpoint: str) -> int | None:
     return parts.port if parts.hostname in {"127.0.0.1", "localhost"} else None
 
 
+def _check_share(value: float) -> float:
+    """Other than a range's ends, this refuses nan."""
+    if not 0 <= value <= 1:
+        raise typer.BadParameter(f"{value:g} is not a share from 0 to 1.")
+    return value
+
+
 @app.command("emulator")
 def emulate(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -129,8 +136,7 @@ def emulate(
     faults: Annotated[
         float,
         typer.Option(
-            min=0,
-            max=1,
+            callback=_check_share,
             metavar="SHARE",
             help="Share of the requester's calls that are lost, fail, are throttled or come late.",
         ),

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+from django.core.management import CommandError
 
+from annotation.crowd.emulator.__main__ import main
 from annotation.crowd.emulator.http.faults import Faults
 from tests.annotation.crowd.emulator.turk import SESSION, Clock, Turk
+from tests.command_line import quorum
 
 ROOT = Path(__file__).resolve().parents[5]
 MODULE = [sys.executable, "-m", "annotation.crowd.emulator"]
@@ -110,22 +113,33 @@ def test_a_port_in_use_is_said_in_one_sentence(turk: Turk, tmp_path: Path) -> No
     assert not (tmp_path / "other.sqlite3").exists()
 
 
-@pytest.mark.parametrize("program", [MODULE, COMMAND])
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("--balance", "-5"), ("--balance", "1e3"), ("--port", "-1"), ("--port", "65536")],
-)
+OUT_OF_RANGE = [
+    ("--balance", "-5"), ("--balance", "1e3"), ("--port", "-1"), ("--port", "65536"),
+    ("--faults", "1.5"), ("--faults", "-0.1"), ("--faults", "nan"), ("--faults", "often"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("option", "value"), OUT_OF_RANGE)
 def test_a_number_out_of_range_is_refused_by_its_option(
-    tmp_path: Path, program: list[str], option: str, value: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str
 ) -> None:
     state = tmp_path / "state.sqlite3"
-    command = [*program, "--state", str(state), "--port", "0", option, value]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    told = f"error: argument {option}: '{value}' is not a whole number from 0 to "
-    assert told in done.stderr.splitlines()[-1]
+    with pytest.raises(SystemExit) as end:
+        main(["--state", str(state), "--port", "0", f"{option}={value}"])
+    said = capsys.readouterr()
+    assert (end.value.code, said.out) == (2, "")
+    range_ = "share from 0 to 1" if option == "--faults" else "whole number from 0 to "
+    told = f"error: argument {option}: '{value}' is not a {range_}"
+    assert told in said.err.splitlines()[-1]
+    assert not state.exists()
+
+
+@pytest.mark.parametrize(("option", "value"), OUT_OF_RANGE)
+def test_the_command_refuses_it_too(tmp_path: Path, option: str, value: str) -> None:
+    state = tmp_path / "state.sqlite3"
+    with pytest.raises(CommandError, match=f"'{option}'.*{value}") as refusal:
+        quorum("crowd", "emulator", "--state", state, "--port", "0", f"{option}={value}")
+    assert refusal.value.returncode == 2
     assert not state.exists()
 
 
@@ -139,19 +153,6 @@ def test_a_file_that_is_not_our_state_is_left_alone(tmp_path: Path) -> None:
     for path in (text, database, tmp_path):
         assert "name another file" in refused("--port", "0", "--state", str(path))
     assert (text.read_bytes(), database.read_bytes()) == before
-
-
-@pytest.mark.parametrize("program", [MODULE, COMMAND])
-@pytest.mark.parametrize("share", ["1.5", "-0.1", "nan", "often"])
-def test_a_share_of_faults_is_from_0_to_1(tmp_path: Path, program: list[str], share: str) -> None:
-    state = tmp_path / "state.sqlite3"
-    command = [*program, "--state", str(state), "--port", "0", f"--faults={share}"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"argument --faults: '{share}' is not a share from 0 to 1" in done.stderr
-    assert not state.exists()
 
 
 @pytest.mark.parametrize("command", [MODULE, COMMAND])
