@@ -75,7 +75,7 @@ def address_of(request: HttpRequest | None) -> str:
     if request is None:
         return ""
     if settings.PUBLIC_URL.startswith("https://"):
-        told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-        if told:
-            return told
+        given = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+        if given:
+            return given
     return str(request.META["REMOTE_ADDR"])

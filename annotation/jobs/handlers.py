@@ -1,4 +1,4 @@
-"""The works that a worker does for pages and programs, by their kinds."""
+"""The handlers of jobs, by kind."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -98,18 +98,18 @@ def _reconcile(job: Job, watch: Watch) -> Result:
             all_gone=job.arguments.get("all_gone", False),
             progress=watch.stage("comparing assignments of HITs"),
         )
-    told = {
+    report = {
         "hits_compared": found.hits,
         "repairs": found.repairs,
         "mended": found.done,
         "left_to_you": found.by_hand,
     }
     if found.stopped_by:
-        keep(job, told)
+        keep(job, report)
         raise UserError(
             f"The comparison of {campaign} ended early, run it again: {found.stopped_by}"
         )
-    return told
+    return report
 
 
 def _snapshot(job: Job, watch: Watch) -> Result:

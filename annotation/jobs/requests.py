@@ -26,12 +26,12 @@ def ask_for(
     campaign: Campaign,
     arguments: Mapping[str, object],
     *,
-    told: Mapping[str, object] | None = None,
+    details: Mapping[str, object] | None = None,
 ) -> Job:
-    """UserError where the same is under way; `told`: more for the log than the work needs."""
+    """UserError where the same is under way; `details`: for the log alone."""
     job = queue.request(kind, campaign.name, arguments, by=by.user)
-    details = {**arguments, **(told or {}), "job": job.pk}
-    record(by, kind, campaign=campaign, details=details)
+    logged = {**arguments, **(details or {}), "job": job.pk}
+    record(by, kind, campaign=campaign, details=logged)
     soon(run_job, job.pk)
     return job
 

@@ -51,7 +51,7 @@ def _taken(request: HttpRequest, received: Received) -> HttpResponse:
     try:
         if form.is_valid() and not received.fault:
             job = _import(request, form, received)
-            return _asked(request, job)
+            return _requested(request, job)
     except UserError as error:
         received.fault = str(error)
     if wants_json(request):
@@ -67,7 +67,7 @@ def _import(request: HttpRequest, form: ImportForm, received: Received) -> Job:
     return job
 
 
-def _asked(request: HttpRequest, job: Job) -> HttpResponse:
+def _requested(request: HttpRequest, job: Job) -> HttpResponse:
     link = reverse("database-imported", args=[job.pk])
     if wants_json(request):
         return JsonResponse({"location": link}, status=201)
@@ -108,10 +108,10 @@ def count(request: HttpRequest) -> HttpResponse:
 @require_safe
 @database_page()
 def pair(request: HttpRequest, pk: int) -> HttpResponse:
-    return _shown(request, get_object_or_404(QaPair, pk=pk))
+    return _render(request, get_object_or_404(QaPair, pk=pk))
 
 
-def _shown(
+def _render(
     request: HttpRequest, found: QaPair, *, fault: str = "", status: int = 200
 ) -> HttpResponse:
     """With the queries that it was found for, of the campaigns that the reader sees."""
@@ -128,7 +128,7 @@ def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
     form = WithdrawForm(request.POST)
     if not form.is_valid():
         fault = " ".join(str(error) for errors in form.errors.values() for error in errors)
-        return _shown(request, found, fault=fault, status=422)
+        return _render(request, found, fault=fault, status=422)
     restore: bool = form.cleaned_data["restore"]
     done = "restored" if restore else "withdrawn"
     by, reason = by_page(cast(User, request.user)), form.cleaned_data["reason"]

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from annotation.web.account.audit_log import campaign_log, log
-from annotation.web.account.lock_outs_page import end_lock_out, lock_outs
+from annotation.web.account.lockouts import end_lockout, lockouts
 from annotation.web.base.job import job
 from annotation.web.campaigns.campaigns import campaigns
 from annotation.web.campaigns.milestones import campaign_plan
@@ -36,8 +36,8 @@ urlpatterns = [
     path("database/pairs/<int:pk>", pair, name="database-pair"),
     path("database/pairs/<int:pk>/withdraw", withdraw, name="database-withdraw"),
     path("log/", log, name="log"),
-    path("lock-outs/", lock_outs, name="lock-outs"),
-    path("lock-outs/<slug:digest>/end", end_lock_out, name="end-lock-out"),
+    path("lockouts/", lockouts, name="lockouts"),
+    path("lockouts/<slug:digest>/end", end_lockout, name="end-lockout"),
     path("campaigns/<slug:name>/log/", campaign_log, name="campaign-log"),
     path("campaigns/<slug:name>/roles/", campaign_roles, name="campaign-roles"),
     path("campaigns/<slug:name>/roles/<int:pk>/", change_role, name="change-role"),

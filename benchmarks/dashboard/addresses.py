@@ -53,7 +53,7 @@ def database() -> Iterator[Page]:
     yield Page("search by id", ROOT, address("database-search", by="id", q="m77"))
     yield Page("search by id, none", ROOT, address("database-search", by="id", q=NOTHING))
     yield Page("job", ROOT, address("job", Job.objects.filter(kind="collect")[0].pk))
-    yield Page("lock-outs", ROOT, address("lock-outs"))
+    yield Page("lockouts", ROOT, address("lockouts"))
     yield Page("team", ROOT, address("team"))
     yield Page("metrics", ROOT, address("metrics"))
 

@@ -1,4 +1,4 @@
-"""The works of the database that a worker does for pages and programs, by their kinds."""
+"""The handlers of jobs of the database, by kind."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

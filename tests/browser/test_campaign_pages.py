@@ -27,8 +27,8 @@ from annotation.models import (
 )
 from annotation.pipeline.publishing.publish import publish
 from retrieval.models import Job
-from tests.annotation.hits import make_campaign
 from tests.annotation.simulation.test_dry_run import made_up
+from tests.annotation.support.hits import make_campaign
 from tests.browser.conftest import WCAG
 from tests.small_campaign import Stage
 

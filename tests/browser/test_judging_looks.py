@@ -14,7 +14,7 @@ from annotation.crowd.inhouse.models import Assignment
 from annotation.models import Campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
-from tests.annotation.hits import Row, make_campaign, make_hit
+from tests.annotation.support.hits import Row, make_campaign, make_hit
 from tests.browser.conftest import SHOTS, CheckAccess
 from tests.hostile import MARK, MARKUP
 from tests.team import Team

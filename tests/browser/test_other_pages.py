@@ -71,7 +71,7 @@ def test_accounts_and_the_team(root: Eye) -> None:
     for _ in range(11):
         Client().post("/sign-in", {"username": "ada", "password": "a guess"})
     record(by_command(), "invite", subject="ada", details={"days": 7})
-    root.open("/password", "/team", "/admin/log/", "/admin/lock-outs/")
+    root.open("/password", "/team", "/admin/log/", "/admin/lockouts/")
     root.theirs = SWAGGERS
     root.open("/api/", until=".opblock")
     root.assert_well()

@@ -17,7 +17,7 @@ from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.pipeline.setup.instructions import add_version
 from annotation.pipeline.setup.practice_items import create_practice
 from annotation.protocol.policy.policy import Policy
-from tests.annotation.hits import make_campaign, make_hit
+from tests.annotation.support.hits import make_campaign, make_hit
 from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
 from tests.mturk import MTurk
 from tests.small_campaign import Stage, packed_campaign

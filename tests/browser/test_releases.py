@@ -16,7 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.models import Campaign
 from exports.delivery.signed_links import link
 from exports.models import Build, Download, Release
-from tests.annotation.hits import make_campaign
+from tests.annotation.support.hits import make_campaign
 from tests.browser.conftest import CheckAccess, TakeShot
 from tests.exports.delivery.stored import stored_release
 from tests.exports.releases import lie_at

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Account, Assignment, Exclusion, ItemReport, Observation, Worker
-from tests.annotation.hits import REAL, make_campaign, make_hit
+from tests.annotation.support.hits import REAL, make_campaign, make_hit
 from tests.browser.conftest import CheckAccess, TakeShot
 
 HITS = 12

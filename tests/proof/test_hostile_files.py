@@ -18,7 +18,7 @@ from core.text.clean import clean_text, is_utf8
 from retrieval.corpus.ingest import ingest
 from retrieval.models import QaPair, Query
 from retrieval.query_sets.held_out import load_queries
-from tests.annotation import hits
+from tests.annotation.support import hits
 from tests.hostile import ATTACKS, BYTES, HALF_CHARACTERS, LONG
 from tests.hostile_campaign import TEXTS, practice_rows
 

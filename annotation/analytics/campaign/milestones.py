@@ -78,8 +78,8 @@ class Plan:
         return "publish" if self.rest else "look"
 
     @property
-    def told(self) -> dict[str, str]:
-        """The counts, for people."""
+    def counts(self) -> dict[str, str]:
+        """For people."""
         counts = {
             "queries": self.queries,
             "hits": self.hits,

@@ -30,7 +30,7 @@ class Publication:
         return (self.plan.hits if self.first is None else self.first) - self.plan.asked
 
     @property
-    def new_told(self) -> str:
+    def new_words(self) -> str:
         return f"{self.new:,}"
 
     @property
@@ -54,7 +54,7 @@ class Publication:
         first = {} if self.first is None else {"first": self.first}
         return {**first, "endpoint": self.crowd.endpoint}
 
-    def told(self) -> dict[str, object]:
+    def details(self) -> dict[str, object]:
         return {"hits": self.new, "first_round_cents": self.cents}
 
     def sentences(self) -> list[str]:

@@ -151,5 +151,5 @@ class CampaignQuote(APIView):
         campaign = campaign_of(request, name)
         agreement = query(request, Expected)["agreement"]
         triplets = triplets_to_judge(campaign)
-        told = asdict(quote(triplets, campaign.policy, agreement))
-        return Response(QuoteAnswer({"triplets": triplets, **told}).data)
+        costs = asdict(quote(triplets, campaign.policy, agreement))
+        return Response(QuoteAnswer({"triplets": triplets, **costs}).data)

@@ -113,7 +113,7 @@ def _documented(
     )
 
 
-def _asked(request: Request, ask: Callable[[Actor], Job]) -> Response:
+def _requested(request: Request, ask: Callable[[Actor], Job]) -> Response:
     return once(request, lambda: accepted(ask(by_api(user_of(request)))))
 
 
@@ -122,7 +122,7 @@ class Retrieve(APIView):
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name, RUN)
         wanted = body(request, RetrieveOptions)
-        return _asked(request, lambda by: ask_for(by, "retrieve", campaign, wanted))
+        return _requested(request, lambda by: ask_for(by, "retrieve", campaign, wanted))
 
 
 class Pack(APIView):
@@ -130,7 +130,7 @@ class Pack(APIView):
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name, RUN)
         body(request, Nothing)
-        return _asked(request, lambda by: ask_for(by, "pack", campaign, {}))
+        return _requested(request, lambda by: ask_for(by, "pack", campaign, {}))
 
 
 class Collect(APIView):
@@ -138,7 +138,7 @@ class Collect(APIView):
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name, RUN)
         body(request, Nothing)
-        return _asked(request, lambda by: ask_for(by, "collect", campaign, {}))
+        return _requested(request, lambda by: ask_for(by, "collect", campaign, {}))
 
 
 class Reconcile(APIView):
@@ -151,7 +151,7 @@ class Reconcile(APIView):
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name, RUN)
         wanted = body(request, ReconcileOptions)
-        return _asked(request, lambda by: ask_to_reconcile(by, campaign, **wanted))
+        return _requested(request, lambda by: ask_to_reconcile(by, campaign, **wanted))
 
 
 class Count(APIView):
@@ -159,7 +159,7 @@ class Count(APIView):
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name)
         body(request, Nothing)
-        return _asked(request, lambda by: ask_to_look(by, "snapshot", campaign))
+        return _requested(request, lambda by: ask_to_look(by, "snapshot", campaign))
 
 
 class Suggest(APIView):
@@ -169,7 +169,7 @@ class Suggest(APIView):
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name, CHANGE_CONTROLS)
         body(request, Nothing)
-        return _asked(request, lambda by: ask_to_look(by, "suggest", campaign))
+        return _requested(request, lambda by: ask_to_look(by, "suggest", campaign))
 
 
 class DryRun(APIView):
@@ -186,7 +186,7 @@ class DryRun(APIView):
         def ask(by: Actor) -> Job:
             return ask_to_look(by, "dry-run", campaign, read_options(wanted).to_dict())
 
-        return _asked(request, ask)
+        return _requested(request, ask)
 
 
 class Publish(APIView):
@@ -207,9 +207,9 @@ class Publish(APIView):
         campaign = campaign_of(request, name, RUN)
         wanted = body(request, PublishOptions)
         if wanted["agreed"]:
-            return _asked(request, lambda by: _publish(by, campaign, wanted))
+            return _requested(request, lambda by: _publish(by, campaign, wanted))
         check_key(request)
-        sentences = _told(publication_of(campaign, wanted.get("first")))
+        sentences = _sentences(publication_of(campaign, wanted.get("first")))
         return Response({"agreed": False, "sentences": sentences})
 
 
@@ -221,8 +221,8 @@ def _publish(by: Actor, campaign: Campaign, wanted: dict[str, Any]) -> Job:
             f"{found.crowd.endpoint} is {found.crowd.name}, where work costs real money: send "
             "`live` as true if that is meant."
         )
-    return ask_for(by, "publish", campaign, found.arguments(), told=found.told())
+    return ask_for(by, "publish", campaign, found.arguments(), details=found.details())
 
 
-def _told(found: Publication) -> list[str]:
+def _sentences(found: Publication) -> list[str]:
     return [*found.sentences(), *filter(None, [found.money])]

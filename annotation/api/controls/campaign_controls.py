@@ -156,8 +156,8 @@ class ControlRates(APIView):
     )
     def get(self, request: Request, name: str) -> Response:
         figures = review_figures.of_campaign(campaign_of(request, name)) or {}
-        told = {kind: _total(figures, kind) for kind in Control.Kind.values}
-        return Response(RatesAnswer(told).data)
+        rates = {kind: _total(figures, kind) for kind in Control.Kind.values}
+        return Response(RatesAnswer(rates).data)
 
 
 class Suggestions(APIView):
@@ -231,6 +231,6 @@ def _own(campaign: Campaign, pk: int) -> Control:
 def _total(figures: Figures, kind: str) -> dict[str, Any] | None:
     if kind not in figures:
         return None
-    told = figures[kind]
-    rate = ControlRate(0, told["answered"], told["right"], 0)
-    return {**told, "share": rate.share}
+    counts = figures[kind]
+    rate = ControlRate(0, counts["answered"], counts["right"], 0)
+    return {**counts, "share": rate.share}

@@ -124,7 +124,7 @@ def _drawn(desk: Desk, draw: str) -> list[int]:
     return [triplet] if (campaign, expert) == (desk.campaign.pk, desk.expert) else []
 
 
-def _told(request: Request, campaign: Campaign) -> QuerySet[ExpertLabel]:
+def _of_campaign(request: Request, campaign: Campaign) -> QuerySet[ExpertLabel]:
     """Of triplets that the reader has labelled: the others they are to decide blind."""
     me = user_of(request).get_username()
     mine = ExpertLabel.objects.filter(triplet=OuterRef("triplet"), expert=me)
@@ -145,7 +145,7 @@ class ExpertLabels(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        given = _told(request, campaign_of(request, name, ADJUDICATE))
+        given = _of_campaign(request, campaign_of(request, name, ADJUDICATE))
         return page(self, given.filter(**query(request, LabelsFilter)), ExpertRow)
 
     @operation(
@@ -214,5 +214,5 @@ class OneExpertLabel(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
-        given = _told(request, campaign_of(request, name, ADJUDICATE))
+        given = _of_campaign(request, campaign_of(request, name, ADJUDICATE))
         return Response(ExpertRow(get_object_or_404(given, pk=pk)).data)

@@ -56,5 +56,5 @@ class Votes(APIView):
         campaign = campaign_of(request, name)
         triplet = get_object_or_404(campaign.triplets, pk=pk)
         votes = votes_on(campaign, triplet)
-        told = {"votes": votes, "derivation": derivation(campaign, triplet, votes)}
-        return Response(VotesAnswer(told).data)
+        answer = {"votes": votes, "derivation": derivation(campaign, triplet, votes)}
+        return Response(VotesAnswer(answer).data)

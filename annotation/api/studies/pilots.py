@@ -199,7 +199,7 @@ class OnePilot(APIView):
     )
     def get(self, request: Request, name: str) -> Response:
         found = get_object_or_404(visible_pilots(request), name=name)
-        return Response(PilotRead(_told(pilot_report(found))).data)
+        return Response(PilotRead(_answer(pilot_report(found))).data)
 
 
 def visible_pilots(request: Request) -> QuerySet[Pilot]:
@@ -207,7 +207,7 @@ def visible_pilots(request: Request) -> QuerySet[Pilot]:
     return pilots().filter(shown__in=seen, hidden__in=seen)
 
 
-def _told(report: PilotReport) -> dict[str, Any]:
+def _answer(report: PilotReport) -> dict[str, Any]:
     """With the pilot's own facts beside the report's."""
     counts = ("gold", "without_a_label", "in_both_conditions", "met_again", "comparison")
     return {

@@ -129,6 +129,6 @@ class OneWorker(APIView):
         if "\0" in worker:  # PostgreSQL cannot even be asked for it
             raise Http404
         found = get_object_or_404(at_work(campaign), worker_id=worker)
-        told = counted(campaign, [found])[0]
-        told["exclusions"] = campaign.exclusions.filter(worker=found).order_by("pk")
-        return Response(WorkerRead(told).data)
+        counts = counted(campaign, [found])[0]
+        counts["exclusions"] = campaign.exclusions.filter(worker=found).order_by("pk")
+        return Response(WorkerRead(counts).data)

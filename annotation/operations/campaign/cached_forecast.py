@@ -1,6 +1,6 @@
 """What forecasts are made from: counted now, or as last counted where that would take long.
 
-A page is read by somebody who waits; what was counted before is told with its time.
+A page is read by somebody who waits; what was counted before comes with its time.
 """
 
 from collections.abc import Mapping
@@ -28,8 +28,8 @@ class KnownOutlook:
     @property
     def facts(self) -> dict[str, object]:
         """For the log."""
-        told = {} if self.at is None else {"counted_at": self.at.isoformat()}
-        return {**asdict(self.outlook), **told}
+        counted = {} if self.at is None else {"counted_at": self.at.isoformat()}
+        return {**asdict(self.outlook), **counted}
 
 
 @dataclass(frozen=True)

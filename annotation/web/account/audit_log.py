@@ -28,7 +28,7 @@ OTHER_VERBS = (
     "build-release", "change-account", "change-group", "change-password", "change-role", "collect",
     "confirm-control", "create", "create-token", "deactivate", "delete-account", "delete-group",
     "delete-role", "delete-token", "dismiss-control", "give-role", "import", "import pairs",
-    "import-controls", "import-gold", "instructions", "invite", "join", "label", "lock-out",
+    "import-controls", "import-gold", "instructions", "invite", "join", "label", "lockout",
     "pack", "pilot", "prune vectors", "publish", "reconcile", "register model", "replace-control",
     "restore pair", "restore pairs", "retire-control", "retrieve", "revoke-invitation", "take-role",
     "unlock", "withdraw pair", "withdraw pairs",
@@ -51,17 +51,17 @@ class Filters(forms.Form):
     def apply(self, entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
         """What is no date or no way narrows nothing: its field says so."""
         self.is_valid()
-        told = self.cleaned_data
-        if verb := told.get("verb"):
+        chosen = self.cleaned_data
+        if verb := chosen.get("verb"):
             entries = entries.filter(verb=verb)
-        if via := told.get("via"):
+        if via := chosen.get("via"):
             entries = entries.filter(via=via)
-        if person := told.get("person"):
+        if person := chosen.get("person"):
             known = User.objects.filter(username=person).first()
             entries = entries.filter(Q(user=known) if known else Q(actor=person, user=None))
-        if since := told.get("since"):
+        if since := chosen.get("since"):
             entries = entries.filter(at__gte=datetime.combine(since, time.min, UTC))
-        if until := told.get("until"):
+        if until := chosen.get("until"):
             entries = entries.filter(at__lte=datetime.combine(until, time.max, UTC))
         return entries
 

@@ -11,13 +11,13 @@ LONGEST = 300
 
 def details_in_words(details: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
-        _told(key, value)
+        _fact(key, value)
         for key, value in details.items()
         if value not in (None, "", [], {}) and key != "digest"
     ]
 
 
-def _told(key: str, value: Any) -> tuple[str, str]:
+def _fact(key: str, value: Any) -> tuple[str, str]:
     if f"_{key}".endswith("_cents") and isinstance(value, int) and not isinstance(value, bool):
         return key.removesuffix("cents").replace("_", " ").strip() or "amount", dollars(value)
     return key.replace("_", " "), _short(_in_words(value))

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from knox.models import AuthToken
 
 from annotation.access.audit_log import Via, by_page, record
-from annotation.access.lock_outs import record_lock_outs
+from annotation.access.lockouts import record_lockouts
 from annotation.access.throttle import Limit, TooMany, address_of, attempt, forget, reached
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Attempt
@@ -62,7 +62,7 @@ class SignInForm(AuthenticationForm):
         finally:
             if self.get_user() is None:
                 full = reached(keys, made)
-                record_lock_outs(full, username=typed, address=address, via=self.via)
+                record_lockouts(full, username=typed, address=address, via=self.via)
         if self.get_user() is not None:
             # The other two counts stay: an account of one's own must not clear the address's.
             forget([*made, *Attempt.objects.filter(digest=keys[0].digest)])

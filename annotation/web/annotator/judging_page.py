@@ -71,10 +71,10 @@ def _items(hit: Hit) -> list[ShownItem]:
         Coalesce("control__question", "triplet__candidate__pair__question"),
         Coalesce("control__answer", "triplet__candidate__pair__answer"),
     )
-    return [_shown(*row) for row in rows]
+    return [_item(*row) for row in rows]
 
 
-def _shown(key: str, query: str, question: str, answer: str) -> ShownItem:
+def _item(key: str, query: str, question: str, answer: str) -> ShownItem:
     query_parts, question_parts = mark_differences(query, question)
     return ShownItem(
         key=key,

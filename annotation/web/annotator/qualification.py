@@ -178,7 +178,7 @@ def _field(item: PracticeItem) -> str:
     return f"item-{item.position}"
 
 
-def _shown(here: Round, given: dict[int, int]) -> list[ShownItem]:
+def _items(here: Round, given: dict[int, int]) -> list[ShownItem]:
     return [
         _shown_item(here, number, item, given.get(item.position))
         for number, item in enumerate(here.items, start=1)
@@ -200,7 +200,7 @@ def _shown_item(here: Round, number: int, item: PracticeItem, given: int | None)
 
 
 def _form(request: HttpRequest, here: Round, *, status: int = 200) -> HttpResponse:
-    items = _shown(here, _answers(request, here))
+    items = _items(here, _answers(request, here))
     is_sent = request.method == "POST"
     tried = tries_of(here.campaign, here.worker_id).count()
     context = _context(here) | {
@@ -226,7 +226,7 @@ def _outcome(
     left = TRIES - tries_of(here.campaign, here.worker_id).count()
     context = _context(here) | {
         "result": result,
-        "items": _shown(here, given) if feedback else [],
+        "items": _items(here, given) if feedback else [],
         "left": left,
         "contact": whom_to_write_to(here.campaign.policy.crowd_traits),
     }

@@ -33,7 +33,7 @@ def navigation(request: HttpRequest) -> list[Item]:
     site = [_item("Log", "history", "log")]
     if request.user.is_staff:
         site.append(_item("Team", "group", "team"))
-        site.append(_item("Sign-in lockouts", "lock", "lock-outs"))
+        site.append(_item("Sign-in lockouts", "lock", "lockouts"))
         site.append(_item("Admin", "table", "admin:index"))
     site.append(_item("API", "api", "api"))
     groups.append(("Site", site))

@@ -65,8 +65,8 @@ class Observed:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        told = request.headers.get("X-Request-ID", "")
-        name = told if REQUEST_ID.fullmatch(told) else uuid.uuid4().hex
+        given = request.headers.get("X-Request-ID", "")
+        name = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
         began = time.perf_counter()
         with about(request=name):
             response = self._get_response(request)

@@ -33,7 +33,7 @@ NOT_YOURS = "Your role in {} does not include this: whoever owns it can change t
 def campaign_plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method == "POST":
         return _take_step(request, campaign)
-    return _shown(request, campaign)
+    return _render(request, campaign)
 
 
 def _take_step(request: HttpRequest, campaign: Campaign) -> HttpResponse:
@@ -42,7 +42,7 @@ def _take_step(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     try:
         _ask(request, campaign, request.POST.get("step", ""))
     except UserError as error:
-        return _shown(request, campaign, fault=str(error), status=409)
+        return _render(request, campaign, fault=str(error), status=409)
     messages.success(request, "It is asked for: the next free worker does it.")
     return redirect("campaign-plan", campaign.name)
 
@@ -58,7 +58,7 @@ def _ask(request: HttpRequest, campaign: Campaign, step: str) -> None:
         raise UserError("That step is done already, or its turn has not come: see below.")
 
 
-def _shown(
+def _render(
     request: HttpRequest, campaign: Campaign, *, fault: str = "", status: int = 200
 ) -> HttpResponse:
     plan = plan_of(campaign)

@@ -16,7 +16,7 @@ from annotation.models import Campaign, Snapshot
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import May, page
-from annotation.web.campaigns.overview_data import Board, read_board
+from annotation.web.campaigns.overview_data import Overview, read_overview
 from core.errors import UserError
 
 UNCHANGED = 204  # of which htmx swaps nothing
@@ -37,10 +37,10 @@ def overview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 def live(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The part of the overview that moves, for as long as somebody looks at it."""
     last = take_if_old(campaign)
-    board = read_board(campaign, last, request.user)
-    if request.GET.get("seen") == board.mark:
+    known = read_overview(campaign, last, request.user)
+    if request.GET.get("seen") == known.mark:
         return HttpResponse(status=UNCHANGED)
-    context = _context(request, campaign, last, board=board)
+    context = _context(request, campaign, last, known=known)
     return render(request, "annotation/campaigns/_overview.html", context)
 
 
@@ -79,13 +79,13 @@ def _context(
     campaign: Campaign,
     last: Snapshot | None,
     *,
-    board: Board | None = None,
+    known: Overview | None = None,
     whole: bool = False,
 ) -> dict[str, object]:
     return {
         "campaign": campaign,
         "may": May(request, campaign),
-        "board": board or read_board(campaign, last, request.user),
+        "overview": known or read_overview(campaign, last, request.user),
         "charts": charts_of(campaign, _history(campaign)) if _is_packed(last) else [],
         "whole": whole,
     }

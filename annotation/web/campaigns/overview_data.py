@@ -77,7 +77,7 @@ class Money:
 
 
 @dataclass(frozen=True)
-class Board:
+class Overview:
     mark: str  # another one when anything of it has changed
     figures: Figures | None
     snapshot: Snapshot | None
@@ -90,12 +90,12 @@ class Board:
     buttons: list[Button]
 
 
-def read_board(campaign: Campaign, last: Snapshot | None, reader: Reader) -> Board:
+def read_overview(campaign: Campaign, last: Snapshot | None, reader: Reader) -> Overview:
     figures: Figures | None = last.figures if last else None
     account = Account.objects.filter(campaign=campaign).first() or Account()
     counting = _counting(campaign)
     late = last is None or timezone.now() - last.at > FRESH
-    return Board(
+    return Overview(
         mark=_mark(campaign, last, account, counting, late=late),
         figures=figures,
         snapshot=last,

@@ -25,13 +25,13 @@ def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         found = publication_of(campaign, _first(request.GET.get("first", "")))
         if request.method == "POST" and _is_confirmed(request, found):
             by = by_page(cast(User, request.user))
-            ask_for(by, "publish", campaign, found.arguments(), told=found.told())
+            ask_for(by, "publish", campaign, found.arguments(), details=found.details())
             messages.success(request, "It is asked for: the next free worker publishes.")
             return redirect("campaign-plan", campaign.name)
     except UserError as error:
-        return _shown(request, campaign, {"fault": str(error)}, status=422)
+        return _render(request, campaign, {"fault": str(error)}, status=422)
     misspelt = request.method == "POST" and found.crowd.is_production
-    return _shown(request, campaign, {"found": found, "misspelt": misspelt})
+    return _render(request, campaign, {"found": found, "misspelt": misspelt})
 
 
 def _first(text: str) -> int | None:
@@ -48,7 +48,7 @@ def _is_confirmed(request: HttpRequest, found: Publication) -> bool:
     return not found.crowd.is_production or typed == found.plan.campaign.name
 
 
-def _shown(
+def _render(
     request: HttpRequest, campaign: Campaign, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     return page(

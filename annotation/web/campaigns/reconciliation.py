@@ -21,17 +21,17 @@ from retrieval.models import Job
 @campaign_page(RUN)
 def campaign_reconcile(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method != "POST":
-        return _shown(request, campaign)
+        return _render(request, campaign)
     by = by_page(cast(User, request.user))
     full, all_gone = "full" in request.POST, "all_gone" in request.POST
     try:
         job = ask_to_reconcile(by, campaign, full=full, all_gone=all_gone)
     except UserError as error:
-        return _shown(request, campaign, fault=str(error), status=409)
+        return _render(request, campaign, fault=str(error), status=409)
     return redirect("job", job.pk)
 
 
-def _shown(
+def _render(
     request: HttpRequest, campaign: Campaign, *, fault: str = "", status: int = 200
 ) -> HttpResponse:
     done = Job.objects.filter(kind="reconcile", subject=campaign.name)

@@ -30,14 +30,14 @@ def import_to_pool(request: HttpRequest) -> HttpResponse:
     if not request.user.has_perm(CHANGE_CONTROLS):
         return lacks(request)
     if request.method != "POST":
-        return _shown(request)
+        return _render(request)
     try:
         done = _import(request)
     except BadRows as error:
-        return _shown(request, fault=str(error), rejected=error.rows)
+        return _render(request, fault=str(error), rejected=error.rows)
     except UserError as error:
-        return _shown(request, fault=str(error))
-    messages.success(request, _told(done))
+        return _render(request, fault=str(error))
+    messages.success(request, _summary(done))
     return redirect("controls")
 
 
@@ -52,7 +52,7 @@ def _add(request: HttpRequest, path: Path, name: str) -> Imported:
     return add_controls_of(by_page(cast(User, request.user)), path, name)
 
 
-def _told(done: Imported) -> str:
+def _summary(done: Imported) -> str:
     """What was known already is no fault."""
     known = done.read - done.added
     kept = f"; {known:,} were known already" if known else ""
@@ -60,7 +60,7 @@ def _told(done: Imported) -> str:
     return f"{done.added:,} control{plural} added{kept}. The pool holds {done.pool:,} now."
 
 
-def _shown(
+def _render(
     request: HttpRequest, *, fault: str = "", rejected: tuple[Rejected, ...] = ()
 ) -> HttpResponse:
     context = {

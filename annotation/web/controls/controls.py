@@ -128,8 +128,8 @@ def _lines(figures: Figures, kind: str, controls: QuerySet[Control]) -> list[Lin
 
 
 def _total(figures: Figures, kind: str) -> Total:
-    told = figures.get(kind, {"controls": 0, "answered": 0, "right": 0})
-    return Total(told["controls"], ControlRate(0, told["answered"], told["right"], 0))
+    counts = figures.get(kind, {"controls": 0, "answered": 0, "right": 0})
+    return Total(counts["controls"], ControlRate(0, counts["answered"], counts["right"], 0))
 
 
 def _open(campaign: Campaign) -> list[Suggestion]:

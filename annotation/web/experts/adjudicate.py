@@ -141,7 +141,7 @@ def _page(
         "piles": What.choices,
         "done": desk.done(),
         "instructions": render_markdown(desk.campaign.instructions.latest("version").text),
-        "shown": triplet and _shown(triplet),
+        "shown": triplet and _texts(triplet),
         "revealed": _revealed(desk, triplet, own) if triplet and own else None,
         "note": note,
         "fault": fault,
@@ -152,7 +152,7 @@ def _page(
     return render(request, "annotation/experts/adjudicate.html", context, status=status)
 
 
-def _shown(triplet: Triplet) -> Shown:
+def _texts(triplet: Triplet) -> Shown:
     candidate = triplet.candidate
     query, question = mark_differences(candidate.query.text, candidate.pair.question)
     return Shown(triplet.pk, query, question, candidate.pair.answer)

@@ -42,17 +42,17 @@ class GoldForm(forms.Form):
 def import_experts(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Of those who run the campaign: a file gives labels in anybody's name."""
     if request.method != "POST":
-        return _shown(request, campaign, GoldForm())
+        return _render(request, campaign, GoldForm())
     form = GoldForm(request.POST)
     if not form.is_valid():
-        return _shown(request, campaign, form, status=422)
+        return _render(request, campaign, form, status=422)
     try:
         done = _import(request, campaign, form)
     except BadRows as error:
-        return _shown(request, campaign, form, fault=str(error), rejected=error.rows, status=422)
+        return _render(request, campaign, form, fault=str(error), rejected=error.rows, status=422)
     except UserError as error:
-        return _shown(request, campaign, form, fault=str(error), status=422)
-    messages.success(request, told(done))
+        return _render(request, campaign, form, fault=str(error), status=422)
+    messages.success(request, summary(done))
     return redirect("import-experts", campaign.name)
 
 
@@ -65,7 +65,7 @@ def _import(request: HttpRequest, campaign: Campaign, form: GoldForm) -> Importe
         )
 
 
-def told(done: Imported) -> str:
+def summary(done: Imported) -> str:
     parts = [f"{done.labels_new:,} label{'' if done.labels_new == 1 else 's'} added"]
     if done.labels_changed:
         parts.append(f"{done.labels_changed:,} changed")
@@ -80,7 +80,7 @@ def told(done: Imported) -> str:
     return f"{', '.join(parts)}. {stray}."
 
 
-def _shown(
+def _render(
     request: HttpRequest,
     campaign: Campaign,
     form: GoldForm,

@@ -47,13 +47,13 @@ def assignments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         request,
         campaign,
         form,
-        _found,
+        _window_of,
         template="annotation/hits/assignments.html",
         title="Assignments",
     )
 
 
-def _found(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
+def _window_of(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
     rows = Assignment.objects.filter(hit__campaign=campaign).select_related("hit", "worker")
     if asked["status"]:
         rows = rows.filter(status=asked["status"])

@@ -63,12 +63,12 @@ def _items(hit: Hit, works: list[Assignment]) -> list[Shown]:
     for item, work, value in given.values_list("item", "assignment", "value"):
         answers[item][work] = value
     return [
-        _shown(item, [answers[item.pk].get(work.pk) for work in works])
+        _item(item, [answers[item.pk].get(work.pk) for work in works])
         for item in hit.items.select_related(*ITEMS).order_by("position")
     ]
 
 
-def _shown(item: HitItem, answers: list[int | None]) -> Shown:
+def _item(item: HitItem, answers: list[int | None]) -> Shown:
     if item.control is not None:
         control = item.control
         texts = control.query, control.question, control.answer

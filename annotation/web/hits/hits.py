@@ -36,11 +36,11 @@ class HitFilter(forms.Form):
 def hits(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = HitFilter(request.GET)
     return list_page(
-        request, campaign, form, _found, template="annotation/hits/hits.html", title="HITs"
+        request, campaign, form, _window_of, template="annotation/hits/hits.html", title="HITs"
     )
 
 
-def _found(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
+def _window_of(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
     rows = with_state(campaign.hits.all(), timezone.now())
     if asked["kind"]:
         rows = rows.filter(repack=asked["kind"] == "repack")

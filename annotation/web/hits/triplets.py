@@ -48,11 +48,16 @@ class TripletFilter(forms.Form):
 def triplets(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = TripletFilter(request.GET)
     return list_page(
-        request, campaign, form, _found, template="annotation/hits/triplets.html", title="Triplets"
+        request,
+        campaign,
+        form,
+        _window_of,
+        template="annotation/hits/triplets.html",
+        title="Triplets",
     )
 
 
-def _found(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
+def _window_of(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
     rows = campaign.triplets.select_related(*TEXTS)
     if asked["status"]:
         rows = rows.filter(status=asked["status"])

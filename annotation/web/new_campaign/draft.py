@@ -50,8 +50,8 @@ class Draft:
     @classmethod
     def of(cls, request: HttpRequest) -> Self:
         known = {one.name for one in fields(cls)}
-        told = request.session.get(KEY, {})
-        draft = cls(**{name: value for name, value in told.items() if name in known})
+        kept = request.session.get(KEY, {})
+        draft = cls(**{name: value for name, value in kept.items() if name in known})
         if isinstance(draft.file, dict):
             kept = QueriesFile(**draft.file)
             draft.file = kept if kept.path.is_file() or draft.job else None

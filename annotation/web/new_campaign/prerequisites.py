@@ -1,4 +1,4 @@
-"""What a new campaign stands on: pairs, an index and controls; what is missing, and its repair."""
+"""The prerequisites of a campaign: pairs, an index and controls, and how to get what is missing."""
 
 from dataclasses import dataclass
 
@@ -41,7 +41,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Supplies:
+class Prerequisites:
     """Read without a count over the pairs; the work itself checks the rest, the files included."""
 
     index: IndexVersion | None
@@ -58,7 +58,7 @@ class Supplies:
         return f"{self.index.pairs:,}" if self.index else ""
 
 
-def supplies(reader: Account, *, controls_wanted: int) -> Supplies:
+def prerequisites_of(reader: Account, *, controls_wanted: int) -> Prerequisites:
     newest = QaPair.objects.order_by("-pk").values_list("pk", flat=True).first()
     index, missing = _index(newest)
     controls = len(positive_names())
@@ -69,7 +69,7 @@ def supplies(reader: Account, *, controls_wanted: int) -> Supplies:
         )
         missing.append((sentence, CONTROLS))
     faults = tuple(Fault(sentence, repair, reader) for sentence, repair in missing)
-    return Supplies(index, controls, faults)
+    return Prerequisites(index, controls, faults)
 
 
 def _index(newest: int | None) -> tuple[IndexVersion | None, list[tuple[str, Repair]]]:

@@ -28,7 +28,7 @@ from annotation.web.base.guards import View, dashboard_page, refuse
 from annotation.web.base.layout import page
 from annotation.web.new_campaign.draft import Draft, read_upload
 from annotation.web.new_campaign.forms import BudgetForm, PolicyForm, QueriesForm, preset, written
-from annotation.web.new_campaign.prerequisites import Supplies, supplies
+from annotation.web.new_campaign.prerequisites import Prerequisites, prerequisites_of
 from core.errors import UserError
 from retrieval.models import Job
 
@@ -77,7 +77,7 @@ def _creation(request: HttpRequest, draft: Draft, pk: int) -> HttpResponse:
     """The job's page loads itself again when the job has ended: that leads on."""
     job = Job.objects.select_related("requested_by").filter(pk=pk).first()
     if job is not None and not job.is_over:
-        return _shown(request, draft, "created", {"job": job})
+        return _render(request, draft, "created", {"job": job})
     if job is not None and job.state == Job.State.DONE:
         draft.forget(request)
         messages.success(request, f"Campaign {draft.name} is created, and it is yours.")
@@ -92,7 +92,7 @@ def _queries(request: HttpRequest, draft: Draft) -> HttpResponse:
     if request.method != "POST":
         said = {"name": draft.name, "seed": draft.seed, "sample": draft.sample}
         said["origin"] = "file" if draft.file and draft.sample is None else "sample"
-        return _shown(request, draft, "queries", {"form": QueriesForm(initial=said, draft=draft)})
+        return _render(request, draft, "queries", {"form": QueriesForm(initial=said, draft=draft)})
     # The file is read first and kept, whatever else has to be said again.
     fault = _take_file(request, draft)
     form = QueriesForm(request.POST, request.FILES, draft=draft)
@@ -102,7 +102,7 @@ def _queries(request: HttpRequest, draft: Draft) -> HttpResponse:
         form.add_error("file", fault)
     if fault or not is_valid:
         draft.keep(request)
-        return _shown(request, draft, "queries", {"form": form}, status=422)
+        return _render(request, draft, "queries", {"form": form}, status=422)
     chosen = form.cleaned_data
     draft.name, draft.seed = chosen["name"], chosen["seed"]
     draft.sample = chosen["sample"] if chosen["origin"] == "sample" else None
@@ -143,7 +143,7 @@ def _policy_page(
     request: HttpRequest, draft: Draft, form: PolicyForm, *, status: int = 200
 ) -> HttpResponse:
     context = {"form": form, "crowds": CROWDS.values()}
-    return _shown(request, draft, "policy", context, status=status)
+    return _render(request, draft, "policy", context, status=status)
 
 
 def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
@@ -153,10 +153,10 @@ def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
     if request.method != "POST":
         suggested = dollars(price.reserve_cents)[1:] if price.reserve_cents else ""
         context["form"] = BudgetForm(initial={"dollars": draft.dollars or suggested})
-        return _shown(request, draft, "budget", context)
+        return _render(request, draft, "budget", context)
     context["form"] = form = BudgetForm(request.POST)
     if not form.is_valid():
-        return _shown(request, draft, "budget", context, status=422)
+        return _render(request, draft, "budget", context, status=422)
     wanted = draft.wanted(form.cleaned_data["dollars"])
     try:
         with transaction.atomic():
@@ -164,7 +164,7 @@ def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
             soon(run_job, job.pk)
     except UserError as error:
         context["fault"] = str(error)
-        return _shown(request, draft, "budget", context, status=422)
+        return _render(request, draft, "budget", context, status=422)
     draft.job, draft.dollars = job.pk, form.data.get("dollars", "")
     draft.keep(request)
     return _to("budget")
@@ -174,22 +174,22 @@ def _to(step: str) -> HttpResponse:
     return redirect(f"{reverse('campaign-new')}?step={step}")
 
 
-def _shown(
+def _render(
     request: HttpRequest, draft: Draft, step: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     whole = {
         "draft": draft,
         "step": step,
         "steps": _steps(draft, step),
-        "supplies": _supplies(request, draft) if step in ("queries", "budget") else None,
+        "prerequisites": _prerequisites(request, draft) if step in ("queries", "budget") else None,
         **context,
     }
     return page(request, f"annotation/new_campaign/{step}.html", whole, title=TITLE, status=status)
 
 
-def _supplies(request: HttpRequest, draft: Draft) -> Supplies:
+def _prerequisites(request: HttpRequest, draft: Draft) -> Prerequisites:
     wanted = {**Policy().to_dict(), **draft.policy}["control_pool_size"]
-    return supplies(request.user, controls_wanted=wanted)
+    return prerequisites_of(request.user, controls_wanted=wanted)
 
 
 def _steps(draft: Draft, current: str) -> list[Mapping[str, object]]:

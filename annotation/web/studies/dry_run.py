@@ -78,21 +78,21 @@ class DryRunForm(forms.Form):
 @campaign_page(RUN)
 def dry_run(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method == "POST":
-        return _asked(request, campaign)
+        return _requested(request, campaign)
     if "csv" in request.GET:
         return _csv(campaign, request.GET["csv"])
-    return _shown(request, campaign, DryRunForm(campaign=campaign))
+    return _render(request, campaign, DryRunForm(campaign=campaign))
 
 
-def _asked(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+def _requested(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = DryRunForm(request.POST, campaign=campaign)
     if not form.is_valid():
-        return _shown(request, campaign, form, status=422)
+        return _render(request, campaign, form, status=422)
     try:
         by = by_page(cast(User, request.user))
         ask_to_look(by, KIND, campaign, form.options().to_dict())
     except UserError as error:
-        return _shown(request, campaign, form, fault=str(error), status=422)
+        return _render(request, campaign, form, fault=str(error), status=422)
     return redirect("campaign-dry-run", campaign.name)
 
 
@@ -114,7 +114,7 @@ def _csv(campaign: Campaign, key: str) -> HttpResponse:
     return as_csv(drawn[key], f"{campaign.name}-dry-run")
 
 
-def _shown(
+def _render(
     request: HttpRequest,
     campaign: Campaign,
     form: DryRunForm,

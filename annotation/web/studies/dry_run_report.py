@@ -136,16 +136,19 @@ def _share(name: str) -> Told:
     return lambda one: percent(getattr(one.figures, name))
 
 
-def _asked(name: str) -> Told:
+def _option(name: str) -> Told:
     return lambda one: percent(one.options[name])
 
 
 ASKED: tuple[tuple[str, Told], ...] = (
     ("People", lambda one: f"{one.options['workers']:,}"),
-    ("Careless, spammers", lambda one: f"{_asked('careless')(one)}, {_asked('spammers')(one)}"),
+    (
+        "Careless, spammers",
+        lambda one: f"{_option('careless')(one)}, {_option('spammers')(one)}",
+    ),
     (
         "Careful people right: triplets, controls",
-        lambda one: f"{_asked('accuracy')(one)}, {_asked('control_accuracy')(one)}",
+        lambda one: f"{_option('accuracy')(one)}, {_option('control_accuracy')(one)}",
     ),
     ("Seed", lambda one: str(one.options["seed"])),
 )

@@ -35,7 +35,7 @@ def pilot(request: HttpRequest, name: str) -> HttpResponse:
         "pilot": found,
         "report": report,
         "chart": chart,
-        "told": _told(report.comparison) if report.comparison else None,
+        "comparison": _comparison(report.comparison) if report.comparison else None,
         "rows": _rows(report),
         "may_label": request.user.has_perm(ADJUDICATE, found.shown),
         "may_import": request.user.has_perm(RUN, found.shown),
@@ -44,7 +44,7 @@ def pilot(request: HttpRequest, name: str) -> HttpResponse:
     return page(request, "annotation/studies/pilot.html", context, title=f"Pilot {found}")
 
 
-def _told(found: Comparison) -> dict[str, str]:
+def _comparison(found: Comparison) -> dict[str, str]:
     helps = found.low > 0
     harms = found.high < 0
     verdict = "The answer helps" if helps else "The answer harms" if harms else "Undecided"

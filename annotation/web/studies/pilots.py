@@ -62,27 +62,27 @@ def pilots(request: HttpRequest) -> HttpResponse:
     """Pilots of which the reader sees both conditions; the quote first, then the second click."""
     if request.method != "POST":
         asked = {"source": request.GET.get("source")}
-        return _shown(request, PilotForm(request=request, initial=asked))
+        return _render(request, PilotForm(request=request, initial=asked))
     if not request.user.has_perm(CREATE):
         return refuse(request, 403, "Your role does not allow it", NOT_YOURS)
     form = PilotForm(request.POST, request=request)
     if not form.is_valid():
-        return _shown(request, form, status=422)
+        return _render(request, form, status=422)
     chosen = form.cleaned_data
     source, name, triplets = chosen["source"], chosen["name"], chosen["triplets"]
     if "agreed" not in request.POST:
         sentences = preview_pilot(source, name, triplets=triplets)
-        return _shown(request, form, sentences=sentences)
+        return _render(request, form, sentences=sentences)
     try:
         by = by_page(cast(User, request.user))
         pilot = make_pilot(by, source, name, triplets=triplets, seed=chosen["seed"])
     except UserError as error:
-        return _shown(request, form, fault=str(error), status=422)
+        return _render(request, form, fault=str(error), status=422)
     messages.success(request, f"Pilot {pilot} is made: pack and publish both of its conditions.")
     return redirect("pilot", pilot.name)
 
 
-def _shown(
+def _render(
     request: HttpRequest,
     form: PilotForm,
     *,

@@ -177,7 +177,7 @@ def _figures(
     campaign: Campaign, evidence: Evidence, figures: WorkerFigures | None
 ) -> list[tuple[str, str, str]]:
     """What, how much, and a word more."""
-    told = [
+    rows = [
         (
             "Failed controls",
             percent(evidence.rate),
@@ -185,17 +185,17 @@ def _figures(
         )
     ]
     if figures is None:
-        return told
-    told.insert(0, ("HITs handed in", f"{figures.handed_in:,}", f"{figures.timed:,} timed"))
+        return rows
+    rows.insert(0, ("HITs handed in", f"{figures.handed_in:,}", f"{figures.timed:,} timed"))
     of = f"of {figures.compared:,} votes that others have a majority on"
-    told.append(("Agreement with others", percent(figures.agreement), of))
+    rows.append(("Agreement with others", percent(figures.agreement), of))
     if figures.median_ms is not None:
-        told.append(("Time a HIT", duration(figures.median_ms), "median of the active time"))
+        rows.append(("Time a HIT", duration(figures.median_ms), "median of the active time"))
     if figures.hourly_cents is not None:
-        told.append(("Hourly wage", dollars(figures.hourly_cents), "by the active time"))
+        rows.append(("Hourly wage", dollars(figures.hourly_cents), "by the active time"))
     if figures.reports:
-        told.append(("Reports", f"{figures.reports:,}", "items told to be wrong"))
-    return told
+        rows.append(("Reports", f"{figures.reports:,}", "items reported as wrong"))
+    return rows
 
 
 def _letters(campaign: Campaign, worker: Worker) -> list[OutboxMessage]:

@@ -17,8 +17,8 @@ from config.commands import NOUNS
 from exports.models import Build
 from retrieval.models import IndexVersion, QaPair
 from tests.annotation.commands.test_commands import MADE_ELSEWHERE, run
-from tests.annotation.hits import make_campaign
-from tests.annotation.parts import at, logged
+from tests.annotation.support.hits import make_campaign
+from tests.annotation.support.parts import at, logged
 from tests.annotation.web.stage import make_member, staff
 from tests.command_line import verbs as verbs_of
 from tests.conftest import SetStage

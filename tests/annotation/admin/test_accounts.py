@@ -6,7 +6,7 @@ from django.test import Client
 
 from annotation.access.audit_log import by_page, record
 from annotation.models import AuditEntry, Role
-from tests.annotation.parts import at, client_with, logged
+from tests.annotation.support.parts import at, client_with, logged
 from tests.annotation.web.stage import make_member, staff
 
 pytestmark = pytest.mark.django_db

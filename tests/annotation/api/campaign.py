@@ -5,7 +5,7 @@ from django.utils import timezone
 from annotation.models import Account, Assignment, Campaign, ExpertLabel, Hit, Judgment, Worker
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.protocol.policy.policy import Policy
-from tests.annotation.hits import make_campaign, make_hit
+from tests.annotation.support.hits import make_campaign, make_hit
 
 BUDGET_CENTS = 10_000
 

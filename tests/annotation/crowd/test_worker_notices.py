@@ -6,7 +6,7 @@ from pytest_django import Settings
 from annotation.crowd.worker_notices import FAREWELL, PAID, why_excluded
 from annotation.models import Exclusion, Worker
 from annotation.pipeline.moderation.exclusion import exclude
-from tests.annotation.hits import make_campaign
+from tests.annotation.support.hits import make_campaign
 from tests.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,8 @@ from annotation.access.audit_log import by_command
 from annotation.models import AuditEntry, Campaign, Role
 from annotation.operations.roles import account_called, give_role, take_role
 from core.errors import UserError
-from tests.annotation.hits import make_campaign
-from tests.annotation.parts import acting, logged, with_role
+from tests.annotation.support.hits import make_campaign
+from tests.annotation.support.parts import acting, logged, with_role
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.crowd.port import HitTypeSpec
 from annotation.models import Campaign, Hit
 from annotation.protocol.policy.crowds import INHOUSE
-from tests.annotation.hits import make_campaign, make_hit
+from tests.annotation.support.hits import make_campaign, make_hit
 
 PASSWORD = "a long sentence of hers"
 HOUR = 3600

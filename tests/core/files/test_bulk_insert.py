@@ -14,7 +14,7 @@ from django.db.models import F, Value
 from annotation.models import Control, Hit
 from core.files import bulk_insert
 from core.files.bulk_insert import insert, insert_found, insert_objects, update_each
-from tests.annotation.hits import make_campaign
+from tests.annotation.support.hits import make_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

@@ -4,7 +4,7 @@ from annotation.api.base.throttling import counts_in
 from annotation.models import Campaign
 from exports.models import Release
 from tests.annotation.api.people import Program, person
-from tests.annotation.hits import make_campaign
+from tests.annotation.support.hits import make_campaign
 from tests.exports.delivery.stored import stored_release
 
 

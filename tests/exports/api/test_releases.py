@@ -9,7 +9,7 @@ from django.test import Client
 from annotation.models import AuditEntry, Campaign
 from exports.models import Build, Release
 from tests.annotation.api.people import Program, is_problem, person
-from tests.annotation.hits import make_campaign
+from tests.annotation.support.hits import make_campaign
 
 BUILDS = "campaigns/demo/builds"
 

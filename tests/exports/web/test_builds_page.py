@@ -9,7 +9,7 @@ from django.test import Client
 from annotation.models import Campaign
 from exports.building.queue import build_queued
 from exports.models import Build, Release
-from tests.annotation.hits import make_campaign
+from tests.annotation.support.hits import make_campaign
 from tests.annotation.web.stage import signed_in
 from tests.exports import campaigns
 from tests.exports.web.people import reader

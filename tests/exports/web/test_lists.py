@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.models import Campaign
 from exports.models import Download, Release
-from tests.annotation.hits import make_campaign
+from tests.annotation.support.hits import make_campaign
 from tests.exports.delivery.stored import stored_release
 from tests.exports.web.pages import ADDRESS, copy_of, text
 from tests.exports.web.people import client_of

@@ -18,8 +18,8 @@ from annotation.analytics.workers.effort import (
 )
 from annotation.analytics.workers.item_reports import Complaint, read_items, reported_items
 from annotation.models import Exclusion, Worker
-from tests.annotation.crew import NOON, Crew, make_crew
-from tests.annotation.hits import make_campaign
+from tests.annotation.support.crew import NOON, Crew, make_crew
+from tests.annotation.support.hits import make_campaign
 from tests.command_line import quorum
 
 pytestmark = pytest.mark.django_db

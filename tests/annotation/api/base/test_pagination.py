@@ -9,7 +9,7 @@ from annotation.access.audit_log import by_api, record
 from annotation.models import Campaign
 from tests.annotation.api.campaign import campaign_at_work
 from tests.annotation.api.people import Program, is_problem
-from tests.annotation.hits import make_triplet
+from tests.annotation.support.hits import make_triplet
 
 
 @pytest.fixture

@@ -79,10 +79,10 @@ def test_wrong_passwords_count_at_both_doors_together(ada: User) -> None:
     assert page.post("/sign-in", {"username": "ada", "password": PASSWORD}).status_code == 429
 
 
-def test_a_lock_out_by_the_api_is_logged_as_such(ada: User) -> None:
+def test_a_lockout_by_the_api_is_logged_as_such(ada: User) -> None:
     for _ in range(10):
         NOBODY.post("tokens", ask("guess"))
-    assert AuditEntry.objects.get(verb="lock-out").via == AuditEntry.Via.API
+    assert AuditEntry.objects.get(verb="lockout").via == AuditEntry.Via.API
 
 
 @pytest.mark.parametrize("token", ["", "a b", "f" * 64, "\xff" * 64, "0" * 5000, "F" * 64])

@@ -3,7 +3,7 @@
 from annotation.models import Campaign
 from retrieval.models import Job
 from tests.annotation.api.people import Program, is_problem
-from tests.annotation.hits import make_hit
+from tests.annotation.support.hits import make_hit
 
 
 def test_the_price_of_publishing_is_told_before(campaign: Campaign, owner: Program) -> None:

@@ -10,8 +10,8 @@ from annotation.models import Campaign, ExpertLabel, OutboxMessage, Role, Sugges
 from retrieval.models import Job
 from tests.annotation.api.campaign import campaign_at_work, hand_in
 from tests.annotation.api.people import Program, is_problem, person
-from tests.annotation.hits import make_hit
 from tests.annotation.simulation.test_dry_run import made_up
+from tests.annotation.support.hits import make_hit
 
 TEXTS = {"query": "a query", "question": "a question", "answer": "an answer"}
 Row = Callable[[Campaign], object]

@@ -74,8 +74,8 @@ TABLE: Mapping[str, str] = {
     "sign-in": "token_create",
 }
 WITHOUT: Mapping[str, str] = {
-    "admin/lock-outs/": ACCOUNTS,
-    "admin/lock-outs/<slug:digest>/end": ACCOUNTS,
+    "admin/lockouts/": ACCOUNTS,
+    "admin/lockouts/<slug:digest>/end": ACCOUNTS,
     "team": ACCOUNTS,
     "team/invitations/<int:pk>/revoke": ACCOUNTS,
     "team/members/<int:pk>": ACCOUNTS,
@@ -109,7 +109,7 @@ def pages() -> set[str]:
 
 
 def is_a_record(route: str) -> bool:
-    own = ("admin/database/", "admin/campaigns/", "admin/lock-outs/", "admin/controls/",
+    own = ("admin/database/", "admin/campaigns/", "admin/lockouts/", "admin/controls/",
            "admin/pilots/", "admin/jobs/", "admin/log/")  # fmt: skip
     return route.startswith(FRAME) or (route.startswith("admin/") and not route.startswith(own))
 

@@ -11,7 +11,7 @@ from retrieval.jobs import queue
 from retrieval.models import Job
 from tests.annotation.api.campaign import campaign_at_work
 from tests.annotation.api.people import Program, is_problem, person
-from tests.annotation.hits import NEGATIVE, POSITIVE, make_hit
+from tests.annotation.support.hits import NEGATIVE, POSITIVE, make_hit
 
 QUERIES = [{"query": "How is bread made?", "id": "bread"}, {"query": "Who sells pianos?"}]
 

@@ -10,7 +10,7 @@ from annotation.models import Campaign, Role, Suggestion, Worker
 from retrieval.models import Job
 from tests.annotation.api.campaign import campaign_at_work, hand_in
 from tests.annotation.api.people import Program, person
-from tests.annotation.hits import make_hit
+from tests.annotation.support.hits import make_hit
 
 PATHS = (
     "campaigns", "jobs", "log", "me", "releases", "campaigns/faq", "campaigns/faq/hits",

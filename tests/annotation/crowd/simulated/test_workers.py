@@ -24,7 +24,7 @@ from annotation.crowd.simulated.workers import STRAYS, Crew, Outcome, Simulation
 from annotation.models import Exclusion, Hit, Worker
 from core.errors import UserError
 from core.text.clean import normalise_question
-from tests.annotation.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
+from tests.annotation.support.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
 from tests.command_line import quorum
 from tests.mturk import MTurk
 

@@ -12,7 +12,7 @@ from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.publishing.pack import positive_names
 from core.errors import UserError
 from retrieval.jobs.queue import request, run
-from tests.annotation.experts import report
+from tests.annotation.support.experts import report
 from tests.exports.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db

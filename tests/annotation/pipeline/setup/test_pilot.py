@@ -40,7 +40,7 @@ from retrieval.models import Candidate, QuerySet
 from retrieval.query_sets.held_out import sample_queries
 from retrieval.query_sets.sample_candidates import draw_candidates
 from tests.annotation.commands.test_commands import refused, run, run_json
-from tests.annotation.parts import at
+from tests.annotation.support.parts import at
 from tests.annotation.web.stage import make_member
 from tests.mturk import MTurk
 from tests.small_campaign import BUDGET_CENTS, POLICY, Judge, Stage, retrieved_campaign, write_rows

@@ -7,7 +7,7 @@ from django.test import Client
 from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Campaign, Role
 from annotation.web.annotator.eligibility import NOT_CHOSEN
-from tests.annotation.parts import with_role
+from tests.annotation.support.parts import with_role
 from tests.annotation.web.stage import make_member, offer_hits, sheet, signed_in, start, text
 
 pytestmark = pytest.mark.django_db

@@ -15,8 +15,8 @@ from django.utils import timezone
 from annotation.access.audit_log import Actor, Via, by_command, by_page, record
 from annotation.models import AuditEntry, Campaign
 from annotation.web.account.log_details import details_in_words
-from tests.annotation.hits import make_campaign
-from tests.annotation.parts import at, client_with
+from tests.annotation.support.hits import make_campaign
+from tests.annotation.support.parts import at, client_with
 
 pytestmark = pytest.mark.django_db
 LOG = "/admin/log/"

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.models import Account, Assignment, Judgment, Role, Worker
 from annotation.pipeline.ledger.accounts import set_budget
-from tests.annotation.hits import make_campaign, make_hit
+from tests.annotation.support.hits import make_campaign, make_hit
 
 pytestmark = pytest.mark.django_db
 

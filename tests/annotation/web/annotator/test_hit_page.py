@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from annotation.crowd.hit_url import hit_url
 from annotation.models import Assignment, Campaign, Exclusion, Hit, HitItem, Worker
-from tests.annotation.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
+from tests.annotation.support.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
 
 pytestmark = pytest.mark.django_db
 

@@ -23,7 +23,7 @@ from annotation.crowd.inhouse.models import Assignment, Member, PostedHit
 from annotation.models import Campaign, Hit, HitItem
 from annotation.pipeline.publishing.publish import hit_type
 from annotation.protocol.policy.crowds import INHOUSE
-from tests.annotation.item_markup import items_of, without_texts
+from tests.annotation.support.item_markup import items_of, without_texts
 from tests.wide_campaign import wide_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

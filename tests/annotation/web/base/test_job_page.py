@@ -15,7 +15,7 @@ from annotation.jobs.handlers import HANDLERS
 from annotation.models import Campaign, Role
 from retrieval.jobs import queue
 from retrieval.models import Job
-from tests.annotation.hits import make_campaign
+from tests.annotation.support.hits import make_campaign
 from tests.small_campaign import retrieved_campaign
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from annotation.models import Account, Assignment, Campaign, Role, Triplet, Work
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.web.campaigns.campaigns import PAGE_SIZE
 from retrieval.models import QuerySet
-from tests.annotation.hits import make_campaign, make_hit
+from tests.annotation.support.hits import make_campaign, make_hit
 
 pytestmark = pytest.mark.django_db
 

@@ -23,7 +23,6 @@ from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.instructions import MOST_CHARACTERS, Overtaken, add_version
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from tests.annotation.hits import make_campaign, make_hit
 from tests.annotation.pipeline.publishing.test_top_up import disagree
 from tests.command_line import quorum
 from tests.conftest import SetStage

@@ -77,7 +77,7 @@ def text_of(response: Any) -> str:
 
 
 def stages_of(response: Any) -> dict[str, tuple[int, int]]:
-    return {one.title: (one.done, one.of) for one in response.context["board"].stages}
+    return {one.title: (one.done, one.of) for one in response.context["overview"].stages}
 
 
 def test_the_page_says_how_far_each_stage_is(judged: Stage, owner: Client) -> None:
@@ -119,12 +119,12 @@ def test_stages_stand_in_the_order_of_the_work_however_the_database_keeps_them(
 def test_the_page_says_what_is_spent_and_how_well_they_agree(judged: Stage, owner: Client) -> None:
     take(judged.campaign)
     page = owner.get(PAGE)
-    money = page.context["board"].money
+    money = page.context["overview"].money
     assert (money.spent, money.budget) == ("$0.57", "$10,000.00")
     assert judged.campaign.account.reserved_cents
     assert money.left == f"${(1_000_000 - 57 - judged.campaign.account.reserved_cents) / 100:,.2f}"
     ties = [rank for _, rank in judged.triplets(1)].count(1)
-    assert page.context["board"].figures["agreement"]["value"] == (5 - ties) / 5
+    assert page.context["overview"].figures["agreement"]["value"] == (5 - ties) / 5
     assert f"<dd>{(5 - ties) / 5:.3f}<small>" in text_of(page)
     # 1 of 4 failed, Wilson
     assert "<dd>0.250<small>0.046 to 0.699</small>" in text_of(page)
@@ -186,7 +186,7 @@ def test_the_page_counts_nothing_and_the_part_that_moves_does(stage: Stage, owne
     assert f'hx-get="{LIVE}?seen=' in text_of(page)
     assert "load, every 5s" in text_of(page)
     assert newest(stage.campaign) is None
-    part = owner.get(LIVE, {"seen": page.context["board"].mark})
+    part = owner.get(LIVE, {"seen": page.context["overview"].mark})
     assert part.status_code == 200
     assert "<html" not in text_of(part)
     assert "load" not in part.content.decode().split("hx-trigger")[1].split(">")[0]
@@ -197,12 +197,12 @@ def test_the_page_counts_nothing_and_the_part_that_moves_does(stage: Stage, owne
 def test_who_has_seen_all_is_sent_nothing_until_something_changes(
     stage: Stage, owner: Client
 ) -> None:
-    mark = owner.get(LIVE).context["board"].mark
+    mark = owner.get(LIVE).context["overview"].mark
     assert owner.get(LIVE, {"seen": mark}).status_code == 204
     set_budget(stage.campaign, 5000)
     changed = owner.get(LIVE, {"seen": mark})
-    assert changed.context["board"].money.budget == "$50.00"
-    mark = changed.context["board"].mark
+    assert changed.context["overview"].money.budget == "$50.00"
+    mark = changed.context["overview"].mark
     assert owner.get(LIVE, {"seen": mark}).status_code == 204
     pause(stage.campaign)
     assert "paused by hand" in text_of(owner.get(LIVE, {"seen": mark})).lower()
@@ -243,7 +243,7 @@ def test_to_count_now_counts_a_small_campaign_at_once(stage: Stage, owner: Clien
 def repairs(page: Any) -> dict[str, str]:
     return {
         trouble.reason: trouble.repair.link if trouble.repair else ""
-        for trouble in page.context["board"].troubles
+        for trouble in page.context["overview"].troubles
     }
 
 
@@ -307,7 +307,7 @@ def test_shares_near_one_are_drawn_from_their_lowest_end_on(judged: Stage, owner
 
 
 def buttons(page: Any) -> list[str]:
-    return [button.link.rpartition("/")[2] for button in page.context["board"].buttons]
+    return [button.link.rpartition("/")[2] for button in page.context["overview"].buttons]
 
 
 def test_behind_a_first_batch_no_finish_is_foretold(stage: Stage, owner: Client) -> None:
@@ -437,10 +437,10 @@ def test_the_page_asks_the_database_as_often_whatever_it_holds(
 
 
 def test_after_an_act_the_page_shows_what_came_of_it(judged: Stage, owner: Client) -> None:
-    seen = owner.get(LIVE).context["board"].mark
+    seen = owner.get(LIVE).context["overview"].mark
     perform(OPERATIONS["pause"], judged.campaign, {}, by=by_command())
     page = owner.get(LIVE, {"seen": seen})
-    assert page.context["board"].figures["standing"]["operation"] == "resume"
+    assert page.context["overview"].figures["standing"]["operation"] == "resume"
 
 
 @pytest.fixture
@@ -452,7 +452,7 @@ def test_where_no_money_moves_none_is_shown(team: Team) -> None:
     set_budget(team.campaign, 0)
     take(team.campaign)
     page = client_of(team.campaign, "manager").get(PAGE)
-    assert page.context["board"].money is None
+    assert page.context["overview"].money is None
     assert "nobody is paid by the piece" in text_of(page)
     assert "money" not in {chart.key for chart in page.context["charts"]}
 
@@ -460,7 +460,7 @@ def test_where_no_money_moves_none_is_shown(team: Team) -> None:
 def test_an_other_work_under_way_does_not_look_like_counting(stage: Stage, owner: Client) -> None:
     request("collect", "faq", {}, by=None)
     request("snapshot", "other", {}, by=None)
-    assert owner.get(PAGE).context["board"].counting is None
+    assert owner.get(PAGE).context["overview"].counting is None
 
 
 def test_before_anything_is_packed_there_are_no_charts_of_zeros(

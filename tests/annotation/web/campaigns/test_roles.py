@@ -6,8 +6,8 @@ from django.test import Client
 
 from annotation.access.roles import PERMISSIONS
 from annotation.models import Campaign, Role
-from tests.annotation.hits import make_campaign
-from tests.annotation.parts import at, client_with, logged, with_role
+from tests.annotation.support.hits import make_campaign
+from tests.annotation.support.parts import at, client_with, logged, with_role
 
 pytestmark = pytest.mark.django_db
 PAGE = "/admin/campaigns/faq/roles/"

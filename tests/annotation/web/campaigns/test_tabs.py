@@ -4,7 +4,7 @@ import pytest
 
 from annotation.web.base.layout import TABS, UNDER
 from annotation.web.urls import urlpatterns
-from tests.annotation.hits import make_campaign, make_hit
+from tests.annotation.support.hits import make_campaign, make_hit
 from tests.annotation.web.base.readers import root
 
 NAMES = {name for _, name, _ in TABS}

@@ -10,7 +10,16 @@ from django.test.utils import CaptureQueriesContext
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Campaign, ExpertLabel, ItemReport, Judgment, Triplet, Worker
 from annotation.pipeline.gold.adjudicate import Desk, What
-from tests.annotation.experts import ADDRESS, at, decide, expert, report, show, shown, unresolved
+from tests.annotation.support.experts import (
+    ADDRESS,
+    at,
+    decide,
+    expert,
+    report,
+    show,
+    shown,
+    unresolved,
+)
 from tests.exports.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from lxml import html
 
 from annotation.models import AuditEntry, Campaign, ExpertLabel, Role, Triplet
 from tests.annotation.api.people import Program, is_problem, person
-from tests.annotation.hits import REAL, make_campaign, make_hit
+from tests.annotation.support.hits import REAL, make_campaign, make_hit
 from tests.annotation.web.base.readers import plays
 
 pytestmark = pytest.mark.django_db

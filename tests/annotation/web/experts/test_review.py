@@ -10,7 +10,7 @@ from django.test import Client
 from annotation.analytics.quality import summary as review_figures
 from annotation.models import Campaign, ExpertLabel, HitItem, ItemReport, Triplet
 from annotation.pipeline.labelling import disagreements
-from tests.annotation.experts import report, shown
+from tests.annotation.support.experts import report, shown
 from tests.annotation.web.base.readers import plays, root
 from tests.exports.campaigns import make_campaign
 

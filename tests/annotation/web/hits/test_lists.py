@@ -202,7 +202,7 @@ def test_repacked_hits_can_be_told_from_the_first_round(campaign: Campaign) -> N
     assert len(walk(root(), "hits", kind="first")) == 13
 
 
-WORKS: list[tuple[dict[str, object], Callable[[Assignment], bool]]] = [
+ASSIGNMENTS: list[tuple[dict[str, object], Callable[[Assignment], bool]]] = [
     ({}, lambda _: True),
     ({"status": "rejected"}, lambda row: row.status == "rejected"),
     ({"passed": "no"}, lambda row: row.passed is False),
@@ -216,7 +216,7 @@ WORKS: list[tuple[dict[str, object], Callable[[Assignment], bool]]] = [
 
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize(
-    ("asked", "expected"), WORKS, ids=lambda one: "rows" if callable(one) else str(one)
+    ("asked", "expected"), ASSIGNMENTS, ids=lambda one: "rows" if callable(one) else str(one)
 )
 def test_the_pages_of_assignments_show_what_was_asked_for(
     campaign: Campaign, asked: dict[str, object], expected: Callable[[Assignment], bool]

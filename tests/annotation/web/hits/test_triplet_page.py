@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from annotation.models import Assignment, Campaign, ExpertLabel, Judgment, Triplet
-from tests.annotation.experts import report
+from tests.annotation.support.experts import report
 from tests.annotation.web.base.readers import plays, root
 from tests.exports.campaigns import make_campaign
 

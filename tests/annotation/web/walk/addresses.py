@@ -66,7 +66,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/controls/
     """),
     (site("staff", 200), NO, """
-        admin/lock-outs/
+        admin/lockouts/
         admin/database/
         admin/database/search
         admin/database/ask
@@ -74,7 +74,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/database/models
     """),
     (NO, site("root", 302), """
-        admin/lock-outs/<slug:digest>/end
+        admin/lockouts/<slug:digest>/end
         team/invitations/<int:pk>/revoke
         team/members/<int:pk>
     """),

@@ -7,8 +7,8 @@ from django.test import Client
 from annotation.models import AuditEntry, Campaign, ExpertLabel
 from exports.delivery.signed_links import LinkError, follow, link
 from exports.models import Build, Release
-from tests.annotation.experts import ADDRESS, decide, unresolved
-from tests.annotation.parts import at, client_with, with_role
+from tests.annotation.support.experts import ADDRESS, decide, unresolved
+from tests.annotation.support.parts import at, client_with, with_role
 from tests.exports.campaigns import make_campaign
 from tests.exports.delivery.stored import stored_release
 from tests.exports.web.pages import copy_of

@@ -20,7 +20,7 @@ from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Invitation
 from annotation.models import Control, Hit, Role, Triplet, Worker
 from retrieval.models import Job
-from tests.annotation.parts import with_role
+from tests.annotation.support.parts import with_role
 from tests.annotation.web.stage import make_member, staff
 from tests.exports.campaigns import make_campaign
 

@@ -27,8 +27,8 @@ from annotation.pipeline.moderation.exclusion import exclude, restore
 from annotation.pipeline.moderation.message import write_to
 from annotation.protocol.policy.policy import Policy
 from annotation.web.workers.worker import controls_chart, verdict
-from tests.annotation.crew import NOON, Crew, make_crew
-from tests.annotation.hits import make_campaign
+from tests.annotation.support.crew import NOON, Crew, make_crew
+from tests.annotation.support.hits import make_campaign
 from tests.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db

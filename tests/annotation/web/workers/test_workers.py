@@ -20,8 +20,8 @@ from annotation.models import Assignment, Exclusion, Role, Worker
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from annotation.web.workers.columns import duration, limit_of
-from tests.annotation.crew import NOON, Crew, make_crew
-from tests.annotation.hits import make_campaign, make_hit
+from tests.annotation.support.crew import NOON, Crew, make_crew
+from tests.annotation.support.hits import make_campaign, make_hit
 
 pytestmark = pytest.mark.django_db
 

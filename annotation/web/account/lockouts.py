@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.access.audit_log import by_page, record
-from annotation.access.lock_outs import locked_out, unlock
+from annotation.access.lockouts import current_lockouts, unlock
 from annotation.web.base.guards import refuse, staff_page
 from annotation.web.base.layout import page
 
@@ -23,23 +23,23 @@ LACKS = (
 
 @require_safe
 @staff_page
-def lock_outs(request: HttpRequest) -> HttpResponse:
-    context = {"locked": locked_out(), "may_unlock": request.user.has_perm(UNLOCK)}
+def lockouts(request: HttpRequest) -> HttpResponse:
+    context = {"locked": current_lockouts(), "may_unlock": request.user.has_perm(UNLOCK)}
     return page(request, "annotation/account/lockouts.html", context, title="Sign-in lockouts")
 
 
 @require_POST
 @transaction.atomic
 @staff_page
-def end_lock_out(request: HttpRequest, digest: str) -> HttpResponse:
+def end_lockout(request: HttpRequest, digest: str) -> HttpResponse:
     if not request.user.has_perm(UNLOCK):
         return refuse(request, 403, "Not open to you", LACKS)
-    found = next((one for one in locked_out() if one.digest == digest), None)
+    found = next((one for one in current_lockouts() if one.digest == digest), None)
     if found is None:
-        messages.info(request, "That lock-out had ended already.")
-        return redirect("lock-outs")
+        messages.info(request, "That lockout had ended already.")
+        return redirect("lockouts")
     unlock(digest)
     details = {"limit": found.limit, "address": found.address}
     record(by_page(cast(User, request.user)), "unlock", subject=found.name, details=details)
     messages.success(request, "They can sign in again.")
-    return redirect("lock-outs")
+    return redirect("lockouts")

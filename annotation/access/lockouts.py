@@ -1,4 +1,4 @@
-"""Who has to wait after wrong passwords: told in the log, shown to the staff, ended by them."""
+"""Who has to wait after wrong passwords: logged, shown to the staff, ended by them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from annotation.access.audit_log import Actor, Via, record
 from annotation.access.throttle import Key
 from annotation.models import Attempt, AuditEntry
 
-VERB = "lock-out"
+VERB = "lockout"
 SOMEBODY = "somebody"  # who has not signed in
 LONGEST = timedelta(minutes=15)
 MOST_SHOWN = 200
 
 
 @dataclass(frozen=True)
-class LockOut:
+class Lockout:
     """A limit that is full: of a name, of an address, or of the two together."""
 
     digest: str
@@ -29,7 +29,7 @@ class LockOut:
     until: datetime
 
 
-def record_lock_outs(keys: Sequence[Key], *, username: str, address: str, via: Via) -> None:
+def record_lockouts(keys: Sequence[Key], *, username: str, address: str, via: Via) -> None:
     """One row for each limit that is full now, however often is tried after that."""
     for limit, digest in keys:
         # What was typed may be a password in the wrong field: a name is kept if an account has it.
@@ -44,13 +44,13 @@ def record_lock_outs(keys: Sequence[Key], *, username: str, address: str, via: V
         record(Actor(None, SOMEBODY, via), VERB, subject=subject, details=details)
 
 
-def locked_out() -> list[LockOut]:
+def current_lockouts() -> list[Lockout]:
     """Those that hold now, the newest first: as long as no attempt can be made."""
     recent = AuditEntry.objects.filter(verb=VERB, at__gte=timezone.now() - LONGEST)
     rows = recent.order_by("-at", "-pk")[:MOST_SHOWN]
     newest = {entry.details["digest"]: entry for entry in reversed(rows)}
     counted = set(Attempt.objects.filter(digest__in=newest).values_list("digest", flat=True))
-    return [_shown(newest[digest]) for digest in reversed(newest) if digest in counted]
+    return [_lockout(newest[digest]) for digest in reversed(newest) if digest in counted]
 
 
 def unlock(digest: str) -> int:
@@ -58,7 +58,9 @@ def unlock(digest: str) -> int:
     return Attempt.objects.filter(digest=digest).delete()[0]
 
 
-def _shown(entry: AuditEntry) -> LockOut:
-    told = entry.details
-    until = entry.at + timedelta(minutes=told["minutes"])
-    return LockOut(told["digest"], told["limit"], entry.subject, told["address"], entry.at, until)
+def _lockout(entry: AuditEntry) -> Lockout:
+    details = entry.details
+    until = entry.at + timedelta(minutes=details["minutes"])
+    return Lockout(
+        details["digest"], details["limit"], entry.subject, details["address"], entry.at, until
+    )

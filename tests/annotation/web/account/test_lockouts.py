@@ -1,4 +1,4 @@
-"""A lock-out stands in the log, is shown to the staff and ended by them; no door goes round it."""
+"""A lockout stands in the log, is shown to the staff and ended by them; no door goes round it."""
 
 from datetime import timedelta
 
@@ -9,14 +9,14 @@ from django.utils import timezone
 
 from annotation.models import Attempt, AuditEntry
 from annotation.web.account.sign_in import BOTH
-from tests.annotation.parts import at
+from tests.annotation.support.parts import at
 from tests.annotation.web.stage import staff
 from tests.threads import together
 
 pytestmark = pytest.mark.django_db
 RIGHT = {"username": "ada", "password": "a long sentence of hers"}
 WRONG = RIGHT | {"password": "guess"}
-PAGE = "/admin/lock-outs/"
+PAGE = "/admin/lockouts/"
 
 
 @pytest.fixture
@@ -29,12 +29,12 @@ def lock(client: Client, times: int = BOTH.most, **form: str) -> None:
         client.post("/sign-in", WRONG | form)
 
 
-def test_a_lock_out_is_logged_once_however_often_is_tried(client: Client, ada: User) -> None:
+def test_a_lockout_is_logged_once_however_often_is_tried(client: Client, ada: User) -> None:
     lock(client, BOTH.most - 1)
     assert not AuditEntry.objects.exists()
     lock(client, 6)
     (row,) = AuditEntry.objects.all()
-    assert (row.user, row.actor, row.via, row.verb) == (None, "somebody", "page", "lock-out")
+    assert (row.user, row.actor, row.via, row.verb) == (None, "somebody", "page", "lockout")
     assert row.subject == "ada"
     assert row.details["limit"] == "sign-in"
     assert row.details["address"] == "127.0.0.1"
@@ -52,7 +52,7 @@ def test_of_several_tries_at_once_one_fills_the_limit(ada: User) -> None:
     lock(Client(), BOTH.most - 3)
     together(*[lambda: Client().post("/sign-in", WRONG)] * 5)
     lock(Client(), 5)
-    assert AuditEntry.objects.filter(verb="lock-out").count() == 1
+    assert AuditEntry.objects.filter(verb="lockout").count() == 1
 
 
 def test_the_staff_see_who_is_locked_out_until_it_ends(client: Client, ada: User) -> None:
@@ -88,11 +88,11 @@ def test_after_an_unlocking_the_limit_is_as_high_as_before(client: Client, ada: 
     digest = AuditEntry.objects.get().details["digest"]
     at(staff("dora", "delete_attempt")).post(f"{PAGE}{digest}/end")
     lock(client, BOTH.most)
-    assert AuditEntry.objects.filter(verb="lock-out").count() == 2
+    assert AuditEntry.objects.filter(verb="lockout").count() == 2
     assert client.post("/sign-in", RIGHT).status_code == 429
 
 
-def test_nobody_ends_what_is_no_lock_out(ada: User) -> None:
+def test_nobody_ends_what_is_no_lockout(ada: User) -> None:
     Client().post("/sign-in", WRONG)
     doras = at(staff("dora", "delete_attempt"))
     digest = Attempt.objects.first().digest  # type: ignore[union-attr]

@@ -15,7 +15,7 @@ from annotation.models import (
     OutboxMessage,
     Worker,
 )
-from tests.annotation.hits import make_campaign, make_hit
+from tests.annotation.support.hits import make_campaign, make_hit
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
