@@ -120,10 +120,10 @@ def test_hits_that_cannot_be_read_come_with_the_repair(published: Stage, manager
             "options": {},
         }
     ]
-    (trouble,) = manager.get(OVERVIEW).context["board"].troubles
+    (trouble,) = manager.get(OVERVIEW).context["overview"].troubles
     assert (trouble.repair.title, trouble.repair.link) == ("Reconcile", PAGE)
     viewer = plays("viewer", published.campaign)
-    (trouble,) = viewer.get(OVERVIEW).context["board"].troubles
+    (trouble,) = viewer.get(OVERVIEW).context["overview"].troubles
     assert trouble.repair is None
 
 
