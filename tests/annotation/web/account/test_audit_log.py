@@ -185,7 +185,7 @@ def test_the_csv_names_its_columns_and_the_campaign(campaign: Campaign, root: Cl
 
 
 def literal_verbs() -> set[str]:
-    """Of each call of `record`, or of `note` on a control, that has its verb written out."""
+    """Of each call of `record` or `logged` that has its verb written out."""
     calls = (
         node
         for folder in ("annotation", "exports")
@@ -196,7 +196,7 @@ def literal_verbs() -> set[str]:
     return {
         verb.value
         for call in calls
-        if cast(ast.Name, call.func).id in {"record", "note"}
+        if cast(ast.Name, call.func).id in {"record", "logged"}
         for verb in call.args[1:2]
         if isinstance(verb, ast.Constant) and isinstance(verb.value, str)
     }
