@@ -24,6 +24,7 @@ from annotation.pipeline.setup.instructions import MOST_CHARACTERS, Overtaken, a
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from tests.annotation.pipeline.publishing.test_top_up import disagree
+from tests.annotation.support.hits import make_campaign, make_hit
 from tests.command_line import quorum
 from tests.conftest import SetStage
 from tests.small_campaign import Stage, write_rows
