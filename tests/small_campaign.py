@@ -7,7 +7,7 @@ from pathlib import Path
 
 from annotation.models import Campaign, Hit, HitItem, OutboxMessage
 from annotation.pipeline.advance import Pass, advance
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import FIELD, review
 from annotation.pipeline.controls.import_controls import import_controls
 from annotation.pipeline.ledger.accounts import set_budget
@@ -140,7 +140,7 @@ def tie(one_hit: Stage) -> None:
     """The wish for a third vote is written down; all calls before it have been made."""
     one_hit.work("ada", 1, 0)
     one_hit.work("bob", 1, lambda query, _: int(query == "bread"))
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     review(one_hit.campaign)
     one_hit.deliver()
     recompute(one_hit.campaign)

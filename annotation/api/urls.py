@@ -45,8 +45,8 @@ from annotation.api.studies.dry_runs import DryRuns
 from annotation.api.studies.pilots import OnePilot, Pilots
 from annotation.api.workers.worker_figures import (
     Letters,
+    WorkerExclusionImpact,
     WorkerFiguresList,
-    WorkerWhatIf,
     WorkforceFigures,
 )
 from annotation.api.workers.workers import OneWorker, Workers
@@ -98,7 +98,7 @@ urlpatterns = [
     path(f"{CAMPAIGN}/assignments/<int:pk>", OneAssignment.as_view()),
     path(f"{CAMPAIGN}/workers", Workers.as_view()),
     path(f"{CAMPAIGN}/workers/<str:worker>", OneWorker.as_view()),
-    path(f"{CAMPAIGN}/workers/<str:worker>/what-if", WorkerWhatIf.as_view()),
+    path(f"{CAMPAIGN}/workers/<str:worker>/exclusion-impact", WorkerExclusionImpact.as_view()),
     path(f"{CAMPAIGN}/workers/<str:worker>/letters", Letters.as_view()),
     path(f"{CAMPAIGN}/worker-figures", WorkerFiguresList.as_view()),
     path(f"{CAMPAIGN}/workforce", WorkforceFigures.as_view()),

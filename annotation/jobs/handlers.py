@@ -102,7 +102,7 @@ def _reconcile(job: Job, watch: Watch) -> Result:
         "hits_compared": found.hits,
         "repairs": found.repairs,
         "mended": found.done,
-        "left_to_you": found.by_hand,
+        "left_to_you": found.manual,
     }
     if found.stopped_by:
         keep(job, report)

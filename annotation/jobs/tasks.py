@@ -109,7 +109,7 @@ def reconcile_campaign(campaign_id: int, *, full: bool = False) -> None:
         except FAULTS as error:
             _warn(campaign, error)
             return
-        for sentence in (*report.done, *report.by_hand):
+        for sentence in (*report.done, *report.manual):
             with about(hit=sentence.hit):
                 log.warning("campaign %s: %s", campaign, sentence)
         if report.stopped_by:

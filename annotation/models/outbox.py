@@ -32,7 +32,7 @@ class OutboxMessage(models.Model):
         CLAIMED = "claimed"
         DONE = "done"
         FAILED = "failed"
-        WITHDRAWN = "withdrawn"  # not wanted any more, and without effect at the crowd
+        CANCELLED = "cancelled"  # not wanted any more, and without effect at the crowd
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="outbox")
     kind = models.CharField(max_length=8, choices=Kind.choices)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation.crowd.port import Crowd
 from annotation.models import Assignment, Campaign, Triplet
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.outbox.claims import Clock, waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.pilot_conditions import keep_apart
@@ -32,7 +32,7 @@ class Pass:
     labelled: int
     open: int
     unresolved: int
-    places_opened: int
+    assignments_requested: int
     sent: int
     waiting: int
     stopped_by: str | None
@@ -87,11 +87,11 @@ def _collect(campaign: Campaign, crowd: Crowd, clock: Clock, progress: Progress)
     before it. What was known when a look began, and all before it, is complete when it ends.
     """
     known_until = newest(campaign)
-    found = look(campaign, crowd, clock=clock, progress=progress)
+    found = fetch_submissions(campaign, crowd, clock=clock, progress=progress)
     new = found.new
     if new and found.fault is None:
         known_until = newest(campaign)
-        found = look(campaign, crowd, clock=clock, progress=progress)
+        found = fetch_submissions(campaign, crowd, clock=clock, progress=progress)
         new += found.new
     known_until = min(known_until, *_unread_since(campaign, found.unread, clock()))
     return Collected(new, known_until, str(found.fault) if found.fault else None)

@@ -12,7 +12,7 @@ from annotation.pipeline.labelling.label import counts, write_labels
 from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.lifecycle import wind_up
-from annotation.pipeline.publishing.top_up import open_places
+from annotation.pipeline.publishing.top_up import request_missing_votes
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Recomputed:
     labelled: int
     open: int
     unresolved: int
-    places_opened: int
+    assignments_requested: int
 
 
 def recompute(
@@ -40,11 +40,11 @@ def recompute(
             write_labels(campaign)
         if campaign.state == Campaign.State.CANCELLED:
             wind_up(campaign, clock())
-        opened = open_places(campaign)
+        opened = request_missing_votes(campaign)
     return Recomputed(
         passed=reviewed.passed,
         failed=reviewed.failed,
         excluded=reviewed.excluded,
         **counts(campaign),
-        places_opened=opened,
+        assignments_requested=opened,
     )

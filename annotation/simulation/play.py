@@ -39,7 +39,7 @@ def play(campaign: Campaign, crowd: Crowd, simulation: Simulation, *, tell: Tell
         if found.finished:
             return FINISHED
         idle = worked.assignments == done
-        if idle and not (found.new or found.sent or found.places_opened):
+        if idle and not (found.new or found.sent or found.assignments_requested):
             campaign.refresh_from_db()
             return BUDGET if campaign.state == Campaign.State.CAPPED else NOBODY
         done = worked.assignments

@@ -15,7 +15,7 @@ from annotation.protocol.estimates.cost import quote
 from annotation.protocol.packing.pack import hits_needed, negatives_needed
 from annotation.protocol.policy.crowds import PAPER_CROWD
 from annotation.protocol.policy.policy import Policy
-from annotation.protocol.studies.simulated_truth import draw_truth
+from annotation.protocol.studies.simulated_labels import draw_labels
 from annotation.simulation.options import MOST_HITS, USUAL_HITS, Options
 from core.errors import UserError
 from retrieval.models import Candidate
@@ -164,7 +164,7 @@ def _check_size(campaign: Campaign, triplets: int) -> None:
 
 def _planned(rows: list[Candidate], known: Mapping[int, int], options: Options) -> PlannedQuery:
     query = rows[0].query
-    drawn = draw_truth(query.key, [row.rank for row in rows], seed=options.seed)
+    drawn = draw_labels(query.key, [row.rank for row in rows], seed=options.seed)
     candidates = [
         PlannedCandidate(
             row.rank, row.pair.question, row.pair.answer, known.get(row.pk, truth), row.pk in known

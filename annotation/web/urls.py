@@ -26,7 +26,7 @@ from annotation.web.new_campaign.wizard import new_campaign
 from annotation.web.studies.dry_run import dry_run
 from annotation.web.studies.pilot import pilot
 from annotation.web.studies.pilots import pilots
-from annotation.web.workers.worker import controls_csv, what_if, worker
+from annotation.web.workers.worker import controls_csv, exclusion_impact, worker
 from annotation.web.workers.workers import reports, times_csv, workers
 
 urlpatterns = [
@@ -45,7 +45,11 @@ urlpatterns = [
     path("campaigns/<slug:name>/workers/times.csv", times_csv, name="campaign-workers-csv"),
     path("campaigns/<slug:name>/workers/reports", reports, name="campaign-reports"),
     path("campaigns/<slug:name>/workers/<int:pk>", worker, name="campaign-worker"),
-    path("campaigns/<slug:name>/workers/<int:pk>/what-if", what_if, name="campaign-worker-what-if"),
+    path(
+        "campaigns/<slug:name>/workers/<int:pk>/exclusion-impact",
+        exclusion_impact,
+        name="campaign-worker-exclusion-impact",
+    ),
     path(
         "campaigns/<slug:name>/workers/<int:pk>/controls.csv",
         controls_csv,

@@ -20,7 +20,7 @@ from annotation.crowd.emulator.session import new_id
 from annotation.crowd.emulator.state.questions import answers_xml
 from annotation.crowd.factory import open_crowd
 from annotation.models import OutboxMessage
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver
@@ -102,7 +102,7 @@ class Both:
         assert (done.failed, done.stopped_by) == (0, None)
 
     def _collect(self) -> None:
-        assert look(self.campaign, self.crowd, threads=THREADS).new
+        assert fetch_submissions(self.campaign, self.crowd, threads=THREADS).new
 
     def _create_bare(self, keys: Sequence[str]) -> None:
         self.bare_hits |= zip(keys, self.bare.create(self.campaign, keys), strict=True)

@@ -19,7 +19,7 @@ from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.ledger.postings import settle
 from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.publishing.publish import publish
-from annotation.pipeline.publishing.top_up import open_places
+from annotation.pipeline.publishing.top_up import request_missing_votes
 from annotation.pipeline.recompute import recompute
 from annotation.pipeline.setup.create import get_campaign
 from benchmarks.campaign.inputs import NAME, make_campaign
@@ -107,7 +107,7 @@ def derive(taken: Taken, share: float) -> None:
         with taken.part("labels"):
             taken.rows, taken.unit = write_labels(campaign), "triplets"
         with taken.part("open places"):
-            assert open_places(campaign)
+            assert request_missing_votes(campaign)
 
 
 def bare_derive(taken: Taken, share: float) -> None:
@@ -137,7 +137,7 @@ def idle(taken: Taken, share: float) -> None:
     recompute(campaign)
     with taken.part("idle pass"):
         found = recompute(campaign)
-    assert not found.places_opened
+    assert not found.assignments_requested
     taken.rows, taken.unit = found.labelled + found.open + found.unresolved, "triplets"
 
 

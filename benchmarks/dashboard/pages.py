@@ -187,7 +187,7 @@ def _workers(paper: Campaign) -> Iterator[Page]:
     yield Page("reported items", OWNER, address("campaign-reports", paper))
     for title, name in (
         ("worker", "campaign-worker"),
-        ("worker's what-if", "campaign-worker-what-if"),
+        ("worker's exclusion-impact", "campaign-worker-exclusion-impact"),
         ("worker's controls as CSV", "campaign-worker-csv"),
     ):
         yield Page(title, OWNER, address(name, paper, figures.worker_id))

@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-from annotation.protocol.labels.majority import decide, places_to_open
+from annotation.protocol.labels.majority import assignments_to_request, decide
 from annotation.protocol.policy.crowds import CROWDED_HIT
 from tests.chaos.record import Extension, TheirHit
 from tests.chaos.verdict import Verdict
@@ -118,7 +118,9 @@ class _Shelf:
         reviewed = sum(position < known for position in self._positions[hit.key])
         room = _most_places(places) - places
         return {
-            min(places_to_open(self._wanted_votes(hit, known, out), places - reviewed), room)
+            min(
+                assignments_to_request(self._wanted_votes(hit, known, out), places - reviewed), room
+            )
             for out in self.verdict.excluded_after(known)
         }
 

@@ -50,8 +50,8 @@ from annotation.pipeline.labelling.votes import first_pairs
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.forecast import most_prolonging, outlook
 from annotation.pipeline.setup.instructions import hits_of_versions
+from annotation.protocol.estimates.downsampling import superfluous
 from annotation.protocol.estimates.eta import Reading, forecast, pace_of
-from annotation.protocol.estimates.history_thinning import superfluous
 from annotation.protocol.labels.agreement import estimate, kappa, observed, rounded
 from annotation.protocol.labels.label_error import wilson_interval
 from core.sqlite_busy import if_free
@@ -79,7 +79,7 @@ def take(campaign: Campaign, *, clock: Clock = timezone.now) -> Snapshot:
     review_figures.take(campaign, clock=clock)
     figures["seconds"] = round(monotonic() - began, 3)
     made = Snapshot.objects.create(campaign=campaign, at=now, figures=figures)
-    _thin(campaign, now)
+    _downsample(campaign, now)
     return made
 
 
@@ -247,7 +247,7 @@ def _whole(campaign: Campaign, figures: Figures) -> dict[str, int]:
     }
 
 
-def _thin(campaign: Campaign, now: datetime) -> None:
+def _downsample(campaign: Campaign, now: datetime) -> None:
     rows: QuerySet[Snapshot] = campaign.snapshots.filter(at__lte=now).order_by("at", "pk")
     known = list(rows.values_list("at", "pk"))
     drop = superfluous([at for at, _ in known], now)

@@ -14,7 +14,7 @@ from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.forecast import expired_hits
 from annotation.pipeline.publishing.publish import held_back, left_out
-from annotation.pipeline.publishing.top_up import missing_places
+from annotation.pipeline.publishing.top_up import missing_votes
 from annotation.protocol.estimates.cost import assignment_cents, is_free
 
 MOST = 10  # reasons that are told
@@ -102,7 +102,7 @@ def _at_its_budget(campaign: Campaign, short: Shortage) -> Stuck:
 
 
 def shortage(campaign: Campaign) -> Shortage:
-    hits, plan, policy = left_out(campaign), missing_places(campaign), campaign.policy
+    hits, plan, policy = left_out(campaign), missing_votes(campaign), campaign.policy
     groups = -(-len(plan.repacked) // policy.real_items)
     unpaid = [(hit, extra - min(extra, hit.spare)) for hit, extra in plan.extensions]
     return Shortage(

@@ -12,8 +12,8 @@ from annotation.protocol.screening.exclusion import Review, exclusions
 from annotation.protocol.screening.peer_agreement import (
     Agreement,
     Compared,
-    agreement_with_others,
-    beside_others,
+    beside_peers,
+    peer_agreement_of,
 )
 
 PAGE_SIZE = 50
@@ -111,7 +111,7 @@ def _entry(work: Assignment, controls: int, right: int, votes: Sequence[Compared
         missed=controls - right if work.passed is not None else 0,
         votes=len(votes),
         positive=sum(vote.value for vote in votes),
-        agreement=agreement_with_others(votes),
+        agreement=peer_agreement_of(votes),
     )
 
 
@@ -139,6 +139,6 @@ def _votes(works: Sequence[Assignment], *, excluded: bool) -> Mapping[int, list[
     given = Judgment.objects.filter(assignment__in=works, triplet__isnull=False)
     rows = given.values_list("assignment_id", "value", "triplet__votes", "triplet__positive_votes")
     for assignment, value, votes, positive in rows:
-        vote = beside_others(value, votes, positive, counts=counting[assignment])
+        vote = beside_peers(value, votes, positive, counts=counting[assignment])
         found[assignment].append(vote)
     return found

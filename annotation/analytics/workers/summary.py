@@ -24,8 +24,8 @@ from annotation.protocol.screening.exclusion import is_near
 from annotation.protocol.screening.peer_agreement import (
     Agreement,
     Compared,
-    agreement_with_others,
-    beside_others,
+    beside_peers,
+    peer_agreement_of,
 )
 
 FRESH = timedelta(minutes=1)
@@ -81,8 +81,8 @@ def agreements_of(campaign: Campaign) -> dict[int, Agreement]:
         .values_list("worker_id", "value", "triplet__votes", "triplet__positive_votes")
     )
     for worker, *tally, count in rows.annotate(count=Count("pk")).iterator(chunk_size=ROWS):
-        votes[worker].append(beside_others(*tally, times=count, counts=worker not in excluded))
-    return {worker: agreement_with_others(mine) for worker, mine in votes.items()}
+        votes[worker].append(beside_peers(*tally, times=count, counts=worker not in excluded))
+    return {worker: peer_agreement_of(mine) for worker, mine in votes.items()}
 
 
 def _row(campaign: Campaign, person: Person, agreement: Agreement) -> WorkerFigures:

@@ -27,7 +27,7 @@ TEXTS = ("candidate__query", "candidate__pair")
 
 class DisagreementRow(serializers.Serializer[dict[str, Any]]):
     triplet = serializers.IntegerField()
-    importance = serializers.FloatField()
+    weight = serializers.FloatField()
     decisive = serializers.BooleanField(
         help_text="no other candidate of its query is labelled positive"
     )
@@ -71,7 +71,7 @@ class Disagreements(APIView):
         description=f"The first {MOST}, without a word of which way the votes went: an expert may "
         "be asked for a label. Unresolved triplets are listed by `triplet_list`.",
         answers={200: DisagreementRow(many=True)},
-        example={"triplet": 77, "importance": 2.5, "decisive": True, "split": "2 : 1", **SHOWN},
+        example={"triplet": 77, "weight": 2.5, "decisive": True, "split": "2 : 1", **SHOWN},
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:

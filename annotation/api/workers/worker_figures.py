@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.analytics.workers import summary as worker_figures
-from annotation.analytics.workers.what_if import excluding, restoring
+from annotation.analytics.workers.exclusion_impact import excluding, restoring
 from annotation.api.base.access import campaign_of
 from annotation.api.workers.workers import TAG, at_work
 from annotation.models import Campaign, OutboxMessage, Worker, WorkerFigures
@@ -32,7 +32,7 @@ class FiguresRow(serializers.ModelSerializer[WorkerFigures]):
         read_only_fields = fields
 
 
-class WhatIfRow(serializers.Serializer[dict[str, Any]]):
+class ExclusionImpactRow(serializers.Serializer[dict[str, Any]]):
     worker = serializers.CharField()
     excluded = serializers.BooleanField(help_text="now: then it is of taking them back")
     votes = serializers.IntegerField(help_text="that no longer count, or count again")
@@ -111,13 +111,13 @@ class WorkforceFigures(APIView):
         return Response(Workforce(together or nothing).data)
 
 
-class WorkerWhatIf(APIView):
+class WorkerExclusionImpact(APIView):
     @operation(
-        "worker_what_if",
+        "worker_exclusion_impact",
         "What shutting a worker out would change, or taking them back",
         tag=TAG,
         description="Changes nothing. To act on it, call the operation `exclude` or `restore`.",
-        answers={200: WhatIfRow},
+        answers={200: ExclusionImpactRow},
         example={
             "worker": "A1B2C3",
             "excluded": False,
@@ -136,7 +136,7 @@ class WorkerWhatIf(APIView):
         found = worker_of(campaign, worker)
         excluded = campaign.exclusions.filter(worker=found, restored_at=None).exists()
         seen = restoring(campaign, found) if excluded else excluding(campaign, found)
-        return Response(WhatIfRow({**vars(seen), "excluded": excluded}).data)
+        return Response(ExclusionImpactRow({**vars(seen), "excluded": excluded}).data)
 
 
 class Letters(APIView):

@@ -10,7 +10,7 @@ from annotation.access.roles import MANAGE_WORKERS
 from annotation.models import Campaign
 from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.dollars import cents_of, clause, dollars
-from annotation.pipeline.moderation import decisions as by_hand
+from annotation.pipeline.moderation import decisions
 from annotation.pipeline.moderation.bonus import (
     check_covered,
     give_bonus,
@@ -60,8 +60,8 @@ def _execute_cancel_bonus(campaign: Campaign, options: Options) -> Result:
 
 
 def _preview_approve(campaign: Campaign, options: Options) -> list[str]:
-    seen = by_hand.preview_approval(campaign, options["assignment"], now=timezone.now())
-    by_hand.check_covered(campaign, seen)
+    seen = decisions.preview_approval(campaign, options["assignment"], now=timezone.now())
+    decisions.check_covered(campaign, seen)
     words = [_payment(seen)]
     if seen.passed:
         words.append(f"Its {seen.votes:,} votes count again, unless {seen.worker} is excluded.")
@@ -73,7 +73,7 @@ def _preview_approve(campaign: Campaign, options: Options) -> list[str]:
     return words
 
 
-def _payment(seen: by_hand.Decision) -> str:
+def _payment(seen: decisions.Decision) -> str:
     work = f"Assignment {seen.assignment} of {seen.worker}"
     if seen.kind == "approve":
         return (
@@ -88,13 +88,13 @@ def _payment(seen: by_hand.Decision) -> str:
 
 
 def _execute_approve(campaign: Campaign, options: Options) -> Result:
-    done = by_hand.approve_by_hand(campaign, options["assignment"], now=timezone.now())
+    done = decisions.approve_by_hand(campaign, options["assignment"], now=timezone.now())
     return _report(done)
 
 
 def _preview_reject(campaign: Campaign, options: Options) -> list[str]:
     assignment, reason = options["assignment"], options["reason"]
-    seen = by_hand.preview_rejection(campaign, assignment, reason=reason)
+    seen = decisions.preview_rejection(campaign, assignment, reason=reason)
     return [
         f"Assignment {seen.assignment} of {seen.worker} is rejected and not paid"
         f"{clause('; {} is free again', seen.cents)}. A rejection hurts a worker's standing at "
@@ -107,10 +107,10 @@ def _preview_reject(campaign: Campaign, options: Options) -> list[str]:
 
 def _execute_reject(campaign: Campaign, options: Options) -> Result:
     assignment, reason = options["assignment"], options["reason"]
-    return _report(by_hand.reject_by_hand(campaign, assignment, reason=reason))
+    return _report(decisions.reject_by_hand(campaign, assignment, reason=reason))
 
 
-def _report(done: by_hand.Decision) -> Result:
+def _report(done: decisions.Decision) -> Result:
     return {
         "worker": done.worker,
         "assignment": done.assignment,

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from functools import partial
 
 from annotation.access.roles import MANAGE_WORKERS
-from annotation.analytics.workers.what_if import if_excluded, if_restored
+from annotation.analytics.workers.exclusion_impact import if_excluded, if_restored
 from annotation.crowd.inhouse.members import is_member, member_called
 from annotation.crowd.worker_notices import FAREWELL
 from annotation.models import Campaign, OutboxMessage
@@ -98,7 +98,7 @@ def _message_refused(campaign: Campaign, options: Options) -> str:
         kind=OutboxMessage.Kind.NOTIFY,
         worker__worker_id=worker_of(campaign, options["worker"]),
         reason=options["text"].strip(),
-        state=OutboxMessage.State.WITHDRAWN,
+        state=OutboxMessage.State.CANCELLED,
     ).first()
     return f"The message was not sent: {refused.error}" if refused else ""
 

@@ -6,7 +6,12 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from annotation.models import Assignment, ItemReport, Observation
-from annotation.protocol.screening.behaviour import SIGNALS, is_straight, read_reports, read_signals
+from annotation.protocol.screening.behaviour import (
+    SIGNALS,
+    is_straight,
+    read_behaviour,
+    read_reports,
+)
 from core.files.bulk_insert import insert
 
 MILLISECOND = timedelta(milliseconds=1)
@@ -37,7 +42,7 @@ class Reported(NamedTuple):
     text: str
 
 
-def observe(works: Sequence[Work]) -> None:
+def record_behaviour(works: Sequence[Work]) -> None:
     """One observation of each, and the reports; in the transaction of the judgments."""
     insert(Observation, Observed._fields, (_observed(work) for work in works))
     insert(ItemReport, Reported._fields, (row for work in works for row in _reported(work)))
@@ -47,7 +52,7 @@ def _observed(work: Work) -> Observed:
     assignment = work.assignment
     wall = assignment.submitted_at - assignment.accepted_at
     text = assignment.answers.get(SIGNALS)
-    told = read_signals(text, work.items.keys(), wall_ms=wall // MILLISECOND)
+    told = read_behaviour(text, work.items.keys(), wall_ms=wall // MILLISECOND)
     return Observed(
         assignment.pk,
         told.active_ms,

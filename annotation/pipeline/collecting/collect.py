@@ -46,7 +46,7 @@ class Found:
 
 
 @dataclass
-class Look:
+class Fetched:
     """What a look at the crowd brought."""
 
     new: int = 0
@@ -60,16 +60,16 @@ class Look:
                 self.fault = self.fault or one.error
 
 
-def look(
+def fetch_submissions(
     campaign: Campaign,
     crowd: Crowd,
     *,
     clock: Clock = timezone.now,
     progress: Progress = no_progress,
     threads: int | None = None,
-) -> Look:
+) -> Fetched:
     """A HIT whose record cannot be read keeps no other waiting; the reason stays with it."""
-    result = Look()
+    result = Fetched()
     over: list[int] = []
     changed = _changed_hits(campaign, crowd, over, clock)
     with calling(crowd, threads=threads) as caller:

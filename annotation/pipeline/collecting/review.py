@@ -18,7 +18,7 @@ from annotation.models import (
     Judgment,
     OutboxMessage,
 )
-from annotation.pipeline.collecting.behaviour import Work, observe
+from annotation.pipeline.collecting.behaviour import Work, record_behaviour
 from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.ledger.postings import discard, settle
 from annotation.pipeline.publishing.publish import token
@@ -108,7 +108,7 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
     if campaign.hits.filter(repack=True).exists():
         votes = _first_only(votes)
     insert(Judgment, Vote._fields, votes)
-    observe(works)
+    record_behaviour(works)
     insert_objects(messages)
     return sum(assignment.passed is True for assignment in batch)
 

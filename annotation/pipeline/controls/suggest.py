@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from annotation.models import Campaign, Control, ItemReport, Suggestion, Triplet
 from annotation.pipeline.controls.controls import Texts, add_positive
 from annotation.pipeline.labelling.votes import ROWS, valid_judgments
-from annotation.protocol.labels.control_suggestion import (
+from annotation.protocol.labels.control_candidates import (
     STEADY_VOTES,
     is_beyond_dispute,
     is_clear,

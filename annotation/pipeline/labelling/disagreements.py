@@ -1,4 +1,4 @@
-"""Triplets whose judges disagree, those that matter most first (`protocol.importance`)."""
+"""Triplets whose judges disagree, those that matter most first."""
 
 from collections.abc import Iterable, Iterator
 from heapq import nsmallest
@@ -8,7 +8,7 @@ from django.db.models import Count, F, QuerySet
 
 from annotation.models import Campaign, ReviewFigures, Triplet
 from annotation.pipeline.labelling.votes import ROWS
-from annotation.protocol.labels.disagreement_weight import importance
+from annotation.protocol.labels.disagreement_weight import disagreement_weight
 
 MOST = 200  # are listed
 WEIGHED_AT_ONCE = 500  # while somebody waits; of more, the list is made beforehand
@@ -17,7 +17,7 @@ STORED = "disagreements"  # in the stored figures
 
 class Disagreement(NamedTuple):
     triplet: int
-    importance: float
+    weight: float
     decisive: bool  # no other candidate of its query is labelled positive
 
 
@@ -80,11 +80,11 @@ def _positives(triplets: QuerySet[Triplet]) -> dict[int, int]:
 def _weigh(rows: Iterable[_Row], positives: dict[int, int]) -> Iterator[Disagreement]:
     for row in rows:
         others = positives.get(row.query, 0) - (row.label == 1)
-        weight = importance(
+        weight = disagreement_weight(
             votes=row.votes, positive=row.positive, rank=row.rank, decisive=not others
         )
         yield Disagreement(row.triplet, round(weight, 4), not others)
 
 
 def _first(found: Iterable[Disagreement]) -> list[Disagreement]:
-    return nsmallest(MOST, found, key=lambda one: (-one.importance, one.triplet))
+    return nsmallest(MOST, found, key=lambda one: (-one.weight, one.triplet))

@@ -16,7 +16,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, Count, F, Sum, When
 
 from annotation.models import Account, Assignment, Campaign, Entry, Hit, OutboxMessage
-from annotation.protocol.estimates.cost import assignment_cents, tie_places
+from annotation.protocol.estimates.cost import assignment_cents, tie_assignments
 from annotation.protocol.policy.policy import Policy
 from core.files.bulk_insert import insert_objects
 
@@ -43,7 +43,7 @@ def account_of(campaign: Campaign) -> Account:
 
 def first_round_cents(policy: Policy) -> int:
     """What publishing a HIT reserves: its places, and one more where a tie can need it."""
-    return assignment_cents(policy) * (policy.annotators + tie_places(policy))
+    return assignment_cents(policy) * (policy.annotators + tie_assignments(policy))
 
 
 def within(account: Account, wanted: int, *, cents: int) -> int:

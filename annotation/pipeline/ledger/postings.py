@@ -112,7 +112,7 @@ def settle_overturned(campaign: Campaign) -> None:
 def release_overturned(campaign: Campaign) -> None:
     """Rejections that the crowd does not let us overturn: their money is free again."""
     refused = campaign.outbox.filter(
-        kind=OutboxMessage.Kind.OVERTURN, state=OutboxMessage.State.WITHDRAWN
+        kind=OutboxMessage.Kind.OVERTURN, state=OutboxMessage.State.CANCELLED
     )
     held = refused.exclude(entries=None).exclude(entries__target=Place.AVAILABLE)
     account = account_of(campaign)

@@ -8,7 +8,7 @@ from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.postings import release_bonuses, reserve_bonus
-from annotation.pipeline.outbox.cancel import withdraw
+from annotation.pipeline.outbox.cancel import cancel_messages
 from annotation.pipeline.publishing.publish import token
 from annotation.protocol.estimates.cost import bonus_price_cents
 from core.errors import UserError
@@ -37,7 +37,7 @@ def preview_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: st
     if work is None:
         raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
     asked = campaign.outbox.filter(token=_token(assignment, cents, reason))
-    new = not asked.exclude(state=OutboxMessage.State.WITHDRAWN).exists()
+    new = not asked.exclude(state=OutboxMessage.State.CANCELLED).exists()
     price = bonus_price_cents(cents, campaign.policy)
     return Bonus(work.worker.worker_id, assignment, price, new)
 
@@ -75,7 +75,7 @@ def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: s
     campaign = locked(campaign)
     bonuses = campaign.outbox.filter(kind=OutboxMessage.Kind.BONUS)
     asked = bonuses.filter(token=_token(assignment, cents, reason))
-    if free := release_bonuses(campaign, withdraw(asked)):
+    if free := release_bonuses(campaign, cancel_messages(asked)):
         return free
     bonus = asked.first()
     if bonus is None:
@@ -85,7 +85,7 @@ def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: s
         )
     why = {
         OutboxMessage.State.DONE: "has been paid and cannot be taken back",
-        OutboxMessage.State.WITHDRAWN: "has been taken back already",
+        OutboxMessage.State.CANCELLED: "has been taken back already",
     }.get(OutboxMessage.State(bonus.state), "is on its way: whether it was paid is not known yet")
     raise UserError(f"The bonus of {dollars(cents)} for assignment {assignment!r} {why}.")
 
@@ -93,7 +93,7 @@ def withdraw_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: s
 def withdraw_refused(campaign: Campaign) -> None:
     """Bonuses that the crowd refuses to pay give their money back; the campaign is locked."""
     bonuses = campaign.outbox.filter(kind=OutboxMessage.Kind.BONUS)
-    release_bonuses(campaign, withdraw(bonuses.filter(state=OutboxMessage.State.FAILED)))
+    release_bonuses(campaign, cancel_messages(bonuses.filter(state=OutboxMessage.State.FAILED)))
 
 
 def _ask_for(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> None:

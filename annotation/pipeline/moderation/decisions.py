@@ -16,7 +16,7 @@ from annotation.pipeline.labelling.votes import valid_judgments
 from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.postings import reserve_overturn
-from annotation.pipeline.outbox.cancel import withdraw
+from annotation.pipeline.outbox.cancel import cancel_messages
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.publishing.publish import token
 from annotation.pipeline.reconcile.snapshot import DECISIONS
@@ -144,7 +144,7 @@ def _check_overturnable(work: Assignment, until: datetime | None, now: datetime)
 
 def _check_free(work: Assignment, wanted: Kind, instead_of: Kind) -> None:
     """The decision that stands is the other one, and surely without effect so far."""
-    live = _decisions(work).exclude(state=OutboxMessage.State.WITHDRAWN)
+    live = _decisions(work).exclude(state=OutboxMessage.State.CANCELLED)
     if live.filter(kind=wanted).exists():
         verb = "approved" if wanted == Kind.APPROVE else "rejected"
         raise UserError(
@@ -163,8 +163,8 @@ def _turn(
     campaign: Campaign, work: Assignment, wanted: Kind, instead_of: Kind, *, reason: str
 ) -> None:
     standing = _decisions(work).filter(kind=instead_of)
-    withdraw(standing)
-    if standing.exclude(state=OutboxMessage.State.WITHDRAWN).exists():  # claimed at this moment
+    cancel_messages(standing)
+    if standing.exclude(state=OutboxMessage.State.CANCELLED).exists():  # claimed at this moment
         raise UserError(
             f"The decision on assignment {work} is on its way to the crowd: wait for its answer."
         )

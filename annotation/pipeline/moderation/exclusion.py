@@ -14,7 +14,7 @@ from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.labelling.votes import valid_judgments
 from annotation.pipeline.ledger import postings as ledger_moves
 from annotation.pipeline.ledger.accounts import account_of, locked
-from annotation.pipeline.outbox.cancel import withdraw
+from annotation.pipeline.outbox.cancel import cancel_messages
 from annotation.pipeline.publishing.publish import token
 from core.errors import UserError
 
@@ -101,7 +101,7 @@ def worker_in(campaign: Campaign, worker_id: str) -> Worker:
 def _readmit(campaign: Campaign, exclusion: Exclusion) -> None:
     """Nothing is to be taken back where the crowd was never told."""
     told = campaign.outbox.filter(kind=Kind.EXCLUDE, worker=exclusion.worker)
-    withdraw(told)
+    cancel_messages(told)
     if told.exclude(first_sent_at=None).exists():
         _call(campaign, Kind.READMIT, exclusion, "You may work in this campaign again.")
 

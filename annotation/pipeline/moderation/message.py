@@ -38,7 +38,7 @@ def preview_message(campaign: Campaign, worker_id: str, *, text: str) -> Message
             f"wait until an assignment of {worker} is."
         )
     asked = campaign.outbox.filter(token=_token(campaign, worker.pk, text))
-    new = not asked.exclude(state=OutboxMessage.State.WITHDRAWN).exists()
+    new = not asked.exclude(state=OutboxMessage.State.CANCELLED).exists()
     return Message(worker.worker_id, text, new)
 
 

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign, Exclusion, OutboxMessage, PracticeResult, Worker
-from annotation.pipeline.outbox.cancel import withdraw
+from annotation.pipeline.outbox.cancel import cancel_messages
 from annotation.pipeline.publishing.publish import token
 from annotation.protocol.screening.qualification import TRIES, least_right, percent_right
 from core.errors import UserError
@@ -124,7 +124,7 @@ def _train(campaign: Campaign, worker: Worker) -> None:
         defaults={"campaign": campaign, "kind": OutboxMessage.Kind.TRAIN, "worker": worker},
     )
     # Once refused, for the id was mistyped then, and somebody has it now.
-    again = OutboxMessage.objects.filter(pk=message.pk, state=OutboxMessage.State.WITHDRAWN)
+    again = OutboxMessage.objects.filter(pk=message.pk, state=OutboxMessage.State.CANCELLED)
     again.update(state=OutboxMessage.State.PENDING, error="", retry_at=None, first_sent_at=None)
 
 
@@ -135,7 +135,7 @@ def withdraw_refused(campaign: Campaign, worker_id: str) -> str | None:
         kind=OutboxMessage.Kind.TRAIN, worker__worker_id=worker_id, state=OutboxMessage.State.FAILED
     )
     reasons = list(refused.values_list("error", flat=True))
-    if not withdraw(refused):
+    if not cancel_messages(refused):
         return None
     tries_of(campaign, worker_id).filter(items=0).delete()
     return reasons[0]

@@ -5,7 +5,7 @@ from django.db.models import Q, QuerySet
 from annotation.models import OutboxMessage
 
 
-def withdraw(messages: QuerySet[OutboxMessage]) -> list[OutboxMessage]:
+def cancel_messages(messages: QuerySet[OutboxMessage]) -> list[OutboxMessage]:
     """Those never sent and those that the crowd has refused; in the caller's transaction.
 
     Whatever else was sent may have been carried out: it goes on until its answer is known.
@@ -17,5 +17,5 @@ def withdraw(messages: QuerySet[OutboxMessage]) -> list[OutboxMessage]:
     ours = messages.filter(without_effect).order_by("pk").select_for_update()
     taken = list(ours.values_list("pk", flat=True))
     rows = OutboxMessage.objects.filter(pk__in=taken)
-    rows.update(state=OutboxMessage.State.WITHDRAWN, retry_at=None)
+    rows.update(state=OutboxMessage.State.CANCELLED, retry_at=None)
     return list(rows.select_related("hit").order_by("pk"))

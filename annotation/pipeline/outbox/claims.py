@@ -104,7 +104,7 @@ def record_fault(message: OutboxMessage, error: CrowdError, now: datetime) -> No
     )
     if error.permanent:
         over = message.kind in GIVEN_UP
-        state = OutboxMessage.State.WITHDRAWN if over else OutboxMessage.State.FAILED
+        state = OutboxMessage.State.CANCELLED if over else OutboxMessage.State.FAILED
         mine.update(state=state, error=str(error))
     else:
         retry_at = now + wait_after(message.attempts)

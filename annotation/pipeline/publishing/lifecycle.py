@@ -20,7 +20,7 @@ from annotation.pipeline.ledger.accounts import (
     reserved_cents,
 )
 from annotation.pipeline.moderation.bonus import withdraw_refused
-from annotation.pipeline.outbox.cancel import withdraw
+from annotation.pipeline.outbox.cancel import cancel_messages
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.publishing.forecast import (
     Prolonging,
@@ -132,9 +132,9 @@ def check_living(campaign: Campaign) -> None:
 
 
 def _withdraw_purchases(campaign: Campaign) -> None:
-    withdrawn = withdraw(campaign.outbox.filter(kind__in=SPENDING))
+    cancelled = cancel_messages(campaign.outbox.filter(kind__in=SPENDING))
     fewer = Counter[int]()
-    for message in withdrawn:
+    for message in cancelled:
         if message.kind == OutboxMessage.Kind.EXTEND and message.hit_id is not None:
             fewer[message.hit_id] += message.places
     for hit, places in fewer.items():
@@ -144,7 +144,7 @@ def _withdraw_purchases(campaign: Campaign) -> None:
 def _end_all(campaign: Campaign, now: datetime) -> int:
     """Of HITs that were to be opened again too."""
     opening = Q(kind=OutboxMessage.Kind.LIFETIME, expires_at__gt=now)
-    stopped = {message.hit_id for message in withdraw(campaign.outbox.filter(opening))}
+    stopped = {message.hit_id for message in cancel_messages(campaign.outbox.filter(opening))}
     _release_idle(campaign, Q(pk__in=stopped) & _is_closed())
     hits = list(to_end(campaign, now).order_by("number"))
     for start in range(0, len(hits), BATCH):
@@ -166,7 +166,7 @@ def to_end(campaign: Campaign, now: datetime) -> QuerySet[Hit]:
 def _set_end(campaign: Campaign, hits: Sequence[Hit], at: datetime) -> list[OutboxMessage]:
     """In place of what was planned for these HITs before and had no effect."""
     before = campaign.outbox.filter(kind=OutboxMessage.Kind.LIFETIME, hit__in=hits)
-    withdraw(before)
+    cancel_messages(before)
     number = dict(before.order_by().values_list("hit").annotate(count=Count("pk")))
     return OutboxMessage.objects.bulk_create(
         [

@@ -18,7 +18,7 @@ from annotation.pipeline.ledger.accounts import (
     reserve,
     within,
 )
-from annotation.protocol.estimates.cost import assignment_cents, quote, tie_places
+from annotation.protocol.estimates.cost import assignment_cents, quote, tie_assignments
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 
@@ -171,7 +171,7 @@ def affordable_hits(campaign: Campaign, most: int | None) -> int:
 def _ask_for(campaign: Campaign, hits: list[Hit]) -> None:
     """The messages, the money that they may cost and the spare places: in one transaction."""
     account = account_of(campaign)
-    spare = tie_places(campaign.policy)
+    spare = tie_assignments(campaign.policy)
     Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(spare=spare)
     messages = OutboxMessage.objects.bulk_create([create_message(campaign, hit) for hit in hits])
     book([reserve(account, message, places=message.places + spare) for message in messages])

@@ -17,7 +17,7 @@ from annotation.models import Campaign, Hit, HitItem, OutboxMessage, Triplet
 from annotation.pipeline.ledger.accounts import account_of, book, release_spare, reserve
 from annotation.pipeline.publishing.publish import ask_for_affordable, left_out, set_capped, token
 from annotation.pipeline.publishing.repack import repack
-from annotation.protocol.labels.majority import decide_tally, places_to_open
+from annotation.protocol.labels.majority import assignments_to_request, decide_tally
 from annotation.protocol.policy.crowds import CROWDED_HIT
 from annotation.protocol.policy.policy import Policy
 
@@ -53,14 +53,14 @@ class Plan:
     repacked: list[int] = field(default_factory=list)
 
 
-def open_places(campaign: Campaign) -> int:
+def request_missing_votes(campaign: Campaign) -> int:
     """Places asked for now. In the caller's transaction, with the campaign locked."""
     if not campaign.hit_type_id:  # nobody has published it yet
         return 0
     if campaign.state not in (Campaign.State.ACTIVE, Campaign.State.CAPPED):
         return 0
     _release_spares(campaign)
-    plan = missing_places(campaign)  # after that: it must not count on a place just given up
+    plan = missing_votes(campaign)  # after that: it must not count on a place just given up
     opened, unpaid = _extend(campaign, plan.extensions)
     more, unpaid_groups = repack(campaign, plan.repacked, nothing_comes=_nothing_comes(campaign))
     if campaign.state == Campaign.State.CAPPED:
@@ -69,7 +69,7 @@ def open_places(campaign: Campaign) -> int:
     return opened + more
 
 
-def missing_places(campaign: Campaign) -> Plan:
+def missing_votes(campaign: Campaign) -> Plan:
     """What is to be asked for, whatever the budget; read-only."""
     plan = Plan()
     policy = campaign.policy
@@ -86,7 +86,7 @@ def _plan_hit(wanting: Wanting, policy: Policy, plan: Plan) -> None:
     # The crowd lets no HIT of fewer than 10 places grow to 10 or more.
     most = CROWDED_HIT - 1 if hit.places < CROWDED_HIT else MANY
     room = 0 if wanting.superseded or hit.gone else most - hit.places
-    extra = min(places_to_open(by_extension.values(), wanting.outstanding), room)
+    extra = min(assignments_to_request(by_extension.values(), wanting.outstanding), room)
     if extra > 0:
         plan.extensions.append((hit, extra))
     elif not wanting.outstanding:

@@ -149,7 +149,7 @@ class _Repairs:
         if calls.filter(claimed | Q(state__in=UNSENT, first_sent_at__isnull=False)).exists():
             return  # our own call: deliver learns what came of it
         self._set_status(work, status)
-        waiting = calls.exclude(state__in=[OutboxMessage.State.DONE, OutboxMessage.State.WITHDRAWN])
+        waiting = calls.exclude(state__in=[OutboxMessage.State.DONE, OutboxMessage.State.CANCELLED])
         waiting.update(state=OutboxMessage.State.DONE, error="", retry_at=None)
         self._report.did(
             Repair.DECIDED,

@@ -49,7 +49,7 @@ def _answer(message: OutboxMessage, sides: Sides, report: Reconciled, *, made: b
         same = OutboxMessage.objects.filter(
             pk=message.pk, state=message.state, claim=message.claim, claimed_at=message.claimed_at
         )
-        state = OutboxMessage.State.DONE if made else OutboxMessage.State.WITHDRAWN
+        state = OutboxMessage.State.DONE if made else OutboxMessage.State.CANCELLED
         if campaign.state != Campaign.State.CANCELLED or not same.update(state=state, error=""):
             return
         assert message.hit is not None

@@ -24,7 +24,7 @@ from annotation.pipeline.publishing.repack import PLACES
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair
 from annotation.pipeline.reconcile.snapshot import Ours, Sides
-from annotation.protocol.estimates.cost import tie_places
+from annotation.protocol.estimates.cost import tie_assignments
 
 BATCH = 500
 KEPT = timedelta(days=120)  # the crowd forgets HITs after that
@@ -203,7 +203,7 @@ def _give_up(campaign: Campaign, ours: Ours, now: datetime, report: Reconciled) 
             state__in=[*UNSENT, OutboxMessage.State.FAILED],
         )
         hit.places -= unsent.aggregate(places=Sum("places", default=0))["places"]
-        unsent.update(state=OutboxMessage.State.WITHDRAWN, error="", retry_at=None)
+        unsent.update(state=OutboxMessage.State.CANCELLED, error="", retry_at=None)
         hit.gone, hit.closed_at, hit.spare = True, hit.closed_at or now, 0
         hit.save()
     sentence = f"HIT {hit.key} ({hit.crowd_id}) is gone from the crowd: its places are given up."
@@ -241,7 +241,7 @@ def _gone_unworked(campaign: Campaign) -> QuerySet[Hit]:
 def _ask_again(campaign: Campaign, hit: Hit) -> None:
     """With a token of its own: the crowd may still remember the first one."""
     # What was bought for the HIT that is gone counts for the next one no more.
-    hit.outbox.filter(kind__in=SPENDING).update(state=OutboxMessage.State.WITHDRAWN, error="")
+    hit.outbox.filter(kind__in=SPENDING).update(state=OutboxMessage.State.CANCELLED, error="")
     hit.crowd_id = hit.published_at = hit.expires_at = hit.closed_at = None
     hit.gone, hit.fault = False, ""
     hit.places = PLACES if hit.repack else campaign.policy.annotators
@@ -264,4 +264,4 @@ def _create_message(campaign: Campaign, hit: Hit, places: int) -> OutboxMessage:
 
 
 def _spare(campaign: Campaign, hit: Hit) -> int:
-    return 0 if hit.repack else tie_places(campaign.policy)
+    return 0 if hit.repack else tie_assignments(campaign.policy)

@@ -36,7 +36,7 @@ class Reconciled:
     read: int = 0  # of those, whose assignments were compared one by one
     repaired: dict[str, int] = field(default_factory=lambda: {str(kind): 0 for kind in Repair})
     done: list[Told] = field(default_factory=list)
-    by_hand: list[Told] = field(default_factory=list)
+    manual: list[Told] = field(default_factory=list)
     stopped_by: str | None = None  # why it ended before all was compared
 
     @property
@@ -49,7 +49,7 @@ class Reconciled:
 
     def leave(self, sentence: str, *, hit: str | None = None) -> None:
         """To a person."""
-        self.by_hand.append(_told(sentence, hit))
+        self.manual.append(_told(sentence, hit))
 
 
 def _told(sentence: str, hit: str | None) -> Told:

@@ -107,7 +107,7 @@ def _undo(message: OutboxMessage, most: int) -> int:
     taken = min(message.places, most)
     message.places -= taken
     if not message.places:
-        message.state = OutboxMessage.State.WITHDRAWN
+        message.state = OutboxMessage.State.CANCELLED
     message.save(update_fields=["places", "state"])
     return taken
 
@@ -118,7 +118,7 @@ def bought_places(hit: Hit, which: Q) -> int:
 
 
 def _buys(hit: Hit) -> QuerySet[OutboxMessage]:
-    return hit.outbox.filter(kind__in=SPENDING).exclude(state=OutboxMessage.State.WITHDRAWN)
+    return hit.outbox.filter(kind__in=SPENDING).exclude(state=OutboxMessage.State.CANCELLED)
 
 
 def compare_times(sides: Sides, report: Reconciled) -> None:

@@ -89,7 +89,7 @@ def look(campaign: Campaign) -> dict[str, Ours]:
 
 
 def _count_places(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
-    bought = campaign.outbox.filter(kind__in=SPENDING).exclude(state=OutboxMessage.State.WITHDRAWN)
+    bought = campaign.outbox.filter(kind__in=SPENDING).exclude(state=OutboxMessage.State.CANCELLED)
     rows = (
         bought.order_by()
         .values_list("hit")

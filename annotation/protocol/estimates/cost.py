@@ -42,8 +42,8 @@ def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> 
         raise ValueError(f"no quote for {triplets} triplets at an agreement of {agreement}")
     hits = hits_needed(triplets, policy)
     agreed = Fraction(str(agreement))
-    tied_hits = (1 - agreed**policy.real_items) * tie_places(policy)
-    tied_share = (1 - agreed) * tie_places(policy)
+    tied_hits = (1 - agreed**policy.real_items) * tie_assignments(policy)
+    tied_share = (1 - agreed) * tie_assignments(policy)
     first_round = hits * policy.annotators
     price = assignment_cents(policy)
     return Quote(
@@ -62,7 +62,7 @@ def bonus_price_cents(cents: int, policy: Policy) -> int:
     return cents + (fee.of_bonus(cents) if fee else 0)
 
 
-def tie_places(policy: Policy) -> int:
+def tie_assignments(policy: Policy) -> int:
     """Places that breaking the ties of one HIT's first round takes: one at most, in either mode."""
     # An odd number of votes of 0 or 1 is never tied.
     return int(policy.annotators % 2 == 0 and policy.max_votes > policy.annotators)

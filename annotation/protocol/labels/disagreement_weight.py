@@ -18,7 +18,7 @@ from math import log2
 DECISIVE = 2.0
 
 
-def importance(*, votes: int, positive: int, rank: int, decisive: bool) -> float:
+def disagreement_weight(*, votes: int, positive: int, rank: int, decisive: bool) -> float:
     """Between 0 and 2; 0 where nobody disagrees. Raises ValueError at counts that cannot be."""
     if not (0 <= positive <= votes and rank >= 1):
         raise ValueError(f"no triplet of rank {rank} has {positive} of {votes} votes")

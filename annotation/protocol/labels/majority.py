@@ -47,7 +47,7 @@ def decide_tally(votes: int, positive: int, policy: Policy) -> Label:
     return Label(None, "unresolved", 0)
 
 
-def places_to_open(wanted: Iterable[int], outstanding: int) -> int:
+def assignments_to_request(wanted: Iterable[int], outstanding: int) -> int:
     """Places to add to a HIT in extend mode: enough for its neediest triplet.
 
     `wanted` are the votes its triplets want, `outstanding` the places already open, being

@@ -36,7 +36,7 @@ REASONS = frozenset({"unclear", "offensive", "personal", "language", OTHER})
 
 
 @dataclass(frozen=True)
-class Signals:
+class Behaviour:
     active_ms: int | None = None  # None: not told, or not in a usable way
     item_ms: Mapping[str, int] = field(default_factory=dict)  # item key -> milliseconds
     changes: int = 0  # answers taken back for the other one, of all items
@@ -48,11 +48,11 @@ class Report(NamedTuple):
     text: str
 
 
-def read_signals(text: object, keys: Collection[str], *, wall_ms: int) -> Signals:
+def read_behaviour(text: object, keys: Collection[str], *, wall_ms: int) -> Behaviour:
     """`wall_ms`: from the acceptance of the assignment to its submission."""
     told = _object(text)
     if _whole(told.get("v")) != VERSION:
-        return Signals()
+        return Behaviour()
     most = max(0, min(wall_ms, MOST_MS))
     active_ms = _at_most(most, told.get("active_ms"))
     item_ms: dict[str, int] = {}
@@ -62,7 +62,7 @@ def read_signals(text: object, keys: Collection[str], *, wall_ms: int) -> Signal
         if ms is not None:
             item_ms[key] = ms
         changes += _at_most(MOST_CHANGES, item.get("changes")) or 0
-    return Signals(active_ms, item_ms, changes)
+    return Behaviour(active_ms, item_ms, changes)
 
 
 def read_reports(fields: Mapping[str, object], keys: Collection[str]) -> list[Report]:

@@ -26,7 +26,7 @@ class Agreement:
         return self.agreeing / self.compared if self.compared else None
 
 
-def beside_others(
+def beside_peers(
     value: int, votes: int, positive: int, *, times: int = 1, counts: bool
 ) -> Compared:
     """From a triplet's tally, which holds the vote itself where the vote counts."""
@@ -43,7 +43,7 @@ def agrees(vote: Compared) -> bool | None:
     return vote.value == int(2 * vote.positive > vote.others)
 
 
-def agreement_with_others(votes: Iterable[Compared]) -> Agreement:
+def peer_agreement_of(votes: Iterable[Compared]) -> Agreement:
     found = [(agrees(vote), vote.times) for vote in votes]
     return Agreement(
         agreeing=sum(count for same, count in found if same),

@@ -27,7 +27,7 @@ class Disputed:
     """Nothing here tells which way the votes went: whoever reads it may be asked for a label."""
 
     triplet: Triplet
-    importance: float
+    weight: float
     decisive: bool
     experts: int  # who have labelled it
 
@@ -70,7 +70,7 @@ def _disputed(campaign: Campaign) -> tuple[list[Disputed], int]:
     triplets = campaign.triplets.select_related(*TEXTS).in_bulk(pks)
     experts = [*ExpertLabel.objects.filter(triplet__in=pks).values_list("triplet_id", flat=True)]
     rows = [
-        Disputed(triplets[one.triplet], one.importance, one.decisive, experts.count(one.triplet))
+        Disputed(triplets[one.triplet], one.weight, one.decisive, experts.count(one.triplet))
         for one in shown
         if one.triplet in triplets
     ]

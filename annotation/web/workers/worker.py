@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.analytics.campaign.charts import Chart, Series
+from annotation.analytics.workers.exclusion_impact import excluding, restoring
 from annotation.analytics.workers.history import (
     Evidence,
     Reviewed,
@@ -19,7 +20,6 @@ from annotation.analytics.workers.history import (
     page_of,
     reviews_of,
 )
-from annotation.analytics.workers.what_if import excluding, restoring
 from annotation.crowd.worker_notices import reason_of
 from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage, Worker, WorkerFigures
 from annotation.pipeline.ledger.dollars import dollars
@@ -93,7 +93,7 @@ def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
 
 @require_safe
 @campaign_page()
-def what_if(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
+def exclusion_impact(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     """The part of the page that says what an exclusion, or its end, would change.
 
     By itself: a worker may have cast many thousand votes.
@@ -103,11 +103,11 @@ def what_if(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     seen = restoring(campaign, worker) if excluded else excluding(campaign, worker)
     content = {
         "excluded": excluded,
-        "what_if": seen,
+        "exclusion_impact": seen,
         "cents": dollars(seen.cents),
         "buy": dollars(seen.buy_cents),
     }
-    return render(request, "annotation/workers/_what_if.html", content)
+    return render(request, "annotation/workers/_exclusion_impact.html", content)
 
 
 @require_safe

@@ -71,7 +71,7 @@ OF_A_CAMPAIGN = {
     "/triplets/{triplet}": OF_THE_CAMPAIGN,
     "/triplets/{triplet}/votes": OF_THE_CAMPAIGN,
     "/labels": OF_THE_CAMPAIGN,
-    "/workers/faq-worker-0/what-if": OF_THE_CAMPAIGN,
+    "/workers/faq-worker-0/exclusion-impact": OF_THE_CAMPAIGN,
     "/workers/faq-worker-0/letters": OF_THE_CAMPAIGN,
     "/worker-figures": OF_THE_CAMPAIGN,
     "/workforce": OF_THE_CAMPAIGN,

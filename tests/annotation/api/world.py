@@ -27,7 +27,7 @@ from annotation.models import (
     Triplet,
 )
 from annotation.operations.pilots import make_pilot
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.publishing.publish import publish
 from exports.building.options import Options
@@ -106,7 +106,7 @@ def _begun(stage: Stage, folder: Path) -> tuple[Campaign, Assignment]:
     publish(other.campaign, stage.mturk.crowd, most=1)
     other.deliver()
     other.work("ada", 1, 1)
-    look(other.campaign, stage.mturk.crowd)
+    fetch_submissions(other.campaign, stage.mturk.crowd)
     review(other.campaign)
     return other.campaign, Assignment.objects.get(hit__campaign=other.campaign)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from annotation.models import Campaign
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.publishing.lifecycle import pause
 from tests.annotation.commands.test_commands import refused, run, run_json
@@ -292,7 +292,7 @@ def test_work_of_a_cancelled_campaign_that_is_to_be_paid_may_need_a_higher_budge
 ) -> None:
     stage.publish()
     stage.work("ada", 1)
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     run("campaign", "cancel", "faq", "--yes")
     assert run_json("campaign", "budget", "faq", "12")["budget_cents"] == 1200
 

@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from annotation.crowd.port import CrowdError, Submission
 from annotation.jobs.tasks import reconcile_campaign, run_job
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.moderation.bonus import give_bonus
 from annotation.pipeline.moderation.decisions import approve_by_hand
 from annotation.pipeline.outbox.deliver import deliver
@@ -113,7 +113,7 @@ def test_a_call_that_is_refused_for_good_is_a_warning(stage: Stage, written: Wri
 
 def test_a_hit_that_cannot_be_read_is_named(one_hit: Stage, written: Written) -> None:
     one_hit.work("ada", 1)
-    look(one_hit.campaign, Refusing(one_hit.mturk.url))
+    fetch_submissions(one_hit.campaign, Refusing(one_hit.mturk.url))
     key, name = one_hit.hit(1).key, "annotation.pipeline.collecting.collect"
     ((words, fields),) = written.lines(name)
     assert words == f"WARNING {name} [campaign=faq hit={key}]: HIT {key} cannot be read: not now"

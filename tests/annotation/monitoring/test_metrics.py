@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 from annotation.analytics.campaign.snapshots import take
 from annotation.models import Account
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.ledger.accounts import account_of
 from retrieval.jobs.queue import request
 from retrieval.models import Job
@@ -84,7 +84,7 @@ def test_each_hit_is_in_one_state_alone(stage: Stage, client: Client) -> None:
     stage.publish()
     for name, number in (("ada", 1), ("bob", 1), ("ada", 2), ("ada", 3), ("bob", 3)):
         stage.work(name, number)
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     hits = stage.campaign.hits
     hits.filter(number=2).update(expires_at=timezone.now() - timedelta(hours=1))
     hits.filter(number=3).update(fault="its record cannot be read")

@@ -136,7 +136,7 @@ MUTANTS = {
             "cents=places * message.hit.price_cents",
             "cents=message.hit.price_cents",
         ),
-        ("a place for a tie", "(policy.annotators + tie_places(policy))", "policy.annotators"),
+        ("a place for a tie", "(policy.annotators + tie_assignments(policy))", "policy.annotators"),
         ("the undecided stay", "- undecided.get(hit.pk, 0) * hit.price_cents", ""),
         ("nothing to release", "            if rest > 0:\n", "            if True:\n"),
         ("a spare is released once", ".update(spare=0)", ".update()"),
@@ -329,7 +329,7 @@ MUTANTS = {
         "annotation/pipeline/collecting/review.py",
         "tests/annotation/pipeline/collecting/test_behaviour.py",
     ): (
-        ("what browsers told is kept", "    observe(works)\n", ""),
+        ("what browsers told is kept", "    record_behaviour(works)\n", ""),
         ("whom to write to", "if settings.CONTACT else why", "if not settings.CONTACT else why"),
     ),
     (
@@ -372,7 +372,7 @@ MUTANTS = {
     ): (
         (
             "what is missing is bought",
-            "places_to_open(by_extension.values(), wanting.outstanding)",
+            "assignments_to_request(by_extension.values(), wanting.outstanding)",
             "0",
         ),
         (
@@ -396,8 +396,8 @@ MUTANTS = {
         ),
         (
             "given up, then counted",
-            "    _release_spares(campaign)\n    plan = missing_places(campaign)",
-            "    plan = missing_places(campaign)\n    _release_spares(campaign)",
+            "    _release_spares(campaign)\n    plan = missing_votes(campaign)",
+            "    plan = missing_votes(campaign)\n    _release_spares(campaign)",
         ),
         ("the rest of the first round", "        ask_for_affordable(campaign)", "        pass"),
         ("capped by what is left out", " or left_out(campaign)))", "))"),

@@ -161,7 +161,7 @@ class Owner:
     def foresee(self, worker: Locator) -> str:
         """What a worker's page says of an exclusion, or of its end."""
         worker.click()
-        told = self.page.locator("section[aria-labelledby=what-if-title] dl")
+        told = self.page.locator("section[aria-labelledby=exclusion-impact-title] dl")
         expect(told).to_be_visible()
         return told.inner_text()
 

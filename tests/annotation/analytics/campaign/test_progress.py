@@ -182,7 +182,7 @@ def test_a_call_that_waits_tells_how_often_it_was_tried_and_when_it_goes_out(sta
 
 def test_what_was_given_up_is_not_stuck(stage: Stage) -> None:
     stage.publish()
-    stage.campaign.outbox.update(state="withdrawn", error="no")
+    stage.campaign.outbox.update(state="cancelled", error="no")
     assert stuck(stage.campaign) == []
 
 
@@ -250,7 +250,7 @@ def test_at_its_budget_a_campaign_names_the_votes_that_wait(one_hit: Stage) -> N
     )
     set_budget(one_hit.campaign, 3 * PRICE)
     assert standing(one_hit.campaign).startswith("at its budget, and there is room again")
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
     assert standing(one_hit.campaign) == "active"
 
 

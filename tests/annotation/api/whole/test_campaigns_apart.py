@@ -43,7 +43,7 @@ READ: Mapping[str, Row] = {
     "expert-labels/{}": lambda of: ExpertLabel.objects.get(triplet__campaign=of).pk,
     "workers/{}": worker_of,
     "workers/{}/letters": worker_of,
-    "workers/{}/what-if": worker_of,
+    "workers/{}/exclusion-impact": worker_of,
     "instructions/{}": lambda campaign: campaign.instructions.latest("version").version,
 }
 WRITTEN: Mapping[str, tuple[Row, object]] = {

@@ -172,12 +172,14 @@ def test_a_pilot_is_quoted_then_made_and_told(stage: Stage) -> None:
     assert last() == ("pilot", "api", "root")
 
 
-def test_what_if_is_what_the_act_foresees(campaign: Campaign, owner: Program) -> None:
-    told = owner.get("campaigns/faq/workers/faq-worker-0/what-if").json()
+def test_the_exclusion_impact_is_what_the_operation_previews(
+    campaign: Campaign, owner: Program
+) -> None:
+    told = owner.get("campaigns/faq/workers/faq-worker-0/exclusion-impact").json()
     assert (told["excluded"], told["votes"], told["cents"]) == (False, 1, 0)
     sent = {"worker": "faq-worker-0", "reason": "asked to leave", "agreed": True}
     owner.post("campaigns/faq/operations/exclude", sent, key="one")
-    assert owner.get("campaigns/faq/workers/faq-worker-0/what-if").json()["excluded"]
+    assert owner.get("campaigns/faq/workers/faq-worker-0/exclusion-impact").json()["excluded"]
 
 
 def test_counted_figures_become_charts_with_their_rows(campaign: Campaign, owner: Program) -> None:

@@ -32,7 +32,7 @@ TABLE: Mapping[str, str] = {
     "admin/campaigns/<slug:name>/workers/times.csv": "workforce_read",
     "admin/campaigns/<slug:name>/workers/reports": "report_list",
     "admin/campaigns/<slug:name>/workers/<int:pk>": "worker_read letter_list assignment_list",
-    "admin/campaigns/<slug:name>/workers/<int:pk>/what-if": "worker_what_if",
+    "admin/campaigns/<slug:name>/workers/<int:pk>/exclusion-impact": "worker_exclusion_impact",
     "admin/campaigns/<slug:name>/workers/<int:pk>/controls.csv": "assignment_list",
     "admin/jobs/<int:pk>": "job_read",
     "admin/campaigns/": "campaign_list",

@@ -20,7 +20,7 @@ PATHS = (
     "campaigns/faq/suggestions", "campaigns/faq/instructions", "campaigns/faq/snapshots",
     "campaigns/faq/charts", "campaigns/faq/worker-figures", "campaigns/faq/reports",
     "campaigns/faq/disagreements", "campaigns/faq/workers/faq-worker-0/letters",
-    "campaigns/faq/workers/faq-worker-0/what-if",
+    "campaigns/faq/workers/faq-worker-0/exclusion-impact",
 )  # fmt: skip
 
 

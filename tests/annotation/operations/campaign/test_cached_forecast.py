@@ -17,7 +17,7 @@ from annotation.operations.campaign import cached_forecast as known
 from annotation.operations.campaign.cached_forecast import known_outlook, standing_of
 from annotation.operations.operation import perform
 from annotation.operations.registry import OPERATIONS
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.forecast import (
     most_prolonging,
@@ -171,5 +171,5 @@ def test_a_cancelled_campaigns_budget_can_be_set_while_work_waits(stage: Stage) 
     stage.campaign.refresh_from_db()
     with pytest.raises(UserError, match="cancelled"):  # nobody has looked yet
         foreseen("budget", stage.campaign)
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     assert foreseen("budget", stage.campaign)

@@ -10,7 +10,7 @@ from annotation.models import Assignment, AuditEntry
 from annotation.operations.campaign import assignments, workers
 from annotation.operations.operation import perform
 from annotation.operations.registry import OPERATIONS
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from core.errors import UserError
 from tests.annotation.pipeline.whole.own_crowd import own_team
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 
 def reviewed(stage: Stage) -> None:
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     review(stage.campaign)
 
 

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Assignment, ItemReport, Judgment, Observation, Worker
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.recompute import recompute
 from annotation.protocol.screening.behaviour import REASONS
@@ -37,7 +37,7 @@ def hand_in(stage: Stage, name: str, more: dict[str, str], *, slips: int = 0) ->
 
 
 def look_at(stage: Stage) -> None:
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     review(stage.campaign)
 
 
@@ -129,7 +129,7 @@ def test_a_review_that_breaks_off_leaves_no_observation(one_hit: Stage) -> None:
     """When all is written, the exclusions cannot be read."""
     (first, *_) = keys(one_hit)
     hand_in(one_hit, "ada", {f"report-{first}": "unclear"})
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
 
     def break_down(
         execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: Any
@@ -148,7 +148,7 @@ def test_a_review_that_breaks_off_leaves_no_observation(one_hit: Stage) -> None:
 
 def test_many_works_cost_no_more_queries_than_few(one_hit: Stage) -> None:
     hand_in(one_hit, "ada", signals(5000, {}) | {f"report-{keys(one_hit)[0]}": "unclear"})
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     first = Assignment.objects.get()
     with CaptureQueriesContext(connection) as few:
         review(one_hit.campaign)
@@ -190,7 +190,7 @@ def test_paid_and_discarded_work_is_approved_and_nobody_speaks_of_rejection(
     stage.publish()
     done = hand_in(stage, "eve", {}, slips=2)
     stage.work("ada", 1)
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     status, feedback = crowd_s_word(stage, done)
     assert status == "Approved"
     assert not feedback

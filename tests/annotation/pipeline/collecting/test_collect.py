@@ -5,7 +5,7 @@ import pytest
 from annotation.crowd.port import CrowdError, Submission
 from annotation.models import Assignment, Worker
 from annotation.pipeline.advance import advance
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.setup.create import get_campaign
 from core.errors import UserError
 from tests.conftest import SetStage, StartMTurk
@@ -30,7 +30,7 @@ class CountingCrowd(LentCrowd):
 
 def test_submissions_are_stored_as_the_crowd_records_them(one_hit: Stage) -> None:
     done = one_hit.work("ada", 1, 1)
-    assert look(one_hit.campaign, one_hit.mturk.crowd).new == 1
+    assert fetch_submissions(one_hit.campaign, one_hit.mturk.crowd).new == 1
     stored = Assignment.objects.get()
     assert (stored.crowd_id, stored.worker.worker_id, stored.status) == (done, "AADA", "submitted")
     assert stored.answers == one_hit.sheet(1, 1)
@@ -46,17 +46,17 @@ def test_what_is_accepted_or_given_back_is_no_submission(one_hit: Stage) -> None
     given_back = one_hit.accept("bob", 1)
     assert given_back
     one_hit.mturk.person("bob").give_back(given_back)
-    assert look(one_hit.campaign, one_hit.mturk.crowd).new == 0
+    assert fetch_submissions(one_hit.campaign, one_hit.mturk.crowd).new == 0
 
 
 def test_only_what_is_new_is_fetched(stage: Stage) -> None:
     stage.publish()
     crowd = CountingCrowd(stage.mturk.url)
     stage.work("ada", 2)
-    assert look(stage.campaign, crowd).new == 1
-    assert look(stage.campaign, crowd).new == 0
+    assert fetch_submissions(stage.campaign, crowd).new == 1
+    assert fetch_submissions(stage.campaign, crowd).new == 0
     stage.work("bob", 4)
-    assert look(stage.campaign, crowd).new == 1
+    assert fetch_submissions(stage.campaign, crowd).new == 1
     assert crowd.asked == [stage.hit(2).crowd_id, stage.hit(4).crowd_id]
 
 
@@ -64,7 +64,7 @@ def test_collecting_twice_adds_nothing(stage: Stage) -> None:
     stage.publish()
     stage.work("ada", 1)
     stage.work("bob", 1)
-    assert [look(stage.campaign, stage.mturk.crowd).new for _ in range(2)] == [2, 0]
+    assert [fetch_submissions(stage.campaign, stage.mturk.crowd).new for _ in range(2)] == [2, 0]
     assert (Assignment.objects.count(), Worker.objects.count()) == (2, 2)
 
 
@@ -72,7 +72,7 @@ def test_a_worker_is_one_row_whatever_they_do(stage: Stage) -> None:
     stage.publish()
     for number in range(1, 6):
         stage.work("ada", number)
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     assert Worker.objects.get().assignments.count() == 5
 
 
@@ -82,7 +82,7 @@ def test_hits_of_other_campaigns_are_left_alone(set_stage: SetStage) -> None:
         stage.publish()
     second.work("ada", 1)
     crowd = CountingCrowd(first.mturk.url)
-    assert look(first.campaign, crowd).new == 0
+    assert fetch_submissions(first.campaign, crowd).new == 0
     assert crowd.asked == []
 
 
@@ -93,7 +93,7 @@ def test_more_submissions_than_a_page_holds_are_all_collected(set_stage: SetStag
     for number in range(99):
         stage.work(f"ada{number}", 1)
     stage.work("eve", 1, slips=1)
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     stage.work("cara", 1)
     assert stage.advance().new == 1
     assert Assignment.objects.count() == 101
@@ -108,7 +108,7 @@ def test_two_who_collect_at_once_store_each_submission_once(stage: Stage) -> Non
             stage.work(name, number)
 
     def collect_too() -> int:
-        return look(get_campaign(stage.campaign.name), stage.mturk.crowd).new
+        return fetch_submissions(get_campaign(stage.campaign.name), stage.mturk.crowd).new
 
     assert sum(together(collect_too, collect_too)) == 10
     assert Assignment.objects.count() == 10
@@ -130,7 +130,7 @@ def test_progress_counts_the_hits_read(stage: Stage) -> None:
     stage.work("ada", 1)
     stage.work("ada", 2)
     steps: list[int] = []
-    look(stage.campaign, stage.mturk.crowd, progress=steps.append)
+    fetch_submissions(stage.campaign, stage.mturk.crowd, progress=steps.append)
     assert sum(steps) == 2
 
 
@@ -158,13 +158,13 @@ def half_readable(stage: Stage, *, permanent: bool) -> FaultyCrowd:
 
 def test_a_hit_that_cannot_be_read_keeps_no_other_work_waiting(stage: Stage) -> None:
     crowd = half_readable(stage, permanent=True)
-    assert look(stage.campaign, crowd).new == 1
+    assert fetch_submissions(stage.campaign, crowd).new == 1
     assert (stage.hit(1).fault, stage.hit(2).fault) == ("not this one", "")
 
 
 def test_a_fault_that_may_pass_is_told_when_all_else_is_stored(stage: Stage) -> None:
     crowd = half_readable(stage, permanent=False)
-    found = look(stage.campaign, crowd)
+    found = fetch_submissions(stage.campaign, crowd)
     assert (str(found.fault), found.unread) == ("not this one", [stage.hit(1).pk])
     assert Assignment.objects.get().hit == stage.hit(2)
     assert stage.hit(1).fault == "not this one"
@@ -172,14 +172,14 @@ def test_a_fault_that_may_pass_is_told_when_all_else_is_stored(stage: Stage) -> 
 
 def test_a_fault_is_forgotten_when_the_hit_can_be_read(stage: Stage) -> None:
     crowd = half_readable(stage, permanent=True)
-    look(stage.campaign, crowd)
-    assert look(stage.campaign, stage.mturk.crowd).new == 1
+    fetch_submissions(stage.campaign, crowd)
+    assert fetch_submissions(stage.campaign, stage.mturk.crowd).new == 1
     assert stage.hit(1).fault == ""
 
 
 def test_a_fault_is_forgotten_when_somebody_else_has_read_the_hit(stage: Stage) -> None:
     crowd = half_readable(stage, permanent=True)
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     stage.campaign.hits.filter(number=1).update(fault="of a slower process")
-    assert look(stage.campaign, crowd).new == 0
+    assert fetch_submissions(stage.campaign, crowd).new == 0
     assert stage.hit(1).fault == ""

@@ -2,7 +2,7 @@ import pytest
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Assignment, Exclusion, Judgment
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import Reviewed, given_answers, review
 from tests.conftest import SetStage
 from tests.small_campaign import Stage
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def look_at(stage: Stage) -> Reviewed:
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     return review(stage.campaign)
 
 
@@ -59,7 +59,7 @@ def test_failed_work_is_paid_and_discarded_where_the_policy_says_so(set_stage: S
     stage = set_stage(candidates_per_query=1, on_failed_control="pay_and_discard")
     stage.publish()
     stage.work("eve", 1, slips=1)
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     assert statuses(stage, "AEVE") == ["Approved"]
     found = progress(stage.campaign)
     assert (found["failed_controls"], found["votes"]) == (1, 0)
@@ -119,7 +119,7 @@ def test_what_the_crowd_has_approved_by_itself_is_a_failure_all_the_same(
     stage.publish()
     stage.mturk.crowd.approve(stage.work("eve", 1, slips=1))
     passed = stage.advance()
-    assert (passed.failed, passed.excluded, passed.places_opened) == (1, 1, 1)
+    assert (passed.failed, passed.excluded, passed.assignments_requested) == (1, 1, 1)
     assert stage.outbox("reject") == []
     assert statuses(stage, "AEVE") == ["Approved"]
     assert progress(stage.campaign)["spent_cents"] == stage.mturk.spent_cents == 19
@@ -215,7 +215,7 @@ def test_many_submissions_are_reviewed_in_one_go(stage: Stage) -> None:
     """More than are read from the database at once, in order across the batches."""
     stage.publish()
     stage.work("ada", 1)
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     first = Assignment.objects.get()
     copies = 501
     workers = type(first.worker).objects.bulk_create(

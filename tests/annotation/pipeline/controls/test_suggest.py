@@ -50,10 +50,10 @@ def test_two_votes_are_enough_of_steady_workers(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ada agrees with all six labels, bob with four of them."""
-    monkeypatch.setattr("annotation.protocol.labels.control_suggestion.STEADY_JUDGED", 4)
+    monkeypatch.setattr("annotation.protocol.labels.control_candidates.STEADY_JUDGED", 4)
     suggest(campaign)
     assert suggested(campaign) == {("moon", 1), ("tea", 1)}
-    monkeypatch.setattr("annotation.protocol.labels.control_suggestion.STEADY_SHARE", 4 / 6)
+    monkeypatch.setattr("annotation.protocol.labels.control_candidates.STEADY_SHARE", 4 / 6)
     suggest(campaign)
     assert suggested(campaign) == {(name, rank) for name in ("moon", "tea") for rank in (1, 2)}
 

@@ -4,7 +4,7 @@ import pytest
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Assignment, OutboxMessage, Triplet
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.votes import first_pairs, tallies
 from annotation.pipeline.recompute import recompute
@@ -34,7 +34,7 @@ def test_two_who_agree_make_the_label(one_hit: Stage) -> None:
     one_hit.work("ada", 1, yes_to("bread"))
     one_hit.work("bob", 1, yes_to("bread"))
     done = one_hit.advance()
-    assert (done.labelled, done.places_opened, done.finished) == (5, 0, True)
+    assert (done.labelled, done.assignments_requested, done.finished) == (5, 0, True)
     assert status(one_hit, "bread") == ("labelled", 1, 2, 2)
     assert status(one_hit, "piano") == ("labelled", 0, 2, 0)
     assert places(one_hit) == {1: 2}
@@ -43,7 +43,7 @@ def test_two_who_agree_make_the_label(one_hit: Stage) -> None:
 def test_one_vote_makes_no_label(one_hit: Stage) -> None:
     one_hit.work("ada", 1, 1)
     done = one_hit.advance()
-    assert (done.labelled, done.open, done.places_opened) == (0, 5, 0)
+    assert (done.labelled, done.open, done.assignments_requested) == (0, 5, 0)
     assert status(one_hit, "bread") == ("open", None, 1, 1)
 
 
@@ -51,7 +51,7 @@ def test_two_who_disagree_open_one_place(one_hit: Stage) -> None:
     one_hit.work("ada", 1, yes_to("bread", "piano"))
     one_hit.work("bob", 1, yes_to("bread"))
     done = one_hit.advance()
-    assert (done.labelled, done.open, done.places_opened) == (4, 1, 1)
+    assert (done.labelled, done.open, done.assignments_requested) == (4, 1, 1)
     assert status(one_hit, "piano") == ("open", None, 2, 1)
     assert places(one_hit) == {1: 3}
 
@@ -72,13 +72,13 @@ def test_several_ties_of_one_hit_share_the_place(one_hit: Stage) -> None:
     one_hit.work("ada", 1, 1)
     one_hit.work("bob", 1, 0)
     done = one_hit.advance()
-    assert (done.open, done.places_opened) == (5, 1)
+    assert (done.open, done.assignments_requested) == (5, 1)
 
 
 def test_rejected_work_opens_its_place_again(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
     one_hit.work("eve", 1, slips=1)
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
     one_hit.work("bob", 1)
     assert one_hit.advance().finished
     assert places(one_hit) == {1: 3}
@@ -88,20 +88,20 @@ def test_a_place_that_is_still_open_is_not_bought_twice(one_hit: Stage) -> None:
     """One of two is rejected while the other is at work."""
     one_hit.work("eve", 1, slips=1)
     assert one_hit.accept("ada", 1)
-    assert one_hit.advance().places_opened == 1
-    assert one_hit.advance().places_opened == 0
+    assert one_hit.advance().assignments_requested == 1
+    assert one_hit.advance().assignments_requested == 0
     assert places(one_hit) == {1: 3}
 
 
 def test_submitted_work_not_yet_reviewed_fills_its_place(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     review(one_hit.campaign)
     first = Assignment.objects.get()
     one_hit.work("bob", 1)
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     found = recompute(one_hit.campaign, until=first.submitted_at)
-    assert (found.passed, found.open, found.places_opened) == (0, 5, 0)
+    assert (found.passed, found.open, found.assignments_requested) == (0, 5, 0)
 
 
 def test_an_exclusion_opens_exactly_the_votes_it_takes(stage: Stage) -> None:
@@ -109,7 +109,7 @@ def test_an_exclusion_opens_exactly_the_votes_it_takes(stage: Stage) -> None:
     stage.publish()
     stage.work("ada", 1, 1)
     stage.work("bob", 1, 0)
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     stage.work("eve", 1, 1)
     stage.work("ada", 2, 1)
     stage.work("eve", 2, 0)
@@ -159,7 +159,7 @@ def test_the_triplets_of_a_hit_that_cannot_grow_go_into_another_one(one_hit: Sta
         one_hit.work(f"eve{number}", 1, slips=1)
         done = one_hit.advance()
     assert places(one_hit) == {1: 9, 2: 1}
-    assert (done.open, done.labelled, done.places_opened) == (5, 0, 1)
+    assert (done.open, done.labelled, done.assignments_requested) == (5, 0, 1)
     assert one_hit.hit(2).repack
     assert len(one_hit.hit(2).excluded_workers) == 9
 
@@ -185,13 +185,13 @@ def test_a_hit_of_ten_places_may_grow(set_stage: SetStage) -> None:
     for number in range(9):
         stage.work(f"ada{number}", 1)
     stage.work("eve", 1, slips=1)
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     assert places(stage) == {1: 11}
 
 
 def test_hits_that_are_not_published_are_not_extended(stage: Stage) -> None:
     found = recompute(stage.campaign)
-    assert (found.labelled, found.open, found.places_opened) == (0, 25, 0)
+    assert (found.labelled, found.open, found.assignments_requested) == (0, 25, 0)
     assert not OutboxMessage.objects.exists()
 
 
@@ -205,7 +205,11 @@ def test_labelling_again_changes_nothing(stage: Stage) -> None:
     stage.campaign.labels_stale = True
     stage.campaign.save()
     second = recompute(stage.campaign)
-    assert (second.labelled, second.open, second.places_opened) == (first.labelled, first.open, 0)
+    assert (second.labelled, second.open, second.assignments_requested) == (
+        first.labelled,
+        first.open,
+        0,
+    )
     assert list(Triplet.objects.order_by("pk").values()) == before
     assert OutboxMessage.objects.count() == messages
 
@@ -233,5 +237,5 @@ def test_work_that_somebody_rejected_at_the_crowd_has_no_vote(one_hit: Stage) ->
     refused = one_hit.work("ada", 1, 1)
     one_hit.mturk.crowd.reject(refused, reason="by hand")
     one_hit.work("bob", 1, 1)
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
     assert {(one.votes, one.positive) for one in tallies(one_hit.campaign)} == {(1, 1)}

@@ -5,7 +5,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from annotation.models import Assignment, Entry, Exclusion, OutboxMessage
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.accounts import (
     OverBudget,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 def work(stage: Stage, name: str, *, slips: int = 0) -> Assignment:
     """Handed in on the first HIT, reviewed, and the crowd told."""
     crowd_id = stage.work(name, 1, slips=slips)
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     review(stage.campaign)
     stage.deliver()
     return Assignment.objects.get(crowd_id=crowd_id)
@@ -138,7 +138,7 @@ def test_settling_again_books_nothing(one_hit: Stage) -> None:
 
 def test_what_the_crowd_approved_before_our_review_waits_for_it(one_hit: Stage) -> None:
     one_hit.mturk.crowd.approve(one_hit.work("eve", 1, slips=1))
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     assert settle(one_hit.campaign) == 0
     assert money(one_hit) == (FIRST_ROUND, 0, 0)
     review(one_hit.campaign)
@@ -147,7 +147,7 @@ def test_what_the_crowd_approved_before_our_review_waits_for_it(one_hit: Stage) 
 
 def test_work_of_somebody_excluded_meanwhile_is_discarded(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     review(one_hit.campaign)
     exclude(one_hit, "ada")
     one_hit.deliver()
@@ -186,7 +186,7 @@ def grown_by_others(one_hit: Stage) -> None:
     one_hit.mturk.crowd.extend_hit(crowd_id, extra=2, token="by hand")
     for name in ("ada", "bob", "cara", "dan"):
         one_hit.work(name, 1)
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     review(one_hit.campaign)
 
 
@@ -232,7 +232,7 @@ def test_a_bonus_is_paid_once_out_of_what_was_reserved_for_it(one_hit: Stage) ->
 
 def test_a_closed_hit_keeps_only_what_waits_for_its_decision(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     for _ in range(2):
         release_rest(one_hit.campaign, [one_hit.hit(1)])
         assert money(one_hit) == (PRICE, 0, 0)

@@ -7,7 +7,7 @@ import pytest
 
 from annotation.analytics.campaign.status import stuck
 from annotation.models import Assignment
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.moderation.decisions import (
@@ -36,7 +36,7 @@ def now(stage: Stage) -> datetime:
 
 def reviewed(stage: Stage) -> None:
     """What follows is decided, and nobody has been told."""
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     review(stage.campaign)
 
 
@@ -63,7 +63,7 @@ def test_work_that_failed_is_paid_before_its_rejection_is_sent(one_hit: Stage) -
     assert (seen.kind, seen.cents, seen.votes, seen.passed) == ("approve", PRICE, 0, False)
     one_hit.advance()
     assert status_at_the_crowd(one_hit, assignment) == "Approved"
-    assert states(one_hit, "reject") == ["withdrawn"]
+    assert states(one_hit, "reject") == ["cancelled"]
     work = Assignment.objects.get(crowd_id=assignment)
     assert (work.status, work.passed, work.account) == ("approved", False, "discarded")
     assert money(one_hit)[1:] == (0, PRICE)
@@ -113,7 +113,7 @@ def test_what_the_crowd_does_not_overturn_gives_its_money_back(one_hit: Stage) -
     one_hit.mturk.clock.move_on(days=31)
     one_hit.deliver()
     (message,) = one_hit.outbox("overturn")
-    assert message.state == "withdrawn"
+    assert message.state == "cancelled"
     assert "30 days" in message.error
     assert money(one_hit) == before
     assert Assignment.objects.get(crowd_id=assignment).status == "rejected"
@@ -215,7 +215,7 @@ def test_votes_come_back_when_a_refusal_by_hand_is_overturned(one_hit: Stage) ->
 
 def test_before_the_review_nothing_is_decided_by_hand(one_hit: Stage) -> None:
     assignment = one_hit.work("bob", 1)
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     with pytest.raises(UserError, match="not reviewed yet"):
         preview_approval(one_hit.campaign, assignment, now=now(one_hit))
     with pytest.raises(UserError, match="not reviewed yet"):
@@ -276,5 +276,5 @@ def test_one_may_change_one_s_mind_before_the_crowd_is_told(one_hit: Stage) -> N
     one_hit.advance()
     assert status_at_the_crowd(one_hit, assignment) == "Approved"
     assert {row.votes for row in one_hit.campaign.triplets.all()} == {1}
-    assert states(one_hit, "approve") == ["withdrawn", "withdrawn", "done"]
-    assert states(one_hit, "reject") == ["withdrawn", "withdrawn"]
+    assert states(one_hit, "approve") == ["cancelled", "cancelled", "done"]
+    assert states(one_hit, "reject") == ["cancelled", "cancelled"]

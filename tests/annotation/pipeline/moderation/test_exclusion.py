@@ -66,7 +66,7 @@ def test_an_exclusion_that_the_crowd_was_not_told_of_is_only_withdrawn(stage: St
     stage.advance()
     exclude(stage.campaign, "AEVE", reason=REASON)
     restore(stage.campaign, "AEVE")
-    assert [message.state for message in stage.outbox("exclude")] == ["withdrawn"]
+    assert [message.state for message in stage.outbox("exclude")] == ["cancelled"]
     assert stage.outbox("readmit") == []
 
 
@@ -117,7 +117,7 @@ def test_by_hand_a_worker_is_out_whatever_their_controls_say(one_hit: Stage) -> 
     assert money(one_hit) == (PRICE, PRICE)
     exclusion = one_hit.campaign.exclusions.get()
     assert (exclusion.failures, exclusion.reviewed) == (0, 1)
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
     assert account_of(one_hit.campaign).spent_cents == one_hit.mturk.spent_cents
 
 

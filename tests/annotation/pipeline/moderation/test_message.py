@@ -79,7 +79,7 @@ def test_what_the_crowd_does_not_carry_is_over_and_can_be_sent_again(one_hit: St
     type(worker).objects.filter(pk=worker.pk).update(worker_id="ANOBODY")
     one_hit.deliver()
     (message,) = one_hit.outbox("notify")
-    assert message.state == "withdrawn"
+    assert message.state == "cancelled"
     assert "ANOBODY was not reached" in message.error
     assert stuck(one_hit.campaign) == []
     type(worker).objects.filter(pk=worker.pk).update(worker_id="ABOB")

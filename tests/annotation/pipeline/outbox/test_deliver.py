@@ -3,7 +3,7 @@ from django.conf import settings
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Assignment, OutboxMessage
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
@@ -129,7 +129,7 @@ def test_a_decision_is_made_once_whoever_dies_meanwhile(
 ) -> None:
     one_hit.work("ada", 1)
     one_hit.work("eve", 1, slips=1)
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     review(one_hit.campaign)
     for calls in range(2):  # at the approval, then at the rejection
         die(one_hit, calls=calls, answered=answered)

@@ -6,7 +6,7 @@ from annotation.analytics.campaign.progress import progress
 from annotation.analytics.campaign.status import stuck
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.models import OutboxMessage
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
@@ -137,7 +137,7 @@ def test_a_hit_that_others_have_grown_fails_for_good(one_hit: Stage) -> None:
 def test_what_the_crowd_approved_meanwhile_is_not_a_fault(one_hit: Stage) -> None:
     """Work not reviewed in time is approved by the crowd: that is final, and costs money."""
     failed = one_hit.work("eve", 1, slips=1)
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     review(one_hit.campaign)
     one_hit.mturk.crowd.approve(failed)
     delivery = one_hit.deliver()
@@ -151,12 +151,12 @@ def test_what_the_crowd_rejected_meanwhile_loses_its_votes(one_hit: Stage) -> No
     """Somebody refuses by hand what had passed: the label it made is not the record's any more."""
     for name in ("ada", "bob"):
         work = one_hit.work(name, 1)
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     recompute(one_hit.campaign)
     one_hit.mturk.crowd.reject(work, reason="by hand")
     assert one_hit.deliver().failed == 0
     found = one_hit.advance()
-    assert (found.open, found.places_opened) == (5, 1)
+    assert (found.open, found.assignments_requested) == (5, 1)
     assert progress(one_hit.campaign)["rejected"] == 1
     assert progress(one_hit.campaign)["spent_cents"] == one_hit.mturk.spent_cents == 19
 

@@ -64,7 +64,7 @@ def test_while_paused_work_is_still_reviewed_and_paid(stage: Stage) -> None:
     pause(stage.campaign)
     stage.work("ada", 1)
     found = stage.advance()
-    assert (found.new, found.passed, found.places_opened) == (1, 1, 0)
+    assert (found.new, found.passed, found.assignments_requested) == (1, 1, 0)
     assert stage.mturk.spent_cents == PRICE
     agrees_with_the_crowd(stage)
 
@@ -76,7 +76,7 @@ def test_while_paused_a_tie_waits(one_hit: Stage) -> None:
     one_hit.advance()
     assert one_hit.outbox("extend") == []
     resume(one_hit.campaign)
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
 
 
 def test_pausing_and_resuming_twice_is_the_same_as_once(stage: Stage) -> None:
@@ -204,7 +204,7 @@ def test_prolonging_twice_reserves_the_money_once(one_hit: Stage) -> None:
     for _ in range(2):
         prolong(one_hit.campaign, days=7, now=now(one_hit))
     assert account(one_hit).reserved_cents == 2 * PRICE
-    assert [message.state for message in one_hit.outbox("lifetime")] == ["withdrawn", "pending"]
+    assert [message.state for message in one_hit.outbox("lifetime")] == ["cancelled", "pending"]
     one_hit.deliver()
     agrees_with_the_crowd(one_hit)
     prolong(one_hit.campaign, days=7, now=now(one_hit))
@@ -234,11 +234,11 @@ def test_a_tie_on_a_closed_hit_is_broken_after_all(one_hit: Stage) -> None:
     one_hit.advance()
     close_all(one_hit)
     resume(one_hit.campaign)
-    assert one_hit.advance().places_opened == 0
+    assert one_hit.advance().assignments_requested == 0
     done = prolong(one_hit.campaign, days=7, now=now(one_hit))
     assert (done.hits, done.places) == (1, 0)
     one_hit.deliver()
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
     one_hit.work("cara", 1, 1)
     assert one_hit.advance().labelled == 5
     agrees_with_the_crowd(one_hit)
@@ -260,7 +260,7 @@ def test_expiring_takes_back_a_reopening_that_was_not_sent(one_hit: Stage) -> No
     close_all(one_hit)
     prolong(one_hit.campaign, days=7, now=now(one_hit))
     expire(one_hit.campaign, now(one_hit))
-    assert [message.state for message in one_hit.outbox("lifetime")] == ["withdrawn"]
+    assert [message.state for message in one_hit.outbox("lifetime")] == ["cancelled"]
     assert account(one_hit).reserved_cents == 0
     agrees_with_the_crowd(one_hit)
 
@@ -314,7 +314,7 @@ def test_after_cancelling_handed_in_work_is_still_reviewed_and_paid(stage: Stage
     assert stage.accept("cara", 4) is None
     stage.mturk.person("bob").submit(assignment, stage.sheet(3))
     found = stage.advance()
-    assert (found.passed, found.failed, found.places_opened) == (2, 1, 0)
+    assert (found.passed, found.failed, found.assignments_requested) == (2, 1, 0)
     stage.advance()
     assert (account(stage).reserved_cents, account(stage).spent_cents) == (0, 2 * PRICE)
     agrees_with_the_crowd(stage)
@@ -428,7 +428,7 @@ def test_two_people_at_once_do_it_once(set_stage: SetStage) -> None:
     assert account(stage).reserved_cents == 10 * PRICE
     together(*[lambda: cancel(stage.campaign, now(stage))] * 2)
     assert account(stage).reserved_cents == 0
-    assert not stage.campaign.outbox.filter(kind="lifetime").exclude(state="withdrawn").exists()
+    assert not stage.campaign.outbox.filter(kind="lifetime").exclude(state="cancelled").exists()
 
 
 # at the same time as a pass

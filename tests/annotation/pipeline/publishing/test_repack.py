@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.crowd.hit_url import hit_url
 from annotation.models import Control, Hit, Judgment, Worker
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.moderation import exclusion as restore
@@ -96,7 +96,7 @@ def test_its_vote_decides(repacked: Stage) -> None:
 
 def test_a_second_pass_makes_no_second_hit(repacked: Stage) -> None:
     for _ in range(2):
-        assert repacked.advance().places_opened == 0
+        assert repacked.advance().assignments_requested == 0
     assert sizes(repacked) == {1: 2, 2: 2, 3: 1}
 
 
@@ -144,7 +144,7 @@ def test_a_vote_of_somebody_who_got_round_both_counts_once(repacked: Stage) -> N
     """Ada holds another number at the crowd, and sends the form without opening our page."""
     repacked.mturk.crowd.grant("AADA", qualification_id=repacked.campaign.known_id, value=10**6)
     repacked.work("ada", 3, 1)
-    assert repacked.advance().places_opened == 1
+    assert repacked.advance().assignments_requested == 1
     assert Judgment.objects.filter(worker__worker_id="AADA", triplet__isnull=False).count() == 5
     assert {repacked.labels()[triplet] for triplet in repacked.triplets(3)} == {"open"}
     repacked.work("cara", 3, 0)
@@ -158,12 +158,12 @@ def test_a_vote_of_somebody_who_got_round_both_counts_once(repacked: Stage) -> N
 def test_ties_wait_while_a_vote_for_them_may_come_from_their_hit(stage: Stage) -> None:
     """Bob is excluded and taken back: then there is a tie, and a place for his replacement."""
     disagree(stage, 1, "ada", "bob")
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     review(stage.campaign)
     restore.exclude(stage.campaign, "ABOB", reason="by hand")
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     restore.restore(stage.campaign, "ABOB")
-    assert stage.advance().places_opened == 0
+    assert stage.advance().assignments_requested == 0
     assert sizes(stage) == {1: 3, 2: 2}
     stage.work("cara", 1, 0)
     assert stage.advance().labelled == 5
@@ -174,9 +174,9 @@ def test_a_group_that_is_not_full_waits_for_companions(stage: Stage) -> None:
     stage.work("ada", 1, 1)
     stage.work("bob", 1, yes_but(one))
     stage.work("cara", 2, 1)
-    assert stage.advance().places_opened == 0
+    assert stage.advance().assignments_requested == 0
     stage.work("dan", 2, yes_but(other))
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     assert set(stage.triplets(3)) == {one, other}
     assert stage.hit(3).excluded_workers == numbers("ada", "bob", "cara", "dan")
 
@@ -187,7 +187,7 @@ def test_what_is_left_goes_when_nothing_more_can_come(stage: Stage) -> None:
     stage.work("bob", 1, yes_but(one))
     for name in ("cara", "dan"):
         stage.work(name, 2, 1)
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     assert stage.triplets(3) == [one]
     assert controls(stage.hit(3)) == {"positive": 3, "negative": 3}
     stage.work("cara", 3, 0)
@@ -197,7 +197,7 @@ def test_what_is_left_goes_when_nothing_more_can_come(stage: Stage) -> None:
 
 def test_a_hit_that_failed_in_its_only_place_grows(repacked: Stage) -> None:
     repacked.work("cara", 3, slips=1)
-    assert repacked.advance().places_opened == 1
+    assert repacked.advance().assignments_requested == 1
     assert sizes(repacked) == {1: 2, 2: 2, 3: 2}
     assert repacked.accept("cara", 3) is None
 
@@ -208,7 +208,7 @@ def test_a_tie_that_is_back_by_an_exclusion_grows_the_newest_hit(repacked: Stage
     assert repacked.advance().open == 0
     restore.exclude(repacked.campaign, "ACARA", reason="by hand")
     found = repacked.advance()
-    assert (found.open, found.places_opened) == (10, 2)
+    assert (found.open, found.assignments_requested) == (10, 2)
     assert sizes(repacked) == {1: 2, 2: 3, 3: 2}
 
 
@@ -240,11 +240,11 @@ def test_groups_that_the_budget_does_not_reach_wait(set_stage: SetStage) -> None
     stage.advance()
     stage.work("bob", 1, 0)
     disagree(stage, 2, "cara", "dan")
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     assert (sizes(stage), state(stage)) == ({1: 3, 2: 2, 3: 1}, "capped")
-    assert stage.advance().places_opened == 0
+    assert stage.advance().assignments_requested == 0
     set_budget(stage.campaign, 2 * FIRST_ROUND + PRICE)
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     assert (sizes(stage), state(stage)) == ({1: 3, 2: 2, 3: 1, 4: 1}, "active")
     assert {*stage.triplets(3), *stage.triplets(4)} == {*stage.triplets(1), *stage.triplets(2)}
 
@@ -267,4 +267,4 @@ def test_a_pool_that_became_too_small_is_told_and_nothing_is_bought(stage: Stage
         stage.advance()
     assert stage.campaign.hits.count() == 2
     Control.objects.filter(kind="positive").update(retired_at=None)
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1

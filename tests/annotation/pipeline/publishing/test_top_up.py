@@ -105,9 +105,9 @@ def test_growth_that_the_budget_does_not_reach_waits(one_hit: Stage) -> None:
     one_hit.advance()
     one_hit.work("eve", 1, slips=1)
     found = one_hit.advance()  # when it looks, the money of her work is not free yet
-    assert (found.places_opened, found.finished, state(one_hit)) == (0, False, "capped")
+    assert (found.assignments_requested, found.finished, state(one_hit)) == (0, False, "capped")
     assert sizes(one_hit) == {1: 3}
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
     assert (sizes(one_hit), state(one_hit)) == ({1: 4}, "active")
 
 
@@ -118,10 +118,10 @@ def test_a_raised_budget_lets_growth_go_on(set_stage: SetStage) -> None:
     for name in ("eve", "mallory"):
         stage.work(name, 1, slips=1)
     for _ in range(3):
-        assert stage.advance().places_opened == 0
+        assert stage.advance().assignments_requested == 0
     assert (sizes(stage), spares(stage), state(stage)) == ({1: 2}, [1], "capped")
     set_budget(stage.campaign, FIRST_ROUND + PRICE)
-    assert stage.advance().places_opened == 2
+    assert stage.advance().assignments_requested == 2
     assert (sizes(stage), spares(stage), state(stage)) == ({1: 4}, [0], "active")
 
 
@@ -133,7 +133,7 @@ def test_a_growth_too_dear_keeps_no_other_waiting(set_stage: SetStage) -> None:
     for name in ("eve", "mallory"):
         stage.work(name, 1, slips=1)
     disagree(stage, 2, "ada", "bob")
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     assert (sizes(stage), state(stage)) == ({1: 2, 2: 3}, "capped")
 
 
@@ -144,7 +144,7 @@ def test_growths_that_only_together_are_too_dear_take_turns(set_stage: SetStage)
     stage.publish()
     for name, number in (("eve", 1), ("mallory", 1), ("eve", 2), ("mallory", 2)):
         stage.work(name, number, slips=1)
-    assert stage.advance().places_opened == 2
+    assert stage.advance().assignments_requested == 2
     assert (sizes(stage), state(stage)) == ({1: 4, 2: 2}, "capped")
 
 
@@ -177,9 +177,9 @@ def test_money_that_comes_free_is_used_for_what_was_left_out(stage: Stage) -> No
 def test_a_paused_campaign_asks_for_nothing_until_it_goes_on(one_hit: Stage) -> None:
     disagree(one_hit, 1, "ada", "bob")
     lifecycle.pause(one_hit.campaign)
-    assert one_hit.advance().places_opened == 0
+    assert one_hit.advance().assignments_requested == 0
     lifecycle.resume(one_hit.campaign)
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
     assert sizes(one_hit) == {1: 3}
 
 
@@ -187,13 +187,13 @@ def test_a_cancelled_campaign_asks_for_nothing(one_hit: Stage) -> None:
     disagree(one_hit, 1, "ada", "bob")
     lifecycle.cancel(one_hit.campaign, one_hit.mturk.clock.now())
     found = one_hit.advance()
-    assert (found.open, found.places_opened) == (5, 0)
+    assert (found.open, found.assignments_requested) == (5, 0)
     assert sizes(one_hit) == {1: 2}
 
 
 def test_a_campaign_that_nobody_has_published_asks_for_nothing(stage: Stage) -> None:
     for _ in range(2):
-        assert recompute(stage.campaign).places_opened == 0
+        assert recompute(stage.campaign).assignments_requested == 0
     assert (stage.outbox("create"), state(stage)) == ([], "active")
 
 
@@ -202,7 +202,7 @@ def test_a_hit_that_has_expired_waits_for_a_person(one_hit: Stage) -> None:
     one_hit.work("eve", 1, slips=1)
     one_hit.mturk.clock.move_on(days=8)
     found = one_hit.advance()
-    assert (found.open, found.places_opened) == (5, 0)
+    assert (found.open, found.assignments_requested) == (5, 0)
     assert (sizes(one_hit), spares(one_hit)) == ({1: 2}, [0])
     assert account_of(one_hit.campaign).reserved_cents == 0
 
@@ -212,7 +212,7 @@ def test_the_triplets_of_a_hit_that_is_gone_go_into_another_one(one_hit: Stage) 
     one_hit.advance()
     closed_at = one_hit.mturk.clock.now()
     one_hit.campaign.hits.update(gone=True, closed_at=closed_at)
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
     assert set(one_hit.triplets(2)) == set(one_hit.triplets(1))
     assert one_hit.hit(1).places == 2
 
@@ -240,9 +240,9 @@ def test_a_hit_whose_triplet_stands_in_a_newer_one_grows_no_more(set_stage: SetS
     assert stage.triplets(3) == [(query, rank)]
 
     restore.exclude(stage.campaign, "ABOB", reason="by hand")
-    assert stage.advance().places_opened == 0  # the tie-break may be enough for the first
+    assert stage.advance().assignments_requested == 0  # the tie-break may be enough for the first
     stage.work("cara", 3, 1)
-    assert stage.advance().places_opened == 1
+    assert stage.advance().assignments_requested == 1
     assert stage.labels()[query, rank] == 1
     assert set(stage.triplets(4)) == set(stage.triplets(1)) - {(query, rank)}
     assert sizes(stage) == {1: 2, 2: 2, 3: 1, 4: 1}

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from annotation.models import Account, Assignment, Entry, Judgment, OutboxMessage, Worker
-from annotation.pipeline.collecting.collect import close, look
+from annotation.pipeline.collecting.collect import close, fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.outbox.claims import UNSENT
@@ -31,7 +31,7 @@ REWARD_AND_FEE = 19
 
 def reviewed(stage: Stage) -> None:
     """Collected and reviewed; no decision has been sent."""
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     review(stage.campaign)
 
 
@@ -94,7 +94,7 @@ def test_work_decided_before_it_is_reviewed_is_recorded_and_booked_with_its_revi
     one_hit: Stage,
 ) -> None:
     work = one_hit.work("ada", 1)
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     one_hit.mturk.crowd.approve(work)
     assert mended(one_hit) == {"decided": 1}
     assert state(work) == ("approved", "")
@@ -209,8 +209,8 @@ def test_an_overturned_rejection_waits_for_a_budget_that_covers_it(one_hit: Stag
     overturn_there(one_hit, work)
     report = compare(one_hit, full=True)
     assert repairs(report) == {}
-    assert f"The rejection of assignment {work}" in report.by_hand[0]
-    assert "the budget of faq does not cover it: raise it." in report.by_hand[0]
+    assert f"The rejection of assignment {work}" in report.manual[0]
+    assert "the budget of faq does not cover it: raise it." in report.manual[0]
     assert state(work) == ("rejected", "released")
     set_budget(one_hit.campaign, BUDGET_CENTS)
     assert mended(one_hit, full=True) == {"overturned": 1}
@@ -223,8 +223,8 @@ def test_what_cannot_be_is_left_to_a_person(one_hit: Stage) -> None:
     Assignment.objects.update(status="approved")
     report = compare(one_hit, full=True)
     assert repairs(report) == {}
-    assert f"Assignment {work} of HIT" in report.by_hand[0]
-    assert "is approved and paid here, and rejected at the crowd" in report.by_hand[0]
+    assert f"Assignment {work} of HIT" in report.manual[0]
+    assert "is approved and paid here, and rejected at the crowd" in report.manual[0]
 
 
 # On one side only
@@ -262,7 +262,7 @@ def test_work_that_the_crowd_does_not_have_is_left_to_a_person(one_hit: Stage) -
     work.worker = Worker.objects.create(crowd="mturk", worker_id="AELSE")
     work.save()
     report = compare(one_hit, full=True)
-    assert any("Assignment 3GONE is not in the crowd's record" in each for each in report.by_hand)
+    assert any("Assignment 3GONE is not in the crowd's record" in each for each in report.manual)
 
 
 # Money
@@ -274,7 +274,7 @@ def test_an_account_that_is_not_what_its_entries_make_is_told_and_left(one_hit: 
     Account.objects.update(paid_cents=20)
     report = compare(one_hit)
     assert report.done == []
-    assert report.by_hand == ["The account of faq says paid_cents 20, its entries make 19."]
+    assert report.manual == ["The account of faq says paid_cents 20, its entries make 19."]
     assert account(one_hit).paid_cents == 20
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from annotation.models import Campaign, OutboxMessage
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.ledger.accounts import first_round_cents, set_budget
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
@@ -54,7 +54,7 @@ def reserved_at_crowd(stage: Stage) -> int:
     "message",
     [
         {"state": "failed", "error": "No."},
-        {"state": "withdrawn"},
+        {"state": "cancelled"},
         {"state": "done"},
         {"state": "pending", "first_sent_at": None},  # an older backup of this database
     ],
@@ -88,7 +88,7 @@ def test_a_hit_that_nobody_here_has_asked_for_is_taken_over_as_the_budget_allows
     create_there(stage, stage.hit(5).key)
     report = compare(stage)
     assert repairs(report) == {}
-    (sentence,) = report.by_hand
+    (sentence,) = report.manual
     assert f"HIT {stage.hit(5).key} is at the crowd as" in sentence
     assert "the budget of faq does not cover it: raise the budget" in sentence
     set_budget(stage.campaign, BUDGET_CENTS)
@@ -145,14 +145,14 @@ def test_work_on_a_second_hit_is_left_to_a_person(stage: Stage) -> None:
     at_work = stage.mturk.person("bob").accept(extra)
     report = compare(stage)
     assert repairs(report) == {"withdrawn": 1}
-    (sentence,) = report.by_hand
+    (sentence,) = report.manual
     assert "holds 1 assignments to be decided, and 1 are being worked on" in sentence
     assert extra in sentence
     assert at_work
     stage.mturk.person("bob").give_back(at_work)
     stage.mturk.crowd.approve(work)
     report = compare(stage)
-    assert (repairs(report), report.by_hand) == ({}, [])
+    assert (repairs(report), report.manual) == ({}, [])
 
 
 # A HIT there of which this database knows nothing
@@ -245,7 +245,7 @@ def test_work_that_waits_for_review_keeps_a_lost_hit_from_being_published_anew(
 ) -> None:
     stage.publish()
     stage.work("ada", 1)
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     forget_there(stage, 1)
     assert mended(stage) == {"gone": 1}
     assert stage.hit(1).crowd_id is not None
@@ -275,7 +275,7 @@ def test_an_account_that_knows_none_of_them_is_not_believed_at_once(one_hit: Sta
     delete_there(one_hit, 1)
     report = compare(one_hit)
     assert report.done == []
-    assert report.by_hand == [
+    assert report.manual == [
         "The crowd lists none of the 1 HITs of faq: is this the account that published them? "
         "If they are really gone, say so (all gone)."
     ]
@@ -302,7 +302,7 @@ def test_what_was_to_be_sent_for_a_lost_hit_is_withdrawn(one_hit: Stage) -> None
     OutboxMessage.objects.filter(kind="extend").update(state="pending", first_sent_at=None)
     forget_there(one_hit, 1)
     assert mended(one_hit, all_gone=True) == {"gone": 1}
-    assert [message.state for message in one_hit.outbox("extend")] == ["withdrawn"]
+    assert [message.state for message in one_hit.outbox("extend")] == ["cancelled"]
     assert one_hit.hit(1).places == 2
     assert timedelta(0) <= one_hit.mturk.clock.now() - one_hit.hit(1).closed_at
 

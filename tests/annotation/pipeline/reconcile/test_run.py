@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.models import Campaign, OutboxMessage
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
@@ -66,7 +66,7 @@ STEPS: dict[str, Callable[[Stage, str, int], object]] = {
     "fail": fail,
     "publish": lambda stage, *_: publish(stage.campaign, stage.mturk.crowd),
     "deliver": lambda stage, *_: stage.deliver(),
-    "collect": lambda stage, *_: look(stage.campaign, stage.mturk.crowd),
+    "collect": lambda stage, *_: fetch_submissions(stage.campaign, stage.mturk.crowd),
     "review": lambda stage, *_: review(stage.campaign),
     "recompute": lambda stage, *_: recompute(stage.campaign),
     "advance": lambda stage, *_: stage.advance(),
@@ -97,7 +97,7 @@ def test_a_campaign_in_full_swing_is_no_drift(
                 STEPS[step](stage, name, hit)
                 before = list(stage.campaign.outbox.order_by("pk").values())
                 report = compare(stage, full=number % 2 == 0)
-                assert (report.done, report.by_hand, report.stopped_by) == ([], [], None)
+                assert (report.done, report.manual, report.stopped_by) == ([], [], None)
                 assert list(stage.campaign.outbox.order_by("pk").values()) == before
             transaction.set_rollback(True)
         mturk.close()
@@ -113,7 +113,7 @@ def test_a_comparison_beside_its_senders_finds_nothing(stage: Stage) -> None:
         campaign = Campaign.objects.get(pk=stage.campaign.pk)
         for _ in range(3):
             deliver(campaign, stage.mturk.crowd)
-            look(campaign, stage.mturk.crowd)
+            fetch_submissions(campaign, stage.mturk.crowd)
         return []
 
     def compare_too() -> list[str]:

@@ -70,7 +70,7 @@ def test_places_that_the_budget_does_not_cover_are_told_until_it_does(stage: Sta
     grow_there(stage, 2)
     report = compare(stage)
     assert repairs(report) == {}
-    assert "has 3 places at the crowd, 2 of them ours, and the budget" in report.by_hand[0]
+    assert "has 3 places at the crowd, 2 of them ours, and the budget" in report.manual[0]
     assert (stage.hit(2).places, len(stage.outbox("extend"))) == (2, 0)
     set_budget(stage.campaign, BUDGET_CENTS)
     assert mended(stage) == {"resized": 1}
@@ -80,13 +80,13 @@ def test_places_that_the_crowd_does_not_have_are_asked_for_again(one_hit: Stage)
     one_hit.work("ada", 1, 0)
     one_hit.work("bob", 1, lambda query, _: int(query == "bread"))
     pretend_growth(one_hit, 1)
-    assert one_hit.advance().places_opened == 0  # the third place seems to be open
+    assert one_hit.advance().assignments_requested == 0  # the third place seems to be open
     before = money(one_hit)
     report = compare(one_hit)
     assert repairs(report) == {"resized": 1}
     assert "has 1 places fewer at the crowd than we bought: given up." in report.done[0]
     assert one_hit.hit(1).places == 3  # the recomputation has asked for it
-    assert [message.state for message in one_hit.outbox("extend")] == ["withdrawn", "pending"]
+    assert [message.state for message in one_hit.outbox("extend")] == ["cancelled", "pending"]
     assert len({message.token for message in one_hit.outbox("extend")}) == 2
     assert money(one_hit) == before
     assert mended(one_hit) == {}
@@ -197,7 +197,7 @@ def test_a_hit_prolonged_by_hand_waits_for_a_budget_that_covers_it(stage: Stage)
     stage.mturk.crowd.set_expiration(crowd_id, stage.mturk.clock.now() + timedelta(days=5))
     report = compare(stage)
     assert repairs(report) == {}
-    assert "is open again at the crowd, and the budget of faq does not cover" in report.by_hand[0]
+    assert "is open again at the crowd, and the budget of faq does not cover" in report.manual[0]
     assert stage.hit(2).closed_at
     set_budget(stage.campaign, BUDGET_CENTS)
     assert mended(stage) == {"rescheduled": 1}

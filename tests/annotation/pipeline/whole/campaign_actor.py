@@ -6,7 +6,7 @@ from django.test import Client
 
 from annotation.crowd.hit_url import hit_url
 from annotation.models import Campaign
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import FIELD
 from annotation.pipeline.ledger.accounts import OverBudget, set_budget
 from annotation.pipeline.moderation import exclusion as restore
@@ -190,7 +190,7 @@ class Actor:
         self.model.deliver()
 
     def collect(self, rng: random.Random) -> None:
-        look(self.campaign, self.mturk.crowd, clock=self.mturk.clock.now)
+        fetch_submissions(self.campaign, self.mturk.crowd, clock=self.mturk.clock.now)
         self.model.collect(self.model.crowd.statuses())
 
     def recompute(self, rng: random.Random) -> None:

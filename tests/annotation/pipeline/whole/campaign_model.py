@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from annotation.protocol.estimates.cost import assignment_cents, tie_places
+from annotation.protocol.estimates.cost import assignment_cents, tie_assignments
 from annotation.protocol.labels.majority import Label, decide
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import Review, exclusions
@@ -174,11 +174,11 @@ class Model:
         return self.unasked()[: max(0, self.first_batch - asked)]
 
     def ask_for_affordable(self) -> None:
-        places = self.policy.annotators + tie_places(self.policy)
+        places = self.policy.annotators + tie_assignments(self.policy)
         for hit in self.wanted():
             if self.available < places * self.price:
                 return
-            hit.asked, hit.reserved, hit.spare = True, places, tie_places(self.policy)
+            hit.asked, hit.reserved, hit.spare = True, places, tie_assignments(self.policy)
             self.outbox.append(OutboxMessage("create", hit, places=hit.places))
 
     def set_capped(self, capped: bool) -> None:

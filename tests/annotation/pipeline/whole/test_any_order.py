@@ -11,7 +11,7 @@ from django.db import transaction
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Assignment
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
@@ -102,7 +102,7 @@ def disorder(seed: int) -> Between:
     def steps(stage: Stage) -> None:
         crowd = stage.mturk.crowd
         chosen: list[Callable[[], object]] = [
-            lambda: look(stage.campaign, crowd),
+            lambda: fetch_submissions(stage.campaign, crowd),
             lambda: review(stage.campaign),
             lambda: recompute(stage.campaign),
             lambda: die(stage),

@@ -222,7 +222,7 @@ EXCLUDED = (
     " (SELECT worker_id FROM annotation_exclusion WHERE restored_at IS NULL)"
 )
 UNSENT = (
-    "SELECT kind FROM annotation_outboxmessage WHERE state NOT IN ('done', 'withdrawn') ORDER BY id"
+    "SELECT kind FROM annotation_outboxmessage WHERE state NOT IN ('done', 'cancelled') ORDER BY id"
 )
 
 

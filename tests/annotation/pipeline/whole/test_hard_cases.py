@@ -8,7 +8,7 @@ from annotation.crowd.port import CrowdError
 from annotation.jobs.tasks import _waiting
 from annotation.models import Account, Assignment, Campaign, OutboxMessage
 from annotation.pipeline.advance import Pass, advance
-from annotation.pipeline.collecting.collect import look
+from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.lifecycle import expire, prolong
@@ -41,7 +41,7 @@ def test_work_on_a_hit_whose_publication_was_not_answered_is_known(one_hit: Stag
     crowd_id = one_hit.hit(1).crowd_id
     one_hit.work("ada", 1)
     one_hit.campaign.hits.update(crowd_id=None, published_at=None, expires_at=None)
-    assert look(one_hit.campaign, one_hit.mturk.crowd).new == 1
+    assert fetch_submissions(one_hit.campaign, one_hit.mturk.crowd).new == 1
     assert one_hit.hit(1).crowd_id == crowd_id
 
 
@@ -88,7 +88,7 @@ def test_decisions_go_out_while_the_balance_cannot_be_asked(stage: Stage) -> Non
 
     stage.publish()
     stage.work("ada", 1)
-    look(stage.campaign, stage.mturk.crowd)
+    fetch_submissions(stage.campaign, stage.mturk.crowd)
     recompute(stage.campaign)
     OutboxMessage.objects.create(
         campaign=stage.campaign, kind="extend", token="x", hit=stage.hit(2), places=1
@@ -124,7 +124,7 @@ def test_a_refused_prolongation_frees_its_money(stage: Stage) -> None:
 
 def test_labels_that_a_late_answer_made_stale_get_their_pass(one_hit: Stage) -> None:
     works = [one_hit.work(name, 1) for name in ("ada", "bob")]
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     recompute(one_hit.campaign)
     one_hit.mturk.crowd.reject(works[0], reason="by hand")
     one_hit.deliver()
@@ -151,13 +151,13 @@ def test_a_place_added_by_hand_is_not_bought_for(one_hit: Stage) -> None:
     one_hit.work("ada", 1, 0)
     one_hit.work("bob", 1, 1)
     one_hit.work("cara", 1, 0, slips=1)
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
 
 
 def test_a_rejection_overturned_before_the_review_is_booked_once(one_hit: Stage) -> None:
     work = one_hit.work("ada", 1)
     one_hit.mturk.crowd.reject(work, reason="by hand")
-    look(one_hit.campaign, one_hit.mturk.crowd)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     client = one_hit.mturk.crowd._client
     client.approve_assignment(AssignmentId=work, OverrideRejection=True)
     compare(one_hit, full=True)

@@ -51,7 +51,7 @@ def test_ties_are_broken_without_a_cent(tmp_path: Path, tie_mode: str, hits: int
     team.hand_in(first, 0)
     assert [len(team.work(name, real)) for name, real in (("ada", 0), ("bob", on_bread))] == [5, 4]
     found = team.advance()
-    assert (found.labelled, found.open, found.places_opened) == (21, 4, hits)
+    assert (found.labelled, found.open, found.assignments_requested) == (21, 4, hits)
     assert len(team.work("eve")) == hits
     found = team.advance()
     assert (found.labelled, found.finished) == (25, True)
@@ -63,7 +63,7 @@ def test_work_that_fails_its_controls_is_refused_and_asked_for_again(team: Team)
     team.work("ada")
     team.work("eve", slips=1)
     found = team.advance()
-    assert (found.failed, found.excluded, found.places_opened) == (5, 1, 5)
+    assert (found.failed, found.excluded, found.assignments_requested) == (5, 1, 5)
     assert team.work("eve") == []
     assert len(team.work("bob")) == 5
     assert team.advance().finished
@@ -107,7 +107,7 @@ def test_a_comparison_with_the_own_record_finds_nothing_to_mend(team: Team) -> N
     team.advance()
     report = reconcile(team.campaign, team.crowd, full=True, clock=team.clock.now)
     assert (report.hits, report.read, report.repairs, report.stopped_by) == (5, 5, 0, None)
-    assert report.by_hand == []
+    assert report.manual == []
 
 
 def test_paid_work_costs_its_reward_and_no_fee(tmp_path: Path) -> None:

@@ -35,7 +35,12 @@ def test_a_campaign_goes_from_its_triplets_to_its_labels(stage: Stage) -> None:
 
     first = stage.advance()
     assert (first.new, first.passed, first.failed, first.excluded) == (10, 8, 2, 1)
-    assert (first.labelled, first.open, first.places_opened, first.finished) == (9, 16, 4, False)
+    assert (first.labelled, first.open, first.assignments_requested, first.finished) == (
+        9,
+        16,
+        4,
+        False,
+    )
     assert {number: stage.hit(number).places for number in range(1, 6)} == {
         1: 2,
         2: 3,
@@ -50,7 +55,12 @@ def test_a_campaign_goes_from_its_triplets_to_its_labels(stage: Stage) -> None:
     for number in range(2, 6):
         stage.work("cara", number, truth)
     second = stage.advance()
-    assert (second.new, second.passed, second.places_opened, second.finished) == (4, 4, 0, True)
+    assert (second.new, second.passed, second.assignments_requested, second.finished) == (
+        4,
+        4,
+        0,
+        True,
+    )
     assert stage.labels() == {
         (query, rank): int(rank <= 2) for query in QUERIES for rank in range(1, 6)
     }

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.labels.control_suggestion import is_beyond_dispute, is_clear, is_steady
-from annotation.protocol.labels.disagreement_weight import importance
+from annotation.protocol.labels.control_candidates import is_beyond_dispute, is_clear, is_steady
+from annotation.protocol.labels.disagreement_weight import disagreement_weight
 from annotation.protocol.labels.label_error import wilson_interval
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 
@@ -32,14 +32,14 @@ TABLE = [
 def test_the_importance_is_the_one_worked_by_hand(
     votes: int, positive: int, rank: int, decisive: bool, expected: float
 ) -> None:
-    found = importance(votes=votes, positive=positive, rank=rank, decisive=decisive)
+    found = disagreement_weight(votes=votes, positive=positive, rank=rank, decisive=decisive)
     assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("votes", "positive", "rank"), [(2, 3, 1), (2, -1, 1), (2, 1, 0)])
 def test_counts_that_cannot_be_are_refused(votes: int, positive: int, rank: int) -> None:
     with pytest.raises(ValueError, match="no triplet of rank"):
-        importance(votes=votes, positive=positive, rank=rank, decisive=False)
+        disagreement_weight(votes=votes, positive=positive, rank=rank, decisive=False)
 
 
 @st.composite
@@ -53,20 +53,22 @@ def test_a_higher_rank_and_being_decisive_matter_more(
     tally: tuple[int, int], rank: int, decisive: bool
 ) -> None:
     votes, positive = tally
-    here = importance(votes=votes, positive=positive, rank=rank, decisive=decisive)
-    below = importance(votes=votes, positive=positive, rank=rank + 1, decisive=decisive)
-    other = importance(votes=votes, positive=votes - positive, rank=rank, decisive=decisive)
+    here = disagreement_weight(votes=votes, positive=positive, rank=rank, decisive=decisive)
+    below = disagreement_weight(votes=votes, positive=positive, rank=rank + 1, decisive=decisive)
+    other = disagreement_weight(
+        votes=votes, positive=votes - positive, rank=rank, decisive=decisive
+    )
     assert 0 < below < here <= 2
     assert here == other  # which way it went says nothing
-    more = importance(votes=votes, positive=positive, rank=rank, decisive=True)
+    more = disagreement_weight(votes=votes, positive=positive, rank=rank, decisive=True)
     assert more == pytest.approx(here if decisive else 2 * here)
 
 
 @given(disputed(), st.integers(1, 30))
 def test_a_tie_of_as_many_votes_matters_most(tally: tuple[int, int], rank: int) -> None:
     votes, positive = tally
-    split = importance(votes=votes, positive=positive, rank=rank, decisive=False)
-    middle = importance(votes=votes, positive=votes // 2, rank=rank, decisive=False)
+    split = disagreement_weight(votes=votes, positive=positive, rank=rank, decisive=False)
+    middle = disagreement_weight(votes=votes, positive=votes // 2, rank=rank, decisive=False)
     assert split <= middle
 
 

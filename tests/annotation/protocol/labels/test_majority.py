@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.labels.majority import Label, decide, places_to_open
+from annotation.protocol.labels.majority import Label, assignments_to_request, decide
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.protocol.steady import steady
 from tests.chaos.verdict import valid_votes
@@ -94,7 +94,7 @@ def test_a_vote_other_than_0_or_1_is_refused(votes: list[int]) -> None:
 def test_a_hit_gets_the_places_of_its_neediest_triplet_less_those_outstanding(
     wanted: list[int], outstanding: int, places: int
 ) -> None:
-    assert places_to_open(wanted, outstanding) == places
+    assert assignments_to_request(wanted, outstanding) == places
 
 
 policies = st.integers(1, 6).flatmap(

@@ -12,11 +12,11 @@ from annotation.protocol.screening.behaviour import (
     MOST_MS,
     SIGNALS_LENGTH,
     TEXT_LENGTH,
+    Behaviour,
     Report,
-    Signals,
     is_straight,
+    read_behaviour,
     read_reports,
-    read_signals,
 )
 from tests.annotation.protocol.steady import steady
 
@@ -49,8 +49,8 @@ def test_what_an_honest_browser_sends_is_read_as_it_stands() -> None:
         items={"a1": {"ms": 9000, "changes": 0}, "b2": {"ms": 30_000, "changes": 2}},
         order=["b2", "a1"],
     )
-    expected = Signals(active_ms=41_000, item_ms={"a1": 9000, "b2": 30_000}, changes=2)
-    assert read_signals(text, KEYS, wall_ms=WALL) == expected
+    expected = Behaviour(active_ms=41_000, item_ms={"a1": 9000, "b2": 30_000}, changes=2)
+    assert read_behaviour(text, KEYS, wall_ms=WALL) == expected
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_an_honest_browser_sends_is_read_as_it_stands() -> None:
     ],
 )
 def test_what_is_no_signal_of_this_version_tells_nothing(text: object) -> None:
-    assert read_signals(text, KEYS, wall_ms=WALL) == Signals()
+    assert read_behaviour(text, KEYS, wall_ms=WALL) == Behaviour()
 
 
 @pytest.mark.parametrize(
@@ -103,25 +103,25 @@ def test_what_is_no_signal_of_this_version_tells_nothing(text: object) -> None:
     ],
 )
 def test_a_time_is_whole_and_at_most_the_assignment_s(value: str, kept: int | None) -> None:
-    assert read_signals(f'{{"v": 1, "active_ms": {value}}}', KEYS, wall_ms=WALL).active_ms == kept
+    assert read_behaviour(f'{{"v": 1, "active_ms": {value}}}', KEYS, wall_ms=WALL).active_ms == kept
     text = f'{{"v": 1, "items": {{"a1": {{"ms": {value}}}}}}}'
-    found = read_signals(text, KEYS, wall_ms=WALL).item_ms
+    found = read_behaviour(text, KEYS, wall_ms=WALL).item_ms
     assert found == ({} if kept is None else {"a1": kept})
 
 
 def test_no_item_takes_longer_than_the_whole() -> None:
     text = told(active_ms=5000, items={"a1": {"ms": 5001}, "b2": {"ms": 4999}})
-    assert read_signals(text, KEYS, wall_ms=WALL).item_ms == {"a1": 5000, "b2": 4999}
+    assert read_behaviour(text, KEYS, wall_ms=WALL).item_ms == {"a1": 5000, "b2": 4999}
 
 
 @pytest.mark.parametrize("wall", [0, -5000])
 def test_work_without_any_time_of_its_own_has_none(wall: int) -> None:
-    assert read_signals(told(active_ms=700), KEYS, wall_ms=wall).active_ms == 0
+    assert read_behaviour(told(active_ms=700), KEYS, wall_ms=wall).active_ms == 0
 
 
 def test_a_time_of_months_fits_its_column() -> None:
     year = 365 * 86_400_000
-    assert read_signals(told(active_ms=year), KEYS, wall_ms=year).active_ms == MOST_MS
+    assert read_behaviour(told(active_ms=year), KEYS, wall_ms=year).active_ms == MOST_MS
 
 
 @pytest.mark.parametrize(
@@ -130,28 +130,28 @@ def test_a_time_of_months_fits_its_column() -> None:
 )
 def test_changes_are_counted_within_reason(changes: object, counted: int) -> None:
     text = told(items={"a1": {"changes": changes}, "b2": {"changes": 1}})
-    assert read_signals(text, KEYS, wall_ms=WALL).changes == counted + 1
+    assert read_behaviour(text, KEYS, wall_ms=WALL).changes == counted + 1
 
 
 def test_items_of_other_hits_are_not_read() -> None:
     text = told(items={"zz": {"ms": 5, "changes": 5}, "__proto__": {"ms": 5}, "a1": {"ms": 4}})
-    assert read_signals(text, KEYS, wall_ms=WALL) == Signals(item_ms={"a1": 4})
+    assert read_behaviour(text, KEYS, wall_ms=WALL) == Behaviour(item_ms={"a1": 4})
 
 
 @steady
 @given(st.text() | st.binary().map(lambda raw: raw.decode("utf-8", "surrogateescape")))
 @example("[" * 10_000)
 def test_no_text_whatever_raises(text: str) -> None:
-    check_bounds(read_signals(text, KEYS, wall_ms=WALL), WALL)
+    check_bounds(read_behaviour(text, KEYS, wall_ms=WALL), WALL)
 
 
 @steady
 @given(ALMOST, st.integers(min_value=-10_000, max_value=10**12))
 def test_no_almost_right_signal_passes_its_bounds(signals: dict[str, object], wall: int) -> None:
-    check_bounds(read_signals(json.dumps(signals), KEYS, wall_ms=wall), wall)
+    check_bounds(read_behaviour(json.dumps(signals), KEYS, wall_ms=wall), wall)
 
 
-def check_bounds(found: Signals, wall: int) -> None:
+def check_bounds(found: Behaviour, wall: int) -> None:
     most = max(0, min(wall, MOST_MS))
     assert found.active_ms is None or 0 <= found.active_ms <= most
     assert set(found.item_ms) <= set(KEYS)

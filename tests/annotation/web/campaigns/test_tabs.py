@@ -14,7 +14,7 @@ NO_PAGES = {
     "campaign-count",
     "campaign-live",
     "campaign-worker-csv",
-    "campaign-worker-what-if",
+    "campaign-worker-exclusion-impact",
     "campaign-workers-csv",
     "change-role",
     "look-for-controls",

@@ -39,7 +39,7 @@ def listed(client: Client) -> list[Triplet]:
 def test_disagreements_stand_by_their_weight(campaign: Campaign) -> None:
     """0.8 / log2 3, twice for rain, which has no positive; 1 / log2 3 for tea's tie."""
     context = root().get(PAGE).context
-    found = [(one.triplet, one.importance, one.decisive, one.split) for one in context["disputed"]]
+    found = [(one.triplet, one.weight, one.decisive, one.split) for one in context["disputed"]]
     assert found == [
         (at_rank_2(campaign, "rain"), 1.0095, True, "2 : 1"),
         (at_rank_2(campaign, "tea"), 0.6309, False, "2 : 2"),

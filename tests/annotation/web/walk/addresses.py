@@ -50,7 +50,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/campaigns/<slug:name>/workers/times.csv
         admin/campaigns/<slug:name>/workers/reports
         admin/campaigns/<slug:name>/workers/<int:pk>
-        admin/campaigns/<slug:name>/workers/<int:pk>/what-if
+        admin/campaigns/<slug:name>/workers/<int:pk>/exclusion-impact
         admin/campaigns/<slug:name>/workers/<int:pk>/controls.csv
         admin/jobs/<int:pk>
         admin/campaigns/

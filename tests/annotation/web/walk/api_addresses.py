@@ -77,7 +77,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/controls
         api/v1/campaigns/<slug:name>/control-rates
         api/v1/campaigns/<slug:name>/suggestions
-        api/v1/campaigns/<slug:name>/workers/<str:worker>/what-if
+        api/v1/campaigns/<slug:name>/workers/<str:worker>/exclusion-impact
         api/v1/campaigns/<slug:name>/workers/<str:worker>/letters
         api/v1/controls/<int:pk>
         api/v1/releases

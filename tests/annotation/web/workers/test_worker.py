@@ -184,7 +184,7 @@ def test_hostile_words_are_shown_as_they_are(crew: Crew) -> None:
         worker=done.worker,
         reason=HOSTILE,
         error=HOSTILE,
-        state="withdrawn",
+        state="cancelled",
     )
     response = reader(crew, "manager").get(address(crew, HOSTILE))
     assert b"<script>alert" not in response.content
@@ -284,12 +284,12 @@ def test_the_chart_has_its_file(crew: Crew) -> None:
 def test_what_would_change_is_for_who_sees_the_campaign(client: Client, crew: Crew) -> None:
     crew.work("ada", 1)
     client.force_login(User.objects.create_user("bob"))
-    assert client.get(f"{address(crew, 'ada')}/what-if").status_code == 403
+    assert client.get(f"{address(crew, 'ada')}/exclusion-impact").status_code == 403
     stranger = Worker.objects.create(crowd="mturk", worker_id="eve")
     viewer = reader(crew, "viewer")
-    page = f"/admin/campaigns/faq/workers/{stranger.pk}/what-if"
+    page = f"/admin/campaigns/faq/workers/{stranger.pk}/exclusion-impact"
     assert viewer.get(page).status_code == 404
-    assert viewer.post(f"{address(crew, 'ada')}/what-if").status_code == 405
+    assert viewer.post(f"{address(crew, 'ada')}/exclusion-impact").status_code == 405
 
 
 def test_what_an_exclusion_would_change_is_told_and_nothing_changes(one_hit: Stage) -> None:

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from annotation.analytics.workers.what_if import WhatIf, if_excluded, if_restored
+from annotation.analytics.workers.exclusion_impact import ExclusionImpact, if_excluded, if_restored
 from annotation.models import Worker
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.moderation.exclusion import Change, exclude, preview, restore
@@ -18,7 +18,7 @@ PRICE = 19
 REASON = "by hand"
 
 
-def as_change(seen: WhatIf) -> Change:
+def as_change(seen: ExclusionImpact) -> Change:
     return Change(seen.worker, seen.votes, seen.cents, seen.labels_changed, seen.triplets_reopened)
 
 
@@ -27,7 +27,7 @@ def test_of_two_who_agree_one_less_opens_all_again(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
     one_hit.work("bob", 1)
     one_hit.advance()
-    assert if_excluded(one_hit.campaign, "ABOB") == WhatIf(
+    assert if_excluded(one_hit.campaign, "ABOB") == ExclusionImpact(
         worker="ABOB",
         votes=5,
         cents=PRICE,
@@ -39,7 +39,7 @@ def test_of_two_who_agree_one_less_opens_all_again(one_hit: Stage) -> None:
     )
     before = account_of(one_hit.campaign).reserved_cents
     exclude(one_hit.campaign, "ABOB", reason=REASON)
-    assert one_hit.advance().places_opened == 1
+    assert one_hit.advance().assignments_requested == 1
     assert account_of(one_hit.campaign).reserved_cents == before + PRICE
 
 

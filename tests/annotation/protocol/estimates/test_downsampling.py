@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.estimates.history_thinning import superfluous
+from annotation.protocol.estimates.downsampling import superfluous
 from tests.annotation.protocol.steady import steady
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)

@@ -20,7 +20,7 @@ def chance_of_a_positive(rank: int) -> float:
     return FIRST_RANK * exp(-DECAY * (rank - 1))
 
 
-def draw_truth(key: str, ranks: Sequence[int], *, seed: int) -> list[int]:
+def draw_labels(key: str, ranks: Sequence[int], *, seed: int) -> list[int]:
     """1 or 0 for each rank of the query of this key; the same for the same seed."""
     draw = random.Random(f"{seed}/{key}")  # noqa: S311
     if draw.random() >= ANSWERABLE:

@@ -21,7 +21,7 @@ from core.errors import UserError
 
 
 @dataclass(frozen=True)
-class WhatIf:
+class ExclusionImpact:
     """What would follow; of the purchase, the most that it may come to."""
 
     worker: str
@@ -42,20 +42,20 @@ class Effect(NamedTuple):
     after: Outcome
 
 
-def if_excluded(campaign: Campaign, worker_id: str) -> WhatIf:
+def if_excluded(campaign: Campaign, worker_id: str) -> ExclusionImpact:
     """Raises UserError where it cannot be done."""
     if exclusions_of(campaign, worker_id).exists():
         raise UserError(f"Worker {worker_id!r} is excluded from campaign {campaign} already.")
     return excluding(campaign, worker_in(campaign, worker_id))
 
 
-def excluding(campaign: Campaign, worker: Worker) -> WhatIf:
+def excluding(campaign: Campaign, worker: Worker) -> ExclusionImpact:
     """Of a worker who is known not to be excluded."""
     paid = _works(campaign, worker).filter(account=Booked.PAID)
-    return _what_if(campaign, worker, paid, sign=-1)
+    return _exclusion_impact(campaign, worker, paid, sign=-1)
 
 
-def if_restored(campaign: Campaign, worker_id: str) -> WhatIf:
+def if_restored(campaign: Campaign, worker_id: str) -> ExclusionImpact:
     """Raises UserError where it cannot be done."""
     exclusion = exclusions_of(campaign, worker_id).select_related("worker").first()
     if exclusion is None:
@@ -63,24 +63,24 @@ def if_restored(campaign: Campaign, worker_id: str) -> WhatIf:
     return restoring(campaign, exclusion.worker)
 
 
-def restoring(campaign: Campaign, worker: Worker) -> WhatIf:
+def restoring(campaign: Campaign, worker: Worker) -> ExclusionImpact:
     """Of a worker who is known to be excluded."""
     paid = _works(campaign, worker).filter(
         Assignment.valid(campaign, excluded_too=True), account=Booked.DISCARDED
     )
-    return _what_if(campaign, worker, paid, sign=1)
+    return _exclusion_impact(campaign, worker, paid, sign=1)
 
 
-def _what_if(
+def _exclusion_impact(
     campaign: Campaign, worker: Worker, paid: QuerySet[Assignment], *, sign: int
-) -> WhatIf:
+) -> ExclusionImpact:
     policy = campaign.policy
     effects = list(_effects(campaign, worker, policy, sign))
     changed = [one for one in effects if one.before[:2] != one.after[:2]]
     more = {one.triplet: _more_wanted(one, policy) for one in effects}
     votes = sum(more.values())
     assignments, cents = _purchase(campaign, more, effects) if votes else (0, 0)
-    return WhatIf(
+    return ExclusionImpact(
         worker=worker.worker_id,
         votes=len(effects),
         cents=paid.aggregate(cents=Sum("hit__price_cents", default=0))["cents"],
