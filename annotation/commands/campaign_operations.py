@@ -18,7 +18,7 @@ from annotation.operations.operation import Argument, Operation, perform
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
-from annotation.pipeline.publishing.publish import check_endpoint
+from annotation.pipeline.publishing.crowd_setup import check_endpoint
 from core.command import Result, progress, say
 from core.errors import UserError
 from core.progress import Progress

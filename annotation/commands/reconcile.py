@@ -87,5 +87,5 @@ def _worded(name: str, found: dict[str, Any]) -> str:
     repairs = sum(found["repaired"].values())
     lines = [f"{name}: {found['hits']} HITs compared, {repairs} repairs"]
     lines += [f"  mended: {sentence}" for sentence in found["done"]]
-    lines += [f"  left to you: {sentence}" for sentence in found["by_hand"]]
+    lines += [f"  left to you: {sentence}" for sentence in found["manual"]]
     return "\n".join(lines)

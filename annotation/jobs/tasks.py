@@ -23,7 +23,7 @@ from annotation.operations.campaigns import forget_old_queries
 from annotation.pipeline.advance import advance
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver
-from annotation.pipeline.publishing.publish import check_endpoint
+from annotation.pipeline.publishing.crowd_setup import check_endpoint
 from annotation.pipeline.reconcile.hits import KEPT
 from annotation.pipeline.reconcile.run import reconcile
 from core.errors import UserError

@@ -12,8 +12,8 @@ from annotation.models import Assignment, Campaign, Triplet
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.outbox.claims import Clock, waiting
 from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.crowd_setup import bind, prepare
 from annotation.pipeline.publishing.pilot_conditions import keep_apart
-from annotation.pipeline.publishing.publish import bind, prepare
 from annotation.pipeline.recompute import recompute
 from core.errors import UserError
 from core.progress import Progress, no_progress

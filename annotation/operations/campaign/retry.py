@@ -4,7 +4,7 @@ from annotation.access.roles import RUN
 from annotation.models import Campaign
 from annotation.operations.campaign.cached_forecast import known_failures
 from annotation.operations.operation import Operation, Options, Result
-from annotation.pipeline.publishing.publish import retry_failed
+from annotation.pipeline.outbox.messages import retry_failed
 
 
 def calls_wait(count: int) -> str:

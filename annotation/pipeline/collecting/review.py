@@ -21,7 +21,7 @@ from annotation.models import (
 from annotation.pipeline.collecting.behaviour import Work, record_behaviour
 from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.ledger.postings import discard, settle
-from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.outbox.messages import token
 from annotation.protocol.screening.control import ControlCheck, check_controls
 from annotation.protocol.screening.exclusion import Review, exclusions
 from core.files.bulk_insert import insert, insert_objects

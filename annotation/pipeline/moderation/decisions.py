@@ -16,10 +16,8 @@ from annotation.pipeline.labelling.votes import valid_judgments
 from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.postings import reserve_overturn
-from annotation.pipeline.outbox.cancel import cancel_messages
-from annotation.pipeline.outbox.claims import UNSENT
-from annotation.pipeline.publishing.publish import token
-from annotation.pipeline.reconcile.snapshot import DECISIONS
+from annotation.pipeline.outbox.claims import DECISIONS, UNSENT
+from annotation.pipeline.outbox.messages import cancel_messages, token
 from core.errors import UserError
 
 LONGEST_REASON = 1024  # that MTurk carries

@@ -14,8 +14,7 @@ from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.labelling.votes import valid_judgments
 from annotation.pipeline.ledger import postings as ledger_moves
 from annotation.pipeline.ledger.accounts import account_of, locked
-from annotation.pipeline.outbox.cancel import cancel_messages
-from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.outbox.messages import cancel_messages, token
 from core.errors import UserError
 
 Kind = OutboxMessage.Kind

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from annotation.models import Assignment, Campaign, OutboxMessage, Worker
 from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.moderation.exclusion import worker_in
-from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.outbox.messages import token
 from core.errors import UserError
 
 LONGEST_TEXT = 4096  # that MTurk carries

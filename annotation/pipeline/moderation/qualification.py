@@ -1,15 +1,14 @@
 """A worker's tries at the qualification test, and the qualification of who passes it."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign, Exclusion, OutboxMessage, PracticeResult, Worker
-from annotation.pipeline.outbox.cancel import cancel_messages
-from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.outbox.messages import cancel_messages, token
 from annotation.protocol.screening.qualification import TRIES, least_right, percent_right
 from core.errors import UserError
 
@@ -148,10 +147,3 @@ def grant_at_once(result: PracticeResult, crowd: Crowd) -> None:
         qualification_id=result.campaign.practice_id,
         value=percent_right(result.correct, result.items),
     )
-
-
-def scores(campaign: Campaign, workers: Collection[int | None]) -> dict[int, int]:
-    """Worker -> the percent that they had right when they passed."""
-    passed = campaign.practice_results.filter(worker__in=workers, passed=True)
-    rows = passed.values_list("worker_id", "correct", "items")
-    return {worker: percent_right(correct, items) for worker, correct, items in rows}

@@ -20,6 +20,7 @@ Clock = Callable[[], datetime]
 
 UNSENT = (OutboxMessage.State.PENDING, OutboxMessage.State.CLAIMED)
 SPENDING = (OutboxMessage.Kind.CREATE, OutboxMessage.Kind.EXTEND)
+DECISIONS = (OutboxMessage.Kind.APPROVE, OutboxMessage.Kind.REJECT)
 # Calls on one HIT or worker whose order matters: the later waits until the earlier is over.
 IN_ORDER = (
     OutboxMessage.Kind.EXTEND,

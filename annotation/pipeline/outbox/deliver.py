@@ -6,7 +6,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,7 +23,6 @@ from annotation.pipeline.ledger.postings import (
     settle_bonuses,
     settle_overturned,
 )
-from annotation.pipeline.moderation.qualification import scores
 from annotation.pipeline.outbox.claims import (
     SPENDING,
     UNSENT,
@@ -34,6 +33,7 @@ from annotation.pipeline.outbox.claims import (
 )
 from annotation.pipeline.outbox.send import Known, Outcome, is_forgotten, send
 from annotation.pipeline.outbox.threads import Caller, calling
+from annotation.protocol.screening.qualification import percent_right
 from core.files.bulk_insert import update_each
 from core.progress import Progress, no_progress
 
@@ -153,8 +153,15 @@ def _known(
     return Known(
         hits,
         {hit: total for hit, total in places if hit is not None},
-        scores(campaign, passed) if passed else {},
+        _scores(campaign, passed) if passed else {},
     )
+
+
+def _scores(campaign: Campaign, workers: Collection[int | None]) -> dict[int, int]:
+    """Worker -> the percent that they had right when they passed."""
+    passed = campaign.practice_results.filter(worker__in=workers, passed=True)
+    rows = passed.values_list("worker_id", "correct", "items")
+    return {worker: percent_right(correct, items) for worker, correct, items in rows}
 
 
 @transaction.atomic

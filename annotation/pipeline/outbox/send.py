@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, OutboxMessage
-from annotation.pipeline.publishing.publish import hit_type
+from annotation.pipeline.outbox.hit_type import hit_type
 from core.log_context import about
 from core.prometheus import CROWD_CALLS
 

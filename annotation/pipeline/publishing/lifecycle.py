@@ -20,15 +20,14 @@ from annotation.pipeline.ledger.accounts import (
     reserved_cents,
 )
 from annotation.pipeline.moderation.bonus import withdraw_refused
-from annotation.pipeline.outbox.cancel import cancel_messages
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
+from annotation.pipeline.outbox.messages import cancel_messages, token
 from annotation.pipeline.publishing.forecast import (
     Prolonging,
     prolongations,
     prolonging,
     takeable_hits,
 )
-from annotation.pipeline.publishing.publish import token
 from core.errors import UserError
 
 BATCH = 1000

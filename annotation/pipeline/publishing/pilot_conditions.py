@@ -5,7 +5,7 @@ from typing import cast
 from django.db.models import Exists, OuterRef
 
 from annotation.models import Assignment, Campaign, OutboxMessage, Worker
-from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.outbox.messages import token
 
 # Of a HIT, for whoever asks of each: then `other_condition` asks the database no more.
 WITH_CONDITIONS = (

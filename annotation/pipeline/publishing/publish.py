@@ -1,14 +1,11 @@
 """Write down that a campaign's packed HITs are to be published; `deliver` sends them."""
 
-import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotation.crowd.port import Crowd, HitTypeSpec
-from annotation.crowd.practice_url import practice_url
+from annotation.crowd.port import Crowd
 from annotation.models import Campaign, Hit, OutboxMessage
 from annotation.pipeline.ledger.accounts import (
     account_of,
@@ -18,8 +15,9 @@ from annotation.pipeline.ledger.accounts import (
     reserve,
     within,
 )
-from annotation.protocol.estimates.cost import assignment_cents, quote, tie_assignments
-from annotation.protocol.policy.policy import Policy
+from annotation.pipeline.outbox.messages import create_message, retry_failed
+from annotation.pipeline.publishing.crowd_setup import bind, check_balance, check_endpoint, prepare
+from annotation.protocol.estimates.cost import quote, tie_assignments
 from core.errors import UserError
 
 BATCH = 1000
@@ -183,117 +181,3 @@ def set_capped(campaign: Campaign, capped: bool) -> None:
     if campaign.state in states:
         campaign.state = states[capped]
         campaign.save(update_fields=["state"])
-
-
-def bind(campaign: Campaign, crowd: Crowd) -> None:
-    """Tie the campaign to the endpoint it publishes at; refuse any other from then on."""
-    # One update: of two first publications at different endpoints, only one can win.
-    Campaign.objects.filter(pk=campaign.pk, endpoint="").update(endpoint=crowd.site.endpoint)
-    campaign.refresh_from_db()
-    check_endpoint(campaign, crowd)
-
-
-def check_endpoint(campaign: Campaign, crowd: Crowd) -> None:
-    check_place(campaign, crowd.site.endpoint)
-
-
-def check_place(campaign: Campaign, endpoint: str) -> None:
-    if campaign.endpoint not in ("", endpoint):
-        raise UserError(
-            f"Campaign {campaign} is published at {campaign.endpoint}, but the crowd set now is "
-            f"{endpoint}: set AWS_ENDPOINT_URL_MTURK back, or create a campaign of its own."
-        )
-
-
-def check_balance(campaign: Campaign, crowd: Crowd, *, hits: int) -> None:
-    """Refuse to start what the account cannot pay: the first round of all unpublished HITs."""
-    policy = campaign.policy
-    needed = hits * policy.annotators * assignment_cents(policy)
-    if needed and needed > (balance := crowd.balance_cents()):
-        raise UserError(
-            f"Publishing {hits} HITs costs ${needed / 100:,.2f} in the first round, but the "
-            f"account at {crowd.site.endpoint} holds ${balance / 100:,.2f}: top it up first."
-        )
-
-
-def prepare(campaign: Campaign, crowd: Crowd) -> None:
-    """The qualifications and the HIT type: the calls may be repeated."""
-    policy = campaign.policy
-    ours = f"Quorum {campaign.uid.hex[:16]}"
-    if policy.exclude_by == "qualification" and not campaign.exclusion_id:
-        campaign.exclusion_id = crowd.create_qualification(
-            f"{ours}: no further work in this campaign",
-            "Workers who hold this take no further part in the campaign.",
-        )
-        campaign.save(update_fields=["exclusion_id"])
-    if not campaign.known_id:
-        campaign.known_id = crowd.create_qualification(
-            f"{ours}: has worked in this campaign",
-            "Workers who hold this have handed in work of the campaign; the value is their number.",
-        )
-        campaign.save(update_fields=["known_id"])
-    if policy.practice_items and not campaign.practice_id:
-        campaign.practice_id = crowd.create_qualification(
-            f"{ours}: has passed the qualification test", _practice_words(campaign)
-        )
-        campaign.save(update_fields=["practice_id"])
-    if not campaign.hit_type_id:
-        spec = hit_type(policy, campaign.exclusion_id, practice_id=campaign.practice_id)
-        campaign.hit_type_id = crowd.create_hit_type(spec)
-        campaign.save(update_fields=["hit_type_id"])
-
-
-def _practice_words(campaign: Campaign) -> str:
-    """MTurk shows them to whoever looks at a HIT without the qualification."""
-    return (
-        "Workers who hold this have passed the qualification test, which is open to everybody at "
-        f"{practice_url(campaign)}; the value is the percent that they had right."
-    )
-
-
-def hit_type(
-    policy: Policy,
-    exclusion_id: str,
-    *,
-    practice_id: str = "",
-    known_id: str = "",
-    excluded_workers: Sequence[int] = (),
-) -> HitTypeSpec:
-    """With `known_id`: for workers who hold it, save those whose numbers are excluded."""
-    return HitTypeSpec(
-        title=policy.title,
-        description=policy.description,
-        keywords=policy.keywords,
-        reward_cents=policy.reward_cents,
-        assignment_seconds=policy.assignment_minutes * 60,
-        auto_approval_seconds=policy.auto_approval_days * 86400,
-        masters=policy.masters,
-        min_approval_percent=policy.min_approval_percent,
-        min_approved=policy.min_approved,
-        exclusion_id=exclusion_id or None,
-        known_id=known_id or None,
-        excluded_workers=tuple(excluded_workers),
-        practice_id=practice_id or None,
-    )
-
-
-def create_message(campaign: Campaign, hit: Hit) -> OutboxMessage:
-    return OutboxMessage(
-        campaign=campaign,
-        kind=OutboxMessage.Kind.CREATE,
-        token=token("create", hit.key),
-        hit=hit,
-        places=hit.places,
-    )
-
-
-def token(*parts: object) -> str:
-    """At most 64 characters, the same for the same effect, different for any other."""
-    return hashlib.sha256(":".join(map(str, parts)).encode()).hexdigest()
-
-
-def retry_failed(campaign: Campaign) -> int:
-    """Give what failed another try now: publishing again is how a person asks for it."""
-    campaign.outbox.filter(state=OutboxMessage.State.PENDING).update(retry_at=None)
-    failed = campaign.outbox.filter(state=OutboxMessage.State.FAILED)
-    return failed.update(state=OutboxMessage.State.PENDING, retry_at=None)

@@ -19,13 +19,13 @@ from annotation.models import (
 )
 from annotation.pipeline.ledger.accounts import account_of, book, reserve, within
 from annotation.pipeline.ledger.postings import excluded_workers
+from annotation.pipeline.outbox.messages import create_message, token
 from annotation.pipeline.publishing.pack import (
     controls_by_name,
     create_items,
     hit_key,
     positive_names,
 )
-from annotation.pipeline.publishing.publish import create_message, token
 from annotation.protocol.estimates.cost import assignment_cents
 from annotation.protocol.packing.pack import HitSpec, PackingError, negatives_needed
 from annotation.protocol.packing.repack import Group, OpenTriplet, pack_group, regroup

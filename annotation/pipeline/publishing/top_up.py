@@ -15,7 +15,8 @@ from django.db.models.functions import Greatest
 
 from annotation.models import Campaign, Hit, HitItem, OutboxMessage, Triplet
 from annotation.pipeline.ledger.accounts import account_of, book, release_spare, reserve
-from annotation.pipeline.publishing.publish import ask_for_affordable, left_out, set_capped, token
+from annotation.pipeline.outbox.messages import token
+from annotation.pipeline.publishing.publish import ask_for_affordable, left_out, set_capped
 from annotation.pipeline.publishing.repack import repack
 from annotation.protocol.labels.majority import assignments_to_request, decide_tally
 from annotation.protocol.policy.crowds import CROWDED_HIT

@@ -13,12 +13,12 @@ from annotation.models import Assignment, Campaign, Hit, OutboxMessage
 from annotation.pipeline.collecting.collect import Found, store
 from annotation.pipeline.ledger.accounts import OverBudget, locked
 from annotation.pipeline.ledger.postings import pay_overturned, settle
-from annotation.pipeline.outbox.claims import UNSENT
+from annotation.pipeline.outbox.claims import DECISIONS, UNSENT
+from annotation.pipeline.outbox.messages import token
 from annotation.pipeline.outbox.threads import calling
-from annotation.pipeline.publishing.publish import token
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair
-from annotation.pipeline.reconcile.snapshot import DECISIONS, Ours, Sides
+from annotation.pipeline.reconcile.snapshot import Ours, Sides
 from core.progress import Progress
 
 Status = Assignment.Status

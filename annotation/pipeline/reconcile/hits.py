@@ -19,7 +19,7 @@ from annotation.pipeline.ledger.accounts import (
     reserve,
 )
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
-from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.outbox.messages import token
 from annotation.pipeline.publishing.repack import PLACES
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair

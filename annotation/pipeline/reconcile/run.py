@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Assignment, Campaign
 from annotation.pipeline.outbox.claims import Clock
-from annotation.pipeline.publishing.publish import check_endpoint
+from annotation.pipeline.publishing.crowd_setup import check_endpoint
 from annotation.pipeline.recompute import recompute
 from annotation.pipeline.reconcile.assignments import compare_work
 from annotation.pipeline.reconcile.cancelled import answer_purchases
@@ -20,7 +20,7 @@ from annotation.pipeline.reconcile.hits import find_missing, meet_strangers, pub
 from annotation.pipeline.reconcile.money import check_account, settle_decided
 from annotation.pipeline.reconcile.report import Reconciled
 from annotation.pipeline.reconcile.sizes import compare_sizes, compare_times
-from annotation.pipeline.reconcile.snapshot import Sides, list_theirs, look
+from annotation.pipeline.reconcile.snapshot import Sides, count_ours, list_theirs
 from core.errors import UserError
 from core.progress import Progress, no_progress
 
@@ -42,7 +42,7 @@ def reconcile(
     check_published(campaign)
     check_endpoint(campaign, crowd)
     report = Reconciled()
-    before = look(campaign)
+    before = count_ours(campaign)
     sides = Sides(campaign, crowd, before, list_theirs(campaign, crowd), clock())
     report.hits, report.stopped_by = len(sides.listing.hits), sides.listing.error
     try:
@@ -72,7 +72,7 @@ def _compare(
     find_missing(sides, report, all_gone=all_gone)
     publish_anew(sides.campaign, report)
     answer_purchases(sides, report)
-    after = look(sides.campaign)
+    after = count_ours(sides.campaign)
     compare_sizes(sides, after, report)
     compare_times(sides, report)
     compare_work(sides, after, report, full=full, progress=progress)

@@ -10,7 +10,7 @@ from annotation.crowd.port import CrowdHit
 from annotation.models import Campaign, Hit, OutboxMessage
 from annotation.pipeline.ledger.accounts import OverBudget, locked
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
-from annotation.pipeline.publishing.publish import token
+from annotation.pipeline.outbox.messages import token
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair
 from annotation.pipeline.reconcile.snapshot import DONE, MADE, Ours, Sides

@@ -13,10 +13,9 @@ from django.db.models import Count, Q, Sum
 
 from annotation.crowd.port import Crowd, CrowdError, CrowdHit
 from annotation.models import Assignment, Campaign, OutboxMessage
-from annotation.pipeline.outbox.claims import SPENDING, UNSENT
+from annotation.pipeline.outbox.claims import DECISIONS, SPENDING, UNSENT
 
 ROWS = 10_000
-DECISIONS = (OutboxMessage.Kind.APPROVE, OutboxMessage.Kind.REJECT)
 DONE = Q(state=OutboxMessage.State.DONE)
 MADE = DONE | Q(first_sent_at__isnull=False)  # perhaps
 
@@ -75,7 +74,7 @@ def list_theirs(campaign: Campaign, crowd: Crowd) -> Listing:
     return Listing(found, None)
 
 
-def look(campaign: Campaign) -> dict[str, Ours]:
+def count_ours(campaign: Campaign) -> dict[str, Ours]:
     """By key."""
     columns = "pk", "key", "crowd_id", "published_at", "expires_at", "closed_at", "gone"
     rows = campaign.hits.order_by().values_list(*columns).iterator(chunk_size=ROWS)

@@ -102,27 +102,38 @@ MUTANTS = {
         "tests/annotation/pipeline/publishing/test_publish.py",
     ): (
         ("an empty campaign", "if not campaign.hits.exists():", "if campaign.pk is None:"),
-        ("the balance", "if needed and needed > (", "if needed and needed > 9 * ("),
-        ("the whole first round", "hits * policy.annotators * assignment", "hits * assignment"),
-        ("enough is enough", "if needed and needed > (", "if needed and needed >= ("),
         ("one message a HIT", ".exclude(outbox__kind=OutboxMessage.Kind.CREATE)", ""),
         (
             "bound when the crowd has answered",
             "    check_endpoint(campaign, crowd)\n    _check_state",
             "    bind(campaign, crowd)\n    _check_state",
         ),
-        ("the first binds", 'filter(pk=campaign.pk, endpoint="")', "filter(pk=campaign.pk)"),
-        ("no other endpoint", 'if campaign.endpoint not in ("", endpoint):', "if not endpoint:"),
-        ("who is shut out", "exclusion_id=exclusion_id or None", "exclusion_id=None"),
-        ("the time allotted", "policy.assignment_minutes * 60", "policy.assignment_minutes"),
     ),
     (
         "annotation/pipeline/publishing/publish.py",
         "tests/annotation/pipeline/outbox/test_deliver_faults.py",
+    ): (("what failed is retried", "    retry_failed(campaign)\n", ""),),
+    (
+        "annotation/pipeline/publishing/crowd_setup.py",
+        "tests/annotation/pipeline/publishing/test_publish.py",
     ): (
-        ("what failed is retried", "    retry_failed(campaign)\n", ""),
-        ("no qualification for blocks", 'policy.exclude_by == "qualification" and', ""),
+        ("the balance", "if needed and needed > (", "if needed and needed > 9 * ("),
+        ("the whole first round", "hits * policy.annotators * assignment", "hits * assignment"),
+        ("enough is enough", "if needed and needed > (", "if needed and needed >= ("),
+        ("the first binds", 'filter(pk=campaign.pk, endpoint="")', "filter(pk=campaign.pk)"),
+        ("no other endpoint", 'if campaign.endpoint not in ("", endpoint):', "if not endpoint:"),
     ),
+    (
+        "annotation/pipeline/outbox/hit_type.py",
+        "tests/annotation/pipeline/publishing/test_publish.py",
+    ): (
+        ("who is shut out", "exclusion_id=exclusion_id or None", "exclusion_id=None"),
+        ("the time allotted", "policy.assignment_minutes * 60", "policy.assignment_minutes"),
+    ),
+    (
+        "annotation/pipeline/publishing/crowd_setup.py",
+        "tests/annotation/pipeline/outbox/test_deliver_faults.py",
+    ): (("no qualification for blocks", 'policy.exclude_by == "qualification" and', ""),),
     ("annotation/pipeline/ledger/accounts.py", "tests/annotation/pipeline/ledger/test_ledger.py"): (
         ("no change, no entry", "        if not change:\n            return\n", ""),
         ("an effect of its own", ":{account.entries.count()}", ""),

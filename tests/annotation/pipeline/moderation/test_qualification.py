@@ -12,8 +12,8 @@ from annotation.analytics.campaign.status import stuck
 from annotation.crowd.practice_url import practice_url
 from annotation.models import Campaign, Exclusion, PracticeItem, PracticeResult, Worker
 from annotation.pipeline.moderation.qualification import admit, check_open, practise, tries_of
+from annotation.pipeline.outbox.messages import retry_failed
 from annotation.pipeline.publishing.lifecycle import cancel, pause
-from annotation.pipeline.publishing.publish import retry_failed
 from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.pipeline.setup.practice_items import MOST_ROWS, SHIPPED, read_examples

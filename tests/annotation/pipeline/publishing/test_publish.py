@@ -6,7 +6,8 @@ from pytest_django import Settings
 
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd, CrowdError
-from annotation.pipeline.publishing.publish import bind, prepare, publish
+from annotation.pipeline.publishing.crowd_setup import bind, prepare
+from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import get_campaign
 from core.errors import UserError
 from tests.conftest import SetStage, StartMTurk

@@ -9,8 +9,9 @@ from annotation.models import OutboxMessage
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.outbox.messages import token
 from annotation.pipeline.publishing.lifecycle import cancel, prolong
-from annotation.pipeline.publishing.publish import publish, token
+from annotation.pipeline.publishing.publish import publish
 from tests.annotation.pipeline.reconcile.drift import (
     account,
     compare,

@@ -21,7 +21,7 @@ from annotation.crowd.hit_url import hit_url
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.models import Assignment, Member, PostedHit
 from annotation.models import Campaign, Hit, HitItem
-from annotation.pipeline.publishing.publish import hit_type
+from annotation.pipeline.outbox.hit_type import hit_type
 from annotation.protocol.policy.crowds import INHOUSE
 from tests.annotation.support.item_markup import items_of, without_texts
 from tests.wide_campaign import wide_campaign
