@@ -18,7 +18,7 @@ from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import CrowdError
 from annotation.jobs.handlers import HANDLERS, MOVING
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Request, Triplet
-from annotation.models.idempotency import KEPT as KEPT_ANSWERS
+from annotation.models.access import KEPT_ANSWERS
 from annotation.operations.campaigns import forget_old_queries
 from annotation.pipeline.advance import advance
 from annotation.pipeline.outbox.claims import UNSENT

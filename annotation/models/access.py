@@ -1,12 +1,16 @@
-"""Who may do what in which campaign, and what people have done."""
+"""Who may do what in which campaign, what people have done, and what limits their requests."""
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from annotation.models.campaign import Campaign
+
+KEPT_ANSWERS = timedelta(days=30)  # that an answer of the API is known again
 
 
 class Role(models.Model):
@@ -76,3 +80,36 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor}: {self.verb} {self.subject}".strip()
+
+
+class Request(models.Model):
+    """A request to the API with an idempotency key, and its answer.
+
+    Written before the work is done: without a status it is under way, or was cut off.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=200)
+    digest = models.CharField(max_length=64)  # of method, address and body
+    status = models.PositiveSmallIntegerField(null=True)
+    answer = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="one_use_of_a_key")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Attempt(models.Model):
+    """A try that counts against a limit, such as a wrong password; kept as long as it counts."""
+
+    digest = models.CharField(max_length=64)  # of what is limited, a name or an address
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["digest", "at"], name="attempts")]
+
+    def __str__(self) -> str:
+        return f"{self.at}"

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from annotation.access.audit_log import by_page
 from annotation.jobs.tasks import tidy
 from annotation.models import Request
-from annotation.models.idempotency import KEPT
+from annotation.models.access import KEPT_ANSWERS
 from annotation.operations.campaigns import Wanted as Creation
 from annotation.operations.campaigns import own_queries_folder, request_creation
 from annotation.protocol.policy.policy import Policy
@@ -65,13 +65,16 @@ def test_it_is_done_each_day() -> None:
 
 def test_answers_are_kept_as_long_as_the_documentation_says() -> None:
     ada = User.objects.create_user("ada")
-    for key, age in (("young", KEPT - timedelta(hours=1)), ("old", KEPT + timedelta(hours=1))):
+    for key, age in (
+        ("young", KEPT_ANSWERS - timedelta(hours=1)),
+        ("old", KEPT_ANSWERS + timedelta(hours=1)),
+    ):
         Request.objects.create(user=ada, key=key, digest="0" * 64, status=200)
         Request.objects.filter(key=key).update(created_at=timezone.now() - age)
     tidy()
     assert list(Request.objects.values_list("key", flat=True)) == ["young"]
     words = (Path(__file__).parents[3] / "docs" / "api.md").read_text()
-    assert f"A key and its answer are kept for {KEPT.days} days" in words
+    assert f"A key and its answer are kept for {KEPT_ANSWERS.days} days" in words
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_the_worker_may_take_hits_again(stage: Stage) -> None:
     assert stage.accept("eve", 4)
 
 
-def test_an_exclusion_that_the_crowd_was_not_told_of_is_only_withdrawn(stage: Stage) -> None:
+def test_an_exclusion_that_the_crowd_was_not_told_of_is_only_cancelled(stage: Stage) -> None:
     stage.publish()
     stage.work("eve", 1)
     stage.advance()

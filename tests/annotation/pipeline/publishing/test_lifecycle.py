@@ -300,7 +300,7 @@ def test_cancelling_gives_back_what_was_never_sent_and_sends_nothing(stage: Stag
     assert account(stage).reserved_cents == 0
     stage.deliver()
     assert stage.mturk.count("hits") == 0
-    assert {message.state for message in stage.outbox("create")} == {"withdrawn"}
+    assert {message.state for message in stage.outbox("create")} == {"cancelled"}
 
 
 def test_after_cancelling_handed_in_work_is_still_reviewed_and_paid(stage: Stage) -> None:

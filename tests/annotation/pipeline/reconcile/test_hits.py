@@ -294,7 +294,7 @@ def test_hits_that_were_finished_when_the_crowd_forgot_them_are_no_drift(stage: 
     assert not stage.hit(2).gone
 
 
-def test_what_was_to_be_sent_for_a_lost_hit_is_withdrawn(one_hit: Stage) -> None:
+def test_what_was_to_be_sent_for_a_lost_hit_is_cancelled(one_hit: Stage) -> None:
     one_hit.work("ada", 1, 0)
     one_hit.work("bob", 1, lambda query, _: int(query == "bread"))
     one_hit.advance()

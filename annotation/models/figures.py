@@ -1,4 +1,4 @@
-"""Figures of a campaign's workers at a time: pages read them instead of walking the judgments."""
+"""Figures of a campaign at a time: pages read them instead of counting long tables."""
 
 from __future__ import annotations
 
@@ -6,6 +6,39 @@ from django.db import models
 
 from annotation.models.assignment import Worker
 from annotation.models.campaign import Campaign
+
+
+class Snapshot(models.Model):
+    """Derived after each pass by `annotation.analytics.campaign.snapshots`."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="snapshots")
+    at = models.DateTimeField()
+    figures = models.JSONField()
+
+    class Meta:
+        indexes = [
+            # the overview reads the newest, and those of a time
+            models.Index(fields=["campaign", "-at"], name="snapshots_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign} at {self.at}"
+
+
+class ReviewFigures(models.Model):
+    """A campaign's: derived by `annotation.analytics.quality.summary`, and may be made anew."""
+
+    campaign = models.OneToOneField(
+        Campaign, on_delete=models.CASCADE, related_name="review_figures"
+    )
+    at = models.DateTimeField()
+    figures = models.JSONField()
+
+    class Meta:
+        verbose_name_plural = "review figures"
+
+    def __str__(self) -> str:
+        return f"{self.campaign} at {self.at}"
 
 
 class Workforce(models.Model):
