@@ -14,7 +14,7 @@ from django.urls import reverse
 from annotation.access.audit_log import by_command, logged, record
 from annotation.analytics.campaign.progress import progress as progress_of
 from annotation.analytics.campaign.snapshots import take_after_a_pass
-from annotation.analytics.campaign.status import standing
+from annotation.analytics.campaign.status import campaign_status
 from annotation.commands.campaign_noun import (
     Budget,
     Live,
@@ -73,7 +73,7 @@ def _table(result: Result) -> Rendered:
 def _row(one: Result) -> tuple[str, ...]:
     money = worded({"spent_cents": one["spent_cents"]})["spent"]
     counts = (f"{one[name]:,}" for name in ("queries", "labelled", "triplets"))
-    return (one["campaign"], one["standing"], *counts, money)
+    return (one["campaign"], one["status"], *counts, money)
 
 
 @app.verb("list", render=_table, panel="Steps")
@@ -85,7 +85,7 @@ def list_campaigns() -> Result:
 def _summary(campaign: Campaign) -> Result:
     return {
         "campaign": campaign.name,
-        "standing": standing(campaign),
+        "status": campaign_status(campaign),
         "queries": campaign.query_set.queries.count(),
         "labelled": campaign.triplets.filter(status="labelled").count(),
         "triplets": campaign.triplets.count(),
@@ -288,7 +288,7 @@ def publish_hits(
         "held_back": written.held_back,
         **asdict(delivery),
         "waiting": waiting(campaign),  # what another process has claimed
-        "standing": standing(campaign),
+        "status": campaign_status(campaign),
         **_where(crowd),
     }
 

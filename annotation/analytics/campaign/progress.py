@@ -2,7 +2,7 @@
 
 from django.db.models import Count, Q, Sum
 
-from annotation.analytics.campaign.status import standing, stuck
+from annotation.analytics.campaign.status import blockers, campaign_status
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.analytics.workers.effort import effort_of, people_of
 from annotation.crowd.practice_url import practice_url
@@ -19,7 +19,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
     """The campaign stage by stage; every count is derived from the stored record."""
     return {
         "campaign": campaign.name,
-        "standing": standing(campaign),  # reads the state anew
+        "status": campaign_status(campaign),  # reads the state anew
         "state": campaign.state,
         "crowd": campaign.endpoint or "not published yet",
         **_audit(campaign),
@@ -30,7 +30,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
         **_votes(campaign),
         **_experts(campaign),
         **trouble_counts(campaign),
-        "stuck": stuck(campaign),
+        "blockers": blockers(campaign),
         **_practice(campaign),
         **money(campaign),
         **_effort(campaign),

@@ -15,7 +15,7 @@ They are taken at the end of each pass, and by a page where the campaign is smal
     positives_by_rank       [rank, triplets with a label, of them positive], from rank 1 on
     votes_per_triplet       how many triplets have 0, 1, 2 ... valid votes
     label_cents             what a label has cost so far; or null
-    standing, stuck         `sentence`, `reason`, `operation`, `options` of what blocks the campaign
+    status, blockers        `sentence`, `reason`, `operation`, `options` of what blocks the campaign
     outlook, prolonging     of `pipeline.forecast`: what operations would cost and strand at most
     shortage                what waits for a higher budget; or null
     hits_of_versions        {version of the instructions: HITs that show it}, of those that have any
@@ -41,7 +41,7 @@ from annotation.analytics.campaign.progress import (
     trouble_counts,
     vote_counts,
 )
-from annotation.analytics.campaign.status import shortage, standing, stuck
+from annotation.analytics.campaign.status import blockers, campaign_status, shortage
 from annotation.analytics.quality import summary as review_figures
 from annotation.analytics.quality.hit_states import hits_by_state
 from annotation.analytics.workers import summary as worker_figures
@@ -141,7 +141,7 @@ def _figures(campaign: Campaign, clock: Clock) -> Figures:
     sums: Figures = money(campaign)
     short = shortage(campaign) if campaign.state == Campaign.State.CAPPED else None
     return {
-        "standing": standing(campaign, short).to_dict(),
+        "status": campaign_status(campaign, short).to_dict(),
         "state": campaign.state,
         **question_counts(campaign),
         **hit_counts(campaign),
@@ -154,7 +154,7 @@ def _figures(campaign: Campaign, clock: Clock) -> Figures:
         "kappa": asdict(estimate(pairs, kappa)),
         "control_failures": share(works["failed_controls"], works["reviewed"]),
         **trouble_counts(campaign),
-        "stuck": [one.to_dict() for one in stuck(campaign, clock=clock)],
+        "blockers": [one.to_dict() for one in blockers(campaign, clock=clock)],
         "outlook": asdict(outlook(campaign)),
         "prolonging": asdict(most_prolonging(campaign)),
         "shortage": short and asdict(short),

@@ -22,7 +22,7 @@ MOST = 10  # reasons that are told
 State = Campaign.State
 
 
-class Stuck(str):
+class Blocker(str):
     """What stands still, and why: a sentence, and the operation that mends it where one does.
 
     `reason` is the sentence without its command, for whoever shows the operation as a button.
@@ -62,7 +62,7 @@ class Shortage:
     cents: int
 
 
-def standing(campaign: Campaign, short: Shortage | None = None) -> Stuck:
+def campaign_status(campaign: Campaign, short: Shortage | None = None) -> Blocker:
     """The state, and what follows from it; `short` is counted where it is not given."""
     campaign.refresh_from_db(fields=["state", "first_batch"])
     if campaign.state == State.CAPPED:
@@ -70,30 +70,30 @@ def standing(campaign: Campaign, short: Shortage | None = None) -> Stuck:
     if campaign.state == State.PAUSED:
         reason = "paused by hand: nothing more is bought"
         command = f" until `quorum campaign resume {campaign}`"
-        return Stuck(reason, reason + command, operation="resume")
+        return Blocker(reason, reason + command, operation="resume")
     if campaign.state == State.CANCELLED:
         paid = "" if is_free(campaign.policy) else " and paid"
-        return Stuck(f"cancelled for good: what was handed in is still reviewed{paid}")
+        return Blocker(f"cancelled for good: what was handed in is still reviewed{paid}")
     if campaign.first_batch is not None:
         first = campaign.first_batch
         those = "HIT alone is" if first == 1 else f"{first:,} HITs alone are"
         reason = f"active: its first {those} asked for"
         command = f"; the rest follows by `quorum campaign publish {campaign}`"
-        return Stuck(reason, reason + command)
-    return Stuck("active")
+        return Blocker(reason, reason + command)
+    return Blocker("active")
 
 
-def _at_its_budget(campaign: Campaign, short: Shortage) -> Stuck:
+def _at_its_budget(campaign: Campaign, short: Shortage) -> Blocker:
     account = account_of(campaign)
     more = max(0, short.cents - account.available_cents)
     if not more:
-        return Stuck("at its budget, and there is room again: the next pass buys on")
+        return Blocker("at its budget, and there is room again: the next pass buys on")
     reason = (
         f"at its budget: {short.hits:,} HITs and {short.places:,} further votes wait; raise it by "
         f"{dollars(more)}"
     )
     wanted = f"{(account.budget_cents + more) / 100:.2f}"
-    return Stuck(
+    return Blocker(
         reason,
         f"{reason}: `quorum campaign budget {campaign} {wanted}`",
         operation="budget",
@@ -114,7 +114,7 @@ def shortage(campaign: Campaign) -> Shortage:
     )
 
 
-def stuck(campaign: Campaign, *, clock: Clock = timezone.now) -> list[Stuck]:
+def blockers(campaign: Campaign, *, clock: Clock = timezone.now) -> list[Blocker]:
     """What stands still, with its reason and count and what to do about it."""
     return [
         *_refused(campaign),
@@ -126,17 +126,17 @@ def stuck(campaign: Campaign, *, clock: Clock = timezone.now) -> list[Stuck]:
     ]
 
 
-def _refused(campaign: Campaign) -> Iterator[Stuck]:
+def _refused(campaign: Campaign) -> Iterator[Blocker]:
     failed = campaign.outbox.filter(state=OutboxMessage.State.FAILED).values("kind", "error")
     rows = failed.annotate(calls=Count("pk"), tries=Max("attempts"))
     for row in rows.order_by("-calls", "kind", "error")[:MOST]:
         tried = f"tried {_times(row['tries'])}"
         reason = f"{row['kind']}, {_times(row['calls'])}: {row['error']} (refused, {tried}"
         command = f"; when that is mended: `quorum campaign retry {campaign}`)"
-        yield Stuck(f"{reason})", reason + command, operation="retry")
+        yield Blocker(f"{reason})", reason + command, operation="retry")
 
 
-def _waiting(campaign: Campaign) -> Iterator[Stuck]:
+def _waiting(campaign: Campaign) -> Iterator[Blocker]:
     unsent = campaign.outbox.filter(
         state__in=[OutboxMessage.State.PENDING, OutboxMessage.State.CLAIMED]
     )
@@ -144,7 +144,7 @@ def _waiting(campaign: Campaign) -> Iterator[Stuck]:
     rows = faults.annotate(calls=Count("pk"), tries=Max("attempts"), next_at=Min("retry_at"))
     for row in rows.order_by("-calls", "kind", "error")[:MOST]:
         told = f"{row['kind']}, {_times(row['calls'])}: {row['error']}" + _turn(**row)
-        yield Stuck(told, operation="retry")
+        yield Blocker(told, operation="retry")
 
 
 def _turn(*, tries: int, next_at: datetime | None, **_: object) -> str:
@@ -159,25 +159,25 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _unreadable(campaign: Campaign) -> Iterator[Stuck]:
+def _unreadable(campaign: Campaign) -> Iterator[Blocker]:
     faults = campaign.hits.exclude(fault="").order_by().values_list("fault")
     for reason, hits in faults.annotate(hits=Count("pk")).order_by("-hits", "fault")[:MOST]:
         shown = reason.removesuffix(".")  # as they end it that show it
         told = f"{hits:,} HIT{'s' if hits > 1 else ''} cannot be read: {shown}"
         command = f"; `quorum reconcile {campaign}` compares them with the crowd's record"
-        yield Stuck(told, told + command, operation="reconcile")
+        yield Blocker(told, told + command, operation="reconcile")
 
 
-def _expired(campaign: Campaign, now: datetime) -> Iterator[Stuck]:
+def _expired(campaign: Campaign, now: datetime) -> Iterator[Blocker]:
     expired = expired_hits(campaign, now).count()
     if expired and campaign.state != State.CANCELLED:
         hits = "1 HIT has" if expired == 1 else f"{expired:,} HITs have"
         reason = f"{hits} expired with votes missing"
         command = f": `quorum campaign extend {campaign} --days 7` gives them more time"
-        yield Stuck(reason, reason + command, operation="extend", options={"days": 7})
+        yield Blocker(reason, reason + command, operation="extend", options={"days": 7})
 
 
-def _uncovered(campaign: Campaign) -> Iterator[Stuck]:
+def _uncovered(campaign: Campaign) -> Iterator[Blocker]:
     """The ledger could not book these: somebody has bought them past this campaign's budget."""
     works = Assignment.objects.filter(
         hit__campaign=campaign,
@@ -192,13 +192,13 @@ def _uncovered(campaign: Campaign) -> Iterator[Stuck]:
             "the budget"
         )
         command = f": raise it by `quorum campaign budget {campaign} DOLLARS`"
-        yield Stuck(reason, reason + command, operation="budget")
+        yield Blocker(reason, reason + command, operation="budget")
 
 
-def _held_back(campaign: Campaign) -> Iterator[Stuck]:
+def _held_back(campaign: Campaign) -> Iterator[Blocker]:
     campaign.refresh_from_db(fields=["first_batch"])
     if (hits := held_back(campaign)) and campaign.state != State.CANCELLED:
         those = "1 HIT waits" if hits == 1 else f"{hits:,} HITs wait"
         reason = f"{those} behind the first batch of {campaign.first_batch:,}"
         command = f": `quorum campaign publish {campaign}` lets them follow"
-        yield Stuck(reason, reason + command, operation="publish")
+        yield Blocker(reason, reason + command, operation="publish")

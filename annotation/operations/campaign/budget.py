@@ -2,7 +2,7 @@
 
 from annotation.access.roles import FUND
 from annotation.models import Account, Campaign
-from annotation.operations.campaign.cached_forecast import standing_of
+from annotation.operations.campaign.cached_forecast import status_of
 from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.accounts import OverBudget, account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, dollars
@@ -33,7 +33,7 @@ def _execute_budget(campaign: Campaign, options: Options) -> Result:
         "reserved_cents": account.reserved_cents,
         "spent_cents": account.spent_cents,
         "available_cents": account.available_cents,
-        "standing": standing_of(campaign),
+        "status": status_of(campaign),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
-from annotation.analytics.campaign.status import Shortage, Stuck, standing
+from annotation.analytics.campaign.status import Blocker, Shortage, campaign_status
 from annotation.models import Campaign, Instructions, OutboxMessage, Snapshot
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.publishing.forecast import Outlook, Prolonging, outlook
@@ -95,11 +95,11 @@ def known_hits_of_versions(campaign: Campaign) -> KnownHits:
     return KnownHits(last.figures["hits_of_versions"], last.at)
 
 
-def standing_of(campaign: Campaign) -> Stuck:
+def status_of(campaign: Campaign) -> Blocker:
     """Now; what waits for a higher budget as it was counted."""
     last = _counted(campaign)
     short = last.figures["shortage"] if last else None
-    return standing(campaign, Shortage(**short) if short else None)
+    return campaign_status(campaign, Shortage(**short) if short else None)
 
 
 def _counted(campaign: Campaign) -> Snapshot | None:

@@ -11,7 +11,7 @@ from annotation.operations.campaign.cached_forecast import (
     KnownProlonging,
     known_outlook,
     known_prolonging,
-    standing_of,
+    status_of,
 )
 from annotation.operations.campaign.retry import calls_wait
 from annotation.operations.operation import Argument, Operation, Options, Result
@@ -54,7 +54,7 @@ def _execute_expire(campaign: Campaign, options: Options) -> Result:
     _preview_expire(campaign, options)
     seen = known_outlook(campaign)
     hits = lifecycle.expire(campaign, timezone.now())
-    return {**seen.facts, "expired_hits": hits, "standing": standing_of(campaign)}
+    return {**seen.facts, "expired_hits": hits, "status": status_of(campaign)}
 
 
 def _still_waiting(campaign: Campaign) -> str:
@@ -134,7 +134,7 @@ def _execute_cancel(campaign: Campaign, options: Options) -> Result:
     _preview_cancel(campaign, options)
     seen = known_outlook(campaign)
     lifecycle.cancel(campaign, timezone.now())
-    return {**seen.facts, "standing": standing_of(campaign)}
+    return {**seen.facts, "status": status_of(campaign)}
 
 
 OPERATIONS = (

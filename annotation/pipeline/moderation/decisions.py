@@ -160,9 +160,9 @@ def _check_free(work: Assignment, wanted: Kind, instead_of: Kind) -> None:
 def _turn(
     campaign: Campaign, work: Assignment, wanted: Kind, instead_of: Kind, *, reason: str
 ) -> None:
-    standing = _decisions(work).filter(kind=instead_of)
-    cancel_messages(standing)
-    if standing.exclude(state=OutboxMessage.State.CANCELLED).exists():  # claimed at this moment
+    live = _decisions(work).filter(kind=instead_of)
+    cancel_messages(live)
+    if live.exclude(state=OutboxMessage.State.CANCELLED).exists():  # claimed at this moment
         raise UserError(
             f"The decision on assignment {work} is on its way to the crowd: wait for its answer."
         )

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.access.roles import RUN
 from annotation.access.roles import Account as Reader
 from annotation.analytics.campaign.snapshots import FRESH, RECENT
-from annotation.analytics.campaign.status import Stuck, standing
+from annotation.analytics.campaign.status import Blocker, campaign_status
 from annotation.crowd.factory import site_of
 from annotation.models import Account, Campaign, Snapshot
 from annotation.operations.registry import OPERATIONS
@@ -186,8 +186,8 @@ def _money(campaign: Campaign, account: Account, figures: Figures | None) -> Mon
 def _troubles(campaign: Campaign, figures: Figures | None, reader: Reader) -> list[Trouble]:
     found = [holding] if (holding := _holding(campaign, figures)) else []
     if not _is_served(campaign):
-        found.append(Stuck(ELSEWHERE.format(campaign.endpoint)).to_dict())
-    found += figures["stuck"] if figures else []
+        found.append(Blocker(ELSEWHERE.format(campaign.endpoint)).to_dict())
+    found += figures["blockers"] if figures else []
     return [
         Trouble(one["reason"], _button(campaign, one["operation"], reader, one["options"]))
         for one in found
@@ -209,10 +209,12 @@ def _holding(campaign: Campaign, figures: Figures | None) -> Figures | None:
     if campaign.state == State.ACTIVE:
         return None
     if figures and figures["state"] == campaign.state:
-        return dict(figures["standing"])
+        return dict(figures["status"])
     if campaign.state == State.CAPPED:
-        return Stuck("at its budget: the next count says what waits", operation="budget").to_dict()
-    return standing(campaign).to_dict()
+        return Blocker(
+            "at its budget: the next count says what waits", operation="budget"
+        ).to_dict()
+    return campaign_status(campaign).to_dict()
 
 
 def _is_alive(campaign: Campaign, _: Figures) -> bool:
@@ -233,14 +235,14 @@ _FITTING: Mapping[str, Callable[[Campaign, Figures], bool]] = {
         _is_out(campaign, figures) and campaign.state != State.PAUSED
     ),
     "expire": _is_out,
-    "retry": lambda _, figures: any(one["operation"] == "retry" for one in figures["stuck"]),
+    "retry": lambda _, figures: any(one["operation"] == "retry" for one in figures["blockers"]),
     "reconcile": lambda campaign, _: bool(campaign.endpoint),
     "cancel": _is_alive,
 }
 
 
 def _buttons(campaign: Campaign, figures: Figures | None, reader: Reader) -> list[Button]:
-    known = figures or {"open": 0, "stuck": []}
+    known = figures or {"open": 0, "blockers": []}
     fitting = [name for name, fits in _FITTING.items() if fits(campaign, known)]
     buttons = [_button(campaign, name, reader) for name in fitting]
     return [button for button in buttons if button]

@@ -90,7 +90,7 @@ def test_every_step_prints_one_line_of_json(
         "failed": 0,
         "stopped_by": None,
         "waiting": 0,
-        "standing": "active",
+        "status": "active",
     }
     stage.work("ada", 1)
     collected = run_json("campaign", "collect", "faq")

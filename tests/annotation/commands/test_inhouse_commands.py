@@ -35,7 +35,7 @@ def test_publishing_needs_no_live_and_says_where_people_work(
     settings.PUBLIC_URL = "https://quorum.acme.org"
     published = run_json("campaign", "publish", "team")
     assert published["work_at"] == "https://quorum.acme.org/work"
-    assert (published["sent"], published["waiting"], published["standing"]) == (5, 0, "active")
+    assert (published["sent"], published["waiting"], published["status"]) == (5, 0, "active")
 
 
 def test_collecting_goes_on_to_the_end(team: Team) -> None:

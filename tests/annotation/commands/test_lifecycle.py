@@ -106,7 +106,7 @@ def test_with_yes_the_same_is_said_on_standard_error(
     assert "paused by hand" in shown
     found = run_json("campaign", "resume", "faq", "--yes")
     assert capfd.readouterr().err == ""
-    assert (found["standing"], found["waiting_hits"]) == ("active", 0)
+    assert (found["status"], found["waiting_hits"]) == ("active", 0)
 
 
 # the budget
@@ -138,16 +138,16 @@ def test_at_its_cap_a_campaign_says_so_and_a_raise_buys_on(stage: Stage) -> None
     set_budget(stage.campaign, 3 * 3 * PRICE + 1)
     published = run_json("campaign", "publish", "faq")
     assert (published["new_hits"], published["left_out"]) == (3, 2)
-    told = published["standing"]
+    told = published["status"]
     assert told == (
         "at its budget: 2 HITs and 0 further votes wait; raise it by $1.13: "
         "`quorum campaign budget faq 2.85`"
     )
     raised = run_json("campaign", "budget", "faq", "2.85")
-    assert raised["standing"] == "at its budget, and there is room again: the next pass buys on"
+    assert raised["status"] == "at its budget, and there is room again: the next pass buys on"
     run_json("campaign", "collect", "faq")
     assert stage.mturk.count("hits") == 5
-    assert run_json("campaign", "status", "faq")["standing"] == "active"
+    assert run_json("campaign", "status", "faq")["status"] == "active"
 
 
 def test_a_campaign_without_a_budget_is_not_published(stage: Stage) -> None:
@@ -174,7 +174,7 @@ def test_cancel_reaches_the_crowd_at_once(stage: Stage) -> None:
     stage.publish()
     found = run_json("campaign", "cancel", "faq", "--yes")
     assert (found["open_places"], found["sent"]) == (10, 5)
-    assert str(found["standing"]).startswith("cancelled for good")
+    assert str(found["status"]).startswith("cancelled for good")
     assert stage.mturk.on_hold_cents == 0
 
 

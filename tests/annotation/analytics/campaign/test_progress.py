@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from annotation.analytics.campaign.progress import progress
-from annotation.analytics.campaign.status import standing, stuck
+from annotation.analytics.campaign.status import blockers, campaign_status
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause, prolong
 from annotation.pipeline.setup.create import create_campaign
@@ -22,7 +22,7 @@ def test_a_new_campaign_has_nothing_yet() -> None:
     campaign = create_campaign("faq", policy=Policy(), seed=1, sample=3)
     assert progress(campaign) == {
         "campaign": "faq",
-        "standing": "active",
+        "status": "active",
         "state": "active",
         "crowd": "not published yet",
         "queries": 3,
@@ -59,7 +59,7 @@ def test_a_new_campaign_has_nothing_yet() -> None:
         "excluded_workers": 0,
         "calls_waiting": 0,
         "calls_failed": 0,
-        "stuck": [],
+        "blockers": [],
         "budget_cents": 0,
         "reserved_cents": 0,
         "paid_cents": 0,
@@ -100,7 +100,7 @@ def test_every_count_is_right_halfway(stage: Stage) -> None:
     assert (found["votes"], found["votes_discarded"]) == (5 + 5 + 5 + 5, 10)
     assert (found["excluded_workers"], found["ties"]) == (1, ties)
     assert found["agreement"] == (5 - ties) / 5
-    assert (found["calls_waiting"], found["calls_failed"], found["stuck"]) == (0, 0, [])
+    assert (found["calls_waiting"], found["calls_failed"], found["blockers"]) == (0, 0, [])
     assert found["spent_cents"] == stage.mturk.spent_cents == 6 * PRICE
     assert (found["paid_cents"], found["discarded_cents"]) == (4 * PRICE, 2 * PRICE)
     spares = sum(hit.spare for hit in stage.campaign.hits.all()) * PRICE
@@ -162,34 +162,34 @@ def test_refused_calls_are_grouped_the_most_frequent_first(stage: Stage) -> None
         message.state, message.error = "failed", error
         message.save()
     told = "(refused, tried once; when that is mended: `quorum campaign retry faq`)"
-    assert stuck(stage.campaign) == [
+    assert blockers(stage.campaign) == [
         f"create, 2 times: often {told}",
         f"create, once: rare {told}",
     ]
-    assert progress(stage.campaign)["stuck"] == stuck(stage.campaign)
+    assert progress(stage.campaign)["blockers"] == blockers(stage.campaign)
 
 
 def test_a_call_that_waits_tells_how_often_it_was_tried_and_when_it_goes_out(stage: Stage) -> None:
     stage.publish()
     again = datetime(2027, 1, 2, 3, 4, 5, tzinfo=UTC)
     stage.campaign.outbox.update(state="pending", error="throttled", retry_at=again, attempts=4)
-    assert stuck(stage.campaign) == [
+    assert blockers(stage.campaign) == [
         "create, 5 times: throttled (tried 4 times, again from 2027-01-02 03:04:05 UTC on)"
     ]
     stage.campaign.outbox.update(retry_at=None, attempts=0)
-    assert stuck(stage.campaign) == ["create, 5 times: throttled"]
+    assert blockers(stage.campaign) == ["create, 5 times: throttled"]
 
 
 def test_what_was_given_up_is_not_stuck(stage: Stage) -> None:
     stage.publish()
     stage.campaign.outbox.update(state="cancelled", error="no")
-    assert stuck(stage.campaign) == []
+    assert blockers(stage.campaign) == []
 
 
 def test_hits_whose_record_cannot_be_read_are_told(stage: Stage) -> None:
     stage.publish()
     stage.campaign.hits.filter(number__lte=2).update(fault="no such HIT")
-    assert stuck(stage.campaign) == [
+    assert blockers(stage.campaign) == [
         "2 HITs cannot be read: no such HIT; `quorum reconcile faq` compares them with the "
         "crowd's record"
     ]
@@ -199,19 +199,19 @@ def test_hits_that_expired_with_votes_missing_are_told(one_hit: Stage) -> None:
     one_hit.publish()
     one_hit.work("ada", 1, 1)
     one_hit.advance()
-    assert stuck(one_hit.campaign, clock=one_hit.mturk.clock.now) == []
+    assert blockers(one_hit.campaign, clock=one_hit.mturk.clock.now) == []
     one_hit.mturk.clock.move_on(days=8)
     one_hit.advance()
-    [told] = stuck(one_hit.campaign, clock=one_hit.mturk.clock.now)
+    [told] = blockers(one_hit.campaign, clock=one_hit.mturk.clock.now)
     assert told.startswith("1 HIT has expired with votes missing: `quorum campaign extend faq")
     prolong(one_hit.campaign, days=7, now=one_hit.mturk.clock.now())
-    assert stuck(one_hit.campaign, clock=one_hit.mturk.clock.now) == []
+    assert blockers(one_hit.campaign, clock=one_hit.mturk.clock.now) == []
 
 
 def test_the_expired_hits_of_a_cancelled_campaign_are_as_they_should_be(one_hit: Stage) -> None:
     cancel(one_hit.campaign, one_hit.mturk.clock.now())
     one_hit.advance()
-    assert progress(one_hit.campaign)["stuck"] == []
+    assert progress(one_hit.campaign)["blockers"] == []
 
 
 def test_approved_work_that_the_budget_does_not_cover_is_told(one_hit: Stage) -> None:
@@ -224,14 +224,14 @@ def test_approved_work_that_the_budget_does_not_cover_is_told(one_hit: Stage) ->
         one_hit.work(name, 1)
     one_hit.advance()
     one_hit.advance()
-    [told] = stuck(one_hit.campaign)
+    [told] = blockers(one_hit.campaign)
     assert told == (
         "1 approved assignments, $0.19, are not covered by the budget: raise it by "
         "`quorum campaign budget faq DOLLARS`"
     )
     set_budget(one_hit.campaign, 4 * PRICE)
     one_hit.advance()
-    assert stuck(one_hit.campaign) == []
+    assert blockers(one_hit.campaign) == []
     assert progress(one_hit.campaign)["spent_cents"] == one_hit.mturk.spent_cents
 
 
@@ -244,27 +244,27 @@ def test_at_its_budget_a_campaign_names_the_votes_that_wait(one_hit: Stage) -> N
     one_hit.work("bob", 1, 1)
     one_hit.advance()
     assert progress(one_hit.campaign)["state"] == "capped"
-    assert standing(one_hit.campaign) == (
+    assert campaign_status(one_hit.campaign) == (
         "at its budget: 0 HITs and 1 further votes wait; raise it by $0.19: "
         "`quorum campaign budget faq 0.57`"
     )
     set_budget(one_hit.campaign, 3 * PRICE)
-    assert standing(one_hit.campaign).startswith("at its budget, and there is room again")
+    assert campaign_status(one_hit.campaign).startswith("at its budget, and there is room again")
     assert one_hit.advance().assignments_requested == 1
-    assert standing(one_hit.campaign) == "active"
+    assert campaign_status(one_hit.campaign) == "active"
 
 
 def test_each_state_says_what_follows(stage: Stage) -> None:
-    assert standing(stage.campaign) == "active"
+    assert campaign_status(stage.campaign) == "active"
     pause(stage.campaign)
-    assert "`quorum campaign resume faq`" in standing(stage.campaign)
+    assert "`quorum campaign resume faq`" in campaign_status(stage.campaign)
     cancel(stage.campaign, stage.mturk.clock.now())
-    assert standing(stage.campaign).startswith("cancelled for good")
+    assert campaign_status(stage.campaign).startswith("cancelled for good")
 
 
 def test_a_prolonged_hit_is_no_longer_stuck(one_hit: Stage) -> None:
     one_hit.publish()
     one_hit.campaign.hits.update(expires_at=one_hit.mturk.clock.now() - timedelta(days=1))
-    assert stuck(one_hit.campaign) != []
+    assert blockers(one_hit.campaign) != []
     one_hit.advance()  # the crowd's record says otherwise
-    assert stuck(one_hit.campaign) == []
+    assert blockers(one_hit.campaign) == []

@@ -73,7 +73,7 @@ def test_before_it_is_published_a_campaign_has_its_triplets_and_no_votes(stage: 
     assert figures["votes_per_triplet"] == [25]
     assert figures["positives_by_rank"] == [[rank, 0, 0] for rank in range(1, 6)]
     assert figures["agreement"] == figures["kappa"] == figures["control_failures"] == NONE
-    assert (figures["label_cents"], figures["forecast"], figures["stuck"]) == (None, None, [])
+    assert (figures["label_cents"], figures["forecast"], figures["blockers"]) == (None, None, [])
     assert figures["budget_cents"] == figures["available_cents"] == 1_000_000
 
 
@@ -102,7 +102,7 @@ def test_every_figure_is_right_halfway(stage: Stage) -> None:
 def test_what_the_command_counts_too_is_the_same(stage: Stage) -> None:
     halfway(stage)
     figures, status = take(stage.campaign).figures, progress(stage.campaign)
-    same = set(figures) & set(status) - {"agreement", "standing", "stuck"}
+    same = set(figures) & set(status) - {"agreement", "status", "blockers"}
     assert len(same) > 25
     assert {key: figures[key] for key in same} == {key: status[key] for key in same}
     assert figures["agreement"]["value"] == status["agreement"]
@@ -188,9 +188,9 @@ def test_what_holds_a_campaign_up_is_told_with_its_repair(stage: Stage) -> None:
     stage.campaign.hits.update(expires_at=timezone.now() - timedelta(days=1))
     pause(stage.campaign)
     figures = take(stage.campaign).figures
-    assert figures["standing"]["operation"] == "resume"
-    assert figures["standing"]["reason"] == "paused by hand: nothing more is bought"
-    assert figures["stuck"] == [
+    assert figures["status"]["operation"] == "resume"
+    assert figures["status"]["reason"] == "paused by hand: nothing more is bought"
+    assert figures["blockers"] == [
         {
             "sentence": "5 HITs have expired with votes missing: `quorum campaign extend faq "
             "--days 7` gives them more time",

@@ -83,7 +83,12 @@ def test_a_team_takes_a_campaign_from_its_triplets_to_its_labels(
 
     first = office.advance()
     assert (first.new, first.passed, first.failed, first.excluded) == (10, 8, 2, 1)
-    assert (first.labelled, first.open, first.assignments_requested, first.finished) == (9, 16, 4, False)
+    assert (first.labelled, first.open, first.assignments_requested, first.finished) == (
+        9,
+        16,
+        4,
+        False,
+    )
     rejected = Assignment.objects.filter(status=Assignment.Status.REJECTED)
     assert set(rejected.values_list("assignment_id", flat=True)) == failed
     eve = office.member("eve")
@@ -93,7 +98,12 @@ def test_a_team_takes_a_campaign_from_its_triplets_to_its_labels(
     for number in range(2, 6):
         office.work("cara", number, truth)
     second = office.advance()
-    assert (second.new, second.passed, second.assignments_requested, second.finished) == (4, 4, 0, True)
+    assert (second.new, second.passed, second.assignments_requested, second.finished) == (
+        4,
+        4,
+        0,
+        True,
+    )
     labels = office.campaign.triplets.values_list(
         "candidate__query__key", "candidate__rank", "label"
     )

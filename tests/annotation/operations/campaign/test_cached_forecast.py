@@ -11,10 +11,10 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.access.audit_log import by_command
 from annotation.analytics.campaign.snapshots import take
-from annotation.analytics.campaign.status import standing
+from annotation.analytics.campaign.status import campaign_status
 from annotation.models import AuditEntry, Campaign, Snapshot
 from annotation.operations.campaign import cached_forecast as known
-from annotation.operations.campaign.cached_forecast import known_outlook, standing_of
+from annotation.operations.campaign.cached_forecast import known_outlook, status_of
 from annotation.operations.operation import perform
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions
@@ -158,9 +158,9 @@ def test_what_waits_for_the_budget_is_told_as_it_was_counted(stage: Stage, large
     assert stage.campaign.state == "capped"
     made = counted(stage.campaign)
     assert made.figures["shortage"]["hits"] == 4
-    assert standing_of(stage.campaign) == standing(stage.campaign)
+    assert status_of(stage.campaign) == campaign_status(stage.campaign)
     with CaptureQueriesContext(connection) as asked:
-        standing_of(stage.campaign)
+        status_of(stage.campaign)
     assert not any("COUNT(" in one["sql"] for one in asked)
 
 

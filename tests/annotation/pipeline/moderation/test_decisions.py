@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from annotation.analytics.campaign.status import stuck
+from annotation.analytics.campaign.status import blockers
 from annotation.models import Assignment
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
@@ -117,7 +117,7 @@ def test_what_the_crowd_does_not_overturn_gives_its_money_back(one_hit: Stage) -
     assert "30 days" in message.error
     assert money(one_hit) == before
     assert Assignment.objects.get(crowd_id=assignment).status == "rejected"
-    assert not [one for one in stuck(one_hit.campaign) if "overturn" in str(one)]
+    assert not [one for one in blockers(one_hit.campaign) if "overturn" in str(one)]
 
 
 def test_beyond_the_budget_nothing_is_overturned(one_hit: Stage) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from annotation.analytics.campaign.status import stuck
+from annotation.analytics.campaign.status import blockers
 from annotation.crowd.inhouse.models import Notice
 from annotation.pipeline.moderation.message import Message, preview_message, write_to
 from core.errors import UserError
@@ -81,7 +81,7 @@ def test_what_the_crowd_does_not_carry_is_over_and_can_be_sent_again(one_hit: St
     (message,) = one_hit.outbox("notify")
     assert message.state == "cancelled"
     assert "ANOBODY was not reached" in message.error
-    assert stuck(one_hit.campaign) == []
+    assert blockers(one_hit.campaign) == []
     type(worker).objects.filter(pk=worker.pk).update(worker_id="ABOB")
     assert write_to(one_hit.campaign, "ABOB", text=TEXT).new
     one_hit.deliver()

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from annotation.analytics.campaign.progress import progress
-from annotation.analytics.campaign.status import stuck
+from annotation.analytics.campaign.status import blockers
 from annotation.crowd.practice_url import practice_url
 from annotation.models import Campaign, Exclusion, PracticeItem, PracticeResult, Worker
 from annotation.pipeline.moderation.qualification import admit, check_open, practise, tries_of
@@ -415,13 +415,13 @@ def test_repacked_hits_ask_for_it_too(set_stage: SetStage) -> None:
 def test_a_worker_whom_the_crowd_does_not_know_is_told_as_stuck(stage: Stage) -> None:
     practise(stage.campaign, "ANOBODY", right(stage.campaign))
     stage.deliver()
-    (sentence,) = stuck(stage.campaign)
+    (sentence,) = blockers(stage.campaign)
     assert sentence.startswith("train, once:")
     assert "ANOBODY" in sentence
     stage.mturk.person("nobody")
     retry_failed(stage.campaign)
     stage.deliver()
-    assert stuck(stage.campaign) == []
+    assert blockers(stage.campaign) == []
     assert stage.accept("nobody", 1)
 
 
@@ -480,7 +480,7 @@ def test_an_id_that_the_crowd_does_not_know_is_refused_and_leaves_nothing(stage:
     told = refused("campaign", "grant-qualification", "faq", "AWORKER0003")
     assert "AWORKER0003 did not get the qualification: MTurk refused" in told
     assert not stage.campaign.practice_results.exists()
-    assert stuck(stage.campaign) == []
+    assert blockers(stage.campaign) == []
     stage.mturk.person("worker0003")  # who signs in after all
     quorum("campaign", "grant-qualification", "faq", "AWORKER0003")
     assert held(stage.mturk, stage.campaign.practice_id) == {"AWORKER0003": 100}

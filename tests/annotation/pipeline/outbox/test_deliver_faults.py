@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.analytics.campaign.progress import progress
-from annotation.analytics.campaign.status import stuck
+from annotation.analytics.campaign.status import blockers
 from annotation.crowd.mturk.adapter import MTurkCrowd
 from annotation.models import OutboxMessage
 from annotation.pipeline.collecting.collect import fetch_submissions
@@ -26,12 +26,12 @@ def test_an_unreachable_crowd_ends_the_pass_and_harms_nothing(stage: Stage) -> N
     assert str(delivery.stopped_by).startswith(f"MTurk cannot be reached at {stage.mturk.url} (")
     states = stage.campaign.outbox.order_by("pk").values_list("state", "attempts")
     assert list(states) == [("pending", 0)] * 5
-    assert progress(stage.campaign)["stuck"] == [f"create, 5 times: {delivery.stopped_by}"]
+    assert progress(stage.campaign)["blockers"] == [f"create, 5 times: {delivery.stopped_by}"]
 
     stage.mturk.start()
     assert stage.deliver().sent == 5
     assert stage.mturk.count("hits") == 5
-    assert progress(stage.campaign)["stuck"] == []
+    assert progress(stage.campaign)["blockers"] == []
 
 
 def test_nothing_is_bought_while_the_account_cannot_pay_for_it(
@@ -47,7 +47,7 @@ def test_nothing_is_bought_while_the_account_cannot_pay_for_it(
         f"10 more assignments cost $1.90, but the account at {stage.mturk.url} holds $1.52: "
         "top it up."
     )
-    assert progress(stage.campaign)["stuck"] == [f"create, 5 times: {delivery.stopped_by}"]
+    assert progress(stage.campaign)["blockers"] == [f"create, 5 times: {delivery.stopped_by}"]
 
 
 class EarlierLook(MTurkCrowd):
@@ -66,8 +66,8 @@ def test_a_passing_fault_keeps_nothing_else_waiting(stage: Stage, start_mturk: S
     assert (delivery.sent, delivery.failed, delivery.stopped_by) == (3, 0, None)
     states = stage.campaign.outbox.order_by("pk").values_list("state", "attempts")
     assert list(states) == [("done", 1)] * 3 + [("pending", 1)] * 2
-    assert "2 times: MTurk refused" in str(progress(stage.campaign)["stuck"])
-    assert "insufficient funds" in str(progress(stage.campaign)["stuck"])
+    assert "2 times: MTurk refused" in str(progress(stage.campaign)["blockers"])
+    assert "insufficient funds" in str(progress(stage.campaign)["blockers"])
 
 
 def test_work_is_reviewed_although_the_account_cannot_pay_for_the_tie_break(
@@ -107,7 +107,7 @@ def test_a_permanent_refusal_is_recorded_and_stops_nothing_else(stage: Stage) ->
     assert stage.deliver().sent == 0
     found = progress(stage.campaign)
     assert (found["calls_failed"], found["calls_waiting"], found["published"]) == (1, 0, 4)
-    [told] = stuck(stage.campaign)
+    [told] = blockers(stage.campaign)
     assert told.startswith(f"create, once: {message.error} (refused, tried once; ")
     assert "its token has made the HIT" in message.error
 
@@ -120,7 +120,7 @@ def test_publishing_again_retries_what_failed(stage: Stage) -> None:
     stage.mturk.clock.move_on(hours=25)  # the crowd has forgotten who used the token
     assert stage.publish().sent == 1
     found = progress(stage.campaign)
-    assert (found["published"], found["calls_failed"], found["stuck"]) == (5, 0, [])
+    assert (found["published"], found["calls_failed"], found["blockers"]) == (5, 0, [])
     assert stage.mturk.count("hits") == 6
 
 
@@ -130,8 +130,8 @@ def test_a_hit_that_others_have_grown_fails_for_good(one_hit: Stage) -> None:
     assert crowd_id
     one_hit.mturk.crowd.extend_hit(crowd_id, extra=7, token="by hand")
     assert one_hit.deliver().failed == 1
-    stuck = str(progress(one_hit.campaign)["stuck"])
-    assert "InvalidMaximumAssignmentsIncrease" in stuck
+    told = str(progress(one_hit.campaign)["blockers"])
+    assert "InvalidMaximumAssignmentsIncrease" in told
 
 
 def test_what_the_crowd_approved_meanwhile_is_not_a_fault(one_hit: Stage) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from annotation.access.audit_log import by_command
-from annotation.analytics.campaign.status import standing, stuck
+from annotation.analytics.campaign.status import blockers, campaign_status
 from annotation.operations.operation import perform
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.accounts import account_of, set_budget
@@ -79,7 +79,7 @@ def test_a_budget_that_does_not_reach_the_batch_fills_it_when_raised_and_stops_t
     set_budget(stage.campaign, 2 * RESERVED)
     assert publish_first(stage, 3) == Published(new=2, left_out=1, held_back=2)
     assert stage.campaign.state == "capped"
-    assert "1 HITs and 0 further votes wait" in standing(stage.campaign)
+    assert "1 HITs and 0 further votes wait" in campaign_status(stage.campaign)
     set_budget(stage.campaign, 10 * RESERVED)
     for _ in range(2):
         stage.advance()
@@ -164,7 +164,7 @@ def test_ties_of_the_batch_are_repacked_without_the_rest(set_stage: SetStage) ->
 def test_the_outlook_and_the_standing_tell_the_batch_from_the_budget(stage: Stage) -> None:
     publish_first(stage, 2)
     assert outlook(stage.campaign).left_out_hits == 0
-    assert standing(stage.campaign) == (
+    assert campaign_status(stage.campaign) == (
         "active: its first 2 HITs alone are asked for; the rest follows by "
         "`quorum campaign publish faq`"
     )
@@ -179,8 +179,8 @@ def test_the_outlook_and_the_standing_tell_the_batch_from_the_budget(stage: Stag
 )
 def test_one_hit_is_told_as_one(stage: Stage, first: int, asked: str, behind: str) -> None:
     publish_first(stage, first)
-    assert standing(stage.campaign).reason == f"active: {asked}"
-    assert behind in [one.reason for one in stuck(stage.campaign)]
+    assert campaign_status(stage.campaign).reason == f"active: {asked}"
+    assert behind in [one.reason for one in blockers(stage.campaign)]
 
 
 def test_the_command_takes_a_first_batch(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:

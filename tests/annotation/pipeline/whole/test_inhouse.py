@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.analytics.campaign.status import standing, stuck
+from annotation.analytics.campaign.status import blockers, campaign_status
 from annotation.models import Assignment, Entry, Worker
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.moderation.bonus import give_bonus
@@ -88,8 +88,10 @@ def test_every_step_of_a_campaign_s_life_works_without_money(team: Team) -> None
     team.advance()
     team.advance()
     assert not team.campaign.hits.filter(closed_at=None).exists()
-    assert standing(team.campaign) == "cancelled for good: what was handed in is still reviewed"
-    assert stuck(team.campaign) == []
+    assert (
+        campaign_status(team.campaign) == "cancelled for good: what was handed in is still reviewed"
+    )
+    assert blockers(team.campaign) == []
     no_money_has_moved(team)
 
 

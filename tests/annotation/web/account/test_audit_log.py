@@ -167,7 +167,7 @@ def test_a_page_asks_few_questions_whatever_the_size(
         ({"cents_each": 5, "hits": 12000}, [("cents each", "5"), ("hits", "12,000")]),
         ({"full": True, "none": None, "empty": "", "nothing": []}, [("full", "yes")]),
         ({"groups": ["a", "b"]}, [("groups", "a, b")]),
-        ({"standing": {"a": 1}}, [("standing", '{"a": 1}')]),
+        ({"status": {"a": 1}}, [("status", '{"a": 1}')]),
         ({"long": "x" * 301}, [("long", "x" * 300 + "…")]),
     ],
 )

@@ -440,7 +440,7 @@ def test_after_an_act_the_page_shows_what_came_of_it(judged: Stage, owner: Clien
     seen = owner.get(LIVE).context["overview"].mark
     perform(OPERATIONS["pause"], judged.campaign, {}, by=by_command())
     page = owner.get(LIVE, {"seen": seen})
-    assert page.context["overview"].figures["standing"]["operation"] == "resume"
+    assert page.context["overview"].figures["status"]["operation"] == "resume"
 
 
 @pytest.fixture

@@ -110,8 +110,8 @@ def test_figures_are_taken_though_the_comparison_ended_early(
 
 def test_hits_that_cannot_be_read_come_with_the_repair(published: Stage, manager: Client) -> None:
     published.campaign.hits.filter(number__lte=2).update(fault="<no> such HIT.")
-    stuck = take(published.campaign).figures["stuck"]
-    assert stuck == [
+    blockers = take(published.campaign).figures["blockers"]
+    assert blockers == [
         {
             "sentence": "2 HITs cannot be read: <no> such HIT; `quorum reconcile faq` compares "
             "them with the crowd's record",
@@ -135,7 +135,7 @@ def test_a_hit_that_the_crowd_has_lost_is_readable_again(published: Stage, manag
     done(asked(manager))
     published.deliver()
     published.advance()
-    assert take(published.campaign).figures["stuck"] == []
+    assert take(published.campaign).figures["blockers"] == []
 
 
 def test_two_at_once_are_one(published: Stage, manager: Client) -> None:
