@@ -24,7 +24,7 @@ from retrieval.ranking.records import QueryRecord
 from retrieval.ranking.runs import ScoredQuery, ranked, write_run
 from retrieval.registry.registry import digest_of_folder
 from retrieval.training.data.release_splits import Release
-from retrieval.training.loop.stages import Trained, best_of
+from retrieval.training.loop.grid import Trained, best_of
 from retrieval.training.recipe import Recipe
 
 WAY: Way = "qrc"

@@ -21,8 +21,8 @@ from django.conf import settings as site
 
 from core.progress import Progress, no_progress
 from retrieval.training.evaluate import Evaluation, evaluate
+from retrieval.training.loop.grid import Stage, Trained, best_of
 from retrieval.training.loop.out_of_memory import enough_memory
-from retrieval.training.loop.stages import Stage, Trained, best_of
 from retrieval.training.preflight import Inputs, StageData, TrainingRequest, checked_inputs
 from retrieval.training.result import claimed, write_training
 from retrieval.vectors.folder import one_build

@@ -1,6 +1,8 @@
 """Elements of one large JSON document, one after the other in constant memory.
 
 The standard library's decoder reads one element at a time from a window that moves over the file.
+ijson is as fast, but one byte that is not UTF-8, or a NaN, would refuse the whole file rather than
+its row, an element without an end would fill the memory, and no entry would be named.
 """
 
 import codecs

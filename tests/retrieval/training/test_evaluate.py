@@ -11,7 +11,7 @@ from retrieval.encoders.cross_encoder.load import new_selector, save_selector
 from retrieval.training import evaluate
 from retrieval.training.data.release_splits import read_release
 from retrieval.training.evaluate import Evaluation
-from retrieval.training.loop.stages import Trained
+from retrieval.training.loop.grid import Trained
 from retrieval.training.recipe import Recipe, Settings, made
 from tests.retrieval.training.releases import release
 
