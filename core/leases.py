@@ -82,9 +82,9 @@ class Heartbeat(AbstractContextManager["Heartbeat"]):
 
     def _tell(self) -> None:
         try:
-            told = self._mine.update(beat_at=timezone.now(), **self.facts())
+            updated = self._mine.update(beat_at=timezone.now(), **self.facts())
         except OperationalError as error:  # busy, or away for a moment: in a second again
             log.warning("a worker could not say that it goes on: %s", error)
             connection.close()
         else:
-            self._lost = not told
+            self._lost = not updated

@@ -43,7 +43,7 @@ def operation(
     """`example`: of the answer, of each row where it is a list; `examples`: of each of several,
     by its status; `sent`: of the request, whose form is named where it is not JSON; `auth`: the
     ways to sign in, where the view's own do not tell."""
-    told = sorted({*ALWAYS, *refusals, *(WITH_A_BODY if request is not None else ())})
+    statuses = sorted({*ALWAYS, *refusals, *(WITH_A_BODY if request is not None else ())})
     if examples is None:
         examples = {} if example is None else dict.fromkeys(answers, example)
     shown = [
@@ -60,7 +60,7 @@ def operation(
         tags=[tag],
         request=request,
         parameters=list(parameters),
-        responses={**answers, **{status: _refusal(status) for status in told}},
+        responses={**answers, **{status: _refusal(status) for status in statuses}},
         examples=shown,
         auth=None if auth is None else [{way: []} for way in auth],  # type: ignore[misc]
     )

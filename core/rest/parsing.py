@@ -80,8 +80,8 @@ def _unknown(serializer: Serializer[Any], data: Any) -> dict[str, list[str]]:
         child = getattr(field, "child", None)
         if isinstance(child, Serializer) and isinstance(rows, list):
             for number, row in enumerate(rows):
-                told = _unknown(child, row)
-                found |= {f"{name}.{number}.{key}": words for key, words in told.items()}
+                unknown = _unknown(child, row)
+                found |= {f"{name}.{number}.{key}": words for key, words in unknown.items()}
     return found
 
 

@@ -163,10 +163,10 @@ class Model(APIView):
     def get(self, request: Request, name: str) -> Response:
         model = get_object_or_404(TrainedModel.objects.all(), name=name)
         training = made(model.training)
-        told = _row(Shelf().shown(model)) | {
+        details = _row(Shelf().shown(model)) | {
             "best_seed": training.best.seed,
             "seeds": training.seeds,
             "before": training.before,
             "card": card(training),
         }
-        return Response(ModelAnswer(told).data)
+        return Response(ModelAnswer(details).data)

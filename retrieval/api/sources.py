@@ -112,8 +112,8 @@ class Sources(APIView):
         figures = newest_figures()
         if figures is None:
             return Response(NOTHING)
-        told = {**asdict(figures), "counted_at": figures.counted_at}
-        return Response(SourcesAnswer(told).data)
+        details = {**asdict(figures), "counted_at": figures.counted_at}
+        return Response(SourcesAnswer(details).data)
 
 
 class Source(APIView):

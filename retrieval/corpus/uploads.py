@@ -86,7 +86,7 @@ def no_room(error: OSError) -> str:
 
 
 def require_room(size: int) -> None:
-    """Of what will be sent; told before, so that nobody waits for the end of it."""
+    """Of what will be sent; checked first, so that nobody waits for the end of it."""
     if size > MOST_BYTES:
         raise UserError(
             f"What was sent has {size / 1e9:,.1f} GB, and {MOST_BYTES / 1e9:,.0f} GB are the most:"
@@ -154,11 +154,11 @@ def require_moderate(path: Path, progress: Progress) -> None:
         progress(size)
     elif path.name.endswith(".gz"):
         with opened(path) as (stream, raw):
-            told = 0
+            reported = 0
             while unpacked <= most and (step := stream.read(STEP)):
                 unpacked += len(step)
-                progress(raw.tell() - told)
-                told = raw.tell()
+                progress(raw.tell() - reported)
+                reported = raw.tell()
     if unpacked > most:
         raise UserError(
             f"{path} has {size:,} bytes and unpacks to more than {most:,}, which no text file "

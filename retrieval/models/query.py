@@ -64,8 +64,8 @@ class QuerySet(models.Model):
     @property
     def pool(self) -> tuple[str, ...]:
         """The retrievers that its candidates tell of: none where the dense one alone found all."""
-        told = tuple(self.retrieval.get("retrievers", ()))
-        return told if self.brings_candidates or told != ALONE else ()
+        names = tuple(self.retrieval.get("retrievers", ()))
+        return names if self.brings_candidates or names != ALONE else ()
 
 
 class Query(models.Model):

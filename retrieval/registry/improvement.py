@@ -196,14 +196,14 @@ def retriever_line(index: IndexVersion) -> str:
         return ""
     shown = Shelf().shown(index.trained)
     metric, value = shown.first
-    told = f"Retriever: {index.trained.name}"
+    line = f"Retriever: {index.trained.name}"
     if metric:
-        told += f", {metric} {value} ({shown.way}) on test of {shown.training.release}"
+        line += f", {metric} {value} ({shown.way}) on test of {shown.training.release}"
         if queries := shown.training.queries.get("test"):
-            told += f" ({queries:,} queries)"
+            line += f" ({queries:,} queries)"
     if index.form != shown.training.form:
-        told += f", trained for {shown.training.form} and not for this index's {index.form}"
-    return f"{told}{_over(shown.improvement, metric)}"
+        line += f", trained for {shown.training.form} and not for this index's {index.form}"
+    return f"{line}{_over(shown.improvement, metric)}"
 
 
 def in_points(difference: float) -> str:

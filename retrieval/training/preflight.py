@@ -182,9 +182,9 @@ def _facts(
     device: str,
 ) -> dict[str, Any]:
     recipe = request.recipe
-    told = None
+    facts_of_pairs = None
     if pairs is not None and first is not None and request.pairs is not None:
-        told = {
+        facts_of_pairs = {
             "file": request.pairs.name,
             "sha256": sha256_of(request.pairs),
             "rows": len(pairs.train) + len(pairs.dev),
@@ -202,7 +202,7 @@ def _facts(
         "recipe": recipe.to_dict(),
         "release": {"name": release.name, "sha256": release.sha256},
         "queries": {name: len(records) for name, records in release.measured.items()},
-        "pairs": told,
+        "pairs": facts_of_pairs,
         "versions": {name: metadata.version(name) for name in LIBRARIES},
         "device": device,
     }

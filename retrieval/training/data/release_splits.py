@@ -76,8 +76,8 @@ def _keys(*splits: Sequence[QueryRecord]) -> set[str]:
 def _name(folder: Path) -> str:
     """The campaign's with the release's number, else the folder's."""
     try:
-        told = json.loads((folder / RELEASE).read_bytes())
-        return f"{told['campaign']}-{told['number']}"
+        release = json.loads((folder / RELEASE).read_bytes())
+        return f"{release['campaign']}-{release['number']}"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return folder.resolve().name
 

@@ -10,7 +10,7 @@ import torch
 
 from core.errors import UserError
 from retrieval.encoders import loading
-from retrieval.encoders.cross_encoder import load as selecting
+from retrieval.encoders.cross_encoder import load as load_module
 from retrieval.encoders.cross_encoder.load import new_selector
 from retrieval.encoders.loading import load_model
 from tests.retrieval.training import tiny
@@ -108,6 +108,6 @@ def test_memory_that_ends_while_a_model_is_loaded_is_told_as_that(
             raise error
 
         monkeypatch.setattr(loading, "SentenceTransformer", ended)
-        monkeypatch.setattr(selecting, "SelectorModel", ended)
+        monkeypatch.setattr(load_module, "SelectorModel", ended)
         with pytest.raises(UserError, match=r"^There is not enough memory to load the model '"):
             load(str(whole), "cpu")

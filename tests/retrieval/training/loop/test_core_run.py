@@ -13,7 +13,7 @@ from core.command import Error
 from core.errors import UserError
 from retrieval.registry.registry import digest_of_folder
 from retrieval.training import run
-from retrieval.training.loop import stages
+from retrieval.training.loop import grid
 from retrieval.training.preflight import Inputs, TrainingRequest, checked_inputs, found_base
 from retrieval.training.recipe import read_recipe
 from tests.retrieval.training import tiny
@@ -136,7 +136,7 @@ def test_a_note_of_a_finished_model_that_cannot_be_read_is_as_none(
     first = train(path, "--release", folder)
     place = data_dir / "models" / "recipe"
     (place / "training.json").unlink()
-    (place / "grid-1" / stages.FITTED).write_text(text)
+    (place / "grid-1" / grid.FITTED).write_text(text)
     again = train(path, "--release", folder)
     assert again["trainings"] == first["trainings"]
 
