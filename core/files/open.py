@@ -38,4 +38,4 @@ def refuse_other_encodings(path: Path, line: bytes) -> None:
     if start.startswith((b"\xff\xfe", b"\xfe\xff")) or start.count(0) * 3 > len(start):
         raise UserError(f"{path} is in UTF-16 or UTF-32: save it as UTF-8.")
     if start.startswith(b"\x1f\x8b"):
-        raise UserError(f"{path} is compressed by gzip: give it a name that ends in .gz.")
+        raise UserError(f"{path} is compressed by gzip: rename it to end in .gz.")

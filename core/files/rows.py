@@ -150,7 +150,7 @@ def read_lines(
             if len(line) > longest:
                 raise UserError(
                     f"Line {number} of {path} is longer than {longest:,} bytes: "
-                    "each row must stand on a line of its own."
+                    "write each row on one line."
                 )
             yield line.decode("utf-8", "surrogateescape")
             if number % 1000 == 0:
@@ -215,7 +215,7 @@ def _delimited_rows(
 
 def _csv_fault(error: csv.Error) -> str:
     if str(error).startswith("new-line character"):
-        return "a CR stands in it that ends no line"
+        return "it contains a CR that does not end a line"
     return str(error)
 
 
@@ -226,7 +226,7 @@ def _check_header(path: Path, header: list[str], required: Sequence[Column]) -> 
         if times == 0:
             names = " or ".join(f"'{name}'" for name in column)
             raise UserError(
-                f"{path} has no column {names}: name a column so; its columns are: {found}."
+                f"{path} has no column {names}: rename a column; its columns are: {found}."
             )
         if any(header.count(name) > 1 for name in column):
             raise UserError(

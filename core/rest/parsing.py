@@ -71,7 +71,7 @@ def _unknown(serializer: Serializer[Any], data: Any) -> dict[str, list[str]]:
         return {}
     there_are = ", ".join(serializer.fields) or "none"
     found = {
-        str(name): [f"There is no such field: choose among {there_are}."]
+        str(name): [f"Unknown field: choose among {there_are}."]
         for name in data
         if name not in serializer.fields
     }

@@ -107,8 +107,8 @@ class Answerer:
         scores = self._selector.score(question, [(hit.question, hit.answer) for hit in hits])
         if not all(map(math.isfinite, scores)):
             raise UserError(
-                f"The selector {self._name} gives scores that are no numbers: name "
-                "another one, or train it again."
+                f"The selector {self._name} gives scores that are not numbers: use another one, "
+                "or train it again."
             )
         return scores
 

@@ -127,7 +127,7 @@ def _add(pairs: Sequence[tuple[Row, Pair]], source: str, rejects: Rejects) -> in
     new = []
     for row, pair in pairs:
         if key_of_id.get(pair.source_id, pair.pair_key) != pair.pair_key:
-            reason = f"the id {pair.source_id!r} of {source} already stands for another text"
+            reason = f"the id {pair.source_id!r} of {source} already belongs to another text"
             rejects.add(row, reason)
         elif pair.pair_key not in known:
             known.add(pair.pair_key)

@@ -72,7 +72,7 @@ class Reading:
         answer = text_field(row, ANSWER, limit=MAX_ANSWER)
         same_question = question_key(question)
         if same_question == NO_WORDS:
-            raise RowFault("the question is nothing but punctuation")
+            raise RowFault("the question has only punctuation")
         if self.best and self.best.field:
             number_field(row, self.best.field)
         key = pair_key(question, answer)

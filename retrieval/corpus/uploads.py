@@ -80,7 +80,7 @@ def new_folder() -> Path:
 
 def no_room(error: OSError) -> str:
     return (
-        f"The site could not keep what was sent ({error.strerror or error}): ask the "
+        f"The site could not save the upload ({error.strerror or error}): ask the "
         "administrator to free disk space. Nothing was imported."
     )
 
@@ -120,7 +120,8 @@ def check_sent(folder: Path, files: Sequence[Sent], *, plain: bool) -> None:
         if plain and ending_of(file.name).removesuffix(".gz") not in PLAIN:
             raise UserError(
                 f"{file.name} has an unknown type: its name must end in {', '.join(PLAIN)}, or in"
-                " one of the first three with .gz; else choose the format that it is published in."
+                " one of the first three with .gz; otherwise choose the format that it is "
+                "published in."
             )
         if not file.bytes:
             raise UserError(f"{file.name} is empty: choose a file that has rows.")
@@ -136,10 +137,10 @@ def _check_beginning(path: Path, name: str) -> None:
             raise UserError(f"{name} {what}.")
     packed = path.name.endswith(".gz")
     if packed and not start.startswith(b"\x1f\x8b"):
-        raise UserError(f"{name} is not compressed by gzip: take the .gz off its name.")
+        raise UserError(f"{name} is not compressed by gzip: remove .gz from its name.")
     if path.name.endswith(".parquet") != start.startswith(b"PAR1"):
         is_or_not = "not a" if path.name.endswith(".parquet") else "a"
-        raise UserError(f"{name} is {is_or_not} Parquet file: give it the name that it needs.")
+        raise UserError(f"{name} is {is_or_not} Parquet file: correct its file name.")
     if not packed:
         refuse_other_encodings(Path(name), start)
 

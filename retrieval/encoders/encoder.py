@@ -96,8 +96,8 @@ def load_encoder(
     if processes is None:
         processes = usual_processes(target)
     if processes < 1:
-        raise UserError(f"{processes} processes cannot encode: ask for one or more.")
+        raise UserError(f"{processes} processes cannot encode: use one or more.")
     if processes > 1 and target != "cpu":
-        raise UserError("Several processes are for a CPU: use --device cpu, or one process.")
+        raise UserError("Only a CPU can use several processes: use --device cpu, or one process.")
     model, known_as = load_model(name, target)
     return SentenceEncoder(model, known_as, precision=precision, processes=processes)

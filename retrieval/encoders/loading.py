@@ -89,8 +89,8 @@ def told_if_broken(name: str) -> Iterator[None]:
         if isinstance(error, OSError) and folder_of(name) is None:
             reason = "there is no package, folder or fetched model of that name"
         raise UserError(
-            f"The model {name!r} cannot be loaded ({reason}): name an installed model package, a "
-            "folder with a model, or a model fetched by `hf download NAME`."
+            f"The model {name!r} cannot be loaded ({reason}): enter an installed model package, "
+            "a folder with a model, or a model downloaded with `hf download NAME`."
         ) from error
 
 

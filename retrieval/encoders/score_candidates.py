@@ -91,8 +91,8 @@ def _texts(candidate: CandidateRecord) -> tuple[str, str]:
 def _checked(record: QueryRecord, scores: Sequence[float], name: str) -> ScoredQuery:
     if not all(map(math.isfinite, scores)):
         raise UserError(
-            f"{name} gives candidates of query {record.id} a score that is no number: its weights "
-            "are broken; take another model, or train it again."
+            f"{name} gives candidates of query {record.id} a score that is not a number, so its "
+            "weights are broken: use another model, or train it again."
         )
     names = [candidate.id for candidate in record.candidates]
     return record.id, list(zip(names, scores, strict=True))

@@ -122,9 +122,9 @@ def choose(
 
 def _require_known(wanted: str, dtype: str) -> None:
     if wanted not in ("auto", *KINDS):
-        raise UserError(f"There is no index {wanted!r}: choose auto, {', '.join(KINDS)}.")
+        raise UserError(f"Unknown kind of index {wanted!r}: choose auto, {', '.join(KINDS)}.")
     if dtype not in ("auto", *BYTES):
-        raise UserError(f"Vectors cannot be kept in {dtype!r}: choose auto, {', '.join(BYTES)}.")
+        raise UserError(f"Vectors cannot be stored in {dtype!r}: choose auto, {', '.join(BYTES)}.")
 
 
 def _chosen(case: _Case, dtypes: Sequence[str]) -> Choice:
@@ -132,7 +132,7 @@ def _chosen(case: _Case, dtypes: Sequence[str]) -> Choice:
         return _choice(case, "gpu", dtypes, "exact, and the vectors fit on the GPU")
     took = f"an exact search is reckoned to read for {_duration(case.seconds)} a question"
     if case.recall >= 1:
-        return _choice(case, "exact", dtypes, "nothing else promises to find all")
+        return _choice(case, "exact", dtypes, "only an exact index has a recall of 1")
     if case.seconds <= QUERY_SECONDS and case.fits("exact", case.dtype("exact", dtypes)):
         return _choice(case, "exact", dtypes, took)
     slow = took if case.seconds > QUERY_SECONDS else "the vectors do not fit for an exact search"
@@ -153,7 +153,8 @@ def _choice(case: _Case, kind: str, dtypes: Sequence[str], why: str) -> Choice:
     if not case.fits(kind, dtype):
         raise UserError(
             f"{size}, which does not fit with a margin: use a machine with more memory, "
-            "another kind of index (ivf is the smallest here, pgvector lies in the database), or "
+            "another kind of index (ivf is the smallest here, pgvector is stored in the "
+            "database), or "
             "--store float16."
         )
     parameters: dict[str, object] = {}

@@ -75,7 +75,7 @@ def build_index(
     many pairs will be encoded and what was chosen, and `progress` counts them.
     """
     if form not in IndexForm.values:
-        raise UserError(f"There is no form {form!r}: choose {' or '.join(IndexForm.values)}.")
+        raise UserError(f"Unknown form {form!r}: choose {' or '.join(IndexForm.values)}.")
     if not QaPair.objects.filter(withdrawn_at=None).exists():
         raise UserError(
             "The database holds no q/a pairs: add some by `quorum corpus import FILE --source "
@@ -129,8 +129,8 @@ def _require_all(coverage: Coverage) -> None:
     """Whoever encoded: a version holds every pair or is not made."""
     if left := len(coverage.missing):
         raise UserError(
-            f"{left:,} pairs have no vector after the encoding, their shards are not here: run the "
-            "command again."
+            f"{left:,} pairs have no vector after the encoding, because their shards are "
+            "missing: run the command again."
         )
 
 
@@ -179,9 +179,9 @@ def _made(
     if made.recall is not None and not made.finds(wanted):
         raise UserError(
             f"The index of the kind {choice.kind} finds {made.recall.value:.4f} of the "
-            f"{made.recall.at} nearest pairs of {made.recall.sample} questions where {wanted:g} "
-            "are wanted, and is not kept: ask for less by --recall, or for --kind exact; the "
-            "vectors stay."
+            f"{made.recall.at} nearest pairs of {made.recall.sample} questions, below the "
+            f"{wanted:g} requested, and was discarded: lower --recall, or use --kind exact. The "
+            "vectors are kept."
         )
     return made
 

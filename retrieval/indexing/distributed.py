@@ -42,7 +42,7 @@ SHARE = (
     "a worker has written it elsewhere; let all share the data folder, or name one place for all "
     "by QUORUM_VECTORS"
 )
-GIVEN_UP = "Whoever was at them ended by force, perhaps out of memory: the log says more."
+GIVEN_UP = "The process was killed, perhaps out of memory: see the log."
 
 State = EncodingShard.State
 
@@ -72,8 +72,8 @@ def spread(
         time.sleep(POLL_SECONDS)
     if pairs != len(missing):  # the rows are not those that were begun
         raise UserError(
-            "Another command has the same pairs encoded: wait until it is done and run this one "
-            "again; what is encoded stays."
+            "Another command is encoding the same pairs: wait until it is done, then run this "
+            "one again. Encoded pairs are kept."
         )
     EncodingJob.objects.filter(pk=job.pk).update(state=EncodingJob.State.DONE)
 
@@ -101,8 +101,8 @@ class Watch:
             self._alive_at = now
         if now - self._alive_at > max(SILENCE_SECONDS, 2 * settings.PASS_SECONDS):
             raise UserError(
-                f"For {now - self._alive_at:.0f} seconds no worker has taken up anything of the "
-                f"encoding: {START}, then run the command again."
+                f"For {now - self._alive_at:.0f} seconds no worker has taken a shard to encode: "
+                f"{START}, then run the command again."
             )
         return unfinished.exists()
 
@@ -114,8 +114,8 @@ class Watch:
             EncodingJob.objects.filter(pk=self._job.pk).update(state=EncodingJob.State.FAILED)
             raise UserError(
                 f"The workers have tried {failed.attempts} times to encode {failed.pairs:,} of the "
-                f"pairs and failed. {failed.error} Repair that and run the command again: what is "
-                "encoded stays."
+                f"pairs and failed. {failed.error} Fix that and run the command again. Encoded "
+                "pairs are kept."
             )
 
     def _send(self) -> None:
@@ -129,7 +129,7 @@ class Watch:
         except BrokerError as error:
             raise UserError(
                 f"The broker cannot be reached ({' '.join(str(error).split())}): check "
-                "QUORUM_BROKER_URL and run the command again; workers go on with what they have."
+                "QUORUM_BROKER_URL and run the command again; workers continue with what they have."
             ) from error
 
     def _tell(self) -> None:

@@ -17,7 +17,7 @@ from retrieval.vectors.remote import publish
 from retrieval.vectors.shards import Identity, Shard
 from retrieval.vectors.types import Encoder, PairKeys
 
-BROKEN_OFF = "The worker ended before it had encoded them: its log says more."
+BROKEN_OFF = "The worker ended before it had encoded them: see its log."
 
 State = EncodingShard.State
 # The encoder of a model's name and a precision.
@@ -79,8 +79,8 @@ def _require_same(wanted: Identity, mine: Identity) -> None:
     differing = [name for name, value in asdict(wanted).items() if mine_by_name[name] != value]
     if differing:
         raise UserError(
-            f"The model {wanted.model} is another one at the worker than where the index is made "
-            f"({', '.join(differing).replace('_', ' ')}): let both have the same."
+            f"The model {wanted.model} differs between the worker and this machine "
+            f"({', '.join(differing).replace('_', ' ')}): install the same model on both."
         )
 
 

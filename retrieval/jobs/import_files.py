@@ -47,8 +47,8 @@ NO_ROOM = (
     "disk space, then send it again."
 )
 LOST = (
-    "{name} is not where the worker looks for it: send it again, and let site and worker share one"
-    " QUORUM_DATA."
+    "{name} is not where the worker looks for it: send it again, and make sure that the site and "
+    "the worker share one QUORUM_DATA."
 )
 SUMS = ("read", "added", "duplicates", "withdrawn", "rejected")
 
@@ -66,7 +66,7 @@ class Wanted:
 
     def checked(self) -> "Wanted":
         if self.format and self.format not in FORMATS:
-            raise UserError(f"There is no format {self.format!r}: choose one of the list.")
+            raise UserError(f"There is no format {self.format!r}: choose one from the list.")
         if self.share:
             share_of(self.share)
             if bool(self.score_field) == self.by_encoder:
@@ -199,7 +199,7 @@ class _Import:
         rejected = f"(all of them are in {self._rejected})"
         sentence = sentence.replace(rejected, "(the rejected rows are kept)")
         sentence = sentence.replace(str(self.path), self.name)
-        before = f" The {len(done)} before it are imported." if done else ""
+        before = f" Files imported before it: {len(done)}." if done else ""
         return sentence + before
 
 

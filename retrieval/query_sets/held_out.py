@@ -25,8 +25,8 @@ NO_WORDS = question_key("")
 KEY = re.compile(r"[A-Za-z0-9._-]{1,40}")
 FAULTS_SHOWN = 3
 CHANGED = (
-    "Another query set was made, or pairs were withdrawn, while the queries were drawn: nothing "
-    "was made, ask for it again."
+    "Another query set was made, or pairs were withdrawn, while the queries were drawn. No query "
+    "set was created: run the command again."
 )
 
 
@@ -119,7 +119,7 @@ def read_queries(path: Path) -> tuple[list[Draft], int]:
         except RowFault as fault:
             faults.append(f"line {row.line}: {fault}")
     repeated = [key for key, n in Counter(draft.key for draft in drafts.values()).items() if n > 1]
-    faults += [f"the id {key} stands for two queries" for key in repeated]
+    faults += [f"two queries have the id {key}" for key in repeated]
     if faults:
         more = f" and {len(faults) - FAULTS_SHOWN:,} more" if len(faults) > FAULTS_SHOWN else ""
         raise UserError(
@@ -158,7 +158,7 @@ def read_draft(row: Row) -> Draft:
     text = text_field(row, QUERY, limit=MAX_QUESTION)
     same_question = question_key(text)
     if same_question == NO_WORDS:
-        raise RowFault("the query is nothing but punctuation")
+        raise RowFault("the query has only punctuation")
     key = optional_field(row, "id", limit=MAX_ID) or query_key(same_question)
     if not KEY.fullmatch(key):
         raise RowFault(

@@ -134,7 +134,7 @@ def store_dataset(query_set: QuerySet, queries: Iterator[MadeQuery]) -> Iterator
 
 def _check_kind(path: Path) -> None:
     if not path.name.lower().removesuffix(".gz").endswith(".jsonl"):
-        raise UserError(f"{path} is no .jsonl file, packed as .gz or not: save it as one.")
+        raise UserError(f"{path} is not a .jsonl or .jsonl.gz file: save it as one.")
 
 
 def _split_of(path: Path) -> str:
@@ -155,7 +155,7 @@ def _query(row: Row, source: str, license: str, split: str) -> MadeQuery:
 def _candidates(row: Row, source: str, license: str) -> list[MadeCandidate]:
     given = row.fields.get("candidates")
     if not isinstance(given, list) or not given:
-        raise RowFault("there is no list of candidates")
+        raise RowFault("the list of candidates is missing")
     if len(given) > MOST_CANDIDATES:
         raise RowFault(f"there are {len(given):,} candidates, more than {MOST_CANDIDATES:,}")
     candidates = []
@@ -217,7 +217,7 @@ def _found_by(row: Row) -> dict[str, int] | None:
 
 def _label(row: Row) -> int | None:
     if "label" not in row.fields:  # else a column of another name would come as if unlabelled
-        raise RowFault("there is no label: 1, 0, or null where it is not known yet")
+        raise RowFault("the label is missing: write 1, 0, or null if unknown")
     label = row.fields["label"]
     if label is None:
         return None

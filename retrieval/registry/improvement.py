@@ -170,7 +170,7 @@ def improvement(
     return Improvement(
         former.name,
         note=f"{training.name} and {former.name} cannot be compared: one was tested on the release "
-        f"{training.release}, the other on {former.release}, whose content is another.",
+        f"{training.release}, the other on {former.release}, which has different content.",
     )
 
 
@@ -185,8 +185,8 @@ def improvement_over_base(training: Training, former: str) -> Improvement:
         return _gains(former, training, training.before["test"])
     return Improvement(
         former,
-        note=f"{training.name} and {former} cannot be compared: nobody has measured {former} on "
-        f"the release {training.release}.",
+        note=f"{training.name} and {former} cannot be compared: {former} was not measured on the "
+        f"release {training.release}.",
     )
 
 

@@ -20,8 +20,8 @@ def require_own_name(name: str, base: str) -> None:
         return
     if _folded(name) == _folded(base):
         raise UserError(
-            f"The model would be named as its base, {base}: name it by --name of `quorum model "
-            "train`."
+            f"The model would have the name of its base, {base}: choose another name with --name "
+            "of `quorum model train`."
         )
     meant = {one: f"the base of the model {tuned}" for tuned, one in bases.items()}
     meant |= {settings.ENCODER_MODEL: f"the site's encoder, {settings.ENCODER_MODEL}"}
@@ -30,8 +30,8 @@ def require_own_name(name: str, base: str) -> None:
         found = "that of an installed package"
     if found:
         raise UserError(
-            f"The name {name} means another model already, {found}: choose another by --name of "
-            "`quorum model train`."
+            f"The name {name} means another model already, {found}: choose another name with "
+            "`quorum model train --name`."
         )
 
 
@@ -43,8 +43,7 @@ def require_untaken(name: str) -> None:
     if registered and not (folder / FILE).is_file():
         raise UserError(
             f"Another model {name} is registered, and its training is not in {folder} any more: "
-            "put it back, or name the model otherwise by --name of `quorum model "
-            "train`."
+            "restore it, or choose another name with `quorum model train --name`."
         )
 
 

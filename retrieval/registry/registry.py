@@ -60,7 +60,7 @@ def digest_of_folder(folder: Path, *, with_links: bool = False) -> str:
     for path in folder.rglob("*"):
         is_link = path.is_symlink() and not with_links
         if is_link or not (path.is_dir() or path.is_file()):
-            raise UserError(f"{path} is a link or a device: a model is made of files alone.")
+            raise UserError(f"{path} is a link or a device: a model may only contain files.")
         if path.is_file():
             lines.append((_name(path, folder), _sha256(path)))
     if not lines:
@@ -76,11 +76,11 @@ def verify(model: TrainedModel) -> None:
     try:
         found = digest_of_folder(model.path)
     except UserError as error:
-        raise UserError(f"The model {model.name} is not whole: {error}") from error
+        raise UserError(f"The model {model.name} is incomplete: {error}") from error
     if found != model.sha256:
         raise UserError(
             f"The model {model.name} has changed since it was registered: the sha256 of "
-            f"{model.path} was {model.sha256} and is {found}; put its files back from a copy."
+            f"{model.path} was {model.sha256} and is {found}; restore its files from a copy."
         )
 
 
@@ -195,7 +195,7 @@ def _recorded(training: Training, values: dict[str, Any]) -> tuple[TrainedModel,
         )
     if model.training != values:
         raise UserError(
-            f"{FILE} says other things of the model {model.name} than when it was registered, "
+            f"{FILE} has different content for the model {model.name} than when it was registered, "
             f"{model.created_at:%Y-%m-%d}: put it back, or train under another name."
         )
     return model, is_new
@@ -206,7 +206,7 @@ def _require_its_place(folder: Path, training: Training) -> None:
     if folder.resolve() != place:
         raise UserError(f"{folder} holds the training {training.name}: move it to {place}.")
     if (place / training.best.model).resolve() != place / training.best.model:
-        raise UserError(f"{folder / training.best.model} is reached by a link: put it there.")
+        raise UserError(f"{folder / training.best.model} is reached through a link: move it there.")
 
 
 def _write_card(folder: Path, training: Training) -> None:
@@ -217,8 +217,8 @@ def _write_card(folder: Path, training: Training) -> None:
         unfinished.replace(path)
     except OSError as error:
         raise UserError(
-            f"{path} cannot be written ({error.strerror}): the model is registered, and `quorum "
-            f"model card {training.name}` prints its card."
+            f"{path} cannot be written ({error.strerror}): the model is registered. To print its "
+            f"card, run `quorum model card {training.name}`."
         ) from error
 
 
@@ -226,7 +226,7 @@ def _name(path: Path, folder: Path) -> bytes:
     """Without a sign that `sha256sum` would write otherwise."""
     name = path.relative_to(folder).as_posix()
     if not name.isprintable() or "\\" in name:
-        raise UserError(f"{str(path)!r} has a name that no model's file has: rename it.")
+        raise UserError(f"{str(path)!r} has a name that a model file cannot have: rename it.")
     return name.encode()
 
 

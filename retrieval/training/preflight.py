@@ -102,12 +102,14 @@ def checked_inputs(request: TrainingRequest) -> Inputs:
 def _require_names(request: TrainingRequest) -> None:
     if not NAME.fullmatch(request.name):
         raise UserError(
-            f"The name {request.name[:60]!r} cannot be a model's: take small letters, digits, "
-            "dots, dashes and underscores, 100 at most, a letter or digit first."
+            f"The name {request.name[:60]!r} cannot be a model's: use up to 100 lowercase "
+            "letters, digits, dots, dashes and underscores, starting with a letter or digit."
         )
     base = request.recipe.base
     if request.name == base:
-        raise UserError(f"The model would be named as its base, {base}: name it by --name.")
+        raise UserError(
+            f"The model would have the name of its base, {base}: choose another name with --name."
+        )
     if len(base) > LONGEST_BASE:
         raise UserError(
             f"The base {base[:60]}... has over {LONGEST_BASE} characters: move it to a shorter "

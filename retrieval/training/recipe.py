@@ -105,15 +105,15 @@ def read_recipe(path: Path) -> Recipe:
         with path.open("rb") as file:
             text = file.read(LARGEST_FILE + 1)
         if len(text) > LARGEST_FILE:
-            raise UserError(f"{path} is no recipe, it has over {LARGEST_FILE:,} bytes.")
+            raise UserError(f"{path} is not a recipe: it has over {LARGEST_FILE:,} bytes.")
         values = yaml.safe_load(text.decode("utf-8-sig"))
     except NO_YAML as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"{path} is not YAML in UTF-8 ({reason}): see recipes/.") from error
     except OSError as error:
         raise UserError(
-            f"The recipe {path} cannot be read ({error.strerror}): name a file, such as those in "
-            "recipes/."
+            f"The recipe {path} cannot be read ({error.strerror}): choose a file, such as those "
+            "in recipes/."
         ) from error
     try:
         return made(values)

@@ -32,7 +32,7 @@ def claimed(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
         _require_same(folder, _read(path), order, "an unfinished training")
     elif others := sorted({one.name for one in folder.iterdir()} - {LOCK, _work(path).name}):
         raise UserError(
-            f"{folder} holds other things than a training ({others[0]}): choose another --name."
+            f"{folder} holds something other than a training ({others[0]}): choose another --name."
         )
     write(path, order)
     return None

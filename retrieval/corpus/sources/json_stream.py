@@ -58,8 +58,8 @@ class Window:
         if found != sign:
             end = f"{found!r}" if found else "the end of the file"
             raise UserError(
-                f"{self.path} is not a whole JSON document: {end} stands where {sign!r} "
-                f"belongs, {where}: fetch the file again."
+                f"{self.path} is not a whole JSON document: {end} is where {sign!r} belongs, "
+                f"{where}: fetch the file again."
             )
         self.place += 1
 
@@ -81,7 +81,7 @@ class Window:
                     self.place = end
                     return value
             if len(self.text) - self.place > LONGEST_ELEMENT:
-                raise self._broken(where, f"it has no end within {LONGEST_ELEMENT:,} characters")
+                raise self._broken(where, f"it does not end within {LONGEST_ELEMENT:,} characters")
             self._read(size)
             size *= 2
 

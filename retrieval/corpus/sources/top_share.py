@@ -53,7 +53,7 @@ def share_of(text: str) -> Fraction:
     try:
         share = Fraction(number) / (100 if text.strip().endswith("%") else 1)
     except (ValueError, ZeroDivisionError) as error:
-        raise UserError(f"{text!r} is no share: write it as 10% or 0.1.") from error
+        raise UserError(f"{text!r} is not a share: write it as 10% or 0.1.") from error
     if not 0 < share <= 1:
         hint = f" (did you mean {number}%?)" if 1 < share <= 100 and number == text.strip() else ""
         raise UserError(f"The share {text} must be greater than 0 and at most 100%{hint}.")

@@ -103,8 +103,8 @@ def _require_pieces(base: str, model: SelectorModel) -> None:
     }
     if lacking := [what for what, there in has.items() if not there]:
         raise UserError(
-            f"The tokenizer of {base} has no {' and no '.join(lacking)}: a selector cannot be made "
-            "of it, take another base, such as a BERT."
+            f"The tokenizer of {base} has no {' and no '.join(lacking)}: a selector cannot be "
+            "trained from it. Use another base, such as a BERT."
         )
 
 

@@ -173,7 +173,7 @@ def _facts(version: IndexVersion) -> Manifest:
 
 
 def _verify(folder: Path, version: IndexVersion) -> None:
-    hint = f"remove the folder {folder}, it is made again when it is needed"
+    hint = f"remove the folder {folder}, it is rebuilt when needed"
     path = folder / MANIFEST
     if not path.is_file():
         raise UserError(f"The index file {path} is missing: {hint}.")
@@ -182,7 +182,7 @@ def _verify(folder: Path, version: IndexVersion) -> None:
         files = {name: manifest["files"][name] for name in FILES}
         same = path.read_text(encoding="utf-8") == encoded({**manifest, **_facts(version)})
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is no manifest of a lexical index: {hint}.") from error
+        raise UserError(f"{path} is not a manifest of a lexical index: {hint}.") from error
     if not same:
         raise UserError(f"{path} is not the one of this index's pairs: {hint}.")
     verify_files(folder, files, hint)

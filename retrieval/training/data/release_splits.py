@@ -55,8 +55,8 @@ def read_release(folder: Path) -> Release:
         if isinstance(error, OSError):
             reason = f"{Path(str(error.filename)).name}: {error.strerror}"
         raise UserError(
-            f"{folder} is no whole release ({reason}): name the folder that `quorum release build` "
-            "wrote, or the one in the archive."
+            f"{folder} is not a complete release ({reason}): name the folder that "
+            "`quorum release build` wrote, or the one in the archive."
         ) from error
     held_out = _keys(splits["dev"], splits["test"])
     every = splits["train"]
@@ -109,7 +109,7 @@ def _fault(record: QueryRecord) -> str | None:
     if not all(isinstance(name, str) for name in [record.id, *ids]):
         return "an id is no text"
     if len(set(ids)) < len(ids):
-        return "a candidate stands there twice"
+        return "a candidate is repeated"
     texts = [text for one in record.candidates for text in (one.question, one.answer)]
     if not all(isinstance(text, str) for text in [record.query, *texts]):
         return "a text is missing"

@@ -78,7 +78,7 @@ def undamaged(checkpoint: Path) -> Iterator[None]:
         reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
         raise UserError(
             f"The checkpoint {checkpoint} is damaged ({reason}): remove that folder and run the "
-            "same command again, which goes on from an earlier epoch or starts this training over."
+            "same command again, which resumes from an earlier epoch or starts over."
         ) from error
 
 

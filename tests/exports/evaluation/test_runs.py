@@ -127,7 +127,7 @@ def test_a_wrong_line_of_json_scores_is_named(tmp_path: Path, line: str, fault: 
         (b"PAR1\x15\x04\xff\xfe\x00\x01\x9c" * 9, "it is not text in UTF-8"),
         (
             gzip.compress(TREC.encode(), mtime=0),
-            "is compressed by gzip: give it a name that ends in .gz",
+            "is compressed by gzip: rename it to end in .gz",
         ),
     ],
 )

@@ -148,5 +148,5 @@ def test_a_broken_selector_is_named(add_pairs: AddPairs) -> None:
             return [float("nan")] * QaPair.objects.count()
 
     add_pairs(RAIN)
-    with pytest.raises(UserError, match="The selector broken gives scores that are no numbers"):
+    with pytest.raises(UserError, match="The selector broken gives scores that are not numbers"):
         Answerer(searcher(), Broken(name="broken")).answer("rain")

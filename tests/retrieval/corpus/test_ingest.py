@@ -107,7 +107,7 @@ def test_the_same_question_with_another_answer_is_another_pair(tmp_path: Path) -
 def test_an_id_that_stands_for_another_text_is_refused(tmp_path: Path) -> None:
     result = ingest(write(tmp_path, jsonl({"id": 1, **RAIN}, {"id": "1", **SNOW})), "faq")
     assert counts(result) == (2, 1, 0, 1)
-    reason = "the id '1' of faq already stands for another text"
+    reason = "the id '1' of faq already belongs to another text"
     assert rejects(result) == [(2, reason)]
     result = ingest(write(tmp_path, jsonl({"id": 1, **SNOW}, RAIN)), "faq")
     assert counts(result) == (2, 0, 1, 1)
@@ -140,7 +140,7 @@ def test_what_is_a_duplicate_does_not_depend_on_where_a_batch_ends(tmp_path: Pat
         (b'{"question": "", "answer": "A"}', "the question is empty"),
         (b'{"question": "Q?", "answer": " \\n\\u0000"}', "the answer is empty"),
         (b'{"question": "\\u0007", "answer": "A"}', "the question is empty"),
-        (b'{"question": "?!?", "answer": "A"}', "the question is nothing but punctuation"),
+        (b'{"question": "?!?", "answer": "A"}', "the question has only punctuation"),
         (b'{"question": 5, "answer": "A"}', "the question is not a text but a number"),
         (b'{"question": "Q?", "answer": ["A"]}', "the answer is not a text but a list"),
         (b'{"question": "Q?", "answer": true}', "the answer is not a text but true or false"),
@@ -185,7 +185,7 @@ def test_a_row_that_cannot_be_used_is_refused_by_its_line(
         (b'"' + b"x" * 200_000 + b'",b', "the row cannot be read: field larger than field limit"),
         (b"x" * 100_000 + b",b", "the question has 100,000 characters, more than 10,000"),
         (b"caf\xe9,b", "the row is not valid UTF-8 (save the file as UTF-8)"),
-        (b"a\rb,c", "the row cannot be read: a CR stands in it that ends no line"),
+        (b"a\rb,c", "the row cannot be read: it contains a CR that does not end a line"),
         (b",b", "the question is empty"),
         (b"Q?,\x00", "the answer is empty"),
     ],
@@ -236,18 +236,22 @@ def test_html_is_stored_as_it_is_and_control_characters_are_not(tmp_path: Path) 
         ("pairs.xlsx", b"x", "has an unknown type: its name must end in .jsonl, .csv, .tsv"),
         ("pairs.txt", b"x", "has an unknown type"),
         ("pairs", b"x", "has an unknown type"),
-        ("pairs.csv", b"q,a\n1,2\n", "'question': name a column so; its columns are: q, a."),
+        ("pairs.csv", b"q,a\n1,2\n", "'question': rename a column; its columns are: q, a."),
         ("pairs.tsv", b"question,answer\n", "its columns are: question,answer."),
         ("pairs.csv", b"question,answer,question\n", "has a column twice: leave one of them"),
         ("pairs.csv", b'"question"x,answer\n', "): correct the first line."),
         ("pairs.csv", b"question,answer\rQ?,A\r", "has the line ends of old Macs (CR): save it"),
         ("pairs.jsonl", jsonl(RAIN, SNOW).replace(b"\n", b"\r"), "the line ends of old Macs (CR)"),
-        ("pairs.csv", b"question\ranswer\n", "(a CR stands in it that ends no line): correct"),
+        (
+            "pairs.csv",
+            b"question\ranswer\n",
+            "(it contains a CR that does not end a line): correct",
+        ),
         ("pairs.csv", b"question,answer\ncaf\xe9?,A\n", "not valid UTF-8 (save the file as UTF-8)"),
         ("pairs.csv", "question,answer\nQ?,A\n".encode("utf-16"), "is in UTF-16 or UTF-32"),
         ("pairs.csv", "question,answer\nQ?,A\n".encode("utf-16-le"), "is in UTF-16 or UTF-32"),
         ("pairs.jsonl", jsonl(RAIN).decode().encode("utf-32"), "is in UTF-16 or UTF-32"),
-        ("pairs.jsonl", gzip.compress(jsonl(RAIN), mtime=0), "give it a name that ends in .gz"),
+        ("pairs.jsonl", gzip.compress(jsonl(RAIN), mtime=0), "rename it to end in .gz"),
         ("pairs.jsonl", b"x" * 10_000_001, "is longer than 10,000,000 bytes"),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_process_that_dies_is_told_in_one_sentence(two_processes: Any) -> None
         os.kill(victim.pid or 0, signal.SIGKILL)
         victim.join()
 
-    with pytest.raises(UserError, match="One of the 2 encoding processes died, perhaps for want"):
+    with pytest.raises(UserError, match="One of the 2 encoding processes died, perhaps out"):
         two_processes.encode_pairs(PAIRS * 20, kill_one)
 
 
@@ -96,5 +96,5 @@ def test_few_texts_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_less_than_one_process_is_refused() -> None:
-    with pytest.raises(UserError, match="0 processes cannot encode: ask for one or more"):
+    with pytest.raises(UserError, match="0 processes cannot encode: use one or more"):
         load_encoder(MINILM, "cpu", processes=0)

@@ -63,7 +63,7 @@ def test_the_form_decides_what_is_encoded(add_pairs: AddPairs) -> None:
 
 
 def test_an_unknown_form_and_an_empty_database_are_refused() -> None:
-    with pytest.raises(UserError, match="There is no form 'AQ': choose QQA or QQ"):
+    with pytest.raises(UserError, match="Unknown form 'AQ': choose QQA or QQ"):
         build("AQ")
     with pytest.raises(UserError, match=r"holds no q/a pairs: add some by `quorum corpus import"):
         build()

@@ -210,12 +210,12 @@ def test_a_worker_with_another_model_is_refused_by_what_differs(
     with pytest.raises(UserError) as caught:
         spread_out(missing)
     told = (
-        "The model keywords is another one at the worker than where the index is made (model "
-        "fingerprint): let both have the same."
+        "The model keywords differs between the worker and this machine (model "
+        "fingerprint): install the same model on both."
     )
     assert str(caught.value) == (
-        f"The workers have tried 3 times to encode 5 of the pairs and failed. {told} Repair that "
-        "and run the command again: what is encoded stays."
+        f"The workers have tried 3 times to encode 5 of the pairs and failed. {told} Fix that "
+        "and run the command again. Encoded pairs are kept."
     )
     assert set(workers.refused) == {told}
     assert EncodingJob.objects.get().state == "failed"
@@ -293,7 +293,7 @@ def test_a_second_command_over_the_same_store_is_noticed(
     assert sum(next(shards).pairs for _ in range(2)) == 10
     begun(missing[10:])
     workers.most = 10**6
-    with pytest.raises(UserError, match="Another command has the same pairs encoded"):
+    with pytest.raises(UserError, match="Another command is encoding the same pairs"):
         list(shards)
 
 
@@ -319,7 +319,7 @@ def test_without_a_worker_the_command_says_how_to_start_one(
     with pytest.raises(UserError) as caught:
         spread_out(missing)
     assert str(caught.value) == (
-        "For 0 seconds no worker has taken up anything of the encoding: start one by `celery --app "
+        "For 0 seconds no worker has taken a shard to encode: start one by `celery --app "
         "config worker --queues encoding`, then run the command again."
     )
 

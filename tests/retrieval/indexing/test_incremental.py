@@ -159,8 +159,10 @@ def test_an_index_of_too_little_recall_is_refused_and_the_vectors_stay(
     with pytest.raises(UserError) as refused:
         build("ivf", encoder)
     assert "The index of the kind ivf finds 0." in str(refused.value)
-    assert "of the 30 nearest pairs of 500 questions where 0.99 are wanted" in str(refused.value)
-    assert "ask for less by --recall, or for --kind exact" in str(refused.value)
+    assert "of the 30 nearest pairs of 500 questions, below the 0.99 requested" in str(
+        refused.value
+    )
+    assert "lower --recall, or use --kind exact" in str(refused.value)
     assert not IndexVersion.objects.exists()
     index, encoded = build("ivf", encoder, recall=0.1)
     assert encoded == 0

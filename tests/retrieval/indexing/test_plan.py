@@ -55,7 +55,7 @@ def test_the_width_of_the_index_chosen_last_stays_whatever_a_refused_build_left(
     half = BuildOptions(store="float16", kind="hnsw")
     with monkeypatch.context() as patched:
         patched.setattr(Made, "finds", lambda made, wanted: False)
-        with pytest.raises(UserError, match="is not kept"):
+        with pytest.raises(UserError, match="was discarded"):
             build(encoder=KEYWORDS, options=half)
     assert list(index_root().glob("stores/*/shard-*.json"))
     new = choice_of(asked, 200)

@@ -92,8 +92,8 @@ def test_several_files_are_summed_and_a_wrong_one_does_not_undo_those_before_it(
     wrong = worked(wrong)
     assert wrong.state == Job.State.FAILED
     assert wrong.error == (
-        "w.csv has no column 'question': name a column so; its columns are: a, b. The 1 before it"
-        " are imported."
+        "w.csv has no column 'question': rename a column; its columns are: a, b. Files "
+        "imported before it: 1."
     )
     assert QaPair.objects.filter(question="N?").exists()
 
@@ -166,7 +166,7 @@ def test_two_imports_into_one_source_wait_for_each_other() -> None:
         ({"share": "10%"}, "Choose how pairs are ranked"),
         ({"share": "10%", "score_field": "s", "by_encoder": True}, "Choose how pairs are ranked"),
         ({"score_field": "s"}, "Enter the share of pairs"),
-        ({"share": "much", "score_field": "s"}, "'much' is no share"),
+        ({"share": "much", "score_field": "s"}, "'much' is not a share"),
         ({"license": "x" * 301}, "The license must have at most 300 characters"),
     ],
 )

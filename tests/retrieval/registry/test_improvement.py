@@ -107,7 +107,7 @@ def test_tested_on_another_release_the_two_cannot_be_compared() -> None:
     assert (improvement.gains, improvement.note) == (
         (),
         "second and first cannot be compared: one was tested on the release faq-1, the other on "
-        "faq-2, whose content is another.",
+        "faq-2, which has different content.",
     )
 
 
@@ -148,7 +148,7 @@ def test_counted_in_another_way_the_two_cannot_be_compared() -> None:
 def test_over_a_model_that_nobody_has_measured_nothing_is_said() -> None:
     index_by("keywords")
     assert improvement_of(register(trained("first"))).note == (
-        "first and keywords cannot be compared: nobody has measured keywords on the release faq-1."
+        "first and keywords cannot be compared: keywords was not measured on the release faq-1."
     )
 
 
@@ -217,5 +217,5 @@ def test_the_line_of_an_index_says_why_it_tells_no_lift() -> None:
     index_by("keywords")
     assert retriever_line(index_by(register(trained("first")))) == (
         "Retriever: first, P@1 48.0 (QRC) on test of faq-1. first and keywords cannot be compared: "
-        "nobody has measured keywords on the release faq-1."
+        "keywords was not measured on the release faq-1."
     )

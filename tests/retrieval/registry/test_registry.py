@@ -77,7 +77,11 @@ def test_other_words_on_the_same_model_are_refused() -> None:
     folder = trained("faq-qqa")
     register(folder)
     write(folder, {**values(folder, "faq-qqa"), "device": "cuda"})
-    with pytest.raises(UserError, match=r"training\.json says other things of the model faq-qqa"):
+    with pytest.raises(
+        UserError,
+        match=r"training\.json has different content for the model "
+        "faq-qqa",
+    ):
         register(folder)
     assert TrainedModel.objects.get().training["device"] == "cpu"
 
@@ -105,7 +109,7 @@ def test_a_model_that_is_reached_by_a_link_is_refused(tmp_path: Path) -> None:
     folder = trained("faq-qqa")
     (folder / "seed-3").rename(tmp_path / "seed")
     (folder / "seed-3").symlink_to(tmp_path / "seed")
-    with pytest.raises(UserError, match="seed-3/model is reached by a link: put it there"):
+    with pytest.raises(UserError, match="seed-3/model is reached through a link: move it there"):
         register(folder)
 
 
@@ -118,7 +122,9 @@ def test_a_model_that_is_reached_by_a_link_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_model_is_not_named_as_its_base(name: str, base: str) -> None:
-    with pytest.raises(UserError, match=f"The model would be named as its base, {base}: name it"):
+    with pytest.raises(
+        UserError, match=f"The model would have the name of its base, {base}: choose"
+    ):
         register(trained(name, base=base))
 
 
@@ -157,7 +163,7 @@ def test_a_registered_model_keeps_its_name_when_it_is_a_base_or_the_sites_encode
 def test_a_card_that_cannot_be_written_is_told_with_where_else_it_is() -> None:
     folder = trained("faq-qqa")
     (folder / "card.md").mkdir()
-    with pytest.raises(UserError, match=r"registered, and `manage\.py models card faq-qqa` prints"):
+    with pytest.raises(UserError, match=r"run `quorum model card faq-qqa`"):
         register(folder)
 
 
@@ -290,7 +296,7 @@ def test_links_devices_and_strange_names_have_no_digest(tmp_path: Path) -> None:
             digest_of_folder(folder)
         (folder / path).unlink()
     (folder / "a\nb").touch()
-    with pytest.raises(UserError, match="has a name that no model's file has"):
+    with pytest.raises(UserError, match="has a name that a model file cannot have"):
         digest_of_folder(folder)
 
 
@@ -356,7 +362,7 @@ def test_a_file_that_changed_or_went_or_came_is_refused_by_the_models_name() -> 
     with pytest.raises(UserError, match="The model faq-qqa has changed since"):
         verify(model)
     model.path.rename(model.path.with_name("away"))
-    with pytest.raises(UserError, match="The model faq-qqa is not whole: There is no folder"):
+    with pytest.raises(UserError, match="The model faq-qqa is incomplete: There is no folder"):
         resolve_model("faq-qqa")
 
 

@@ -118,5 +118,7 @@ def test_a_value_that_is_lists_of_lists_of_lists_is_shown_in_short(tmp_path: Pat
 
 
 def test_a_file_that_is_not_there_is_told_with_where_recipes_lie(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"cannot be read .No such file or directory.: name a file"):
+    with pytest.raises(
+        UserError, match=r"cannot be read .No such file or directory.: choose a file"
+    ):
         read_recipe(tmp_path / "none.yaml")

@@ -223,12 +223,12 @@ def test_without_test_queries_the_figures_of_test_are_left_out(
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (lambda folder: (folder / "manifest.json").unlink(), "is no whole release"),
+        (lambda folder: (folder / "manifest.json").unlink(), "is not a complete release"),
         (
             lambda folder: (folder / "dev.jsonl").write_text("{}\n"),
-            "is no whole release .dev.jsonl",
+            "is not a complete release .dev.jsonl",
         ),
-        (lambda folder: (folder / "test.jsonl").unlink(), "is no whole release"),
+        (lambda folder: (folder / "test.jsonl").unlink(), "is not a complete release"),
     ],
 )
 def test_a_broken_release_is_refused(
@@ -336,7 +336,7 @@ def test_a_folder_with_other_things_in_it_is_left_as_it_is(
     (place / "1_Pooling").mkdir(parents=True)
     (place / "recipe.yaml").write_text("somebody's")
     path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare)
-    with pytest.raises(Error, match=r"holds other things than a training .1_Pooling.: choose"):
+    with pytest.raises(Error, match=r"holds something other than a training .1_Pooling.: choose"):
         train(path, "--release", release(tmp_path / "demo-1"))
     assert (place / "recipe.yaml").read_text() == "somebody's"
     assert (place / "1_Pooling").is_dir()
@@ -372,7 +372,7 @@ def test_an_unfinished_training_is_not_overwritten_by_another(
 
 def test_a_model_is_not_named_as_its_base(tmp_path: Path, data_dir: Path) -> None:
     path = recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base="tiny")
-    with pytest.raises(Error, match="would be named as its base, tiny: name it by --name"):
+    with pytest.raises(Error, match="would have the name of its base, tiny: choose another name"):
         train(path, "--release", release(tmp_path / "demo-1"), "--name", "tiny")
 
 

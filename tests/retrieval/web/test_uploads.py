@@ -34,12 +34,12 @@ def zipped() -> bytes:
         ("a.csv", b"%PDF-1.7", "is a PDF"),
         ("a.jsonl", b"\x28\xb5\x2f\xfd\x00", "is compressed by zstd"),
         ("a.csv", "question,answer\n".encode("utf-16"), "is in UTF-16 or UTF-32"),
-        ("a.csv", b"\x1f\x8b\x08", "is compressed by gzip: give it a name that ends in .gz"),
+        ("a.csv", b"\x1f\x8b\x08", "is compressed by gzip: rename it to end in .gz"),
         ("a.csv.gz", b"question,answer\n", "is not compressed by gzip"),
         ("a.csv", b"PAR1....PAR1", "is a Parquet file"),
         ("a.parquet", b"question,answer\n", "is not a Parquet file"),
         ("a.xls", b"question,answer\n", "its name must end in .jsonl, .csv, .tsv, .parquet"),
-        ("a.json", b"[]", "else choose the format"),
+        ("a.json", b"[]", "otherwise choose the format"),
     ],
 )
 def test_what_is_no_data_is_told_in_one_sentence(
@@ -143,7 +143,7 @@ def test_folders_of_long_ago_are_swept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_data_folder_that_cannot_be_written_is_told(data_dir: Path) -> None:
     data_dir.mkdir()
     (data_dir / "uploads").write_text("a file stands in the way")
-    with pytest.raises(UserError, match="could not keep what was sent"):
+    with pytest.raises(UserError, match="could not save the upload"):
         new_folder()
 
 

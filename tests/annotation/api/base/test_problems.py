@@ -45,7 +45,7 @@ def test_a_field_that_there_is_not_is_not_passed_over(root: Program) -> None:
     answer = root.post("campaigns/faq/jobs/publish", sent, key="one")
     assert is_problem(answer, 400)
     assert answer.json()["errors"] == {
-        "frist": ["There is no such field: choose among first, live, agreed."]
+        "frist": ["Unknown field: choose among first, live, agreed."]
     }
     labels = [{"query": "a", "question": "b", "label": 1, "notes": "sure"}]
     answer = root.post("campaigns/faq/expert-labels/import", {"labels": labels}, key="two")

@@ -77,7 +77,7 @@ def test_a_refused_query_is_told_by_its_line_and_no_path_of_the_machine(root: Pr
     sent = {"name": "new-one", "queries": [*QUERIES, {"query": "?!"}]}
     answer = root.post("campaigns", sent, key="one")
     assert is_problem(answer, 422)
-    assert "line 3: the query is nothing but punctuation" in answer.json()["detail"]
+    assert "line 3: the query has only punctuation" in answer.json()["detail"]
     assert "/" not in answer.json()["detail"]
     assert not Campaign.objects.exists()
 

@@ -101,16 +101,16 @@ BAD: list[tuple[dict[str, Any] | str, str]] = [
     ("{", "line 2 of .*: the line is not JSON"),
     ("[]", "line 2 of .*: the line is not an object but a list"),
     ({"candidates": []}, "line 2 of .*: there is no query or question"),
-    ({"query": "why"}, "line 2 of .*: there is no list of candidates"),
-    ({"query": "why", "candidates": []}, "there is no list of candidates"),
+    ({"query": "why"}, "line 2 of .*: the list of candidates is missing"),
+    ({"query": "why", "candidates": []}, "the list of candidates is missing"),
     ({"query": "why", "candidates": [1]}, "candidate 1: it is no object"),
     (
         {"query": "why", "candidates": [{"question": "a", "answer": "b", "relevance": 1}]},
-        "candidate 1: there is no label: 1, 0, or null",
+        "candidate 1: the label is missing: write 1, 0, or null",
     ),
     (query("why", 2), "candidate 1: the label must be 1, 0 or null, not '2'"),
     (query("why", 1, "maybe"), "candidate 2: the label must be 1, 0 or null, not 'maybe'"),
-    (query("?!", 1), "the query is nothing but punctuation"),
+    (query("?!", 1), "the query has only punctuation"),
     (query("why", 1, id="a b"), "the id 'a b' is not made of"),
     (query("Why is the MOON round?", 1), r"the query is also in line 1 of .*/qrc\.jsonl"),
     (query("why", 1, id="q1"), r"the id q1 is also in line 1 of .*/qrc\.jsonl"),
@@ -171,7 +171,7 @@ def test_a_file_without_a_usable_line_is_refused_even_then(tmp_path: Path) -> No
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"is no \.jsonl file"):
+    with pytest.raises(UserError, match=r"is not a .jsonl or .jsonl.gz file"):
         imported(write(tmp_path / "qrc.csv", "query,label"))
 
 

@@ -297,7 +297,7 @@ def test_a_good_file_is_kept_while_another_field_is_mended(creator: Client) -> N
         ("mine.pdf", "%PDF", "mine.pdf has an unknown type"),
         ("mine.csv", "wrong,columns\n1,2\n", "mine.csv"),
         ("mine.jsonl", '{"query": "a"}\n{"query": 3}\n', "line 2"),
-        ("<b>.txt", "?!\n", "nothing but punctuation"),
+        ("<b>.txt", "?!\n", "only punctuation"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_told_by_its_own_name_and_not_kept(

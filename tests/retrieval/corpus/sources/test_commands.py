@@ -104,7 +104,7 @@ def test_ingest_scores_by_a_registered_model_as_by_its_folder(
             r"there is no scroe \(columns found: question, answer, score\)\.$",
         ),
         (["--keep-best=10%", "--score-field=question"], "the question is not a number"),
-        (["--keep-best=ten", "--score-field=s"], "'ten' is no share"),
+        (["--keep-best=ten", "--score-field=s"], "'ten' is not a share"),
         (["--format=gooaq"], "is not in the format gooaq"),
         (["--format=nothing"], "invalid choice"),
     ],

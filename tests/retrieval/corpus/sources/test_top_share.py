@@ -62,7 +62,7 @@ def test_a_share_is_a_percentage_or_a_fraction(text: str, share: Fraction) -> No
 
 @pytest.mark.parametrize("text", ["", "%", "ten", "0", "-1%", "101%", "2", "1/0", "nan", "inf%"])
 def test_what_is_no_share_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match=r"is no share: write it as 10% or 0\.1|must be greater"):
+    with pytest.raises(UserError, match=r"is not a share: write it as 10% or 0\.1|must be greater"):
         share_of(text)
 
 

@@ -14,8 +14,8 @@ from retrieval.encoders.cross_encoder.load import new_selector
 @pytest.mark.parametrize(
     ("without", "told"),
     [
-        (["sep_token"], "has no separator: a selector cannot be made of it"),
-        (["pad_token"], "has no padding token: a selector cannot be made of it"),
+        (["sep_token"], "has no separator: a selector cannot be trained from it"),
+        (["pad_token"], "has no padding token: a selector cannot be trained from it"),
         (["sep_token", "pad_token"], "has no separator and no padding token: "),  # as GPT-2's
     ],
 )
@@ -42,5 +42,7 @@ def test_a_base_whose_tokenizer_gives_no_pieces_is_refused(tmp_path: Path) -> No
     )
     CanineModel(config).save_pretrained(tmp_path)
     CanineTokenizer().save_pretrained(tmp_path)
-    with pytest.raises(UserError, match="has no fast version: a selector cannot be made of it"):
+    with pytest.raises(
+        UserError, match="has no fast version: a selector cannot be trained from it"
+    ):
         new_selector(str(tmp_path), "cpu")

@@ -176,4 +176,4 @@ def test_a_file_that_is_not_the_one_recorded_is_refused_by_name(
     with pytest.raises(UserError, match=what) as refusal:
         lexical_index(version)
     assert str(lexical_folder(version) / name) in str(refusal.value)
-    assert "it is made again when it is needed" in str(refusal.value)
+    assert "it is rebuilt when needed" in str(refusal.value)

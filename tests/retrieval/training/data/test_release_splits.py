@@ -28,7 +28,7 @@ def refusal(folder: Path) -> str:
     with pytest.raises(UserError) as refused:
         read_release(folder)
     told = str(refused.value)
-    assert told.startswith(f"{folder} is no whole release (")
+    assert told.startswith(f"{folder} is not a complete release (")
     assert "\n" not in told
     return told
 
@@ -137,7 +137,7 @@ def test_a_candidate_stands_once_under_its_query(tmp_path: Path) -> None:
     def again(queries: list[Query]) -> None:
         queries[2]["candidates"].append(queries[2]["candidates"][0])
 
-    assert "train.jsonl, line 3: a candidate stands there twice" in refusal(
+    assert "train.jsonl, line 3: a candidate is repeated" in refusal(
         rewritten(folder, "train", again)
     )
 
