@@ -20,14 +20,14 @@ from annotation.crowd.emulator.http.server import DEFAULT_BALANCE_CENTS, serve
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.knowledge import read_gold
-from annotation.crowd.simulated.profiles import Crew
+from annotation.crowd.simulated.profiles import WorkerProfiles
 from annotation.crowd.simulated.workers import Simulation
 from annotation.pipeline.controls.import_controls import SHIPPED
 from core.command import REFUSED, Error, Noun, Result, progress
 from core.errors import UserError
 from core.output import Facts, Rendered
 
-DEFAULTS = Crew()
+DEFAULTS = WorkerProfiles()
 AMAZON = re.compile(r"\.(amazonaws\.com|api\.aws|mturk\.com)\b", re.IGNORECASE)
 PORT = 8001
 
@@ -97,10 +97,12 @@ def simulate(
     """Let simulated workers judge HITs of the emulator until none is left."""
     url = emulator.rstrip("/")
     _refuse_amazon(url)
-    crew = Crew(workers=workers, accuracy=accuracy, spammers=spammers, seed=seed, faults=faults)
+    profiles = WorkerProfiles(
+        workers=workers, accuracy=accuracy, spammers=spammers, seed=seed, faults=faults
+    )
     known = read_gold([SHIPPED, *(gold or [])])
     with WorkerSite(url) as site:
-        simulation = Simulation(crew, known, site)
+        simulation = Simulation(profiles, known, site)
         with progress(assignments, "Judging", " assignments") as bar:
             return simulation.run(assignments, progress=bar.update).to_dict()
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from annotation.crowd.simulated.profiles import Crew
+from annotation.crowd.simulated.profiles import WorkerProfiles
 from annotation.pipeline.setup.create import SEEDS
 from core.errors import UserError
 
@@ -28,8 +28,8 @@ class Options:
     careless_control_accuracy: float = 0.85
     seed: int = 0
 
-    def crew(self) -> Crew:
-        return Crew(
+    def profiles(self) -> WorkerProfiles:
+        return WorkerProfiles(
             workers=self.workers,
             accuracy=self.accuracy,
             spammers=self.spammers,

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from annotation.crowd.simulated.knowledge import Gold
-from annotation.crowd.simulated.profiles import KINDS, Crew, make_workers
+from annotation.crowd.simulated.profiles import KINDS, WorkerProfiles, make_workers
 from annotation.models import Assignment, Campaign, Exclusion, Triplet
 from annotation.pipeline.labelling.votes import first_pairs
 from annotation.pipeline.ledger.accounts import account_of
@@ -15,7 +15,7 @@ from annotation.simulation.sample import Plan
 FATES = ("counted", "failed", "discarded")
 
 
-def outcome(campaign: Campaign, crew: Crew, gold: Gold, plan: Plan) -> dict[str, Any]:
+def outcome(campaign: Campaign, profiles: WorkerProfiles, gold: Gold, plan: Plan) -> dict[str, Any]:
     """As JSON; money in cents of the policy that was played."""
     account = account_of(campaign)
     works = Assignment.objects.filter(hit__campaign=campaign)
@@ -32,7 +32,7 @@ def outcome(campaign: Campaign, crew: Crew, gold: Gold, plan: Plan) -> dict[str,
         "discarded_cents": account.discarded_cents,
         **_votes(campaign),
         **_labels(campaign, gold),
-        "people": _people(campaign, crew),
+        "people": _people(campaign, profiles),
     }
 
 
@@ -65,9 +65,9 @@ def _labels(campaign: Campaign, gold: Gold) -> dict[str, Any]:
     }
 
 
-def _people(campaign: Campaign, crew: Crew) -> dict[str, dict[str, int]]:
+def _people(campaign: Campaign, profiles: WorkerProfiles) -> dict[str, dict[str, int]]:
     """By kind: how many there are, worked and were excluded, and what became of their work."""
-    kinds = {worker.id: worker.kind for worker in make_workers(crew)}
+    kinds = {worker.id: worker.kind for worker in make_workers(profiles)}
     excluded = set(Exclusion.in_force(campaign).values_list("worker__worker_id", flat=True))
     found = {kind: Counter(dict.fromkeys(("excluded", "worked", *FATES), 0)) for kind in KINDS}
     worked = set()

@@ -54,7 +54,7 @@ class Plan:
     positives: list[Texts]
     negatives: list[Texts]
     queries: list[PlannedQuery]
-    crew: dict[str, Any]
+    profiles: dict[str, Any]
     budget_cents: int
 
     @property
@@ -93,7 +93,7 @@ def make_plan(campaign: Campaign, options: Options) -> Plan:
         positives=list(_pool()),
         negatives=_negatives(campaign, triplets),
         queries=queries,
-        crew=asdict(options.crew()),
+        profiles=asdict(options.profiles()),
         budget_cents=TIMES_THE_DEAREST * dearest,
     )
 

@@ -17,7 +17,7 @@ from annotation.crowd.emulator.http.server import Server
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import CrowdError
 from annotation.crowd.simulated.browser import WorkerSite
-from annotation.crowd.simulated.profiles import Crew
+from annotation.crowd.simulated.profiles import WorkerProfiles
 from annotation.crowd.simulated.workers import Simulation
 from annotation.protocol.policy.crowds import PAPER_CROWD
 from annotation.simulation.outcome import outcome
@@ -53,16 +53,16 @@ def _played(plan: Plan, site: socket.socket, crowd: socket.socket) -> dict[str, 
     _tell("setting the stage", 0, None)
     make_database(Path(str(settings.DATABASES["default"]["NAME"])), settings.DATA_DIR.parent)
     campaign = fill(plan)
-    crew, gold = Crew(**plan.crew), gold_of(plan)
+    profiles, gold = WorkerProfiles(**plan.profiles), gold_of(plan)
     pages = get_wsgi_application()
     _in_background(create_server(pages, sockets=[site], map={}, threads=THREADS).run)
     state = settings.DATA_DIR / "mturk_emulator.sqlite3"
     _in_background(Server(listening=crowd, state=state, balance_cents=MUCH).run)
     with WorkerSite(settings.MTURK_ENDPOINT) as workers:
-        simulation = Simulation(crew, gold, workers)
+        simulation = Simulation(profiles, gold, workers)
         turk = open_crowd(PAPER_CROWD.kind, live=False, shared_rate=False)
         end = play(campaign, turk, simulation, tell=_tell)
-    return {"outcome": outcome(campaign, crew, gold, plan) | {"end": end}}
+    return {"outcome": outcome(campaign, profiles, gold, plan) | {"end": end}}
 
 
 def _tell(stage: str, done: int, total: int | None) -> None:

@@ -9,7 +9,7 @@ as they make them. What nobody knows for a duplicate is none to them.
 import random
 from collections.abc import Sequence
 
-from annotation.crowd.simulated.profiles import Crew, Worker, fraction, make_workers
+from annotation.crowd.simulated.profiles import Worker, WorkerProfiles, fraction, make_workers
 from benchmarks.models.splits import Asked, Judged, Size, Splits
 from benchmarks.quality.search import dense
 from benchmarks.quality.tasks import SEED, TASKS
@@ -24,7 +24,7 @@ DEV_SHARE, TEST_SHARE = 0.1, 0.2
 def judged_by_crowd(task_name: str, size: Size, device: str) -> Splits:
     task = TASKS[task_name](size.queries)
     found = dense(task, "QQ", MINILM, device, ENCODINGS)(size.corpus)
-    workers = make_workers(Crew(accuracy=size.accuracy, spammers=0, seed=SEED))
+    workers = make_workers(WorkerProfiles(accuracy=size.accuracy, spammers=0, seed=SEED))
     asked = []
     for query, rows, known in zip(task.queries, found, task.known, strict=True):
         candidates = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from annotation.crowd.simulated.profiles import Crew
+from annotation.crowd.simulated.profiles import WorkerProfiles
 from core.text.clean import pair_key, question_key
 
 
@@ -14,7 +14,7 @@ from core.text.clean import pair_key, question_key
 class Size:
     queries: int = 300  # of each release that the crowd judges
     corpus: int = 5_000  # pairs that their candidates come from
-    accuracy: float = Crew.accuracy  # of the crowd
+    accuracy: float = WorkerProfiles.accuracy  # of the crowd
     # Of a query, the candidates that a training reads, in train and in dev; test has all.
     depths: tuple[int, int] = (4, 10)
     # Questions to train on, of WikiQA and of TREC-QA, and the most sentences of each.

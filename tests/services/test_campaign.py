@@ -7,7 +7,7 @@ import pytest
 from annotation.analytics.campaign.progress import progress
 from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.knowledge import Gold, read_gold
-from annotation.crowd.simulated.workers import Crew, Simulation
+from annotation.crowd.simulated.workers import Simulation, WorkerProfiles
 from annotation.models import Assignment, Campaign, Judgment
 from annotation.pipeline.publishing.publish import publish
 from demo.services import Services
@@ -16,7 +16,7 @@ from tests.services.stack import ServiceStack, wait_until
 from tests.small_campaign import fill_database, packed_campaign
 
 pytestmark = pytest.mark.services
-CREW = Crew(workers=12, accuracy=0.95, spammers=0.2, seed=5)
+PROFILES = WorkerProfiles(workers=12, accuracy=0.95, spammers=0.2, seed=5)
 MOST_TURNS = 30
 
 
@@ -33,7 +33,7 @@ def judge(campaign: Campaign, stack: ServiceStack, gold: Gold) -> None:
     """The crowd takes what there is; whatever it hands in is fetched before it looks again."""
     for _ in range(MOST_TURNS):
         with WorkerSite(stack.emulator_url) as site:
-            Simulation(CREW, gold, site).run()
+            Simulation(PROFILES, gold, site).run()
         handed_in = count(stack, "assignments WHERE submit_number IS NOT NULL")
         wait_until(
             lambda fetched=handed_in: (

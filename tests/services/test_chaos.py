@@ -21,7 +21,7 @@ from annotation.analytics.campaign.progress import progress
 from annotation.crowd.port import CrowdError
 from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.knowledge import Gold, read_gold
-from annotation.crowd.simulated.workers import Crew, Simulation
+from annotation.crowd.simulated.workers import Simulation, WorkerProfiles
 from annotation.models import Campaign, OutboxMessage
 from annotation.pipeline.controls.import_controls import SHIPPED, import_controls
 from annotation.pipeline.ledger.accounts import set_budget
@@ -134,9 +134,9 @@ def publish_at_last(campaign: Campaign, url: str) -> None:
 
 def work(stack: ServiceStack, most: int, gold: Gold) -> int:
     """Some people hand in at most so many assignments; how many they did."""
-    crew = Crew(workers=30, accuracy=0.99, spammers=0.1, seed=SEED, faults=FAULTS)
+    profiles = WorkerProfiles(workers=30, accuracy=0.99, spammers=0.1, seed=SEED, faults=FAULTS)
     with WorkerSite(stack.emulator_url) as site:
-        return Simulation(crew, gold, site).run(most).assignments
+        return Simulation(profiles, gold, site).run(most).assignments
 
 
 def is_settled(campaign: Campaign) -> bool:

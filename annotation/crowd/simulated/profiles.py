@@ -13,7 +13,7 @@ KINDS: tuple[Kind, ...] = ("careful", "careless", "spammer")
 
 
 @dataclass(frozen=True)
-class Crew:
+class WorkerProfiles:
     """`accuracy`: the share of judgments that careful workers get right; `spammers`: a share.
 
     `faults`: the share of the assignments that stray, one in four in each way. Of what is plain,
@@ -50,33 +50,33 @@ class Worker:
         return draw < (self.plain_accuracy if plain else self.accuracy)
 
 
-def make_workers(crew: Crew) -> list[Worker]:
+def make_workers(profiles: WorkerProfiles) -> list[Worker]:
     """The same people for the same seed, whatever their number."""
-    spammers = round(crew.workers * crew.spammers)
-    careless = round(crew.workers * crew.careless)
+    spammers = round(profiles.workers * profiles.spammers)
+    careless = round(profiles.workers * profiles.careless)
     workers = []
-    for number in range(crew.workers):
-        digest = hashlib.sha256(f"{crew.seed}/{number}".encode()).digest()
+    for number in range(profiles.workers):
+        digest = hashlib.sha256(f"{profiles.seed}/{number}".encode()).digest()
         # MTurk's worker ids are an A, then capital letters and digits.
         worker_id = "ASIM" + base64.b32encode(digest)[:10].decode()
         if number < spammers:
-            workers.append(_spammer(crew, worker_id))
+            workers.append(_spammer(profiles, worker_id))
         elif number < spammers + careless:
-            workers.append(_reader("careless", worker_id, crew))
+            workers.append(_reader("careless", worker_id, profiles))
         else:
-            workers.append(_reader("careful", worker_id, crew))
+            workers.append(_reader("careful", worker_id, profiles))
     return workers
 
 
-def _spammer(crew: Crew, worker_id: str) -> Worker:
-    bias = 0.2 + 0.6 * fraction(crew.seed, worker_id, "yes bias")
+def _spammer(profiles: WorkerProfiles, worker_id: str) -> Worker:
+    bias = 0.2 + 0.6 * fraction(profiles.seed, worker_id, "yes bias")
     return Worker(worker_id, "spammer", 0.5, 0.5, bias)
 
 
-def _reader(kind: Kind, worker_id: str, crew: Crew) -> Worker:
-    accuracy, plain = crew.accuracy, crew.plain_accuracy
+def _reader(kind: Kind, worker_id: str, profiles: WorkerProfiles) -> Worker:
+    accuracy, plain = profiles.accuracy, profiles.plain_accuracy
     if kind == "careless":
-        accuracy, plain = crew.careless_accuracy, crew.careless_plain_accuracy
+        accuracy, plain = profiles.careless_accuracy, profiles.careless_plain_accuracy
     return Worker(worker_id, kind, accuracy, accuracy if plain is None else plain, None)
 
 

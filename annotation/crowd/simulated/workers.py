@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 
 from annotation.crowd.simulated.browser import Lapsed, QuestionForm, WorkerSite
 from annotation.crowd.simulated.knowledge import Gold
-from annotation.crowd.simulated.profiles import Crew, Worker, fraction, make_workers
+from annotation.crowd.simulated.profiles import Worker, WorkerProfiles, fraction, make_workers
 from core.progress import Progress, no_progress
 from core.text.clean import normalise_question
 
@@ -43,12 +43,12 @@ class Outcome:
 class Simulation:
     """One worker after the other does one assignment, until nobody can accept any."""
 
-    def __init__(self, crew: Crew, gold: Gold, site: WorkerSite) -> None:
-        self._crew = crew
+    def __init__(self, profiles: WorkerProfiles, gold: Gold, site: WorkerSite) -> None:
+        self._profiles = profiles
         self._gold = gold
         self._site = site
-        self._workers = make_workers(crew)
-        self._random = random.Random(f"{crew.seed}/{site.assignments_so_far()}")  # noqa: S311
+        self._workers = make_workers(profiles)
+        self._random = random.Random(f"{profiles.seed}/{site.assignments_so_far()}")  # noqa: S311
         self._taken: set[str] = set()  # HITs that were full when somebody last tried
         self._page = 0
         self._judgments = 0
@@ -155,11 +155,11 @@ class Simulation:
         return False
 
     def _stray(self, assignment_url: str) -> str | None:
-        """In which way the assignment strays; the same whoever runs the crew again."""
-        draw = fraction(self._crew.seed, assignment_url.rpartition("/")[2], "stray")
-        if draw >= self._crew.faults:
+        """In which way the assignment strays; the same whoever runs the profiles again."""
+        draw = fraction(self._profiles.seed, assignment_url.rpartition("/")[2], "stray")
+        if draw >= self._profiles.faults:
             return None
-        return STRAYS[int(draw / self._crew.faults * len(STRAYS))]
+        return STRAYS[int(draw / self._profiles.faults * len(STRAYS))]
 
     def _hand_in(self, worker: Worker, form: QuestionForm) -> bool:
         """False when the crowd does not take it any more."""
@@ -184,7 +184,7 @@ class Simulation:
         }
 
     def judge(self, worker: Worker, query: str, question: str) -> int:
-        draw = fraction(self._crew.seed, worker.id, query, question)
+        draw = fraction(self._profiles.seed, worker.id, query, question)
         if worker.yes_bias is not None:  # who reads nothing
             return int(draw < worker.yes_bias)
         plain = self._gold.is_plain(query, question)

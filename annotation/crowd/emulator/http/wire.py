@@ -9,26 +9,28 @@ from werkzeug import Request, Response
 
 from annotation.crowd.emulator.dispatch import Answer, Call, Operation
 from annotation.crowd.emulator.errors import RequestError, unsupported
-from annotation.crowd.emulator.operations import account as operations_account
-from annotation.crowd.emulator.operations import assignments as operations_assignments
-from annotation.crowd.emulator.operations import bonuses as operations_bonuses
-from annotation.crowd.emulator.operations import hits as operations_hits
-from annotation.crowd.emulator.operations import lifecycle as operations_lifecycle
-from annotation.crowd.emulator.operations import qualifications as operations_qualifications
-from annotation.crowd.emulator.operations import workers as operations_workers
+from annotation.crowd.emulator.operations import (
+    account,
+    assignments,
+    bonuses,
+    hits,
+    lifecycle,
+    qualifications,
+    workers,
+)
 from annotation.crowd.emulator.pagination import Pager
 from annotation.crowd.emulator.store import Store
 from annotation.crowd.emulator.validation import TARGET_PREFIX, Model
 
 CONTENT_TYPE = "application/x-amz-json-1.1"
 OPERATIONS: dict[str, Operation] = {
-    **operations_account.OPERATIONS,
-    **operations_hits.OPERATIONS,
-    **operations_assignments.OPERATIONS,
-    **operations_bonuses.OPERATIONS,
-    **operations_lifecycle.OPERATIONS,
-    **operations_qualifications.OPERATIONS,
-    **operations_workers.OPERATIONS,
+    **account.OPERATIONS,
+    **hits.OPERATIONS,
+    **assignments.OPERATIONS,
+    **bonuses.OPERATIONS,
+    **lifecycle.OPERATIONS,
+    **qualifications.OPERATIONS,
+    **workers.OPERATIONS,
 }
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,7 @@ from werkzeug.utils import redirect
 from annotation.crowd.emulator.errors import Refused
 from annotation.crowd.emulator.http.faults import HASTY_APPROVAL, Faults, record
 from annotation.crowd.emulator.session import Row
-from annotation.crowd.emulator.state import assignments as work
-from annotation.crowd.emulator.state import money
+from annotation.crowd.emulator.state import assignments, money
 from annotation.crowd.emulator.state.questions import frame_url
 from annotation.crowd.emulator.store import Store
 
@@ -62,16 +61,16 @@ class Pages:
     def register(self, request: Request) -> Response:
         worker_id = request.form.get("workerId", "").strip()
         with self._store.writing() as session:
-            work.register(session, worker_id, _standing(request))
+            assignments.register(session, worker_id, _standing(request))
         return redirect(f"/worker/{worker_id}/hits", 303)
 
     def hits(self, request: Request, worker_id: str) -> Response:
         page = _number(request.args.get("page", "1"), "page", 1, MAX_PAGE)
         skip = (page - 1) * PAGE_SIZE
         with self._store.reading() as session:
-            at_work = work.at_work(session, worker_id)
-            offers = work.offers(session, worker_id, skip=skip, count=PAGE_SIZE + 1)
-            to_look_at = work.to_look_at(session, worker_id) if page == 1 else []
+            at_work = assignments.at_work(session, worker_id)
+            offers = assignments.offers(session, worker_id, skip=skip, count=PAGE_SIZE + 1)
+            to_look_at = assignments.to_look_at(session, worker_id) if page == 1 else []
             now = session.now
         return self._page(
             "hits.html",
@@ -86,23 +85,23 @@ class Pages:
 
     def preview(self, request: Request, worker_id: str, hit_id: str) -> Response:
         with self._store.reading() as session:
-            hit = work.previewed_hit(session, worker_id, hit_id)
+            hit = assignments.previewed_hit(session, worker_id, hit_id)
         return self._question(request, worker_id, hit, assignment=None, seconds=0)
 
     def accept(self, request: Request, worker_id: str, hit_id: str) -> Response:
         with self._store.writing() as session:
-            assignment_id = work.accept(session, worker_id, hit_id)
+            assignment_id = assignments.accept(session, worker_id, hit_id)
         return redirect(f"/worker/{worker_id}/assignments/{assignment_id}", 303)
 
     def assignment(self, request: Request, worker_id: str, assignment_id: str) -> Response:
         with self._store.reading() as session:
-            row = work.accepted_assignment(session, worker_id, assignment_id)
+            row = assignments.accepted_assignment(session, worker_id, assignment_id)
             seconds = row["deadline"] - session.now
         return self._question(request, worker_id, row, assignment=row, seconds=seconds)
 
     def give_back(self, request: Request, worker_id: str, assignment_id: str) -> Response:
         with self._store.writing() as session:
-            work.give_back(session, worker_id, assignment_id)
+            assignments.give_back(session, worker_id, assignment_id)
         return redirect(f"/worker/{worker_id}/hits", 303)
 
     def submit(self, request: Request) -> Response:
@@ -115,7 +114,7 @@ class Pages:
         assignment_id = request.form.get("assignmentId", "")
         haste = self._faults.of_submission()
         with self._store.writing() as session:
-            assignment = work.submit(session, assignment_id, fields, approved_after=haste)
+            assignment = assignments.submit(session, assignment_id, fields, approved_after=haste)
             if haste is not None:
                 record(session, HASTY_APPROVAL, "externalSubmit")
         return self._page("submitted.html", worker_id=assignment["worker_id"])

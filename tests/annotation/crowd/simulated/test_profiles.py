@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from annotation.crowd.simulated.knowledge import Gold
-from annotation.crowd.simulated.profiles import Crew, Kind, Worker, make_workers
+from annotation.crowd.simulated.profiles import Kind, Worker, WorkerProfiles, make_workers
 
-CREW = Crew(
+PROFILES = WorkerProfiles(
     workers=10,
     spammers=0.2,
     careless=0.3,
@@ -21,11 +21,11 @@ TENTHS = [0.05 + number / 10 for number in range(10)]
 
 
 def one(kind: Kind) -> Worker:
-    return next(worker for worker in make_workers(CREW) if worker.kind == kind)
+    return next(worker for worker in make_workers(PROFILES) if worker.kind == kind)
 
 
 def test_there_are_as_many_of_each_kind_as_asked_for() -> None:
-    assert Counter(worker.kind for worker in make_workers(CREW)) == {
+    assert Counter(worker.kind for worker in make_workers(PROFILES)) == {
         "spammer": 2,
         "careless": 3,
         "careful": 5,
@@ -46,13 +46,13 @@ def test_people_get_their_share_right(kind: Kind, plain: bool, right: int) -> No
 
 
 def test_spammers_alone_have_a_bias() -> None:
-    assert {worker.kind for worker in make_workers(CREW) if worker.yes_bias is not None} == {
+    assert {worker.kind for worker in make_workers(PROFILES) if worker.yes_bias is not None} == {
         "spammer"
     }
 
 
 def test_without_another_share_controls_are_no_plainer() -> None:
-    [worker] = make_workers(Crew(workers=1, spammers=0, accuracy=0.6))
+    [worker] = make_workers(WorkerProfiles(workers=1, spammers=0, accuracy=0.6))
     assert worker.plain_accuracy == worker.accuracy == 0.6
 
 

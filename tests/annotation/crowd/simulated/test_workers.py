@@ -20,7 +20,13 @@ from annotation.crowd.hit_url import hit_url
 from annotation.crowd.port import HitTypeSpec
 from annotation.crowd.simulated.browser import QuestionForm, WorkerSite
 from annotation.crowd.simulated.knowledge import Gold
-from annotation.crowd.simulated.workers import STRAYS, Crew, Outcome, Simulation, make_workers
+from annotation.crowd.simulated.workers import (
+    STRAYS,
+    Outcome,
+    Simulation,
+    WorkerProfiles,
+    make_workers,
+)
 from annotation.models import Exclusion, Hit, Worker
 from core.errors import UserError
 from core.text.clean import normalise_question
@@ -96,9 +102,11 @@ GOLD = Gold(
 )
 
 
-def run(mturk: MTurk, crew: Crew, gold: Gold = GOLD, most: int | None = None) -> Outcome:
+def run(
+    mturk: MTurk, profiles: WorkerProfiles, gold: Gold = GOLD, most: int | None = None
+) -> Outcome:
     with WorkerSite(mturk.url) as site:
-        return Simulation(crew, gold, site).run(most)
+        return Simulation(profiles, gold, site).run(most)
 
 
 def submitted(mturk: MTurk) -> list[tuple[str, str, str]]:
@@ -129,7 +137,7 @@ def _field(xml: str, name: str) -> str:
     return after.partition("<FreeText>")[2].partition("<")[0]
 
 
-CAREFUL = Crew(workers=4, accuracy=1.0, spammers=0.0, seed=3)
+CAREFUL = WorkerProfiles(workers=4, accuracy=1.0, spammers=0.0, seed=3)
 
 
 def test_careful_workers_fill_every_place_with_right_answers(hits: list[Hit], mturk: MTurk) -> None:
@@ -147,13 +155,13 @@ def test_careful_workers_fill_every_place_with_right_answers(hits: list[Hit], mt
 def test_a_seed_gives_the_same_work_again(
     hits: list[Hit], mturk: MTurk, tmp_path: Path, settings: Settings
 ) -> None:
-    crew = Crew(workers=5, accuracy=0.8, spammers=0.2, seed=7)
-    run(mturk, crew)
+    profiles = WorkerProfiles(workers=5, accuracy=0.8, spammers=0.2, seed=7)
+    run(mturk, profiles)
     first = answered(mturk, hits)
     with closing(MTurk(tmp_path / "again.sqlite3")) as again:
         settings.MTURK_ENDPOINT = again.url
         publish(hits, again)
-        run(again, crew)
+        run(again, profiles)
         assert answered(again, hits) == first
 
 
@@ -167,19 +175,19 @@ def test_a_run_stops_at_the_limit_and_the_next_goes_on(hits: list[Hit], mturk: M
 
 
 def test_a_second_run_does_not_repeat_the_order_of_the_first(hits: list[Hit], mturk: MTurk) -> None:
-    crew = Crew(workers=30, accuracy=1.0, spammers=0.0, seed=3)
-    run(mturk, crew, most=3)
-    run(mturk, crew, most=3)
+    profiles = WorkerProfiles(workers=30, accuracy=1.0, spammers=0.0, seed=3)
+    run(mturk, profiles, most=3)
+    run(mturk, profiles, most=3)
     workers = [worker for _, worker, _ in submitted(mturk)]
     assert workers[:3] != workers[3:]
 
 
 def test_work_that_a_killed_run_left_is_finished_first(hits: list[Hit], mturk: MTurk) -> None:
-    (ada,) = make_workers(Crew(workers=1, spammers=0.0))
+    (ada,) = make_workers(WorkerProfiles(workers=1, spammers=0.0))
     with WorkerSite(mturk.url) as site:
         offer = site.list_hits(site.sign_in(ada.id), 1).offers[2]
         site.accept(offer)
-    run(mturk, Crew(workers=1, accuracy=1.0, spammers=0.0), most=1)
+    run(mturk, WorkerProfiles(workers=1, accuracy=1.0, spammers=0.0), most=1)
     assert [row[:2] for row in submitted(mturk)] == [(offer.hit_id, ada.id)]
 
 
@@ -213,7 +221,7 @@ def test_a_pair_that_the_gold_does_not_know_is_counted_and_judged_by_its_texts(
     assert {answers for _, _, answers in answered(mturk, hits)} == {("0",) * 7}
 
 
-STRAYING = Crew(workers=12, accuracy=1.0, spammers=0.0, seed=3, faults=0.8)
+STRAYING = WorkerProfiles(workers=12, accuracy=1.0, spammers=0.0, seed=3, faults=0.8)
 
 
 def test_work_that_strays_is_counted_and_the_record_stays_right(
@@ -307,36 +315,40 @@ def test_stragglers_count_against_the_limit_too(hits: list[Hit], mturk: MTurk) -
 
 
 @pytest.mark.parametrize(
-    ("crew", "least", "most"),
+    ("profiles", "least", "most"),
     [
-        (Crew(workers=3, accuracy=0.9, spammers=0.0), 0.85, 0.95),
-        (Crew(workers=3, accuracy=1.0, spammers=0.0), 1.0, 1.0),
-        (Crew(workers=3, accuracy=0.0, spammers=0.0), 0.0, 0.0),
-        (Crew(workers=3, accuracy=1.0, spammers=1.0), 0.2, 0.8),
+        (WorkerProfiles(workers=3, accuracy=0.9, spammers=0.0), 0.85, 0.95),
+        (WorkerProfiles(workers=3, accuracy=1.0, spammers=0.0), 1.0, 1.0),
+        (WorkerProfiles(workers=3, accuracy=0.0, spammers=0.0), 0.0, 0.0),
+        (WorkerProfiles(workers=3, accuracy=1.0, spammers=1.0), 0.2, 0.8),
     ],
 )
 def test_workers_are_right_as_often_as_the_crew_says(
-    mturk: MTurk, crew: Crew, least: float, most: float
+    mturk: MTurk, profiles: WorkerProfiles, least: float, most: float
 ) -> None:
     pairs = [(f"query {number}", f"question {number}") for number in range(500)]
     gold = Gold(labels=dict.fromkeys(pairs, 1))
     with WorkerSite(mturk.url) as site:
-        simulation = Simulation(crew, gold, site)
-        right = [simulation.judge(worker, *pair) for worker in make_workers(crew) for pair in pairs]
-        again = [simulation.judge(worker, *pair) for worker in make_workers(crew) for pair in pairs]
+        simulation = Simulation(profiles, gold, site)
+        right = [
+            simulation.judge(worker, *pair) for worker in make_workers(profiles) for pair in pairs
+        ]
+        again = [
+            simulation.judge(worker, *pair) for worker in make_workers(profiles) for pair in pairs
+        ]
     assert least <= sum(right) / len(right) <= most
     assert right == again
 
 
 def test_workers_are_the_same_people_for_a_seed_and_have_ids_as_mturk_gives_them() -> None:
-    workers = make_workers(Crew(workers=40, spammers=0.15, seed=5))
+    workers = make_workers(WorkerProfiles(workers=40, spammers=0.15, seed=5))
     assert sum(worker.yes_bias is not None for worker in workers) == 6
     assert all(0.2 <= worker.yes_bias <= 0.8 for worker in workers if worker.yes_bias is not None)
     ids = [worker.id for worker in workers]
     assert len(set(ids)) == 40
     assert all(id.isalnum() and id.isupper() and len(id) == 14 and id[0] == "A" for id in ids)
-    assert ids[:10] == [worker.id for worker in make_workers(Crew(workers=10, seed=5))]
-    assert ids[0] != make_workers(Crew(workers=1, seed=6))[0].id
+    assert ids[:10] == [worker.id for worker in make_workers(WorkerProfiles(workers=10, seed=5))]
+    assert ids[0] != make_workers(WorkerProfiles(workers=1, seed=6))[0].id
 
 
 def write(path: Path, *rows: object) -> Path:
