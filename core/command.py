@@ -58,7 +58,13 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", help="Show no progress bars.", rich_help_panel="Output")
 ]
 Device = Annotated[
-    str, typer.Option("--device", metavar="DEVICE", help="Where models run: auto, cpu or cuda.")
+    str,
+    typer.Option(
+        "--device",
+        metavar="DEVICE",
+        help="Where models run: auto, cpu or cuda.",
+        show_default="QUORUM_DEVICE",
+    ),
 ]
 ReleaseFolder = Annotated[
     Path, typer.Option("--release", metavar="DIR", help="Folder of the release.")

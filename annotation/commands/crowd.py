@@ -88,7 +88,10 @@ def simulate(
         ),
     ] = None,
     emulator: Annotated[
-        str, typer.Option(metavar="URL", help="Address of the emulator.")
+        str,
+        typer.Option(
+            metavar="URL", help="Address of the emulator.", show_default="AWS_ENDPOINT_URL_MTURK"
+        ),
     ] = settings.MTURK_ENDPOINT,
     assignments: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop after N assignments.")
@@ -124,10 +127,21 @@ def _check_share(value: float) -> float:
 def emulate(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=HIGHEST_PORT, help="Port; 0 for any free one.")
+        int,
+        typer.Option(
+            min=0,
+            max=HIGHEST_PORT,
+            help="Port; 0 for any free one.",
+            show_default="the port of AWS_ENDPOINT_URL_MTURK",
+        ),
     ] = _own_port(settings.MTURK_ENDPOINT) or PORT,
     state: Annotated[
-        Path, typer.Option(metavar="FILE", help="SQLite file of the emulator's state.")
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="SQLite file of the emulator's state.",
+            show_default="mturk_emulator.sqlite3 in the data folder",
+        ),
     ] = settings.DATA_DIR / "mturk_emulator.sqlite3",
     balance: Annotated[
         int,

@@ -30,7 +30,8 @@ def build(
     model: Annotated[
         str,
         typer.Option(
-            help="Registered model, installed model package, folder or sentence-transformers name."
+            help="Registered model, installed model package, folder or sentence-transformers name.",
+            show_default="QUORUM_ENCODER",
         ),
     ] = settings.ENCODER_MODEL,
     form: Annotated[

@@ -1,0 +1,86 @@
+"""`python -m config.reference`: writes docs/commands.md from the commands themselves."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from config.commands import NOUNS, load
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "commands.md"
+HEAD = """\
+# Commands
+
+Every command is `quorum NOUN VERB`, or `var/venv/bin/quorum` if that folder is not in your `PATH`.
+You can run each step again: it does only what is missing. A wrong argument or a refusal is one
+sentence on standard error and exit status 2.
+
+- `--json` prints the result as one line of JSON on standard output, `--quiet` hides the progress
+  bars. Every command that reports a result has both, so the tables leave them out.
+- `quorum --install-completion` completes commands and options in your shell, and `quorum --version`
+  prints the version.
+- `manage.py` keeps the commands of Django, such as `manage.py migrate` and
+  `manage.py createsuperuser`.
+
+`python -m config.reference` writes this page.
+"""
+METAVARS = {"str": "TEXT", "int": "N", "float": "NUMBER"}
+SHARED = {"--json", "--quiet", "--help"}
+
+
+def page() -> str:
+    return "\n".join([HEAD, *(line for noun in NOUNS for line in _noun(noun))]).rstrip() + "\n"
+
+
+def _noun(noun: str) -> Iterator[str]:
+    command = load(noun)
+    verbs = getattr(command, "commands", None)
+    yield f"## {noun}\n"
+    if verbs is None:
+        yield from _command(f"quorum {noun}", command)
+        return
+    yield f"{command.help}\n"
+    for name, verb in verbs.items():
+        yield f"### {noun} {name}\n"
+        yield from _command(f"quorum {noun} {name}", verb)
+
+
+def _command(path: str, command: Any) -> Iterator[str]:
+    given = [each for each in command.params if not SHARED & set(each.opts)]
+    words = [_metavar(each) for each in given if each.param_type_name == "argument"]
+    options = ["[OPTIONS]"] if any(each.param_type_name == "option" for each in given) else []
+    yield f"`{' '.join([path, *options, *words])}`\n"
+    yield f"{command.help}\n"
+    if given:
+        yield "| argument | meaning | default |"
+        yield "| --- | --- | --- |"
+        yield from map(_row, given)
+        yield ""
+
+
+def _row(parameter: Any) -> str:
+    name = _metavar(parameter)
+    if parameter.param_type_name == "option":
+        flag = parameter.is_flag
+        name = parameter.opts[-1] if flag else f"{parameter.opts[-1]} {name}"
+    cells = (f"`{name}`", parameter.help or "", _default(parameter))
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _metavar(parameter: Any) -> str:
+    kind = parameter.type.name
+    return str(parameter.metavar or METAVARS.get(kind, kind.upper()))
+
+
+def _default(parameter: Any) -> str:
+    if parameter.required:
+        return "required"
+    if isinstance(parameter.show_default, str):
+        return str(parameter.show_default)
+    silent = not parameter.show_default or getattr(parameter, "is_flag", False)
+    return "" if silent or parameter.default in (None, "", []) else f"`{parameter.default}`"
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    PAGE.write_text(page(), encoding="utf-8")
