@@ -119,7 +119,7 @@ def test_what_is_refused_leaves_no_row(stage: Stage, tmp_path: Path) -> None:
         ["campaign", "import", "made", str(tmp_path / "none.jsonl")],
         ["campaign", "instructions", "faq", str(tmp_path / "none.md")],
         ["controls", "import", str(tmp_path / "none.jsonl")],
-        ["gold", "import", str(tmp_path / "none.jsonl"), "--campaign", "faq"],
+        ["experts", "import", str(tmp_path / "none.jsonl"), "--campaign", "faq"],
         ["crowd", "invite", "--days", "9999"],
         ["release", "build", "nobody"],
     ):

@@ -20,15 +20,15 @@ def campaign() -> Campaign:
     return make_campaign()
 
 
-def printed(*arguments: str, command: str = "export") -> str:
+def printed(*arguments: str) -> str:
     output = StringIO()
-    quorum(command, *arguments, stdout=output)
+    quorum("release", *arguments, stdout=output)
     return output.getvalue()
 
 
 def test_it_shows_the_table_and_the_folder(campaign: Campaign, tmp_path: Path) -> None:
     out = tmp_path / "release"
-    lines = printed("demo", "--out", str(out)).splitlines()
+    lines = printed("build", "demo", "--out", str(out)).splitlines()
     assert [line.split()[:2] for line in lines[1:5]] == [
         ["train", "1"],
         ["dev", "1"],
@@ -37,14 +37,14 @@ def test_it_shows_the_table_and_the_folder(campaign: Campaign, tmp_path: Path) -
     ]
     assert f"release 1: {out} ({len(FILES)} files)" in lines
     assert "the campaign's first release" in lines
-    again = printed("demo", "--out", str(out))
+    again = printed("build", "demo", "--out", str(out))
     assert f"release 1, unchanged, as it lay there before: {out} ({len(FILES)} files)" in again
     assert f"python -m exports.verify {out}" in again
 
 
 def test_json_is_one_line_with_the_statistics(campaign: Campaign, tmp_path: Path) -> None:
     out = tmp_path / "release"
-    text = printed("demo", "--out", str(out), "--json")
+    text = printed("build", "demo", "--out", str(out), "--json")
     assert text.count("\n") == 1
     result = json.loads(text)
     assert result["campaign"] == "demo"
@@ -56,8 +56,8 @@ def test_json_is_one_line_with_the_statistics(campaign: Campaign, tmp_path: Path
 def test_partial_is_an_option(tmp_path: Path) -> None:
     make_campaign({"moon": ["ada+ bob+", "ada+", "ada+"]}, dev=0, test=0)
     with pytest.raises(CommandError, match="2 of its 3 triplets are open"):
-        printed("demo", "--out", str(tmp_path / "release"))
-    printed("demo", "--out", str(tmp_path / "release"), "--partial", "--quiet")
+        printed("build", "demo", "--out", str(tmp_path / "release"))
+    printed("build", "demo", "--out", str(tmp_path / "release"), "--partial", "--quiet")
     assert document(tmp_path / "release", "stats.json")["splits"]["train"]["triplets"] == 1
 
 
@@ -70,33 +70,33 @@ def test_a_refusal_is_one_sentence_and_status_2(
 ) -> None:
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(CommandError, match=sentence) as caught:
-        printed(name, "--out", str(tmp_path), "--json")
+        printed("build", name, "--out", str(tmp_path), "--json")
     assert caught.value.returncode == 2
     assert "\n" not in str(caught.value)
 
 
 def test_releases_are_listed_and_asked_for(campaign: Campaign, tmp_path: Path) -> None:
-    assert "nothing has been released yet" in printed("list", command="release")
-    printed("demo", "--out", str(tmp_path / "release"), "--quiet")
-    (line,) = printed("list", "demo", command="release").splitlines()
+    assert "nothing has been released yet" in printed("list")
+    printed("build", "demo", "--out", str(tmp_path / "release"), "--quiet")
+    (line,) = printed("list", "demo").splitlines()
     assert line.startswith("demo 1  ")
     assert line.endswith("3 queries, 8 labels; the campaign's first release")
     with pytest.raises(CommandError, match=r"leave the way as it was \(--split clusters\)"):
-        printed("build", "demo", "--split", "random", command="release")
-    asked = printed("build", "demo", "--no-judgments", command="release")
-    assert asked.startswith("asked for: a worker builds it")
+        printed("build", "demo", "--split", "random")
+    asked = printed("build", "demo", "--no-judgments")
+    assert asked.startswith("A worker builds the release")
     assert campaign.builds.get(state="queued").options == {
         "partial": False,
         "split": "clusters",
         "judgments": False,
     }
     with pytest.raises(CommandError, match="is being built already"):
-        printed("build", "demo", command="release")
-    assert "demo: the last build waits for a worker" in printed("list", command="release")
+        printed("build", "demo")
+    assert "demo: the last build waits for a worker" in printed("list")
 
 
 def test_a_build_that_made_nothing_new_is_told(campaign: Campaign, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        printed("demo", "--out", str(tmp_path / name), "--quiet")
-    told = printed("list", "demo", command="release").splitlines()
+        printed("build", "demo", "--out", str(tmp_path / name), "--quiet")
+    told = printed("list", "demo").splitlines()
     assert told[1:] == ["demo: the last build made none: nothing has changed since release 1"]

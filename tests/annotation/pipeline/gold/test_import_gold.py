@@ -413,7 +413,7 @@ def test_the_command_says_what_it_did(
     campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = rows(tmp_path / "gold.jsonl", row(SKY, 1), row(("a", "b", ""), 1))
-    quorum("experts", "import", str(path), campaign="faq", expert="ada", quiet=True)
+    quorum("experts", "import", str(path), "--campaign", "faq", "--expert", "ada")
     assert capsys.readouterr().out.splitlines() == [
         "campaign              faq",
         "rows                  2",
@@ -423,7 +423,7 @@ def test_the_command_says_what_it_did(
         "rows without triplet  1",
         "first lines without   2",
     ]
-    quorum("experts", "import", str(path), campaign="faq", expert="ada", json=True)
+    quorum("experts", "import", str(path), "--campaign", "faq", "--expert", "ada", "--json")
     assert json.loads(capsys.readouterr().out)["labels_unchanged"] == 1
     with pytest.raises(Error, match="no campaign"):
-        quorum("experts", "import", str(path), campaign="nope", quiet=True)
+        quorum("experts", "import", str(path), "--campaign", "nope")
