@@ -56,11 +56,12 @@ test: $(VENV)/.dev ## the tests
 test-examples: $(VENV)/.dev ## the property tests and state machines with all their examples
 	$(ALONE) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist worksteal -m "hypothesis and not services"
 
-lint: $(VENV)/.dev ## style, types and layers
+lint: $(VENV)/.dev ## style, types, layers and prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(ALONE) $(BIN)/mypy
 	$(ALONE) $(BIN)/lint-imports
+	$(BIN)/python -m tests.prose
 
 services: setup ## PostgreSQL and Redis on loopback, without docker; prints the variables that name them
 	@$(BIN)/python -m demo.services start

@@ -57,7 +57,7 @@ PATTERNS = {
     r"\b[Ss]o (many|much|long) (of|as|a|the|HITs|explained|different)\b|\bSo many\b": (
         "say the number of"
     ),
-    r"(?:^|[.:;] )(?:[Ww]ho(?:ever)?|[Ww]hat) (?!else\b|about\b)[^?.]*[.;]": (
+    r"(?:^|\. )(?:Who(?:ever)?|What) (?!each)(?:\w+ ){2,}(?:is|are|stays?|gets?|takes?)\b": (
         "a relative clause needs its noun: people who, the work that"
     ),
     r"\bhand(s|ed|ing)?[ -]in\b": "say submit",
@@ -101,7 +101,9 @@ def sources() -> list[Path]:
 
 def _is_read_by_people(name: str) -> bool:
     if name.endswith(".md"):
-        return name.startswith(("docs/", "README", "CONTRIBUTING", "SECURITY", "annotation/"))
+        return name != "docs/commands.md" and name.startswith(
+            ("docs/", "README", "CONTRIBUTING", "SECURITY")
+        )
     if name.endswith(".html"):
         return name.startswith("templates/")
     return name.endswith(".py") and name.startswith(("annotation/", "retrieval/", "exports/"))

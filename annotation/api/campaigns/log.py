@@ -46,7 +46,8 @@ class Log(APIView):
         "log_list",
         "What people did, the newest first",
         tag="log",
-        description="Of the campaigns that you see; what belongs to none is for the staff.",
+        description="Entries of the campaigns that you can see. "
+        "Only staff see entries without a campaign.",
         parameters=[ActionFilter],
         answers={200: AuditEntryRow(many=True)},
         example={

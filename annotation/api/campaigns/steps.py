@@ -57,7 +57,7 @@ class PublishOptions(serializers.Serializer[dict[str, Any]]):
         min_value=1,
         max_value=MOST_HITS,
         required=False,
-        help_text="so many HITs in all, those that are asked for already included; else all",
+        help_text="number of HITs in all, including those already requested; default: all",
     )
     live = Flag(default=False, help_text="true: spend real money, where the crowd is production")
     agreed = Flag(help_text="false: only the price is told; true: the job is asked for")

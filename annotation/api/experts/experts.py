@@ -138,7 +138,7 @@ class ExpertLabels(APIView):
         "expert_label_list",
         "What experts have said",
         tag=TAG,
-        description="What others say of a triplet is shown once you have labelled it yourself.",
+        description="You see the answers of others after you have labelled the triplet.",
         parameters=[LabelsFilter],
         answers={200: ExpertRow(many=True)},
         example=ROW,

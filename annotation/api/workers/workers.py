@@ -35,13 +35,13 @@ class WorkerRow(serializers.Serializer[dict[str, Any]]):
     failed = serializers.IntegerField(help_text="assignments with a wrong control")
     approved = serializers.IntegerField()
     rejected = serializers.IntegerField()
-    excluded = serializers.BooleanField(help_text="shut out of the campaign now")
+    excluded = serializers.BooleanField(help_text="excluded from the campaign now")
 
 
 class ExclusionRow(serializers.Serializer[Exclusion]):
     failures = serializers.IntegerField()
     reviewed = serializers.IntegerField()
-    reason = serializers.CharField(help_text="as given by hand; empty: the rate was crossed")
+    reason = serializers.CharField(help_text="as given by a person; empty: the rate was crossed")
     created_at = serializers.DateTimeField()
     restored_at = serializers.DateTimeField(allow_null=True)
 

@@ -27,29 +27,29 @@ class Group:
 
 HIT = Group(
     "The HIT",
-    "How many candidates are judged, and what one worker sees in one sitting.",
+    "Number of candidates, and what one worker sees at a time.",
     (
         Words(
             "candidates_per_query",
-            "Candidates of a query",
-            "So many of the nearest pairs are judged for each query. Every one more is bought from "
-            "each annotator.",
+            "Candidates per query",
+            "Number of top-ranked pairs that annotators judge for each query. Each extra "
+            "candidate adds one judgment per annotator.",
             30,
             "30",
         ),
         Words(
             "hit_size",
-            "Items in a HIT",
-            "Real triplets and controls together. A longer HIT costs less for each triplet and "
-            "tires its worker more.",
+            "Items per HIT",
+            "Real triplets and controls together. A longer HIT costs less per triplet and "
+            "tires annotators more.",
             7,
             "7",
         ),
         Words(
             "show_answer",
             "Show the answer",
-            "Whether the worker reads the stored answer beside the question. In the paper's pilot "
-            "it lowered the error by up to 45%.",
+            "Shows the stored answer beside the question. In the paper's pilot, this lowered "
+            "the error by up to 45%.",
             True,
             "yes",
         ),
@@ -57,44 +57,42 @@ HIT = Group(
 )
 CONTROLS = Group(
     "Controls",
-    "Items whose answer is known, hidden among the others: they tell careful work from the rest.",
+    "Items whose answer is known (gold items, attention checks), hidden among the others.",
     (
         Words(
             "positive_controls",
-            "Positive controls in a HIT",
-            "Pairs from the pool that clearly ask the same. More of them catch more careless work "
-            "and leave less room for real triplets.",
+            "Positive controls per HIT",
+            "Gold items that clearly ask the same. More of them catch more careless work and "
+            "leave less room for real triplets.",
             1,
             "1",
         ),
         Words(
             "negative_controls",
-            "Negative controls in a HIT",
-            "The question of one random pair against that of another: they clearly ask different "
-            "things.",
+            "Negative controls per HIT",
+            "Questions of two random pairs, which clearly ask different things.",
             1,
             "1",
         ),
         Words(
             "control_pool_size",
-            "Least positive controls in the pool",
-            "Packing is refused while the pool holds fewer: workers would know them again.",
+            "Minimum positive controls",
+            "Packing is refused if the pool has fewer, because workers would recognise them.",
             60,
             OPEN,
         ),
         Words(
             "negative_max_cosine",
-            "Nearness of a negative's questions",
-            "The cosine that the two questions of a negative control may have at most, so that "
-            "none is a paraphrase by chance.",
+            "Maximum similarity of a negative control",
+            "Highest cosine of its two questions, so that none is a paraphrase by chance.",
             0.30,
             OPEN,
         ),
         Words(
             "on_failed_control",
-            "Where a control is missed",
-            "Work that misses one is rejected and not paid, or paid and its votes not used; its "
-            "place is filled again either way.",
+            "If a control fails",
+            "The assignment is rejected and not paid, or paid and its votes discarded. "
+            "Somebody else repeats it either way.",
             "reject",
             "rejected",
         ),
@@ -102,18 +100,18 @@ CONTROLS = Group(
 )
 VOTES = Group(
     "Votes",
-    "How many people judge a triplet, and what makes its label.",
+    "Number of people who judge a triplet, and how votes make its label.",
     (
         Words(
             "annotators",
-            "Annotators of a triplet",
-            "So many different workers take each HIT in the first round.",
+            "Annotators per triplet",
+            "Number of different workers who take each HIT in the first round.",
             2,
             "2, and a third where they disagree",
         ),
         Words(
             "tie_mode",
-            "Where they disagree",
+            "If annotators disagree",
             "extend: one more assignment of the whole HIT is bought. repack: the tied triplets "
             "alone go into new HITs, for workers who have worked before. The quote compares both.",
             "extend",
@@ -121,9 +119,9 @@ VOTES = Group(
         ),
         Words(
             "max_votes",
-            "Votes of a triplet at most",
-            "With so many and no majority it stays unresolved, and is in no release until an "
-            "expert decides.",
+            "Maximum votes per triplet",
+            "Without a majority after this many votes, the triplet stays unresolved and is "
+            "excluded from releases.",
             5,
             OPEN,
         ),
@@ -131,27 +129,26 @@ VOTES = Group(
 )
 EXCLUSION = Group(
     "Exclusion",
-    "Who fails too many controls takes no more work, and none of their votes counts.",
+    "Annotators who fail too many controls are excluded, and their votes are discarded.",
     (
         Words(
             "max_failure_rate",
-            "Share of failed HITs",
-            "Strictly more than this share of a worker's reviewed HITs shuts them out; 1 shuts out "
-            "nobody.",
+            "Maximum share of failed HITs",
+            "Workers whose share of failed HITs is higher are excluded. With 1, nobody is.",
             0.10,
             "10%",
         ),
         Words(
             "min_assignments",
-            "Reviewed HITs before that",
-            "The share counts from so many reviewed HITs on: else a newcomer's first slip would be "
-            "100%.",
+            "Reviewed HITs before exclusion",
+            "The share counts only after this many reviewed HITs. Otherwise a newcomer's first "
+            "slip would be 100%.",
             10,
             OPEN,
         ),
         Words(
             "exclude_by",
-            "Shut out by",
+            "Exclude by",
             "A qualification shuts out of this campaign alone. A block is Mechanical Turk's, holds "
             "for all your work there and is told to the worker.",
             "qualification",
@@ -172,7 +169,7 @@ CROWD = Group(
         ),
         Words(
             "reward_cents",
-            "Reward of an assignment, in cents",
+            "Reward per assignment, in cents",
             "What a worker gets for one HIT; Mechanical Turk's fee of 20%, or 25% with Masters, "
             "comes on top. A team of your own may get 0.",
             15,
@@ -180,22 +177,22 @@ CROWD = Group(
         ),
         Words(
             "assignment_minutes",
-            "Minutes for a HIT",
-            "Who has taken a HIT hands it in within this time, else somebody else gets the place.",
+            "Minutes per HIT",
+            "Time to submit a HIT after taking it. After that, somebody else can take it.",
             30,
             OPEN,
         ),
         Words(
             "lifetime_days",
-            "Days on offer",
-            "So long a HIT can be taken after it is published; it can be given more time later.",
+            "Days available",
+            "Days that a HIT can be taken after publishing. You can extend them later.",
             7,
             OPEN,
         ),
         Words(
             "auto_approval_days",
-            "Days for the review",
-            "Mechanical Turk approves and pays by itself what was not reviewed within them. The "
+            "Days for review",
+            "Mechanical Turk approves and pays work that is not reviewed within this time. The "
             "review here takes minutes.",
             3,
             OPEN,
@@ -204,11 +201,11 @@ CROWD = Group(
 )
 QUALIFICATIONS = Group(
     "Qualifications",
-    "Who may take a HIT at all.",
+    "Conditions for taking a HIT.",
     (
         Words(
             "masters",
-            "Masters alone",
+            "Masters only",
             "Workers whom Mechanical Turk calls Masters: a fee of 5% more. A team of your own has "
             "none.",
             True,
@@ -216,7 +213,7 @@ QUALIFICATIONS = Group(
         ),
         Words(
             "min_approval_percent",
-            "Approved share at least, in percent",
+            "Minimum approval rate, in percent",
             "Of all that a worker ever handed in at Mechanical Turk. A team of your own has 0 "
             "there.",
             95,
@@ -224,7 +221,7 @@ QUALIFICATIONS = Group(
         ),
         Words(
             "min_approved",
-            "Approved HITs at least",
+            "Minimum approved HITs",
             "So many of a worker's HITs were approved at Mechanical Turk before. A team of your "
             "own has 0 there.",
             100,
@@ -233,15 +230,15 @@ QUALIFICATIONS = Group(
         Words(
             "practice_items",
             "Items of the qualification test",
-            "So many explained examples are judged before the first HIT, unpaid and on this site; "
-            "0 is no round.",
+            "Number of explained examples to judge before the first HIT, unpaid and on this "
+            "site. 0 means no test.",
             0,
             "none",
         ),
         Words(
             "practice_pass_percent",
-            "Right in the qualification test, in percent",
-            "The least share that opens the HITs; it counts only where there is a round.",
+            "Pass mark of the qualification test, in percent",
+            "Lowest score that opens the HITs. It applies only if there is a test.",
             80,
             OPEN,
         ),
@@ -254,21 +251,21 @@ SPLITS = Group(
         Words(
             "train",
             "Train",
-            "Takes the queries that the other two leave, those with gaps included.",
+            "Takes the queries that dev and test leave, including those with gaps.",
             0.77,
             "11,711 queries, 77%",
         ),
         Words(
             "dev",
             "Dev",
-            "Takes only queries of which every candidate has a label.",
+            "Takes only queries whose candidates all have a label.",
             0.099,
             "1,500 queries, 9.9%",
         ),
         Words(
             "test",
             "Test",
-            "Takes only queries of which every candidate has a label.",
+            "Takes only queries whose candidates all have a label.",
             0.131,
             "2,000 queries, 13.1%",
         ),
@@ -281,7 +278,7 @@ TEXTS = Group(
         Words(
             "title",
             "Title",
-            "The line by which workers find the work; at most 128 characters.",
+            "The line by which workers find the work. At most 128 characters.",
             "Do these pairs of questions ask the same thing?",
             OPEN,
         ),
@@ -295,7 +292,7 @@ TEXTS = Group(
         Words(
             "keywords",
             "Keywords",
-            "Words by which the work is searched for, with commas between them.",
+            "Search words, separated by commas.",
             "questions, similarity, language, judgment",
             OPEN,
         ),

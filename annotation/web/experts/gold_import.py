@@ -29,7 +29,7 @@ class GoldForm(forms.Form):
     expert = forms.CharField(
         max_length=MAX_EXPERT,
         initial=EXPERT,
-        help_text="Who gave the labels, where the file does not say.",
+        help_text="Expert who gave the labels, if the file does not say.",
     )
     replace = forms.BooleanField(
         required=False,

@@ -28,8 +28,7 @@ class QueriesForm(forms.Form):
 
     name = forms.CharField(
         max_length=60,
-        help_text="Letters, digits, hyphens and underscores: it stands in addresses, in files and "
-        "in commands, and stays.",
+        help_text="Letters, digits, - and _. Used in URLs and files. You cannot change it later.",
     )
     origin = forms.ChoiceField(
         label="Queries",

@@ -1,0 +1,77 @@
+"""One word for one idea: models and the API speak the glossary's words; folders stay small."""
+
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import quantiles
+
+from django.apps import apps
+from django.urls import URLPattern, URLResolver, get_resolver
+
+ROOT = Path(__file__).resolve().parent.parent
+GLOSSARY = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+OUR_APPS = {"retrieval", "annotation", "exports", "inhouse"}
+DJANGOS = {"__init__", "admin", "apps", "models", "static", "urls"}
+
+
+def singular(word: str) -> str:
+    for ending, one in (("ies", "y"), ("sses", "ss"), ("xes", "x")):
+        if word.endswith(ending):
+            return word.removesuffix(ending) + one
+    return word if word.endswith(("ss", "us", "is")) else word.removesuffix("s")
+
+
+def words(text: str) -> set[str]:
+    return {singular(word) for word in re.findall(r"[a-z0-9]+", text.lower())}
+
+
+def api_paths(patterns: list[URLPattern | URLResolver], path: str = "") -> Iterator[str]:
+    for pattern in patterns:
+        here = path + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from api_paths(pattern.url_patterns, here)
+        elif here.startswith("api/v1/"):
+            yield re.sub(r"<.*?>|\(\?P.*?\)", " ", here.removeprefix("api/v1/"))
+
+
+def test_the_glossary_has_every_model_and_every_word_of_the_api() -> None:
+    said = words(GLOSSARY)
+    models = {
+        model.__name__: words(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", model.__name__))
+        for app in OUR_APPS
+        for model in apps.get_app_config(app).get_models()
+    }
+    paths = {path: words(path) for path in api_paths(get_resolver().url_patterns)}
+    assert len(models) > 40
+    assert len(paths) > 60
+    named = models | paths
+    assert {name: parts - said for name, parts in named.items() if parts - said} == {}
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [path for path in map(Path, listed.stdout.splitlines()) if (ROOT / path).exists()]
+
+
+def entries() -> Counter[Path]:
+    """How many files and folders each folder of the product holds, Django's own aside."""
+    found = {
+        (parent, (parent / path.relative_to(parent).parts[0]))
+        for path in tracked()
+        if path.parts[0] in {"annotation", "retrieval", "exports", "core", "templates"}
+        and "migrations" not in path.parts
+        for parent in path.parents
+        if parent != Path()
+    }
+    return Counter(parent for parent, entry in found if entry.stem not in DJANGOS)
+
+
+def test_a_folder_holds_about_a_dozen_entries() -> None:
+    counted = entries()
+    assert len(counted) > 80
+    assert quantiles(counted.values(), n=10)[-1] <= 12
+    assert {str(folder): held for folder, held in counted.items() if held > 15} == {}
