@@ -387,7 +387,6 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
         "AssignmentStatus": "annotation.models.Assignment.Status",
-        "BuildState": "exports.models.Build.State",
         "CampaignState": "annotation.models.Campaign.State",
         "JobState": "retrieval.models.Job.State",
         "TripletStatus": "annotation.models.Triplet.Status",
@@ -488,11 +487,6 @@ CELERY_BEAT_SCHEDULE = {
         "task": "quorum.reconcile_campaigns",
         "schedule": RECONCILE_SECONDS,
         "options": {"expires": RECONCILE_SECONDS},
-    },
-    "build-releases": {
-        "task": "quorum.build_releases",
-        "schedule": PASS_SECONDS,
-        "options": {"expires": max(60.0, PASS_SECONDS)},
     },
     "run-jobs": {
         "task": "quorum.run_jobs",

@@ -35,19 +35,16 @@ class ReleaseAdmin(ReadOnlyAdmin):
 @admin.register(Build)
 class BuildAdmin(ReadOnlyAdmin):
     list_display = (
-        "campaign",
+        "subject",
         "state",
         "stage",
-        "done",
-        "release",
-        "unchanged",
         "requested_at",
         "requested_by",
         "attempts",
         "error",
     )
-    list_select_related = ("campaign", "release__campaign")
-    list_filter = ("state", "campaign")
+    list_select_related = ("requested_by",)
+    list_filter = ("state",)
 
 
 @admin.register(Download)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.utils.functional import cached_property
 
 from annotation.models import Campaign
+from retrieval.models import Job
 
 
 class WorkerSalt(models.Model):
@@ -86,47 +87,36 @@ class Deposit(models.Model):
         return self.prefix
 
 
-class Build(models.Model):
-    """A release that somebody asked for, and how far it is."""
+class BuildManager(models.Manager["Build"]):
+    def get_queryset(self) -> models.QuerySet[Build]:
+        return super().get_queryset().filter(kind=Build.KIND)
 
-    class State(models.TextChoices):
-        QUEUED = "queued"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
 
-    UNFINISHED = (State.QUEUED, State.RUNNING)
+class Build(Job):
+    """A release that somebody asked for: the job that makes it."""
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="builds")
-    options = models.JSONField()
-    state = models.CharField(max_length=7, choices=State.choices, default=State.QUEUED)
-    requested_by = models.CharField(max_length=150, blank=True)  # empty: by command
-    requested_at = models.DateTimeField(auto_now_add=True)
-    claim = models.CharField(max_length=32, blank=True)  # of the process that is at it
-    beat_at = models.DateTimeField(null=True, blank=True)  # when it last said so
-    attempts = models.PositiveSmallIntegerField(default=0)
-    stage = models.CharField(max_length=60, blank=True)
-    done = models.PositiveIntegerField(default=0)  # thousandths of the whole
-    error = models.TextField(blank=True)  # one sentence
-    # What it made; or the release of before, where nothing has changed since.
-    release = models.ForeignKey(
-        Release, on_delete=models.PROTECT, null=True, blank=True, related_name="builds"
-    )
-    unchanged = models.BooleanField(default=False)
+    KIND: ClassVar = "release"
+
+    objects: ClassVar[BuildManager] = BuildManager()
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["campaign"],
-                condition=Q(state__in=["queued", "running"]),
-                name="one_unfinished_build_per_campaign",
-            ),
-            models.CheckConstraint(
-                condition=Q(state="done", release__isnull=False)
-                | (~Q(state="done") & Q(release=None)),
-                name="a_build_is_done_with_a_release",
-            ),
-        ]
+        proxy = True
 
-    def __str__(self) -> str:
-        return f"build of {self.campaign}"
+    @cached_property
+    def campaign(self) -> Campaign:
+        return Campaign.objects.get(name=self.subject)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.arguments
+        return found
+
+    @property
+    def release(self) -> Release | None:
+        """What it made; or the release of before, where nothing has changed since."""
+        releases = Release.objects.filter(campaign__name=self.subject)
+        return releases.filter(number=(self.result or {}).get("release")).first()
+
+    @property
+    def unchanged(self) -> bool:
+        return bool((self.result or {}).get("unchanged"))

@@ -1,6 +1,6 @@
 """The handlers of jobs, by kind."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 
@@ -133,7 +133,7 @@ def _campaign(job: Job) -> Campaign:
     return Campaign.objects.get(name=job.subject)
 
 
-HANDLERS: Mapping[str, Handler] = {
+HANDLERS: dict[str, Handler] = {
     **DATABASE_HANDLERS,
     CREATE: create_by_job,
     "retrieve": _retrieve,
@@ -148,3 +148,8 @@ HANDLERS: Mapping[str, Handler] = {
 
 # A campaign's figures are others after these.
 MOVING = frozenset({"retrieve", "pack", "publish", "collect", "reconcile"})
+
+
+def register(kind: str, handler: Handler) -> None:
+    """Of a package that stands above this one."""
+    HANDLERS[kind] = handler

@@ -21,6 +21,7 @@ from core.rest.pagination import NewestPages, page
 from core.rest.parsing import body, query
 from exports.building.options import Options
 from exports.building.requests import WORDS, request_build
+from exports.building.stages import thousandths
 from exports.delivery.signed_links import link
 from exports.models import Build, Release, ReleaseFile
 
@@ -74,17 +75,20 @@ class BuildOptions(serializers.Serializer[dict[str, Any]]):
 
 class BuildRow(serializers.Serializer[Build]):
     id = serializers.IntegerField(source="pk")
-    campaign = serializers.CharField(source="campaign.name")
+    campaign = serializers.CharField(source="subject")
     state = serializers.ChoiceField(choices=Build.State.choices)
     stage = serializers.CharField(help_text="what is being done")
-    done = serializers.IntegerField(help_text="thousandths of the whole")
+    done = serializers.SerializerMethodField(help_text="thousandths of the whole")
     error = serializers.CharField()
     release = serializers.SerializerMethodField(help_text="its number, where it is done")
     unchanged = serializers.BooleanField(help_text="the release before is what it would be")
     requested_at = serializers.DateTimeField()
 
+    def get_done(self, build: Build) -> int:
+        return thousandths(build)
+
     def get_release(self, build: Build) -> int | None:
-        return build.release.number if build.release else None
+        return (build.result or {}).get("release")
 
 
 ROW = {
@@ -170,8 +174,7 @@ class Builds(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        builds = Build.objects.filter(campaign=downloadable(request, name))
-        rows = builds.select_related("campaign", "release")
+        rows = Build.objects.filter(subject=downloadable(request, name).name)
         return page(self, rows, BuildRow, pages=NewestPages)
 
     @operation(
@@ -195,7 +198,7 @@ class Builds(APIView):
         def execute() -> Done:
             options = Options.from_dict({"split": _way(campaign), **wanted})
             by = by_api(user_of(request))
-            build = request_build(campaign, options=options, requested_by=by.name)
+            build = request_build(campaign, options=options, by=by.user)
             record(by, "build-release", campaign=campaign, details=build.options)
             location = reverse("api-build", args=[campaign.name, build.pk])
             return Done(202, BuildRow(build).data, location)
@@ -215,8 +218,7 @@ class OneBuild(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
-        builds = Build.objects.select_related("campaign", "release")
-        found = get_object_or_404(builds, campaign=downloadable(request, name), pk=pk)
+        found = get_object_or_404(Build, subject=downloadable(request, name).name, pk=pk)
         return Response(BuildRow(found).data)
 
 

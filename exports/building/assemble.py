@@ -14,6 +14,14 @@ from core.errors import UserError
 from core.progress import Progress, no_progress
 from exports.building.changelog import write_changes
 from exports.building.options import Options
+from exports.building.stages import (
+    COMPARING,
+    COMPUTING,
+    DRAWING,
+    FORMATTING,
+    SCORING,
+    SPLITTING,
+)
 from exports.card.write import write_card
 from exports.evaluation.baselines import write_runs
 from exports.formats.write import write_formats
@@ -34,13 +42,6 @@ from retrieval.ranking.records import document
 
 # Begins a step of so many units; what it returns counts those that are done.
 Watch = Callable[[str, int], Progress]
-
-SPLITTING = "splitting the queries"
-FORMATTING = "writing the formats"
-SCORING = "scoring the baselines"
-COMPARING = "comparing with the release before"
-COMPUTING = "computing the figures"
-DRAWING = "writing the card"
 
 NOWHERE: Mapping[str, str | None] = MappingProxyType({})
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from annotation.models import Campaign
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from exports.building.lease import BuildLost
 from exports.building.options import Options
 from exports.building.queue import Released, release_now
 from exports.delivery.storage import fetch
 from exports.layout.atomic_folder import check_target, publish, unfinished
 from exports.models import Build
+from retrieval.jobs.queue import JobLost
 
 DEFAULT = Options()
 ARCHIVE = ".tar.zst"  # no part of the folder, which it holds
@@ -49,7 +49,7 @@ def export(
             files = released.release.files.select_related("release")
             fetch(files.exclude(path__endswith=ARCHIVE), work)
             changed = publish(work, out, campaign.name)
-    except BuildLost as error:
+    except JobLost as error:
         raise UserError(
             f"This build of campaign {campaign} was silent for so long that another process has "
             "taken it over: run the command again when that has ended."

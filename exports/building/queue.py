@@ -1,12 +1,12 @@
-"""Builds of releases. The database is the queue; a release is whole in the storage, or nowhere.
+"""Builds of releases: jobs. A release is whole in the storage, or nowhere.
 
-1. A row says who asks for what; one update makes it this process's (`exports.building.lease`).
+1. A job says who asks for what; one update makes it this process's (`retrieval.jobs.queue`).
 2. The record is read out and the release is made in a work folder, which dies with the process.
 3. If nothing has changed since the release before, that one is the answer.
 4. Else the files go into the storage, under a prefix of this attempt alone.
-5. One transaction makes the rows of the release and ends the build, if it is still ours.
+5. One transaction makes the rows of the release and writes the job's result, if it is still ours.
 
-Killed anywhere, the build is free again, and what it has left behind is cleared by the next one.
+Killed anywhere, the job is free again, and what it has left behind is cleared by the next one.
 """
 
 import logging
@@ -24,12 +24,14 @@ from core.errors import UserError
 from core.leases import MOST_ATTEMPTS, free
 from core.log_context import about
 from core.progress import Progress, no_progress
-from exports.building.lease import GIVEN_UP, Beat, claim
 from exports.building.options import Options
 from exports.building.requests import check_releasable, check_way, new_build, recover, work_root
-from exports.building.steps import SHARES, end, make, store
+from exports.building.stages import Stages
+from exports.building.steps import end, make, store
 from exports.layout.atomic_folder import workplace
 from exports.models import Build, Release
+from retrieval.jobs.queue import Result, Watch, carry_out
+from retrieval.models import Job
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +49,6 @@ def release_now(
     campaign: Campaign,
     *,
     options: Options,
-    requested_by: str = "",
     begun: Callable[[Build], object] = lambda _: None,
     progress: Progress = no_progress,
 ) -> Released:
@@ -58,66 +59,64 @@ def release_now(
     check_releasable(campaign)
     check_way(campaign, options)
     recover()
-    with _workplace() as work:
-        with transaction.atomic():
-            now = timezone.now()
-            campaign.builds.filter(free(now)).update(state=Build.State.FAILED, error=REPLACED)
-            build = new_build(
-                campaign,
-                options=options.to_dict(),
-                requested_by=requested_by,
-                state=Build.State.RUNNING,
-                claim=work.name,
-                beat_at=now,
-                attempts=MOST_ATTEMPTS,  # the worker does not take it up
-            )
-            begun(build)
-        return _run(build, work, progress)
+    with _workplace(uuid.uuid4().hex) as work:
+        build = _own_build(campaign, options, work.name, begun)
+        carry_out(build, lambda job, watch: _build(job, work, Stages(watch, progress)))
+    build = Build.objects.get(pk=build.pk)
+    if build.release is None:
+        raise UserError(build.error)
+    return Released(build.release, build.unchanged, (build.result or {})["note"])
 
 
-def build_queued(build_id: int) -> Released | None:
-    """None where another process is at it, or it has ended."""
+@transaction.atomic
+def _own_build(
+    campaign: Campaign, options: Options, claim: str, begun: Callable[[Build], object]
+) -> Build:
+    now = timezone.now()
+    idle = Build.objects.filter(free(now), subject=campaign.name)
+    idle.update(state=Build.State.FAILED, error=REPLACED, ended_at=now)
+    build = new_build(
+        campaign,
+        options,
+        None,
+        state=Build.State.RUNNING,
+        claim=claim,
+        beat_at=now,
+        attempts=MOST_ATTEMPTS,  # the worker does not take it up
+    )
+    begun(build)
+    return build
+
+
+def build_release(job: Job, watch: Watch) -> Result:
+    """As the worker does."""
+    if job.result is not None:  # cut off when all was done but the job's last word
+        return dict(job.result)
     recover()
-    with _workplace() as work:
-        build = claim(build_id, work.name)
-        return None if build is None else _run(build, work, no_progress)
+    with _workplace(job.claim) as work:
+        return _build(job, work, Stages(watch, no_progress))
 
 
 @contextmanager
-def _workplace() -> Iterator[Path]:
+def _workplace(claim: str) -> Iterator[Path]:
     """A folder whose name is the claim of the process that has it."""
-    with _room(), workplace(work_root() / uuid.uuid4().hex) as folder:
+    with _room(), workplace(work_root() / claim) as folder:
         yield folder
 
 
-def _run(build: Build, work: Path, progress: Progress) -> Released:
-    with about(campaign=build.campaign), _accounted(build), Beat(build, SHARES, progress) as beat:
-        made = make(build, work, beat)
+def _build(job: Job, work: Path, stages: Stages) -> Result:
+    build = Build.objects.select_related("requested_by").get(pk=job.pk)
+    build.claim = job.claim  # not that of a process that has taken it over since
+    with about(campaign=build.campaign), _room():
+        made = make(build, work, stages)
         if made.note:
             log.warning("campaign %s: %s", build.campaign, made.note)
         if made.same_as is None:
-            release = store(build, made, beat)
+            store(build, made, stages)
         else:
-            release = made.same_as
-            end(build, release, unchanged=True)
-        beat.end()
-    return Released(release, unchanged=made.same_as is not None, note=made.note)
-
-
-@contextmanager
-def _accounted(build: Build) -> Iterator[None]:
-    """However the build ends, its row says so, if it still is ours."""
-    mine = Build.objects.filter(pk=build.pk, claim=build.claim, state=Build.State.RUNNING)
-    try:
-        with _room():
-            yield
-    except UserError as error:
-        mine.update(state=Build.State.FAILED, error=str(error))
-        raise
-    finally:
-        # Whatever it was, it may have passed by the next time.
-        mine.filter(attempts__lt=MOST_ATTEMPTS).update(state=Build.State.QUEUED, claim="")
-        mine.update(state=Build.State.FAILED, error=GIVEN_UP)
+            end(build, made, made.same_as.number)
+        stages.end()
+    return dict(build.result or {})
 
 
 @contextmanager

@@ -3,28 +3,27 @@
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from annotation.models import Campaign
 from annotation.pipeline.setup.create_pilot import pilot_of, source_of
 from annotation.pipeline.setup.pool_depth import audited_by
 from core.errors import UserError
-from core.leases import MOST_ATTEMPTS, free
-from exports.building.lease import GIVEN_UP
 from exports.building.options import Options
 from exports.layout.atomic_folder import abandoned
 from exports.models import Build
+from retrieval.jobs.queue import waiting_jobs
 
 WORDS = {"clusters": "clusters of near-duplicates", "random": "chance"}
 
 
-def request_build(campaign: Campaign, *, options: Options, requested_by: str) -> Build:
+def request_build(campaign: Campaign, *, options: Options, by: User | None) -> Build:
     """For a worker to take; UserError where one of the campaign is unfinished."""
     check_releasable(campaign)
     check_way(campaign, options)
     recover()
-    return new_build(campaign, options=options.to_dict(), requested_by=requested_by)
+    return new_build(campaign, options, by)
 
 
 def check_releasable(campaign: Campaign) -> None:
@@ -55,10 +54,16 @@ def check_way(campaign: Campaign, options: Options) -> None:
         )
 
 
-def new_build(campaign: Campaign, **values: object) -> Build:
+def new_build(campaign: Campaign, options: Options, by: User | None, **values: object) -> Build:
     try:
         with transaction.atomic():
-            return Build.objects.create(campaign=campaign, **values)
+            return Build.objects.create(
+                kind=Build.KIND,
+                subject=campaign.name,
+                arguments=options.to_dict(),
+                requested_by=by,
+                **values,
+            )
     except IntegrityError as error:
         raise UserError(
             f"A release of campaign {campaign} is being built already: wait until that has ended."
@@ -73,8 +78,7 @@ def recover() -> None:
     running = Build.objects.filter(state=Build.State.RUNNING)
     for folder in abandoned(work_root()):
         running.filter(claim=folder.name).update(beat_at=None)
-    tired = Build.objects.filter(free(timezone.now()), attempts__gte=MOST_ATTEMPTS)
-    tired.update(state=Build.State.FAILED, error=GIVEN_UP)
+    waiting_jobs()
 
 
 def work_root() -> Path:

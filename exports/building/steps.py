@@ -12,16 +12,14 @@ from typing import Any
 
 import orjson
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.models import Campaign
 from core.errors import UserError
-from exports.building import assemble as steps
 from exports.building.assemble import Previous, build
-from exports.building.lease import Beat, BuildLost
 from exports.building.options import Options
 from exports.building.split_encoder import query_encoder
+from exports.building.stages import PACKING, READING, STORING, Stages
 from exports.delivery.storage import discard, fetch, new_prefix, put, read_lines
 from exports.extract.extract import extract
 from exports.layout.archive import write_archive
@@ -39,22 +37,8 @@ from exports.layout.files import (
 )
 from exports.layout.manifest import checksum, checksums
 from exports.models import Build, Deposit, Release, ReleaseFile
+from retrieval.jobs.queue import JobLost, keep
 
-READING = "reading the record"
-PACKING = "packing the archive"
-STORING = "storing the files"
-# Thousandths of the whole, about as long as they take.
-SHARES = {
-    READING: 300,
-    steps.SPLITTING: 150,
-    steps.FORMATTING: 200,
-    steps.SCORING: 100,
-    steps.COMPARING: 30,
-    steps.COMPUTING: 120,
-    steps.DRAWING: 30,
-    PACKING: 40,
-    STORING: 30,
-}
 # What a release says of itself, or what its plots show of its figures: no change of the dataset.
 OF_ITSELF = (CARD, CROISSANT, RELEASE, CHANGES, CHANGED_LABELS, MANIFEST)
 PLOTS = "plots/"
@@ -81,10 +65,10 @@ class Made:
         return {name: self.folder / name for name in names} | {self.archive.name: self.archive}
 
 
-def make(current: Build, work: Path, beat: Beat) -> Made:
+def make(current: Build, work: Path, stages: Stages) -> Made:
     """The next release's folder in `work`."""
     campaign = current.campaign
-    facts, options = _read(current, work / "extract", beat)
+    facts, options = _read(current, work / "extract", stages)
     last = campaign.releases.order_by("number").last()
     number = last.number + 1 if last else 1
     encoder = query_encoder(facts["retriever"])
@@ -97,19 +81,19 @@ def make(current: Build, work: Path, beat: Beat) -> Made:
         previous=_previous(last, work / "before") if last else None,
         published=_published(campaign),
         encode=encoder.encode,
-        watch=beat.begin,
+        watch=stages.begin,
     )
     same = last if last and _is_same(last, folder, options) else None
     return Made(number, options, folder, same, encoder.note)
 
 
-def _read(current: Build, folder: Path, beat: Beat) -> tuple[dict[str, Any], Options]:
+def _read(current: Build, folder: Path, stages: Stages) -> tuple[dict[str, Any], Options]:
     """campaign.json, and what was asked as far as it makes a difference."""
     options = Options.from_dict(current.options)
     queries = current.campaign.query_set.queries.count()
     folder.mkdir()
     extract(
-        current.campaign, folder, partial=options.partial, progress=beat.begin(READING, queries)
+        current.campaign, folder, partial=options.partial, progress=stages.begin(READING, queries)
     )
     facts = json.loads((folder / CAMPAIGN).read_bytes())
     return facts, replace(options, partial=options.partial and facts["triplets"]["open"] > 0)
@@ -147,9 +131,9 @@ def _data(sums: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def store(current: Build, made: Made, beat: Beat) -> Release:
+def store(current: Build, made: Made, stages: Stages) -> Release:
     """All its files into the storage, then its rows into the database: both, or neither."""
-    beat.begin(PACKING, 1)
+    stages.begin(PACKING, 1)
     write_archive(made.folder, made.archive, name=made.folder.name)
     files = made.files()
     prefix = new_prefix(current.campaign, made.number, current.claim)
@@ -157,9 +141,9 @@ def store(current: Build, made: Made, beat: Beat) -> Release:
     _discard_leftovers(current.campaign)
     Deposit.objects.create(campaign=current.campaign, prefix=prefix)
     try:
-        put(files, prefix, beat.begin(STORING, size))
+        put(files, prefix, stages.begin(STORING, size))
         return _record(current, made, prefix, files)
-    except (UserError, BuildLost):
+    except (UserError, JobLost):
         with suppress(UserError):  # else the next build does it
             # Not by its row: who took this build over may have cleared that away already.
             discard(prefix)
@@ -177,8 +161,8 @@ def _discard_leftovers(campaign: Campaign) -> None:
 
 @transaction.atomic
 def _record(current: Build, made: Made, prefix: str, files: Mapping[str, Path]) -> Release:
-    if not _mine(current).update(stage=""):  # and nobody else takes it before this has ended
-        raise BuildLost
+    end(current, made, made.number)  # and nobody else takes it before this has ended
+    by = current.requested_by
     release = Release.objects.create(
         campaign=current.campaign,
         number=made.number,
@@ -187,25 +171,17 @@ def _record(current: Build, made: Made, prefix: str, files: Mapping[str, Path]) 
         stats=orjson.loads((made.folder / STATS).read_bytes()),
         changes=orjson.loads((made.folder / CHANGES).read_bytes()),
         manifest_sha256=checksum(made.folder / MANIFEST)["sha256"],
-        created_by=current.requested_by,
+        created_by=by.get_username() if by else "",
     )
     ReleaseFile.objects.bulk_create(
         ReleaseFile(release=release, path=path, **checksum(source))
         for path, source in files.items()
     )
     Deposit.objects.filter(prefix=prefix).delete()
-    end(current, release, unchanged=False)
     return release
 
 
-def end(current: Build, release: Release, *, unchanged: bool) -> None:
-    """BuildLost where another process has taken the build over."""
-    ended = _mine(current).update(
-        state=Build.State.DONE, release=release, unchanged=unchanged, stage="", done=1000
-    )
-    if not ended:
-        raise BuildLost
-
-
-def _mine(current: Build) -> QuerySet[Build]:
-    return Build.objects.filter(pk=current.pk, claim=current.claim, state=Build.State.RUNNING)
+def end(current: Build, made: Made, number: int) -> None:
+    """JobLost where another process has taken the build over."""
+    unchanged = made.same_as is not None
+    keep(current, {"release": number, "unchanged": unchanged, "note": made.note})

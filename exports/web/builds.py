@@ -29,12 +29,8 @@ def ask(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         return campaign_page(request, campaign, form, status=422)
     try:
         with transaction.atomic():
-            build = request_build(
-                campaign,
-                options=form.options(),
-                requested_by=request.user.get_username(),
-            )
             by = by_page(cast(User, request.user))
+            build = request_build(campaign, options=form.options(), by=by.user)
             record(by, "build-release", campaign=campaign, details=build.options)
     except UserError as error:
         form.add_error(None, str(error))
@@ -46,5 +42,5 @@ def ask(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @campaign_releases_page
 def build_state(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     """What the progress bar asks again and again."""
-    build = get_object_or_404(Build, pk=pk, campaign=campaign)
+    build = get_object_or_404(Build, pk=pk, subject=campaign.name)
     return JsonResponse(state_of(build))

@@ -7,6 +7,7 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from annotation.models import Campaign
+from exports.building.stages import thousandths
 from exports.models import Build, Release
 from exports.web.access import campaign_releases_page, may_build
 from exports.web.forms import BuildForm
@@ -41,11 +42,11 @@ def campaign_page(
 
 def state_of(build: Build) -> dict[str, object]:
     return {
-        "unfinished": build.state in Build.UNFINISHED,
+        "unfinished": not build.is_over,
         "stage": capfirst(build.stage) or "Waiting for a worker",
-        "percent": build.done / 10,
+        "percent": thousandths(build) / 10,
     }
 
 
 def _latest_build(campaign: Campaign) -> Build | None:
-    return campaign.builds.select_related("release").order_by("-pk").first()
+    return Build.objects.filter(subject=campaign.name).order_by("-pk").first()

@@ -93,13 +93,17 @@ def run(job_id: int, mine: str, handlers: Mapping[str, Handler]) -> Job | None:
     if not take(Job.objects.filter(pk=job_id), mine):
         return None
     job = Job.objects.select_related("requested_by").get(pk=job_id)
+    carry_out(job, handlers[job.kind])
+    job.refresh_from_db()
+    return job
+
+
+def carry_out(job: Job, handler: Handler) -> None:
+    """By the process that holds it, to its end; a refusal is written to its row."""
     with about(job=job.pk):  # before the beat's thread is made, which takes it along
         watch = Watch(job)
         with _accounted(job, watch), watch:
-            result = handlers[job.kind](job, watch)
-            _end(job, state=State.DONE, result=result)
-    job.refresh_from_db()
-    return job
+            _end(job, state=State.DONE, result=handler(job, watch))
 
 
 class _Reached(NamedTuple):
@@ -138,7 +142,8 @@ def _accounted(job: Job, watch: Watch) -> Iterator[None]:
         raise
     finally:
         # An error of ours or of the machine: it may have passed by the next time.
-        _held(job).update(state=State.QUEUED, claim="")
+        _held(job).filter(attempts__lt=MOST_ATTEMPTS).update(state=State.QUEUED, claim="")
+        _held(job).update(state=State.FAILED, error=GIVEN_UP, ended_at=timezone.now())
 
 
 def keep(job: Job, result: Result) -> None:

@@ -18,6 +18,7 @@ from exports.delivery.signed_links import link
 from exports.models import Build, Download, Release
 from tests.annotation.support.hits import make_campaign
 from tests.browser.conftest import CheckAccess, TakeShot
+from tests.exports.asking import build_of
 from tests.exports.delivery.stored import stored_release
 from tests.exports.releases import lie_at
 from tests.exports.web.people import reader
@@ -86,9 +87,7 @@ def test_every_page_is_fit_for_every_reader_and_screen(
     look("campaign", ADDRESS)
     look("second", f"{ADDRESS}/2")
     look("without-judgments", f"{ADDRESS}/3")
-    build = Build.objects.create(
-        campaign=campaign, options={}, state="running", stage="writing the formats", done=620
-    )
+    build = build_of(campaign, state="running", stage="writing the formats", done=85, total=100)
     look("building", ADDRESS)
     build.state, build.error = "failed", "None of campaign demo's 720 triplets has a label yet."
     build.save()
@@ -203,11 +202,11 @@ def test_the_progress_bar_moves_by_itself_until_the_build_has_ended(
     build = Build.objects.get()
     assert build.options == {"partial": False, "split": "clusters", "judgments": False}
     bar = page.get_by_role("progressbar")
-    for stage, done in (("reading the record", 120), ("writing the card", 930)):
-        Build.objects.update(state="running", stage=stage, done=done)
+    for stage, half in (("reading the record", 150), ("writing the card", 915)):
+        Build.objects.update(state="running", stage=stage, done=1, total=2)
         expect(page.get_by_text(stage.capitalize())).to_be_visible()
-        expect(bar).to_have_js_property("value", done / 10)
-        expect(page.get_by_text(f"{done // 10} %", exact=True)).to_be_visible()
+        expect(bar).to_have_js_property("value", half / 10)
+        expect(page.get_by_text(f"{half // 10} %", exact=True)).to_be_visible()
     axe(page)
     Build.objects.update(state="failed", error="None of the triplets has a label yet.")
     expect(page.get_by_text("None of the triplets has a label yet.")).to_be_visible()
@@ -218,16 +217,16 @@ def test_without_scripts_a_link_tells_how_far_the_build_is(
     site: LiveServer, page: Page, browser: Browser
 ) -> None:
     sign_in(page, site, reader("dan"))
-    Build.objects.create(campaign=Campaign.objects.get(), options={}, state="running", done=100)
+    build_of(Campaign.objects.get(), state="running", stage="reading the record", done=1, total=3)
     with browser.new_context(
         java_script_enabled=False, storage_state=page.context.storage_state()
     ) as context:
         plain = context.new_page()
         plain.goto(f"{site.url}{ADDRESS}")
         expect(plain.get_by_text("10 %", exact=True)).to_be_visible()
-        Build.objects.update(done=500)
+        Build.objects.update(done=2)
         plain.get_by_role("link", name="Show progress now").click()
-        expect(plain.get_by_text("50 %", exact=True)).to_be_visible()
+        expect(plain.get_by_text("20 %", exact=True)).to_be_visible()
         plain.goto(f"{site.url}{ADDRESS}/1")
         expect(plain.get_by_role("button", name="Copy")).to_have_count(0)
         expect(plain.get_by_role("link", name="demo-1.tar.zst")).to_be_visible()

@@ -1,21 +1,47 @@
 """Asking for releases, what is stored of them, and acts in the middle of a build."""
 
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
+
+import exports.tasks  # noqa: F401  # registers the work
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import Campaign, Judgment, Triplet
 from annotation.pipeline.labelling.label import write_labels
+from core.leases import take
 from exports.building.options import Options
 from exports.building.queue import Released, release_now
-from exports.building.requests import request_build
-from exports.building.steps import SHARES
+from exports.building.requests import recover, request_build
+from exports.building.stages import SHARES
 from exports.models import Build, Release
+from retrieval.jobs.queue import run
 from tests.exports.reading import contents
 
 
 def ask(campaign: Campaign, **options: Any) -> Build:
-    return request_build(campaign, options=Options(**options), requested_by="ada")
+    ada, _ = User.objects.get_or_create(username="ada")
+    return request_build(campaign, options=Options(**options), by=ada)
+
+
+def build_of(campaign: Campaign, **values: Any) -> Build:
+    """Its row alone."""
+    return Build.objects.create(
+        **{"kind": Build.KIND, "subject": campaign.name, "arguments": {}, **values}
+    )
+
+
+def claim(build: Build, name: str) -> Build | None:
+    return Build.objects.get(pk=build.pk) if take(Build.objects.filter(pk=build.pk), name) else None
+
+
+def build_queued(build: Build) -> Build | None:
+    """As the worker does."""
+    recover()
+    done = run(build.pk, uuid.uuid4().hex, HANDLERS)
+    return Build.objects.get(pk=build.pk) if done else None
 
 
 def built(campaign: Campaign, **options: Any) -> Released:

@@ -31,7 +31,7 @@ from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.publishing.publish import publish
 from exports.building.options import Options
-from exports.models import Build, Release
+from exports.models import Release
 from retrieval.corpus.uploads import new_folder
 from retrieval.jobs.count_sources import ask_to_count
 from retrieval.jobs.import_files import rejected_path
@@ -39,6 +39,7 @@ from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.registry.registry import register
 from tests.annotation.simulation.test_dry_run import made_up
+from tests.exports.asking import build_of
 from tests.retrieval.registry.trainings import trained
 from tests.small_campaign import Stage, packed_campaign
 
@@ -126,9 +127,8 @@ def _of_the_campaign(campaign: Campaign, work: Assignment) -> dict[str, int]:
         campaign=campaign, number=1, prefix="faq/1", manifest_sha256="0" * 64,
         options=Options().to_dict(), stats={}, changes={},
     )  # fmt: skip
-    build = Build.objects.create(
-        campaign=campaign, options={}, state="done", release=release, requested_by="ada"
-    )
+    result = {"release": release.number, "unchanged": False}
+    build = build_of(campaign, state="done", result=result)
     return {
         "assignments": work.pk,
         "triplets": triplets[0].pk,

@@ -13,10 +13,10 @@ from django.db import DatabaseError, connection, transaction
 from annotation.models import Campaign, Judgment, Triplet
 from core.errors import UserError
 from exports.building.options import Options
-from exports.building.queue import build_queued, release_now
-from exports.building.steps import SHARES
+from exports.building.queue import release_now
+from exports.building.stages import SHARES, thousandths
 from exports.models import Build, Release, ReleaseFile
-from tests.exports.asking import ask, built, change_a_label, stored
+from tests.exports.asking import ask, build_queued, built, change_a_label, stored
 from tests.exports.building.leftovers import prefixes
 from tests.exports.campaigns import make_campaign
 from tests.exports.reading import FILES
@@ -45,13 +45,24 @@ def test_one_build_of_a_campaign_is_asked_for_at_a_time(campaign: Campaign) -> N
 
 def test_a_build_that_was_asked_for_is_built(campaign: Campaign, releases: Path) -> None:
     build = ask(campaign)
-    released = build_queued(build.pk)
-    assert released is not None
-    assert not released.unchanged
-    build.refresh_from_db()
-    assert (build.state, build.release, build.done) == ("done", released.release, 1000)
-    assert (released.release.number, released.release.created_by) == (1, "ada")
-    assert build_queued(build.pk) is None
+    done = build_queued(build)
+    assert done is not None
+    release = done.release
+    assert release is not None
+    assert (done.state, done.unchanged, thousandths(done)) == ("done", False, 1000)
+    assert (release.number, release.created_by) == (1, "ada")
+    assert build_queued(build) is None
+
+
+def test_a_build_cut_off_after_its_release_was_stored_names_that_release(
+    campaign: Campaign,
+) -> None:
+    build = ask(campaign)
+    build_queued(build)
+    Build.objects.update(state="running", beat_at=None, ended_at=None)
+    done = build_queued(build)
+    assert done is not None
+    assert (done.state, done.release, done.unchanged) == ("done", Release.objects.get(), False)
 
 
 def test_a_releases_rows_are_what_is_stored_the_archive_among_them(
@@ -71,10 +82,12 @@ def test_a_releases_rows_are_what_is_stored_the_archive_among_them(
 def test_what_cannot_be_released_fails_with_the_sentence(campaign: Campaign) -> None:
     Triplet.objects.filter(campaign=campaign, label=1).update(label=0)
     build = ask(campaign)
+    done = build_queued(build)
+    assert done is not None
+    assert done.state == "failed"
     with pytest.raises(UserError) as caught:
-        build_queued(build.pk)
-    build.refresh_from_db()
-    assert (build.state, build.error) == ("failed", str(caught.value))
+        built(campaign)
+    assert done.error == str(caught.value)
     ask(campaign)
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from annotation.models import Campaign
 from core.leases import MOST_ATTEMPTS
-from exports.building.lease import GIVEN_UP, claim
 from exports.building.requests import recover
 from exports.models import Build
-from tests.exports.asking import ask
+from retrieval.jobs.queue import GIVEN_UP
+from tests.exports.asking import ask, claim
 from tests.exports.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
@@ -26,11 +26,11 @@ def campaign() -> Campaign:
 
 def test_builds_of_the_dead_are_given_up_or_free_again(campaign: Campaign, settings: Any) -> None:
     build = ask(campaign)
-    claim(build.pk, "of-the-dead")
+    claim(build, "of-the-dead")
     (settings.DATA_DIR / "builds" / "of-the-dead" / "extract").mkdir(parents=True)
     recover()
     assert not (settings.DATA_DIR / "builds" / "of-the-dead").exists()
-    assert claim(build.pk, "mine") is not None
+    assert claim(build, "mine") is not None
     Build.objects.update(attempts=MOST_ATTEMPTS, beat_at=None)
     recover()
     build.refresh_from_db()

@@ -17,14 +17,15 @@ from core.errors import UserError
 from core.progress import Progress
 from exports.building.export import export
 from exports.building.options import Options
-from exports.building.queue import build_queued, release_now
-from exports.building.requests import request_build
+from exports.building.queue import release_now
 from exports.delivery.storage import discard, key, storage
 from exports.models import Build, Release
+from tests.exports.asking import ask, build_queued
 from tests.exports.building.leftovers import prefixes
 from tests.exports.campaigns import MANY, make_campaign
 
 REFUSED = 3
+OVER = Build.State.DONE, Build.State.FAILED
 
 
 def campaign_of_two_releases() -> None:
@@ -50,10 +51,10 @@ def next_release(out: Path, killed_at: int | None = None, paused_at: int | None 
 
 def queued_release() -> None:
     """As the worker does."""
-    build = Build.objects.filter(state__in=Build.UNFINISHED).first()
+    build = Build.objects.exclude(state__in=OVER).first()
     if build is None:
-        build = request_build(Campaign.objects.get(), options=Options(), requested_by="ada")
-    build_queued(build.pk)
+        build = ask(Campaign.objects.get())
+    build_queued(build)
 
 
 def _stopping(killed_at: int | None, paused_at: int | None) -> Progress:
@@ -100,7 +101,7 @@ def nothing_lies_about() -> None:
     assert prefixes(campaign) == list(
         campaign.releases.order_by("number").values_list("prefix", flat=True)
     )
-    assert not Build.objects.filter(state__in=Build.UNFINISHED).exists()
+    assert not Build.objects.exclude(state__in=OVER).exists()
     data = Path(os.environ["QUORUM_DATA"])
     assert list((data / "builds").iterdir()) == []
 

@@ -7,11 +7,11 @@ from django.http import HttpResponse
 from django.test import Client
 
 from annotation.models import Campaign
-from exports.building.queue import build_queued
 from exports.models import Build, Release
 from tests.annotation.support.hits import make_campaign
 from tests.annotation.web.stage import signed_in
 from tests.exports import campaigns
+from tests.exports.asking import build_of, build_queued
 from tests.exports.web.people import reader
 
 ADDRESS = "/campaigns/demo/releases"
@@ -45,7 +45,8 @@ def test_a_build_is_asked_for_with_what_was_chosen(
     assert response.status_code == 302
     assert response["Location"] == ADDRESS
     build = Build.objects.get()
-    assert (build.campaign, build.requested_by, build.state) == (campaign, "cleo", "queued")
+    by = build.requested_by and build.requested_by.username
+    assert (build.campaign, by, build.state) == (campaign, "cleo", "queued")
     assert build.options == options
     assert "Waiting for a worker" in text(cleos.get(ADDRESS))
 
@@ -73,21 +74,19 @@ def test_a_second_build_waits_for_the_first(cleos: Client, campaign: Campaign) -
 
 
 def test_while_a_build_runs_the_page_tells_how_far_it_is(cleos: Client, campaign: Campaign) -> None:
-    build = Build.objects.create(
-        campaign=campaign, options={}, state="running", stage="writing the formats", done=427
-    )
+    build = build_of(campaign, state="running", stage="writing the formats", done=7, total=40)
     page = text(cleos.get(ADDRESS))
-    assert '<progress max="100" value="42.7"' in page
+    assert '<progress max="100" value="48.5"' in page
     assert "Writing the formats" in page
     assert "Build the next release" not in page
     assert f'href="{ADDRESS}"' in page  # without a script, a link loads the page again
     state = cleos.get(f"{ADDRESS}/builds/{build.pk}", headers=JSON)
-    assert state.json() == {"unfinished": True, "stage": "Writing the formats", "percent": 42.7}
+    assert state.json() == {"unfinished": True, "stage": "Writing the formats", "percent": 48.5}
 
 
 def test_a_build_that_failed_says_why_until_the_next_one(cleos: Client, campaign: Campaign) -> None:
     error = "Campaign demo is <not> finished: collect its votes first."
-    failed = Build.objects.create(campaign=campaign, options={}, state="failed", error=error)
+    failed = build_of(campaign, state="failed", error=error)
     response = cleos.get(ADDRESS)
     assert error in text(response)
     assert "<not>" not in response.content.decode()
@@ -101,9 +100,7 @@ def test_a_build_that_failed_says_why_until_the_next_one(cleos: Client, campaign
 def test_where_nothing_has_changed_the_page_names_the_release_that_holds(
     cleos: Client, release: Release
 ) -> None:
-    Build.objects.create(
-        campaign=release.campaign, options={}, state="done", release=release, unchanged=True
-    )
+    build_of(release.campaign, state="done", result={"release": 1, "unchanged": True})
     page = text(cleos.get(ADDRESS))
     assert "No changes since" in page
     assert f'<a href="{ADDRESS}/1">release 1</a>' in page
@@ -112,7 +109,7 @@ def test_where_nothing_has_changed_the_page_names_the_release_that_holds(
 def test_who_may_not_build_sees_the_progress_and_no_form(campaign: Campaign) -> None:
     dans = signed_in(reader("dan"))
     assert "Build the next release" not in text(dans.get(ADDRESS))
-    Build.objects.create(campaign=campaign, options={}, state="running", done=10)
+    build_of(campaign, state="running")
     assert "<progress" in text(dans.get(ADDRESS))
 
 
@@ -120,12 +117,12 @@ def test_from_the_form_to_the_downloads_page_of_the_release_that_was_built(db: N
     campaigns.make_campaign()
     cleos = signed_in(reader("cleo", "download_release", "add_build"))
     assert cleos.post(f"{ADDRESS}/build", FORM).status_code == 302
-    build_queued(Build.objects.get().pk)
+    build_queued(Build.objects.get())
     assert f'<a href="{ADDRESS}/1">Release 1</a>' in text(cleos.get(ADDRESS))
     page = text(cleos.get(f"{ADDRESS}/1"))
     assert "by cleo" in page
     for file in Release.objects.get().files.all():
         assert f'data-sha256="{file.sha256}"' in page
     cleos.post(f"{ADDRESS}/build", FORM)
-    build_queued(Build.objects.latest("pk").pk)
+    build_queued(Build.objects.latest("pk"))
     assert "No changes since" in text(cleos.get(ADDRESS))

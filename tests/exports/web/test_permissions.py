@@ -9,6 +9,7 @@ from django.urls import URLPattern, get_resolver, reverse
 
 from exports.delivery.signed_links import link
 from exports.models import Build, Release, ReleaseFile
+from tests.exports.asking import build_of
 from tests.exports.web.people import PEOPLE, client_of, reader
 
 IN = "/sign-in?next="
@@ -49,9 +50,7 @@ def addresses(release: Release) -> Mapping[str, str]:
     """What stands for the words in capitals."""
     user = reader("fay")
     token = link(release.files.get(path="train.jsonl"), user).split("/")[2]
-    done = Build.objects.create(
-        campaign=release.campaign, options={}, state="done", release=release
-    )
+    done = build_of(release.campaign, state="done", result={"release": 1, "unchanged": False})
     return {"TOKEN": token, "PK": str(done.pk)}
 
 
@@ -100,7 +99,7 @@ def test_a_form_of_another_site_asks_for_nothing(release: Release) -> None:
 
 
 def test_a_script_hears_why_it_gets_nothing(release: Release) -> None:
-    build = Build.objects.create(campaign=release.campaign, options={})
+    build = build_of(release.campaign)
     json = {"Accept": "application/json"}
     address = f"{OF_DEMO}/builds/{build.pk}"
     assert "sign in again" in Client().get(address, headers=json).json()["error"]
@@ -129,7 +128,7 @@ def test_what_is_not_there_is_not_found(release: Release, path: str) -> None:
 
 
 def test_the_build_of_another_campaign_is_not_found_under_this_one(release: Release) -> None:
-    build = Build.objects.create(campaign=release.campaign, options={})
+    build = build_of(release.campaign)
     root = client_of("root")
     assert root.get(f"{OF_DEMO}/builds/{build.pk}").status_code == 200
     assert root.get(f"/campaigns/other/releases/builds/{build.pk}").status_code == 404

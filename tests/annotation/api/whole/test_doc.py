@@ -15,8 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.jobs.tasks import run_job
 from annotation.models import AuditEntry, Campaign
-from exports.building.queue import build_queued
-from exports.models import Build, Release
+from exports.models import Release
 from retrieval.jobs.queue import waiting_jobs
 from retrieval.models import Job, QaPair
 from tests.annotation.api.people import PASSWORD
@@ -73,13 +72,11 @@ def shell(live_server: LiveServer, tmp_path: Path, settings: Settings, mturk: MT
 
 
 def work_off() -> None:
-    """As the worker does: every job, and every build."""
+    """As the worker does."""
     for job in waiting_jobs():
         run_job(job.pk)
         job.refresh_from_db()
         assert job.state == Job.State.DONE, job.error
-    for build in Build.objects.filter(state="queued"):
-        build_queued(build.pk)
 
 
 def judged(mturk: MTurk) -> None:

@@ -175,7 +175,7 @@ def test_a_condition_is_not_retrieved_audited_drawn_from_or_released(source: Cam
     with pytest.raises(UserError, match="is a condition of pilot pilot itself: draw from faq"):
         pilot_over(condition, "more")
     with pytest.raises(UserError, match="whose queries are in releases of faq"):
-        request_build(condition, options=Options(), requested_by="ada")
+        request_build(condition, options=Options(), by=None)
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_an_audit_is_not_audited_and_not_released(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is an audit itself: audit faq, to a deeper rank"):
         audit_of(audit, "deeper")
     with pytest.raises(UserError, match="audits faq, in whose releases its queries are"):
-        request_build(audit, options=Options(), requested_by="ada")
+        request_build(audit, options=Options(), by=None)
     with pytest.raises(UserError, match="faq is no audit: make one by"):
         audit_report(parent)
 

@@ -2,7 +2,6 @@
 
 import errno
 import os
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,17 @@ import pytest
 from django.core.files.storage import storages
 from django.db import transaction
 from django.utils import timezone
-from kombu.simple import SimpleQueue
 
 from annotation.models import Campaign
-from config import celery
 from core.errors import UserError
 from core.leases import MOST_ATTEMPTS, STALE
 from exports.building.export import export
-from exports.building.lease import GIVEN_UP, Beat, BuildLost, claim
 from exports.building.options import Options
-from exports.building.queue import build_queued, release_now
-from exports.building.steps import PACKING, READING, SHARES
+from exports.building.queue import release_now
+from exports.building.stages import PACKING, READING, SHARES
 from exports.models import Build, Deposit, Release, ReleaseFile
-from exports.tasks import build_release, build_releases
-from tests.exports.asking import ask, at, built, change_a_label, stored
+from retrieval.jobs.queue import GIVEN_UP, JobLost
+from tests.exports.asking import ask, at, build_queued, built, change_a_label, claim, stored
 from tests.exports.building.leftovers import prefixes
 from tests.exports.campaigns import make_campaign
 from tests.exports.reading import FILES
@@ -39,20 +35,20 @@ def campaign() -> Campaign:
 
 def test_a_build_is_claimed_by_one(campaign: Campaign) -> None:
     build = ask(campaign)
-    taken = claim(build.pk, "mine")
+    taken = claim(build, "mine")
     assert taken is not None
     assert (taken.claim, taken.state, taken.attempts) == ("mine", "running", 1)
-    assert claim(build.pk, "theirs") is None
+    assert claim(build, "theirs") is None
 
 
 def test_a_silent_claim_is_taken_over(campaign: Campaign) -> None:
     build = ask(campaign)
-    claim(build.pk, "mine")
+    claim(build, "mine")
     almost = timezone.now() - STALE + timedelta(seconds=30)
     Build.objects.update(beat_at=almost)
-    assert claim(build.pk, "theirs") is None
+    assert claim(build, "theirs") is None
     Build.objects.update(beat_at=timezone.now() - STALE)
-    assert claim(build.pk, "theirs") is not None
+    assert claim(build, "theirs") is not None
 
 
 @pytest.mark.parametrize("stage", list(SHARES))
@@ -60,7 +56,7 @@ def test_who_lost_the_claim_commits_nothing(campaign: Campaign, releases: Path, 
     def lose() -> None:
         Build.objects.update(claim="theirs", beat_at=timezone.now())
 
-    with pytest.raises(BuildLost):
+    with pytest.raises(JobLost):
         release_now(campaign, options=Options(), progress=at(stage, lose))
     assert not Release.objects.exists()
     assert not ReleaseFile.objects.exists()
@@ -84,20 +80,6 @@ def test_a_command_that_lost_its_build_says_so_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_has_ended_the_build_has_not_lost_it(campaign: Campaign) -> None:
-    """Even where the beat comes between the end and the last word of the progress."""
-    build = claim(ask(campaign).pk, "mine")
-    assert build is not None
-    done: list[int] = []
-    beat = Beat(build, SHARES, done.append)
-    Build.objects.update(state=Build.State.FAILED)
-    beat._tell()
-    with pytest.raises(BuildLost):
-        beat.begin(PACKING, 1)
-    beat.end()
-    assert sum(done) == sum(SHARES.values())
-
-
 def test_a_command_waits_for_nobody_who_is_not_at_it(campaign: Campaign) -> None:
     asked = ask(campaign)
     assert built(campaign).release.number == 1
@@ -107,7 +89,7 @@ def test_a_command_waits_for_nobody_who_is_not_at_it(campaign: Campaign) -> None
 
 
 def test_a_command_does_not_disturb_a_build_that_runs(campaign: Campaign) -> None:
-    claim(ask(campaign).pk, "theirs")
+    claim(ask(campaign), "theirs")
     with pytest.raises(UserError, match="is being built already"):
         built(campaign)
     assert Build.objects.get().state == "running"
@@ -123,7 +105,7 @@ def test_a_build_that_is_broken_off_waits_for_its_next_turn_a_few_times(
     build = ask(campaign)
     for attempt in range(1, MOST_ATTEMPTS + 1):
         with pytest.raises(ZeroDivisionError):
-            build_queued(build.pk)
+            build_queued(build)
         build.refresh_from_db()
         last = attempt == MOST_ATTEMPTS
         assert (build.attempts, build.state) == (attempt, "failed" if last else "queued")
@@ -209,57 +191,3 @@ def test_what_changes_while_the_release_is_made_is_for_the_next_one(
     for name in ("train.jsonl", "dev.jsonl", "test.jsonl"):
         assert stored(disturbed, releases)[name] == undisturbed[name]
     assert built(again).release.changes["labels"]["changed"] == 1
-
-
-@pytest.fixture
-def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleQueue]:
-    """What the tasks send, on kombu's transport in memory."""
-    monkeypatch.setitem(celery.conf, "broker_url", "memory://")
-    monkeypatch.setitem(celery.conf, "broker_transport_options", {})
-    monkeypatch.setattr(celery.amqp, "_producer_pool", None)
-    monkeypatch.setattr(celery, "_pool", None)
-    with celery.connection_for_read() as connection:
-        queue = connection.SimpleQueue(celery.conf.task_default_queue)
-        queue.clear()
-        yield queue
-        queue.close()
-
-
-def sent(queue: SimpleQueue) -> list[int]:
-    builds: list[int] = []
-    while True:
-        try:
-            message = queue.get_nowait()
-        except queue.Empty:
-            return builds
-        message.ack()
-        assert message.headers["task"] == "quorum.build_release"
-        assert message.headers["expires"] is not None
-        (arguments, _, _) = message.payload
-        builds.append(arguments[0])
-
-
-def test_the_clock_beats_for_builds_that_nobody_is_at(
-    campaign: Campaign, queue: SimpleQueue
-) -> None:
-    waits, runs, silent, ended = (
-        ask(make_campaign({}, name=name)) for name in ("waits", "runs", "silent", "ended")
-    )
-    for build in (runs, silent):
-        claim(build.pk, "mine")
-    Build.objects.filter(pk=silent.pk).update(beat_at=timezone.now() - STALE)
-    Build.objects.filter(pk=ended.pk).update(state="failed")
-    build_releases()
-    assert sent(queue) == [waits.pk, silent.pk]
-
-
-def test_the_task_builds_what_was_asked_for_and_logs_a_refusal(
-    campaign: Campaign, caplog: pytest.LogCaptureFixture
-) -> None:
-    build_release(ask(campaign).pk)
-    assert Build.objects.get().state == "done"
-    empty = ask(make_campaign({}, name="empty"))
-    build_release(empty.pk)
-    empty.refresh_from_db()
-    assert (empty.state, "has a label yet" in empty.error) == ("failed", True)
-    assert empty.error in caplog.text
