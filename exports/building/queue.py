@@ -108,13 +108,13 @@ def _build(job: Job, work: Path, stages: Stages) -> Result:
     build = Build.objects.select_related("requested_by").get(pk=job.pk)
     build.claim = job.claim  # not that of a process that has taken it over since
     with about(campaign=build.campaign), _room():
-        made = make(build, work, stages)
-        if made.note:
-            log.warning("campaign %s: %s", build.campaign, made.note)
-        if made.same_as is None:
-            store(build, made, stages)
+        built = make(build, work, stages)
+        if built.note:
+            log.warning("campaign %s: %s", build.campaign, built.note)
+        if built.same_as is None:
+            store(build, built, stages)
         else:
-            end(build, made, made.same_as.number)
+            end(build, built, built.same_as.number)
         stages.end()
     return dict(build.result or {})
 

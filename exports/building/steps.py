@@ -46,7 +46,7 @@ FORGOTTEN = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Made:
+class BuiltRelease:
     """A release's folder, and its archive beside it; or the release that it is no change of."""
 
     number: int
@@ -65,7 +65,7 @@ class Made:
         return {name: self.folder / name for name in names} | {self.archive.name: self.archive}
 
 
-def make(current: Build, work: Path, stages: Stages) -> Made:
+def make(current: Build, work: Path, stages: Stages) -> BuiltRelease:
     """The next release's folder in `work`."""
     campaign = current.campaign
     facts, options = _read(current, work / "extract", stages)
@@ -84,7 +84,7 @@ def make(current: Build, work: Path, stages: Stages) -> Made:
         watch=stages.begin,
     )
     same = last if last and _is_same(last, folder, options) else None
-    return Made(number, options, folder, same, encoder.note)
+    return BuiltRelease(number, options, folder, same, encoder.note)
 
 
 def _read(current: Build, folder: Path, stages: Stages) -> tuple[dict[str, Any], Options]:
@@ -131,18 +131,18 @@ def _data(sums: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def store(current: Build, made: Made, stages: Stages) -> Release:
+def store(current: Build, built: BuiltRelease, stages: Stages) -> Release:
     """All its files into the storage, then its rows into the database: both, or neither."""
     stages.begin(PACKING, 1)
-    write_archive(made.folder, made.archive, name=made.folder.name)
-    files = made.files()
-    prefix = new_prefix(current.campaign, made.number, current.claim)
+    write_archive(built.folder, built.archive, name=built.folder.name)
+    files = built.files()
+    prefix = new_prefix(current.campaign, built.number, current.claim)
     size = sum(path.stat().st_size for path in files.values())
     _discard_leftovers(current.campaign)
     Deposit.objects.create(campaign=current.campaign, prefix=prefix)
     try:
         put(files, prefix, stages.begin(STORING, size))
-        return _record(current, made, prefix, files)
+        return _record(current, built, prefix, files)
     except (UserError, JobLost):
         with suppress(UserError):  # else the next build does it
             # Not by its row: who took this build over may have cleared that away already.
@@ -160,17 +160,17 @@ def _discard_leftovers(campaign: Campaign) -> None:
 
 
 @transaction.atomic
-def _record(current: Build, made: Made, prefix: str, files: Mapping[str, Path]) -> Release:
-    end(current, made, made.number)  # and nobody else takes it before this has ended
+def _record(current: Build, built: BuiltRelease, prefix: str, files: Mapping[str, Path]) -> Release:
+    end(current, built, built.number)  # and nobody else takes it before this has ended
     by = current.requested_by
     release = Release.objects.create(
         campaign=current.campaign,
-        number=made.number,
+        number=built.number,
         prefix=prefix,
-        options=made.options.to_dict(),
-        stats=orjson.loads((made.folder / STATS).read_bytes()),
-        changes=orjson.loads((made.folder / CHANGES).read_bytes()),
-        manifest_sha256=checksum(made.folder / MANIFEST)["sha256"],
+        options=built.options.to_dict(),
+        stats=orjson.loads((built.folder / STATS).read_bytes()),
+        changes=orjson.loads((built.folder / CHANGES).read_bytes()),
+        manifest_sha256=checksum(built.folder / MANIFEST)["sha256"],
         created_by=by.get_username() if by else "",
     )
     ReleaseFile.objects.bulk_create(
@@ -181,7 +181,7 @@ def _record(current: Build, made: Made, prefix: str, files: Mapping[str, Path]) 
     return release
 
 
-def end(current: Build, made: Made, number: int) -> None:
+def end(current: Build, built: BuiltRelease, number: int) -> None:
     """JobLost where another process has taken the build over."""
-    unchanged = made.same_as is not None
-    keep(current, {"release": number, "unchanged": unchanged, "note": made.note})
+    unchanged = built.same_as is not None
+    keep(current, {"release": number, "unchanged": unchanged, "note": built.note})

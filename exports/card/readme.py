@@ -54,7 +54,7 @@ def _context(folder: Path) -> dict[str, Any]:
         "statistics": tables.statistics(stats["splits"]),
         "quality": tables.quality(stats),
         "trust": list(notes.trust(facts, stats)),
-        **_making(folder, facts, stats),
+        **_protocol(folder, facts, stats),
         "splits": list(notes.splits(release, facts, stats)),
         "withheld": tables.withheld(_withheld(folder)),
         **_baselines(facts, stats),
@@ -72,7 +72,7 @@ def _context(folder: Path) -> dict[str, Any]:
     }
 
 
-def _making(folder: Path, facts: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
+def _protocol(folder: Path, facts: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
     judged = not nobody_judged(facts, stats)
     by_votes = labelled_by_votes(folder, facts["policy"]["annotators"])
     return {

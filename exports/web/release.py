@@ -16,8 +16,8 @@ from exports.card.citation import bibtex
 from exports.formats.loading_code import snippets
 from exports.models import Release
 from exports.web.access import campaign_releases_page
-from exports.web.making import making_of
 from exports.web.offers import Offer, archive_of, formats_of, offers_of, plots_of
+from exports.web.provenance import provenance_of
 from exports.web.quality import quality_table
 from exports.web.shown import (
     at,
@@ -51,7 +51,7 @@ def release_page(request: HttpRequest, campaign: Campaign, number: int) -> HttpR
         "formats": formats_of(offers),
         "plots": plots_of(offers),
         "snippets": loading,
-        "making": making_of(release),
+        "provenance": provenance_of(release),
         "changes": changes_in_words(release.changes),
         "citation": bibtex(campaign.name, number),
         "verify": f"python -m exports.verify {folder}",

@@ -20,16 +20,16 @@ class Wording:
 
 
 @dataclass(frozen=True)
-class Making:
+class Provenance:
     sources: Table | None
     instructions: list[Wording]
     policy: list[tuple[str, str]]
 
 
-def making_of(release: Release) -> Making:
+def provenance_of(release: Release) -> Provenance:
     facts = read_document(release, CAMPAIGN)
     policy = at(facts, "policy") or {}
-    return Making(
+    return Provenance(
         sources=_sources(at(facts, "sources")),
         instructions=list(_wordings(release, at(facts, "instructions"))),
         policy=[(name.replace("_", " "), _words(value)) for name, value in policy.items()],
