@@ -22,13 +22,13 @@ from exports.formats.trec import qrels
 from exports.formats.write import write_formats
 from exports.layout.files import JUDGMENTS
 from exports.layout.schemas import record_columns
-from exports.splits.assign import Placing, place_queries, write_splits
+from exports.splits.assign import SplitAssignment, assign_splits, write_splits
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read as read_records
 
 FOLDER = Path(settings.DATA_DIR) / "release"
 EXTRACT = FOLDER / "extract"
-PLACED = FOLDER / "placed.json"
+ASSIGNED = FOLDER / "placed.json"
 BARE_SQL = """
     SELECT q.key, q.text, c.rank, c.score, p.pair_key, p.question, p.answer, t.label, t.votes
     FROM annotation_triplet t
@@ -75,30 +75,30 @@ def read(taken: Taken) -> None:
 def place(taken: Taken) -> None:
     """By texts and shared positives, without vectors: their encoder is another benchmark's."""
     with taken.part("clusters and splits"):
-        placing = place_queries(EXTRACT, way="clusters", before={}, encode=None)
-    PLACED.write_bytes(orjson.dumps(list(placing.rows)))
-    taken.rows, taken.unit = len(placing.rows), "queries"
+        assignment = assign_splits(EXTRACT, way="clusters", before={}, encode=None)
+    ASSIGNED.write_bytes(orjson.dumps(list(assignment.rows)))
+    taken.rows, taken.unit = len(assignment.rows), "queries"
 
 
 def write(taken: Taken) -> None:
-    placing = Placing(orjson.loads(PLACED.read_bytes()), {})
+    assignment = SplitAssignment(orjson.loads(ASSIGNED.read_bytes()), {})
     for name in ("parquet", "trec"):
         (FOLDER / name).mkdir(exist_ok=True)
     with taken.part("JSONL"):
-        write_splits(EXTRACT, FOLDER, placing)
+        write_splits(EXTRACT, FOLDER, assignment)
     with taken.part("Parquet and qrels"):
         for split in SPLITS:
             with parquet(FOLDER, split, record_columns()) as rows, qrels(FOLDER, split) as judged:
                 for batch in batches(read_records(FOLDER / f"{split}.jsonl")):
                     rows(batch)
                     judged(batch)
-    taken.rows, taken.unit = len(placing.rows), "queries"
+    taken.rows, taken.unit = len(assignment.rows), "queries"
 
 
 def formats(taken: Taken) -> None:
     with taken.part("all formats"):
         write_formats(FOLDER)
-    taken.rows, taken.unit = len(orjson.loads(PLACED.read_bytes())), "queries"
+    taken.rows, taken.unit = len(orjson.loads(ASSIGNED.read_bytes())), "queries"
 
 
 STEPS: dict[str, Callable[[Taken], None]] = {

@@ -36,7 +36,7 @@ from exports.layout.files import (
     STATS,
 )
 from exports.layout.manifest import manifest, version_of, versions
-from exports.splits.assign import Encode, Placing, SplitError, place_queries, write_splits
+from exports.splits.assign import Encode, SplitAssignment, SplitError, assign_splits, write_splits
 from exports.statistics.compute import figures
 from retrieval.ranking.records import document
 
@@ -78,8 +78,8 @@ def build(
     stated = json.loads((extract / CAMPAIGN).read_bytes())
     campaign, retrievers = stated["campaign"], stated["queries"].get("retrievers", ())
     watch(SPLITTING, 1)
-    placing = _place(extract, campaign, options, published, encode)
-    write_splits(extract, folder, placing)
+    assignment = _assign_splits(extract, campaign, options, published, encode)
+    write_splits(extract, folder, assignment)
     _copy(extract, folder, options)
     queries = watch(FORMATTING, _lines(extract / COUNTS))
     write_formats(folder, retrievers=retrievers, progress=queries)
@@ -87,7 +87,7 @@ def build(
     write_runs(folder)
     watch(COMPARING, 1)
     write_changes(folder, previous.folder if previous else None)
-    facts = _facts(stated, number, options, previous, placing.nearness)
+    facts = _facts(stated, number, options, previous, assignment.nearness)
     (folder / RELEASE).write_bytes(document(facts))
     watch(COMPUTING, 1)
     (folder / STATS).write_bytes(document(figures(folder, annotators=extract)))
@@ -97,15 +97,15 @@ def build(
     (folder / MANIFEST).write_bytes(document(made))
 
 
-def _place(
+def _assign_splits(
     extract: Path,
     campaign: str,
     options: Options,
     published: Mapping[str, str | None],
     encode: Encode | None,
-) -> Placing:
+) -> SplitAssignment:
     try:
-        return place_queries(extract, way=options.split, before=published, encode=encode)
+        return assign_splits(extract, way=options.split, before=published, encode=encode)
     except SplitError as error:
         raise UserError(
             f"Campaign {campaign} cannot be split as its policy wants: {error}. Collect the "

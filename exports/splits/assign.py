@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 
 from exports.layout.files import CAMPAIGN, COUNTS, PLACEMENTS, QUERIES
 from exports.splits.clusters import Nearness, NearQuery, near_duplicates
-from exports.splits.splits import SPLITS, Placeable, Placed, SplitError, place
+from exports.splits.splits import SPLITS, Placeable, Placement, SplitError, place
 from retrieval.ranking.records import QueryRecord, read
 
-__all__ = ["Placing", "SplitError", "place_queries", "write_splits"]
+__all__ = ["SplitAssignment", "SplitError", "assign_splits", "write_splits"]
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 Counts = Mapping[str, Any]  # a line of COUNTS
 
 
 @dataclass(frozen=True)
-class Placing:
+class SplitAssignment:
     rows: Sequence[Mapping[str, Any]]  # of placements.jsonl
     nearness: Mapping[str, Any]  # what made two queries near
 
 
-def place_queries(
+def assign_splits(
     extract: Path, *, way: str, before: Mapping[str, str | None], encode: Encode | None
-) -> Placing:
+) -> SplitAssignment:
     """`before`: the last split that each query was ever published in, see exports.splits.splits.
 
     `encode` makes a vector of length 1 of each text; None: texts and positives alone tell what
@@ -54,7 +54,7 @@ def place_queries(
         before=before,
     )
     rows = [_row(row, clusters[row["id"]], placed[row["id"]]) for row in counts]
-    return Placing(rows, {**rules.to_dict(), "vectors": vectors is not None})
+    return SplitAssignment(rows, {**rules.to_dict(), "vectors": vectors is not None})
 
 
 def _near_query(record: QueryRecord) -> NearQuery:
@@ -72,7 +72,7 @@ def _placeable(query: NearQuery, row: Counts, cluster: str) -> Placeable:
     )
 
 
-def _row(row: Counts, cluster: str, placed: Placed) -> dict[str, Any]:
+def _row(row: Counts, cluster: str, placed: Placement) -> dict[str, Any]:
     return {
         "id": row["id"],
         "split": placed.split,
@@ -84,7 +84,7 @@ def _row(row: Counts, cluster: str, placed: Placed) -> dict[str, Any]:
     }
 
 
-def write_splits(extract: Path, folder: Path, placing: Placing) -> None:
+def write_splits(extract: Path, folder: Path, assignment: SplitAssignment) -> None:
     """A file for each split, of the extract's own lines, and one that says why."""
     with ExitStack() as stack:
         queries = stack.enter_context((extract / QUERIES).open("rb"))
@@ -92,7 +92,7 @@ def write_splits(extract: Path, folder: Path, placing: Placing) -> None:
         files = {
             split: stack.enter_context((folder / f"{split}.jsonl").open("wb")) for split in SPLITS
         }
-        for line, row in zip(queries, placing.rows, strict=True):
+        for line, row in zip(queries, assignment.rows, strict=True):
             placements.write(orjson.dumps(row) + b"\n")
             if row["split"]:
                 files[row["split"]].write(line)

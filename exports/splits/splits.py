@@ -48,7 +48,7 @@ class Placeable:
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placement:
     split: str | None
     reason: str | None = None  # why it is in none
 
@@ -62,7 +62,7 @@ def place(
     seed: int,
     way: str,
     before: Mapping[str, str | None],
-) -> dict[str, Placed]:
+) -> dict[str, Placement]:
     """Every query's split, or why it is in none.
 
     The sizes are three shares of the labelled queries (floats) or three counts (ints); with
@@ -149,7 +149,7 @@ def _check(wanted: Mapping[str, int], labelled: Sequence[Placeable], *, eligible
 
 def _check_clusters(
     wanted: Mapping[str, int],
-    placed: Mapping[str, Placed],
+    placed: Mapping[str, Placement],
     labelled: Sequence[Placeable],
     *,
     exact: bool,
@@ -176,57 +176,57 @@ def _published(
     return dict(splits)
 
 
-def _kept(queries: Sequence[Placeable], before: Mapping[str, str | None]) -> dict[str, Placed]:
+def _kept(queries: Sequence[Placeable], before: Mapping[str, str | None]) -> dict[str, Placement]:
     """What follows from the query's own past and labels."""
-    placed = {query.id: Placed(None, NO_LABEL) for query in queries if not query.labelled}
+    placed = {query.id: Placement(None, NO_LABEL) for query in queries if not query.labelled}
     staying: defaultdict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for query in queries:
         split = before.get(query.id)
         if split is None or not query.labelled:
             continue
         if split in HELD_OUT and not query.complete:
-            placed[query.id] = Placed(None, NO_LONGER_COMPLETE)
+            placed[query.id] = Placement(None, NO_LONGER_COMPLETE)
         else:
             staying[query.cluster][split].append(query.id)
     for members in staying.values():
         stays, *leave = sorted(members, key=STRONGEST_FIRST.index)
-        placed |= {key: Placed(stays) for key in members[stays]}
+        placed |= {key: Placement(stays) for key in members[stays]}
         reason = f"near a query of {stays}"
-        placed |= {key: Placed(None, reason) for split in leave for key in members[split]}
+        placed |= {key: Placement(None, reason) for split in leave for key in members[split]}
     return placed
 
 
 def _followers(
     labelled: Sequence[Placeable],
-    placed: Mapping[str, Placed],
+    placed: Mapping[str, Placement],
     published: Mapping[str, set[str]],
     wanted: Mapping[str, int],
-) -> dict[str, Placed]:
+) -> dict[str, Placement]:
     """The new queries near published ones, save those that follow to train."""
     room = _room(placed, wanted)
-    found: dict[str, Placed] = {}
+    found: dict[str, Placement] = {}
     for query in labelled:
         splits = sorted(published.get(query.cluster, ()), key=SPLITS.index)
         if query.id in placed or splits in ([], ["train"]):
             continue
         split = splits[0]
         if len(splits) > 1:
-            found[query.id] = Placed(None, f"near queries of {' and '.join(splits)}")
+            found[query.id] = Placement(None, f"near queries of {' and '.join(splits)}")
         elif not query.complete:
-            found[query.id] = Placed(None, f"near a query of {split}, but not complete")
+            found[query.id] = Placement(None, f"near a query of {split}, but not complete")
         elif not room[split]:
-            found[query.id] = Placed(None, BEYOND)
+            found[query.id] = Placement(None, BEYOND)
         else:
             room[split] -= 1
-            found[query.id] = Placed(split)
+            found[query.id] = Placement(split)
     return found
 
 
-def _taken(placed: Mapping[str, Placed]) -> Counter[str | None]:
+def _taken(placed: Mapping[str, Placement]) -> Counter[str | None]:
     return Counter(place.split for place in placed.values())
 
 
-def _room(placed: Mapping[str, Placed], wanted: Mapping[str, int]) -> dict[str, int]:
+def _room(placed: Mapping[str, Placement], wanted: Mapping[str, int]) -> dict[str, int]:
     taken = _taken(placed)
     return {split: max(0, wanted[split] - taken[split]) for split in HELD_OUT}
 
@@ -243,29 +243,29 @@ def _groups(free: Iterable[Placeable], seed: int) -> list[Group]:
     ]
 
 
-def _first(groups: Sequence[Group], room: Mapping[str, int]) -> dict[str, Placed]:
+def _first(groups: Sequence[Group], room: Mapping[str, int]) -> dict[str, Placement]:
     """Of single queries."""
     ids = [group.ids[0] for group in groups[: sum(room.values())]]
     return {
-        key: Placed("dev" if number < room["dev"] else "test") for number, key in enumerate(ids)
+        key: Placement("dev" if number < room["dev"] else "test") for number, key in enumerate(ids)
     }
 
 
 def _stratified(
     groups: Sequence[Group],
     labelled: Sequence[Placeable],
-    placed: Mapping[str, Placed],
+    placed: Mapping[str, Placement],
     room: Mapping[str, int],
-) -> dict[str, Placed]:
+) -> dict[str, Placement]:
     """Whole clusters."""
     rooms = {}
     for split in HELD_OUT:
-        there = [query for query in labelled if placed.get(query.id) == Placed(split)]
+        there = [query for query in labelled if placed.get(query.id) == Placement(split)]
         answerable = sum(query.answerable for query in there)
         rooms[split] = Room(len(there), answerable, room[split])
     chosen = draw(groups, rooms)
     return {
-        key: Placed(split)
+        key: Placement(split)
         for split, taken in chosen.items()
         for group in taken
         for key in group.ids
@@ -273,12 +273,12 @@ def _stratified(
 
 
 def _rest(
-    labelled: Sequence[Placeable], placed: Mapping[str, Placed], limit: int | None
-) -> dict[str, Placed]:
+    labelled: Sequence[Placeable], placed: Mapping[str, Placement], limit: int | None
+) -> dict[str, Placement]:
     """To train, as long as there is room."""
     rest = [query.id for query in labelled if query.id not in placed]
     room = len(rest) if limit is None else max(0, limit - _taken(placed)["train"])
     return {
-        key: Placed("train") if number < room else Placed(None, BEYOND)
+        key: Placement("train") if number < room else Placement(None, BEYOND)
         for number, key in enumerate(rest)
     }

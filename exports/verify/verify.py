@@ -34,7 +34,7 @@ from exports.verify.checks.clusters import check_clusters
 from exports.verify.checks.gold import check_gold
 from exports.verify.checks.labels import LabelCheck, judged_queries
 from exports.verify.checks.records import Records, check_disjoint, check_records
-from exports.verify.checks.split_assignment import check_placed
+from exports.verify.checks.split_assignment import check_split_assignment
 from exports.verify.checks.tables import check_judgments, check_table, check_work
 from exports.verify.facts import Facts, check_facts
 from exports.verify.findings import Findings
@@ -120,7 +120,7 @@ def _check_contents(
         say("labels and judgments")
         _check_labels(folder, facts, records, findings)
     if not any(findings.differences()):  # of other labels or clusters, other splits would be drawn
-        check_placed(records, facts, findings)
+        check_split_assignment(records, facts, findings)
     _make_again(folder, paths, facts, previous, findings, say)
     _tell_unchecked(facts, records, findings)
 

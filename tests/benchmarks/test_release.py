@@ -30,7 +30,7 @@ def test_each_step_runs_and_the_figures_are_kept(
     monkeypatch.setattr(record, "copy", insert)
     monkeypatch.setattr(size, "RESULTS", tmp_path)
     monkeypatch.setattr(size, "ROOT", tmp_path)
-    for name, path in (("FOLDER", "."), ("EXTRACT", "extract"), ("PLACED", "placed.json")):
+    for name, path in (("FOLDER", "."), ("EXTRACT", "extract"), ("ASSIGNED", "placed.json")):
         monkeypatch.setattr(steps, name, tmp_path / "release" / path)
     settings.INDEX_DIR = tmp_path / "index"
     fill_database(tmp_path)

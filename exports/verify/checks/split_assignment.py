@@ -15,7 +15,7 @@ from exports.verify.rebuild.compare_files import other_versions
 NOT_DRAWN = "{}: which split a query is in was not drawn again: {}."
 
 
-def check_placed(records: Records, facts: Facts, findings: Findings) -> None:
+def check_split_assignment(records: Records, facts: Facts, findings: Findings) -> None:
     """Draws them again."""
     if why := next(_obstacles(records, facts), None):
         findings.unchecked.append(NOT_DRAWN.format(PLACEMENTS, why))

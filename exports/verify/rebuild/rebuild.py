@@ -39,7 +39,7 @@ from exports.verify.rebuild.compare_files import (
     other_versions,
     written,
 )
-from exports.verify.rebuild.split_changes import check_moved
+from exports.verify.rebuild.split_changes import check_split_changes
 from exports.verify.rebuild.statistics import check_stats, overlaid
 from exports.verify.rebuild.text_tolerance import other_checksums, other_numbers, other_texts
 from exports.verify.schemas import read_object
@@ -70,7 +70,7 @@ class Again:
         self._compare()
 
     def changes(self, previous: Path | None) -> None:
-        check_moved(self.folder, self.paths, self.findings)
+        check_split_changes(self.folder, self.paths, self.findings)
         before = self.facts.release["previous"]
         if before is None or previous is not None:
             self._check_previous(previous)

@@ -14,7 +14,7 @@ LINE = AtLeast({"query_id": TEXT, "change": TEXT})
 NEVER = "a published query never moves"
 
 
-def check_moved(folder: Path, paths: set[str], findings: Findings) -> None:
+def check_split_changes(folder: Path, paths: set[str], findings: Findings) -> None:
     if CHANGES in paths:
         changes = read_object(folder / CHANGES, SUMMARY, findings)
         if changes is not None and (moved := changes["queries"]["moved"]):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from exports.layout.files import COUNTS, PLACEMENTS, QUERIES
-from exports.splits.assign import Placing, SplitError, place_queries, write_splits
+from exports.splits.assign import SplitAssignment, SplitError, assign_splits, write_splits
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read
 from tests.annotation.protocol.steady import steady
@@ -38,9 +38,9 @@ def placing_of(
     way: str = "clusters",
     before: Before | None = None,
     vectors: bool = False,
-) -> Placing:
+) -> SplitAssignment:
     extract.write(folder)
-    return place_queries(folder, way=way, before=before or {}, encode=encode if vectors else None)
+    return assign_splits(folder, way=way, before=before or {}, encode=encode if vectors else None)
 
 
 def easy(seed: int = 1, queries: int = 60) -> Extract:
@@ -50,22 +50,22 @@ def easy(seed: int = 1, queries: int = 60) -> Extract:
 
 def test_every_query_has_a_row_in_the_order_of_the_ids(tmp_path: Path) -> None:
     extract = easy()
-    placing = placing_of(extract, tmp_path)
-    assert [row["id"] for row in placing.rows] == [query.id for query in extract.queries]
-    for row, counted in zip(placing.rows, extract.counts, strict=True):
+    assignment = placing_of(extract, tmp_path)
+    assert [row["id"] for row in assignment.rows] == [query.id for query in extract.queries]
+    for row, counted in zip(assignment.rows, extract.counts, strict=True):
         assert list(row) == [
             "id", "split", "cluster", "candidates", "labelled", "complete", "reason",
         ]  # fmt: skip
         assert counted.items() <= row.items()
         assert (row["split"] is None) == (row["reason"] is not None)
-    assert {row["split"] for row in placing.rows} >= set(SPLITS)
+    assert {row["split"] for row in assignment.rows} >= set(SPLITS)
 
 
 def test_near_copies_share_a_cluster_and_a_split(tmp_path: Path) -> None:
     extract = easy()
-    placing = placing_of(extract, tmp_path)
+    assignment = placing_of(extract, tmp_path)
     by_text: dict[str, set[tuple[str, str]]] = {}
-    for query, row in zip(extract.queries, placing.rows, strict=True):
+    for query, row in zip(extract.queries, assignment.rows, strict=True):
         words = query.query.lower().rstrip("?! ")
         by_text.setdefault(words, set()).add((row["cluster"], row["split"]))
     assert len(by_text) < 55
@@ -134,25 +134,25 @@ def test_an_extract_whose_files_do_not_agree_is_no_input(tmp_path: Path) -> None
 
 
 def test_an_empty_campaign_has_three_empty_splits(tmp_path: Path) -> None:
-    placing = placing_of(random_extract(1, queries=0), tmp_path, vectors=True)
-    assert placing.rows == []
-    write_splits(tmp_path, tmp_path, placing)
+    assignment = placing_of(random_extract(1, queries=0), tmp_path, vectors=True)
+    assert assignment.rows == []
+    write_splits(tmp_path, tmp_path, assignment)
     assert all((tmp_path / f"{split}.jsonl").read_bytes() == b"" for split in SPLITS)
 
 
 def test_the_splits_hold_the_extracts_own_lines(tmp_path: Path) -> None:
     extract = easy()
-    placing = placing_of(extract, tmp_path / "extract")
+    assignment = placing_of(extract, tmp_path / "extract")
     (tmp_path / "release").mkdir()
-    write_splits(tmp_path / "extract", tmp_path / "release", placing)
+    write_splits(tmp_path / "extract", tmp_path / "release", assignment)
     lines = (tmp_path / "extract" / QUERIES).read_bytes().splitlines(keepends=True)
     for split in SPLITS:
         wanted = [
-            line for line, row in zip(lines, placing.rows, strict=True) if row["split"] == split
+            line for line, row in zip(lines, assignment.rows, strict=True) if row["split"] == split
         ]
         assert (tmp_path / "release" / f"{split}.jsonl").read_bytes() == b"".join(wanted)
     written = (tmp_path / "release" / PLACEMENTS).read_bytes().splitlines()
-    assert [orjson.loads(line) for line in written] == placing.rows
+    assert [orjson.loads(line) for line in written] == assignment.rows
     assert not (tmp_path / "release" / COUNTS).exists()
 
 
@@ -181,11 +181,11 @@ def test_random_campaigns_are_split_by_the_rules(
         seed, queries=40, candidates=3, shared=shared, train=0.84, dev=0.08, test=0.08
     )
     try:
-        placing = placing_of(extract, folder, way=way, vectors=vectors)
+        assignment = placing_of(extract, folder, way=way, vectors=vectors)
     except SplitError:
         return
-    write_splits(folder, folder, placing)
-    where = {row["id"]: row for row in placing.rows}
+    write_splits(folder, folder, assignment)
+    where = {row["id"]: row for row in assignment.rows}
     seen: dict[str, str] = {}
     for split in SPLITS:
         for query in read(folder / f"{split}.jsonl"):
@@ -193,4 +193,4 @@ def test_random_campaigns_are_split_by_the_rules(
             assert split == "train" or (row["complete"] and len(query.candidates) == 3)
             if way == "clusters":
                 assert seen.setdefault(row["cluster"], split) == split
-    assert placing_of(extract, folder, way=way, vectors=vectors) == placing
+    assert placing_of(extract, folder, way=way, vectors=vectors) == assignment

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from exports.layout.files import PLACEMENTS, RELEASE
-from exports.splits.assign import place_queries, write_splits
+from exports.splits.assign import assign_splits, write_splits
 from exports.splits.shingles import shingles
 from exports.splits.similarity import similarity
 from exports.splits.splits import SPLITS
@@ -25,7 +25,7 @@ EMPTY = {"n": 0, "counts": [0] * 10, "mean": None, "max": None}
 def release(extract: Extract, folder: Path, *, way: str = "clusters") -> Path:
     """What of a release the figures of similarity are made of."""
     extract.write(folder)
-    write_splits(folder, folder, place_queries(folder, way=way, before={}, encode=None))
+    write_splits(folder, folder, assign_splits(folder, way=way, before={}, encode=None))
     options = {"partial": False, "split": way, "judgments": True}
     (folder / RELEASE).write_text(json.dumps({"options": options}))
     return folder

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.splits.splits import BEYOND, NO_LABEL, SPLITS, Placeable, Placed, SplitError, place
+from exports.splits.splits import BEYOND, NO_LABEL, SPLITS, Placeable, Placement, SplitError, place
 from tests.annotation.protocol.steady import steady
 
 PAPER = {"train": 0.77, "dev": 0.099, "test": 0.131}
@@ -33,20 +33,20 @@ def placed(
     seed: int = 1,
     way: str = "clusters",
     before: Mapping[str, str | None] | None = None,
-) -> dict[str, Placed]:
+) -> dict[str, Placement]:
     sizes = {split: wanted[split] for split in SPLITS}
     return place(queries, **sizes, seed=seed, way=way, before=before or {})
 
 
-def members(found: Mapping[str, Placed], split: str | None) -> set[str]:
+def members(found: Mapping[str, Placement], split: str | None) -> set[str]:
     return {key for key, place in found.items() if place.split == split}
 
 
-def sizes(found: Mapping[str, Placed]) -> tuple[int, ...]:
+def sizes(found: Mapping[str, Placement]) -> tuple[int, ...]:
     return tuple(len(members(found, split)) for split in SPLITS)
 
 
-def divided(queries: Sequence[Placeable], found: Mapping[str, Placed]) -> set[str]:
+def divided(queries: Sequence[Placeable], found: Mapping[str, Placement]) -> set[str]:
     """Clusters in two splits."""
     both = {(one.cluster, found[one.id].split) for one in queries if found[one.id].split}
     return {cluster for cluster, times in Counter(c for c, _ in both).items() if times > 1}
@@ -100,7 +100,7 @@ def test_queries_beyond_the_counts_are_in_no_split(way: str) -> None:
 def test_a_query_without_a_label_is_in_no_split_and_counts_for_none() -> None:
     bare = Placeable("bare", complete=False, answerable=False, cluster="q1", labelled=False)
     found = placed([*singles(10), bare], THIRDS)
-    assert found["bare"] == Placed(None, NO_LABEL)
+    assert found["bare"] == Placement(None, NO_LABEL)
     assert sizes(found) == (5, 2, 3)
 
 
@@ -285,7 +285,7 @@ def test_no_cluster_is_divided_and_the_order_does_not_matter(
         if found[one.id].split in ("dev", "test"):
             assert one.complete
         if not one.labelled:
-            assert found[one.id] == Placed(None, NO_LABEL)
+            assert found[one.id] == Placement(None, NO_LABEL)
         elif wanted["train"]:
             assert found[one.id].split
 

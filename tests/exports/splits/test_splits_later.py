@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from exports.splits.splits import BEYOND, NO_LABEL, NO_LONGER_COMPLETE, Placeable, Placed
+from exports.splits.splits import BEYOND, NO_LABEL, NO_LONGER_COMPLETE, Placeable, Placement
 from tests.examples import examples
 from tests.exports.splits.test_splits import THIRDS, divided, members, placed, query, singles, sizes
 
@@ -37,16 +37,16 @@ def test_new_queries_fill_the_splits_towards_their_sizes() -> None:
 
 def test_a_query_that_is_no_longer_complete_leaves_dev_and_comes_back_to_dev() -> None:
     queries = [query("a"), query("b", complete=False), query("c")]
-    assert placed(queries, THIRDS, before=OLD)["b"] == Placed(None, NO_LONGER_COMPLETE)
-    assert placed(first(), THIRDS, before=OLD)["b"] == Placed("dev")
+    assert placed(queries, THIRDS, before=OLD)["b"] == Placement(None, NO_LONGER_COMPLETE)
+    assert placed(first(), THIRDS, before=OLD)["b"] == Placement("dev")
 
 
 def test_a_train_query_stays_incomplete_and_leaves_without_labels() -> None:
     incomplete = replace(query("a", complete=False))
     found = placed([incomplete, *first()[1:]], THIRDS, before=OLD)
-    assert found["a"] == Placed("train")
+    assert found["a"] == Placement("train")
     bare = replace(incomplete, labelled=False)
-    assert placed([bare, *first()[1:]], THIRDS, before=OLD)["a"] == Placed(None, NO_LABEL)
+    assert placed([bare, *first()[1:]], THIRDS, before=OLD)["a"] == Placement(None, NO_LABEL)
 
 
 def test_a_new_query_follows_the_published_one_that_it_is_near() -> None:
@@ -62,17 +62,17 @@ def test_a_new_query_follows_the_published_one_that_it_is_near() -> None:
 def test_it_follows_one_that_has_left() -> None:
     bare = Placeable("b", complete=False, answerable=False, cluster="b", labelled=False)
     queries = [query("a"), bare, query("c"), query("b2", near="b")]
-    assert placed(queries, THIRDS, before=OLD)["b2"] == Placed("dev")
+    assert placed(queries, THIRDS, before=OLD)["b2"] == Placement("dev")
 
 
 def test_an_incomplete_query_near_one_of_test_is_withheld() -> None:
     found = placed([*first(), query("d", near="c", complete=False)], THIRDS, before=OLD)
-    assert found["d"] == Placed(None, "near a query of test, but not complete")
+    assert found["d"] == Placement(None, "near a query of test, but not complete")
 
 
 def test_a_query_near_one_of_dev_is_withheld_where_dev_is_full() -> None:
     found = placed([*first(), query("d", near="b")], THIRDS, before=OLD)
-    assert found["d"] == Placed(None, BEYOND)
+    assert found["d"] == Placement(None, BEYOND)
 
 
 def test_new_queries_bring_a_split_back_to_the_share_of_answerable_ones() -> None:
@@ -87,13 +87,13 @@ def test_of_two_queries_near_one_of_dev_only_one_finds_the_last_place() -> None:
     queries = [*first(), query("b2", near="b"), query("b3", near="b")]
     found = placed(queries, {"train": 0.3, "dev": 0.4, "test": 0.3}, before=OLD)
     assert sizes(found) == (1, 2, 1)
-    assert {found["b2"], found["b3"]} == {Placed("dev"), Placed(None, BEYOND)}
+    assert {found["b2"], found["b3"]} == {Placement("dev"), Placement(None, BEYOND)}
 
 
 def test_a_new_query_that_bridges_two_splits_is_withheld() -> None:
     queries = [query("a", near="a"), query("b"), query("c", near="a"), query("d", near="a")]
     found = placed(queries, THIRDS, before=OLD)
-    assert found["d"] == Placed(None, "near queries of train and test")
+    assert found["d"] == Placement(None, "near queries of train and test")
 
 
 def test_of_published_queries_that_turn_out_near_the_stronger_split_keeps_its_own() -> None:
@@ -102,17 +102,17 @@ def test_of_published_queries_that_turn_out_near_the_stronger_split_keeps_its_ow
         found = placed(queries, THIRDS, before=OLD)
         stays = joined[-1]
         for key in OLD:
-            expected = Placed(OLD[key])
+            expected = Placement(OLD[key])
             if key in leaving:
-                expected = Placed(None, f"near a query of {OLD[stays]}")
+                expected = Placement(None, f"near a query of {OLD[stays]}")
             assert found[key] == expected, joined
 
 
 def test_it_comes_back_when_the_stronger_one_has_left() -> None:
     queries = [query("a", near="x"), query("b"), query("c", near="x", complete=False)]
     found = placed(queries, THIRDS, before=OLD)
-    assert found["a"] == Placed("train")
-    assert found["c"] == Placed(None, NO_LONGER_COMPLETE)
+    assert found["a"] == Placement("train")
+    assert found["c"] == Placement(None, NO_LONGER_COMPLETE)
 
 
 def test_counts_that_a_later_release_cannot_have_are_no_refusal() -> None:
@@ -193,7 +193,7 @@ class Releases(RuleBasedStateMachine):
                 self.published[key] = place.split
                 self.ever.setdefault(key, set()).add(place.split)
 
-    def keeps_the_rules(self, one: Placeable, found: dict[str, Placed]) -> None:
+    def keeps_the_rules(self, one: Placeable, found: dict[str, Placement]) -> None:
         place, old = found[one.id], self.published.get(one.id)
         assert (place.split is None) == (place.reason is not None)
         assert place.split in (None, "train") or one.complete
@@ -207,7 +207,7 @@ class Releases(RuleBasedStateMachine):
             if near.cluster == one.cluster
         )
 
-    def follows(self, found: dict[str, Placed]) -> None:
+    def follows(self, found: dict[str, Placement]) -> None:
         for one in self.queries:
             near = {
                 split
@@ -217,7 +217,7 @@ class Releases(RuleBasedStateMachine):
             if not self.published.get(one.id) and near:
                 assert found[one.id].split in ({None} if len(near) > 1 else {None, *near})
 
-    def sized(self, found: dict[str, Placed]) -> None:
+    def sized(self, found: dict[str, Placement]) -> None:
         """Held-out splits grow past their size by no more than half a cluster."""
         labelled = [one for one in self.queries if one.labelled]
         largest = max(Counter(one.cluster for one in labelled).values(), default=0)
