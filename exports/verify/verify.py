@@ -39,7 +39,7 @@ from exports.verify.checks.tables import check_judgments, check_table, check_wor
 from exports.verify.facts import Facts, check_facts
 from exports.verify.findings import Findings
 from exports.verify.manifest import check_files, read_manifest
-from exports.verify.rebuild.rebuild import RECORDS, Again
+from exports.verify.rebuild.rebuild import RECORDS, Rebuild
 
 Say = Callable[[str], object]
 TAKEN_ON_TRUST = (
@@ -121,12 +121,12 @@ def _check_contents(
         _check_labels(folder, facts, records, findings)
     if not any(findings.differences()):  # of other labels or clusters, other splits would be drawn
         check_split_assignment(records, facts, findings)
-    _make_again(folder, paths, facts, previous, findings, say)
+    _rebuild(folder, paths, facts, previous, findings, say)
     _tell_unchecked(facts, records, findings)
 
 
 def _lacking(paths: set[str], findings: Findings, tables: Sequence[str]) -> list[str]:
-    """The files without which nothing can be made again."""
+    """The files without which nothing can be made rebuild."""
     return [
         name for name in (*RECORDS, *tables) if name not in paths or name in findings.unreadable
     ]
@@ -160,7 +160,7 @@ def _check_labels(folder: Path, facts: Facts, records: Records, findings: Findin
         check.check(judged_queries(check_judgments(folder, work, excluded, findings)))
 
 
-def _make_again(
+def _rebuild(
     folder: Path,
     paths: set[str],
     facts: Facts,
@@ -169,13 +169,13 @@ def _make_again(
     say: Say,
 ) -> None:
     with tempfile.TemporaryDirectory(prefix="quorum-verify-") as work:
-        again = Again(folder, Path(work), paths, facts, findings)
+        rebuild = Rebuild(folder, Path(work), paths, facts, findings)
         steps: Mapping[str, Callable[[], None]] = {
-            "formats and runs": again.formats,
-            "changes": lambda: again.changes(previous),
-            "figures": again.stats,
-            "card and plots": again.card,
-            "all files": again.leftovers,
+            "formats and runs": rebuild.formats,
+            "changes": lambda: rebuild.changes(previous),
+            "figures": rebuild.stats,
+            "card and plots": rebuild.card,
+            "all files": rebuild.leftovers,
         }
         for name, step in steps.items():
             say(name)

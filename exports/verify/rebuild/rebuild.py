@@ -1,4 +1,4 @@
-"""A release's formats, runs, figures, changes and card, made again of its records."""
+"""A release's formats, runs, figures, changes and card, rebuilt from its records."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ from exports.verify.rebuild.text_tolerance import other_checksums, other_numbers
 from exports.verify.schemas import read_object
 from retrieval.ranking.records import document
 
-# Of a file and the one made again: what of them may not differ whatever the rest does, in words.
-Told = Callable[[Path, Path], str | None]
+# Of a file and the rebuilt one: what of them may not differ whatever the rest does, in words.
+Comparison = Callable[[Path, Path], str | None]
 # Of these everything else is made.
 RECORDS = (CAMPAIGN, RELEASE, GOLD, PLACEMENTS, *SPLIT_FILES)
 
 
 @dataclass(frozen=True)
-class Again:
+class Rebuild:
     """`work`: an empty folder; `paths`: the release's files that can be read."""
 
     folder: Path
@@ -145,12 +145,12 @@ class Again:
             if not (self.work / path).exists():
                 self.findings.differ("leftovers", f"{path}: no file of a release")
 
-    def _compare(self, told: Told | None = None) -> list[str]:
+    def _compare(self, compare: Comparison | None = None) -> list[str]:
         """Names what differs of the files that were written since the last time.
 
         What says the same in other bytes (tables packed by another version of their library)
         takes the release's bytes in `work`: what is made of it next has their checksums.
-        `told`: what may not differ; the paths of which only the rest does are returned.
+        `compare`: what may not differ; the paths of which only the rest does are returned.
         """
         differing = []
         for path in written(self.work):
@@ -163,7 +163,7 @@ class Again:
                 self.findings.differ("missing", f"{path}: missing, the other files make it")
                 continue
             alike = same(stated, made)
-            unlike = None if alike else (told or first_difference)(stated, made)
+            unlike = None if alike else (compare or first_difference)(stated, made)
             if unlike:
                 self.findings.differ("recomputed files", f"{path}: {unlike}")
             else:

@@ -1,6 +1,6 @@
 """What must still agree where another version of the software chose the words or drew the plots.
 
-Each function takes the release's file and the one made again, and returns how they differ, in
+Each function takes the release's file and the rebuilt one, and returns how they differ, in
 words that follow the file's name; None where only wording or drawing does.
 """
 
