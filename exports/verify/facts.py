@@ -13,7 +13,7 @@ from exports.layout.files import CAMPAIGN, MANIFEST, OF_THE_ANNOTATORS, RELEASE
 from exports.layout.manifest import version_of
 from exports.statistics.compute import IMPORTED
 from exports.verify.findings import Findings
-from exports.verify.schemas import CAMPAIGN_SHAPE, RELEASE_SHAPE, read_object
+from exports.verify.schemas import CAMPAIGN_SCHEMA, RELEASE_SCHEMA, read_object
 
 PARTS = ("labelled", "open", "unresolved")
 COUNTED = ("triplets", *PARTS)
@@ -75,9 +75,9 @@ def check_facts(
     """None where too little of them can be read for anything else to be checked by them."""
     campaign = release = None
     if CAMPAIGN in sound:
-        campaign = read_object(folder / CAMPAIGN, CAMPAIGN_SHAPE, findings)
+        campaign = read_object(folder / CAMPAIGN, CAMPAIGN_SCHEMA, findings)
     if RELEASE in sound:
-        release = read_object(folder / RELEASE, RELEASE_SHAPE, findings)
+        release = read_object(folder / RELEASE, RELEASE_SCHEMA, findings)
     if campaign is None or release is None:
         return None
     _check_names(manifest, campaign, release, findings)

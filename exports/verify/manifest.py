@@ -43,7 +43,7 @@ NEEDED = (
     GOLD,
     *SPLIT_FILES,
 )
-SHAPE = {"format": ID, "format_version": VERSION, "campaign": ID, "number": COUNT, "files": OBJECT}
+SCHEMA = {"format": ID, "format_version": VERSION, "campaign": ID, "number": COUNT, "files": OBJECT}
 EMPTY = "an empty folder"
 MAYBE_EMPTY = ("plots",)  # of a release with too little to plot
 ENTRY = {"bytes": COUNT, "sha256": ID}
@@ -67,7 +67,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise UserError(
             f"{path} cannot be read ({error}): unpack or download the release again."
         ) from error
-    found = next(faults(value, SHAPE), None)
+    found = next(faults(value, SCHEMA), None)
     if found is None and value["format"] != FORMAT:
         found = f"format must be {FORMAT}, not {shown(value['format'])}"
     if found:

@@ -29,19 +29,19 @@ SOURCES = ("import", "adjudication", "sample")
 class Each:
     """A list of such values."""
 
-    shape: Any
+    schema: Any
 
 
 @dataclass(frozen=True)
 class OrNull:
-    shape: Any
+    schema: Any
 
 
 @dataclass(frozen=True)
 class Maybe:
     """A field that need not be there."""
 
-    shape: Any
+    schema: Any
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ POOL = Rule(
     lambda value: isinstance(value, list) and value == [n for n in RETRIEVERS if n in value] != [],
 )
 
-PLACEMENT_SHAPE = {
+PLACEMENT_SCHEMA = {
     "id": ID,
     "split": OrNull(SPLIT),
     "cluster": ID,
@@ -72,7 +72,7 @@ PLACEMENT_SHAPE = {
     "complete": FLAG,
     "reason": OrNull(TEXT),
 }
-GOLD_SHAPE = {
+GOLD_SCHEMA = {
     "query_id": ID,
     "candidate_id": ID,
     "expert": ID,
@@ -80,7 +80,7 @@ GOLD_SHAPE = {
     "blind_label": OrNull(LABEL),
     "source": SOURCE,
 }
-RELEASE_SHAPE = {
+RELEASE_SCHEMA = {
     "format": ID,
     "format_version": VERSION,
     "campaign": ID,
@@ -90,7 +90,7 @@ RELEASE_SHAPE = {
     "nearness": {"jaccard": NUMBER, "cosine": NUMBER, "vectors": FLAG},
     "versions": OBJECT,
 }
-CAMPAIGN_SHAPE = AtLeast(
+CAMPAIGN_SCHEMA = AtLeast(
     {
         "campaign": ID,
         "policy": OBJECT,
@@ -108,7 +108,7 @@ CAMPAIGN_SHAPE = AtLeast(
 )
 
 
-def record_shape(retrievers: Sequence[str]) -> Mapping[str, Any]:
+def record_schema(retrievers: Sequence[str]) -> Mapping[str, Any]:
     """A candidate tells which of the retrievers found it; in an imported dataset, it may."""
     candidate = _object(CANDIDATE_COLUMNS)
     if retrievers:
@@ -118,38 +118,38 @@ def record_shape(retrievers: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _object(columns: Iterable[RecordColumn]) -> dict[str, Any]:
-    shape: dict[str, Any] = {}
+    schema: dict[str, Any] = {}
     for column in columns:
         *parents, name = column.path
-        fields = shape
+        fields = schema
         for parent in parents:
             fields = fields.setdefault(parent, {})
         fields[name] = OrNull(column.rule) if column.null else column.rule
-    return shape
+    return schema
 
 
-def faults(value: Any, shape: Any, where: str = "") -> Iterator[str]:
-    """What of `value` is not as `shape` wants it; `where` it stands comes first."""
-    if isinstance(shape, Maybe):
-        yield from faults(value, shape.shape, where)
-    elif isinstance(shape, OrNull):
+def faults(value: Any, schema: Any, where: str = "") -> Iterator[str]:
+    """What of `value` is not as `schema` wants it; `where` it stands comes first."""
+    if isinstance(schema, Maybe):
+        yield from faults(value, schema.schema, where)
+    elif isinstance(schema, OrNull):
         if value is not None:
-            yield from faults(value, shape.shape, where)
-    elif isinstance(shape, Rule):
-        if not shape.holds(value):
-            yield f"{where or 'it'} must be {shape.demand}, not {shown(value)}"
-    elif isinstance(shape, Each):
+            yield from faults(value, schema.schema, where)
+    elif isinstance(schema, Rule):
+        if not schema.holds(value):
+            yield f"{where or 'it'} must be {schema.demand}, not {shown(value)}"
+    elif isinstance(schema, Each):
         if not isinstance(value, list):
             yield f"{where or 'it'} must be a list, not {shown(value)}"
             return
         for number, each in enumerate(value, start=1):
-            yield from faults(each, shape.shape, f"{where} {number}".strip())
+            yield from faults(each, schema.schema, f"{where} {number}".strip())
     else:
-        yield from _of_object(value, shape, where)
+        yield from _of_object(value, schema, where)
 
 
-def _of_object(value: Any, shape: Any, where: str) -> Iterator[str]:
-    fields = shape.fields if isinstance(shape, AtLeast) else shape
+def _of_object(value: Any, schema: Any, where: str) -> Iterator[str]:
+    fields = schema.fields if isinstance(schema, AtLeast) else schema
     if not isinstance(value, dict):
         yield f"{where or 'it'} must be an object, not {shown(value)}"
         return
@@ -157,15 +157,15 @@ def _of_object(value: Any, shape: Any, where: str) -> Iterator[str]:
     for name in fields.keys() - value.keys():
         if not isinstance(fields[name], Maybe):
             yield f"{dot}{name} is missing"
-    if not isinstance(shape, AtLeast):
+    if not isinstance(schema, AtLeast):
         for name in value.keys() - fields.keys():
             yield f"{dot}{shown(name)} is no field of it"
     for name in [name for name in fields if name in value]:
         yield from faults(value[name], fields[name], f"{dot}{name}")
 
 
-def read_object(path: Path, shape: Any, findings: Findings) -> dict[str, Any] | None:
-    """None, and differences, where the file is not an object of that shape."""
+def read_object(path: Path, schema: Any, findings: Findings) -> dict[str, Any] | None:
+    """None, and differences, where the file is not an object of that schema."""
     if path.stat().st_size > LONGEST:
         findings.damage(path.name, f"{path.name}: larger than any release's")
         return None
@@ -174,14 +174,14 @@ def read_object(path: Path, shape: Any, findings: Findings) -> dict[str, Any] | 
     except orjson.JSONDecodeError as error:
         findings.damage(path.name, f"{path.name}: no JSON ({error})")
         return None
-    found = list(faults(value, shape))
+    found = list(faults(value, schema))
     for fault in found:
         findings.damage(path.name, f"{path.name}: {fault}")
     return None if found else value
 
 
-def read_lines(path: Path, shape: Any, findings: Findings) -> Iterator[tuple[int, bytes, Any]]:
-    """Number, text and value of each line that is as `shape` wants it; the others are named."""
+def read_lines(path: Path, schema: Any, findings: Findings) -> Iterator[tuple[int, bytes, Any]]:
+    """Number, text and value of each line that is as `schema` wants it; the others are named."""
     with path.open("rb") as file:
         for number, text in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), start=1):
             where = f"{path.name}, line {number}"
@@ -193,7 +193,7 @@ def read_lines(path: Path, shape: Any, findings: Findings) -> Iterator[tuple[int
             except orjson.JSONDecodeError as error:
                 findings.damage(path.name, f"{where}: no JSON ({error})")
                 continue
-            found = list(faults(value, shape))
+            found = list(faults(value, schema))
             for fault in found:
                 findings.damage(path.name, f"{where}: {fault}")
             if not found:

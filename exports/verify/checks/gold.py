@@ -7,13 +7,13 @@ from pathlib import Path
 
 from exports.layout.files import GOLD
 from exports.verify.findings import Findings, shown
-from exports.verify.schemas import GOLD_SHAPE, read_lines
+from exports.verify.schemas import GOLD_SCHEMA, read_lines
 
 
 def check_gold(folder: Path, queries: Collection[str], findings: Findings) -> int:
     """How many labels there are."""
     seen = set()
-    for number, _, row in read_lines(folder / GOLD, GOLD_SHAPE, findings):
+    for number, _, row in read_lines(folder / GOLD, GOLD_SCHEMA, findings):
         where = f"{GOLD}, line {number}"
         key = row["query_id"], row["candidate_id"], row["expert"]
         if row["query_id"] not in queries:

@@ -16,7 +16,7 @@ from exports.splits.splits import SPLITS
 from exports.verify.checks.pooled_ranks import pool_faults
 from exports.verify.facts import Facts
 from exports.verify.findings import Findings, shown
-from exports.verify.schemas import PLACEMENT_SHAPE, read_lines, record_shape
+from exports.verify.schemas import PLACEMENT_SCHEMA, read_lines, record_schema
 from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, line, parse
 
 DISJOINT = "in two splits"
@@ -75,7 +75,7 @@ def check_disjoint(records: Records, findings: Findings) -> None:
 def _placements(folder: Path, facts: Facts, findings: Findings) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     last = ""
-    for number, _, row in read_lines(folder / PLACEMENTS, PLACEMENT_SHAPE, findings):
+    for number, _, row in read_lines(folder / PLACEMENTS, PLACEMENT_SCHEMA, findings):
         where = f"{PLACEMENTS}, line {number}"
         if row["id"] <= last:
             findings.differ(PLACEMENTS, f"{where}: query {shown(row['id'])} is out of order")
@@ -92,7 +92,7 @@ def _placements(folder: Path, facts: Facts, findings: Findings) -> dict[str, dic
 
 
 def _read(path: Path, facts: Facts, findings: Findings) -> Iterator[tuple[str, QueryRecord]]:
-    for number, text, _ in read_lines(path, record_shape(facts.retrievers), findings):
+    for number, text, _ in read_lines(path, record_schema(facts.retrievers), findings):
         record = parse(text)
         where = f"{path.name}, line {number}"
         if line(record) != text:
