@@ -74,7 +74,7 @@ def compare(
             "dropped": len(labels) - len(other.by_query),
         },
         "against": against,
-        "systems": [_told(one, None if one is other else other, depth) for one in scored],
+        "systems": [_report(one, None if one is other else other, depth) for one in scored],
         "papers": papers() if paper else None,
         "level": LEVEL,
         "replicates": REPLICATES,
@@ -121,7 +121,7 @@ def _refuse_unlike(entry: NamedRuns, systems: Sequence[System], split: str) -> N
             )
 
 
-def _told(one: _Scored, other: _Scored | None, depth: int) -> dict[str, object]:
+def _report(one: _Scored, other: _Scored | None, depth: int) -> dict[str, object]:
     return {
         "name": one.entry.name,
         "runs": [str(run) for run in one.entry.runs],
@@ -182,7 +182,7 @@ def _hits(found: Sequence[Values], depth: int) -> dict[str, list[float]]:
 def _notes(one: _Scored) -> Iterator[str]:
     for run, system, threshold in zip(one.entry.runs, one.systems, one.thresholds, strict=True):
         value = "" if threshold.value is None else f"{threshold.value:.6g}, "
-        yield f"Threshold of {one.entry.name} ({run.name}): {value}{threshold.told}."
+        yield f"Threshold of {one.entry.name} ({run.name}): {value}{threshold.reason}."
         yield from system.notes
 
 

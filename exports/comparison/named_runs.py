@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UserError
-from exports.evaluation.runs import run_path, shown
+from exports.evaluation.runs import quote, run_path
 from exports.evaluation.systems import BASELINES, DEV
 
 LONGEST = 40
@@ -41,7 +41,7 @@ def named_runs(
         if names.count(name) > 1:
             raise UserError(f"{name} is named twice: give each system a name of its own.")
     if against not in names:
-        raise UserError(f"--against {shown(against)} names none of {', '.join(names)}.")
+        raise UserError(f"--against {quote(against)} names none of {', '.join(names)}.")
     unknown = [name for name in dev if name not in names]
     if unknown:
         raise UserError(f"--dev-run {unknown[0]} names none of {', '.join(names)}.")
@@ -76,12 +76,12 @@ def _parted(text: str) -> tuple[str, tuple[Path, ...]]:
     name, _, rest = text.partition("=")
     paths = rest.split(",")
     if not rest or not all(paths):
-        raise UserError(f"{shown(text)} names no runs: write {FORM}.")
+        raise UserError(f"{quote(text)} names no runs: write {FORM}.")
     if name in BASELINES:
         raise UserError(f"{name} is the name of a baseline: choose another for your own runs.")
     if not (name[:1].isalnum() and name.isprintable() and len(name) <= LONGEST):
         raise UserError(
-            f"{shown(name)!r} is no name for a table: begin with a letter or a digit, and take at "
+            f"{quote(name)!r} is no name for a table: begin with a letter or a digit, and take at "
             f"most {LONGEST} characters."
         )
     return name, _each_once(name, [Path(path) for path in paths])

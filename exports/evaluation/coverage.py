@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 from core.errors import UserError
-from exports.evaluation.runs import shown
+from exports.evaluation.runs import quote
 from exports.evaluation.scoring import Labels, RunScores
 from exports.layout.files import PLACEMENTS
 
@@ -49,14 +49,14 @@ def refuse_foreign_ids(
         placed = _placed(release).get(theirs)
         where = f" (a query of {placed})" if placed else ""
         raise UserError(
-            f"No query of {run} is in {split}: the run has for example {shown(theirs)}{where}, "
+            f"No query of {run} is in {split}: the run has for example {quote(theirs)}{where}, "
             f"{split} has {ours}: name the run's split by --split, or use the release's ids."
         )
     if not scores.matched:
         ours = next(candidate for judged in labels.values() for candidate in judged)
         raise UserError(
             f"No candidate of {run} is one of its query's in {split}: the run has for example "
-            f"{shown(scores.unjudged_example)}, {split} has {ours}: use the release's ids."
+            f"{quote(scores.unjudged_example)}, {split} has {ours}: use the release's ids."
         )
 
 
@@ -74,7 +74,7 @@ def sentences(scores: RunScores, found: Coverage, *, run: Path, split: str) -> I
     if found.unjudged_candidates:
         yield (
             f"Candidates of {run} that its queries lack in {split}: {found.unjudged_candidates:,} "
-            f"(for example {shown(scores.unjudged_example)}); nobody judged them, so that they "
+            f"(for example {quote(scores.unjudged_example)}); nobody judged them, so that they "
             "count as irrelevant and keep their places."
         )
     if found.queries_of_other_splits:

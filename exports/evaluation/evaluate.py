@@ -81,6 +81,6 @@ def _pair_by_pair(pairs: Pairs, chosen: Threshold) -> dict[str, object]:
         "judged": len(pairs.labels),
         "positive": sum(pairs.labels),
         "threshold": chosen.value,
-        "threshold_from": chosen.told,
+        "threshold_from": chosen.reason,
         **{name: rounded(value) for name, value in found.items()},
     }

@@ -23,8 +23,8 @@ def require_as_told(release: Path, file: Path) -> None:
     if not file.is_file():
         return  # who reads it says so
     try:
-        told = json.loads(manifest)["files"].get(name)
-        same = told is None or told["sha256"] == checksum(file)["sha256"]
+        listed = json.loads(manifest)["files"].get(name)
+        same = listed is None or listed["sha256"] == checksum(file)["sha256"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise damaged(release, ValueError(f"{MANIFEST} is no list of files")) from error
     if not same:

@@ -31,7 +31,7 @@ EVEN = 0.5
 @dataclass(frozen=True)
 class Threshold:
     value: float | None
-    told: str  # where it comes from, or why there is none
+    reason: str  # where it comes from, or why there is none
 
 
 def threshold_on_dev(dev: Pairs, run: Path) -> Threshold:
@@ -50,8 +50,8 @@ def threshold_on_dev(dev: Pairs, run: Path) -> Threshold:
 def threshold_of_probabilities(pairs: Pairs) -> Threshold:
     scores = np.asarray(pairs.scores)
     if np.nanmin(scores) >= 0 and np.nanmax(scores) <= 1:
-        told = "all scores lie from 0 to 1 and are taken for probabilities"
-        return Threshold(EVEN, f"there is no run on dev to choose it on; {told}")
+        why = "all scores lie from 0 to 1 and are taken for probabilities"
+        return Threshold(EVEN, f"there is no run on dev to choose it on; {why}")
     return Threshold(None, "none, as scores lie outside 0 to 1 and there is no run on dev")
 
 

@@ -74,7 +74,7 @@ def by_query(path: Path) -> Iterator[tuple[str, list[Scored]]]:
         yield query, _each_once(path, list(lines))
 
 
-def shown(name: str) -> str:
+def quote(name: str) -> str:
     """Of a user's file, in a message: short, and nothing that moves the cursor."""
     return "".join(sign if sign.isprintable() else "?" for sign in name[:EXCERPT])
 
@@ -94,8 +94,8 @@ def _each_once(path: Path, rows: list[Scored]) -> list[Scored]:
         earlier = first.setdefault(row.candidate, row.line)
         if earlier != row.line:
             raise UserError(
-                f"{path} ranks candidate {shown(row.candidate)} twice for query "
-                f"{shown(row.query)} (lines {earlier} and {row.line}): leave one of them."
+                f"{path} ranks candidate {quote(row.candidate)} twice for query "
+                f"{quote(row.query)} (lines {earlier} and {row.line}): leave one of them."
             )
     return rows
 
@@ -156,5 +156,5 @@ def _number(score: object) -> float:
     except (ValueError, OverflowError):
         number = math.nan
     if not abs(number) <= LARGEST:
-        raise LineFault(f"its score is {shown(str(score))}: give a finite number")
+        raise LineFault(f"its score is {quote(str(score))}: give a finite number")
     return number

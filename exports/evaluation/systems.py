@@ -9,7 +9,7 @@ from pathlib import Path
 from core.errors import UserError
 from exports.evaluation.coverage import Coverage, coverage, damaged, refuse_foreign_ids, sentences
 from exports.evaluation.integrity import require_as_told
-from exports.evaluation.runs import shown
+from exports.evaluation.runs import quote
 from exports.evaluation.scoring import Labels, Pairs, counted, score_run, split_labels
 from exports.layout.files import PLACEMENTS
 from exports.splits.splits import SPLITS
@@ -38,7 +38,7 @@ class System:
 def labels_of(release: Path, split: str) -> Labels:
     """UserError where the split is empty, or the folder is no release's, or a damaged one's."""
     if split not in SPLITS:
-        raise UserError(f"There is no split {shown(split)}: choose {', '.join(SPLITS)}.")
+        raise UserError(f"There is no split {quote(split)}: choose {', '.join(SPLITS)}.")
     if not all((release / name).is_file() for name in (f"{split}.jsonl", PLACEMENTS)):
         raise UserError(
             f"{release} is no release's folder, it lacks {split}.jsonl or {PLACEMENTS}: name the "

@@ -54,9 +54,9 @@ class Findings:
         try:
             yield
         except KeyError as error:
-            self.damage(what, f"{what}: {shown(error)} is missing")
+            self.damage(what, f"{what}: {quote(error)} is missing")
         except DAMAGE as error:
-            self.damage(what, f"{what}: cannot be read ({type(error).__name__}: {shown(error)})")
+            self.damage(what, f"{what}: cannot be read ({type(error).__name__}: {quote(error)})")
 
     def differences(self) -> Iterator[str]:
         for kind, named in self._named.items():
@@ -65,7 +65,7 @@ class Findings:
                 yield f"{kind}: {more:,} more like these"
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """As it stands in a JSON file, cut where it is long."""
     text = str(value) if isinstance(value, Exception) else repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

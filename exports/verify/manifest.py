@@ -27,7 +27,7 @@ from exports.layout.files import (
 )
 from exports.layout.manifest import checksum
 from exports.layout.rules import COUNT, ID, OBJECT
-from exports.verify.findings import Findings, shown
+from exports.verify.findings import Findings, quote
 from exports.verify.schemas import LONGEST, VERSION, faults
 from retrieval.ranking.records import document
 
@@ -69,7 +69,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         ) from error
     found = next(faults(value, SCHEMA), None)
     if found is None and value["format"] != FORMAT:
-        found = f"format must be {FORMAT}, not {shown(value['format'])}"
+        found = f"format must be {FORMAT}, not {quote(value['format'])}"
     if found:
         raise UserError(f"{path} is no manifest of a release that this software knows: {found}.")
     return dict(value)
@@ -85,11 +85,11 @@ def check_files(folder: Path, manifest: Mapping[str, Any], findings: Findings) -
     for path, kind in sorted(there.items()):
         if kind == EMPTY:
             if path not in MAYBE_EMPTY or path in manifest["files"]:
-                findings.differ(EMPTY, f"{shown(path)[1:-1]}: {EMPTY}, no release has one")
+                findings.differ(EMPTY, f"{quote(path)[1:-1]}: {EMPTY}, no release has one")
         elif kind != "file":
-            findings.differ("not a plain file", f"{shown(path)[1:-1]}: {kind}, not a plain file")
+            findings.differ("not a plain file", f"{quote(path)[1:-1]}: {kind}, not a plain file")
         elif path not in manifest["files"] and path != MANIFEST:
-            findings.differ("not in the manifest", f"{shown(path)[1:-1]}: not in {MANIFEST}")
+            findings.differ("not in the manifest", f"{quote(path)[1:-1]}: not in {MANIFEST}")
     for path, entry in manifest["files"].items():
         _check_file(folder, path, entry, there, findings)
     for path in NEEDED:
@@ -107,7 +107,7 @@ def _hidden(there: set[str], manifest: Mapping[str, Any], findings: Findings) ->
     named = {_top(path) for path in manifest["files"]}
     found = {_top(path) for path in there if path.startswith(".")} - named
     if found:
-        names = ", ".join(shown(name)[1:-1] for name in sorted(found))
+        names = ", ".join(quote(name)[1:-1] for name in sorted(found))
         findings.unchecked.append(f"{names}: not of the release, and not looked at.")
     return found
 
@@ -136,7 +136,7 @@ def _check_file(
     folder: Path, path: str, entry: Any, there: Mapping[str, str], findings: Findings
 ) -> None:
     findings.checked += 1
-    name = shown(path)[1:-1]
+    name = quote(path)[1:-1]
     if not _inside(path):
         findings.differ(MANIFEST, f"{MANIFEST}: {name} is no path inside the release")
     elif fault := next(faults(entry, ENTRY), None):
@@ -149,7 +149,7 @@ def _check_file(
             if found[what] != entry[what]:
                 findings.differ(
                     "not the file of the manifest",
-                    f"{name}: {what} {found[what]}, in {MANIFEST} {shown(entry[what])}",
+                    f"{name}: {what} {found[what]}, in {MANIFEST} {quote(entry[what])}",
                 )
                 return
 

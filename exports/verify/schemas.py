@@ -18,7 +18,7 @@ from exports.layout.schemas import (
     pooled_columns,
 )
 from exports.splits.splits import SPLITS
-from exports.verify.findings import Findings, shown
+from exports.verify.findings import Findings, quote
 from retrieval.ranking.fusion import RETRIEVERS
 
 LONGEST = 64 * 2**20  # bytes of a line, or of a document
@@ -137,10 +137,10 @@ def faults(value: Any, schema: Any, where: str = "") -> Iterator[str]:
             yield from faults(value, schema.schema, where)
     elif isinstance(schema, Rule):
         if not schema.holds(value):
-            yield f"{where or 'it'} must be {schema.demand}, not {shown(value)}"
+            yield f"{where or 'it'} must be {schema.demand}, not {quote(value)}"
     elif isinstance(schema, Each):
         if not isinstance(value, list):
-            yield f"{where or 'it'} must be a list, not {shown(value)}"
+            yield f"{where or 'it'} must be a list, not {quote(value)}"
             return
         for number, each in enumerate(value, start=1):
             yield from faults(each, schema.schema, f"{where} {number}".strip())
@@ -151,7 +151,7 @@ def faults(value: Any, schema: Any, where: str = "") -> Iterator[str]:
 def _of_object(value: Any, schema: Any, where: str) -> Iterator[str]:
     fields = schema.fields if isinstance(schema, AtLeast) else schema
     if not isinstance(value, dict):
-        yield f"{where or 'it'} must be an object, not {shown(value)}"
+        yield f"{where or 'it'} must be an object, not {quote(value)}"
         return
     dot = f"{where}." if where else ""
     for name in fields.keys() - value.keys():
@@ -159,7 +159,7 @@ def _of_object(value: Any, schema: Any, where: str) -> Iterator[str]:
             yield f"{dot}{name} is missing"
     if not isinstance(schema, AtLeast):
         for name in value.keys() - fields.keys():
-            yield f"{dot}{shown(name)} is no field of it"
+            yield f"{dot}{quote(name)} is no field of it"
     for name in [name for name in fields if name in value]:
         yield from faults(value[name], fields[name], f"{dot}{name}")
 

@@ -13,7 +13,7 @@ from exports.web.access import campaign_releases_page, may_build
 from exports.web.forms import BuildForm
 from exports.web.releases import PAGE_SIZE
 from exports.web.rows import listed
-from exports.web.shown import changes_in_words
+from exports.web.tables import changes_in_words
 
 
 @require_safe

@@ -10,7 +10,7 @@ from annotation.web.base.markdown import render_markdown
 from exports.delivery.stored import read_document, read_text
 from exports.layout.files import CAMPAIGN
 from exports.models import Release
-from exports.web.shown import DASH, Cell, Row, Table, at, count
+from exports.web.tables import DASH, Cell, Row, Table, at, count
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from exports.web.shown import Cell, Row, Table, at, count, decimal, interval, share
+from exports.web.tables import Cell, Row, Table, at, count, decimal, interval, share
 
 HEADINGS = ("Value, 95% interval",)
 

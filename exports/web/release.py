@@ -19,7 +19,7 @@ from exports.web.access import campaign_releases_page
 from exports.web.offers import Offer, archive_of, formats_of, offers_of, plots_of
 from exports.web.provenance import provenance_of
 from exports.web.quality import quality_table
-from exports.web.shown import (
+from exports.web.tables import (
     at,
     baseline_tables,
     changes_in_words,

@@ -9,7 +9,7 @@ from exports.layout.files import PLACEMENTS
 from exports.splits.clusters import Nearness, NearQuery, near_duplicates
 from exports.verify.checks.records import Records
 from exports.verify.facts import Facts
-from exports.verify.findings import Findings, shown
+from exports.verify.findings import Findings, quote
 
 KIND = "near-duplicates"
 
@@ -29,12 +29,12 @@ def check_clusters(records: Records, facts: Facts, findings: Findings) -> None:
         if stated != other:
             findings.differ(
                 KIND,
-                f"{PLACEMENTS}: queries {shown(first)} and {shown(query)} are near-duplicates in "
+                f"{PLACEMENTS}: queries {quote(first)} and {quote(query)} are near-duplicates in "
                 f"different clusters",
             )
     for cluster, members in _members(records).items():
         if min(members) != cluster:
-            findings.differ(KIND, f"{PLACEMENTS}: cluster {shown(cluster)} is named after another")
+            findings.differ(KIND, f"{PLACEMENTS}: cluster {quote(cluster)} is named after another")
         if not facts.by_meaning:
             _check_reason(members, near, findings)
 
@@ -49,7 +49,7 @@ def _members(records: Records) -> dict[str, list[str]]:
 def _check_reason(members: list[str], near: Mapping[str, str], findings: Findings) -> None:
     groups = {near.get(query) for query in members}
     if None not in groups and len(groups) > 1:
-        names = " and ".join(map(shown, sorted(filter(None, groups))[:2]))
+        names = " and ".join(map(quote, sorted(filter(None, groups))[:2]))
         findings.differ(
             KIND, f"{PLACEMENTS}: queries {names} are in one cluster, and nothing makes them near"
         )

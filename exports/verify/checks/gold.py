@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from exports.layout.files import GOLD
-from exports.verify.findings import Findings, shown
+from exports.verify.findings import Findings, quote
 from exports.verify.schemas import GOLD_SCHEMA, read_lines
 
 
@@ -17,7 +17,7 @@ def check_gold(folder: Path, queries: Collection[str], findings: Findings) -> in
         where = f"{GOLD}, line {number}"
         key = row["query_id"], row["candidate_id"], row["expert"]
         if row["query_id"] not in queries:
-            findings.differ(GOLD, f"{where}: no query of the campaign: {shown(row['query_id'])}")
+            findings.differ(GOLD, f"{where}: no query of the campaign: {quote(row['query_id'])}")
         if key in seen:
             findings.differ(GOLD, f"{where}: the expert labelled that triplet twice")
         seen.add(key)

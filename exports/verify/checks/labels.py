@@ -15,7 +15,7 @@ from exports.layout.schemas import control_digest
 from exports.splits.splits import SPLITS
 from exports.statistics.votes import Votes, numbers
 from exports.verify.facts import Facts
-from exports.verify.findings import Findings, shown
+from exports.verify.findings import Findings, quote
 from retrieval.ranking.records import CandidateRecord, QueryRecord, read
 
 KIND = "labels and judgments"
@@ -76,16 +76,16 @@ class LabelCheck:
             yield record.id, name, record
 
     def _compare(self, name: str, record: QueryRecord, judged: Mapping[str, Judged]) -> None:
-        where = f"{name}: query {shown(record.id)}, candidate"
+        where = f"{name}: query {quote(record.id)}, candidate"
         for candidate in record.candidates:
             if fault := self._fault(candidate, judged.get(candidate.id)):
-                self.findings.differ(KIND, f"{where} {shown(candidate.id)}: {fault}")
+                self.findings.differ(KIND, f"{where} {quote(candidate.id)}: {fault}")
             if control_digest(record.query, candidate.question) in self.controls:
-                self.findings.differ("controls", f"{where} {shown(candidate.id)}: a control")
+                self.findings.differ("controls", f"{where} {quote(candidate.id)}: a control")
         for missing in sorted(judged.keys() - {each.id for each in record.candidates}):
             if self._label(judged[missing]) is not None:
                 self.findings.differ(
-                    KIND, f"{where} {shown(missing)}: labelled by {JUDGMENTS}, but not there"
+                    KIND, f"{where} {quote(missing)}: labelled by {JUDGMENTS}, but not there"
                 )
 
     def _fault(self, candidate: CandidateRecord, judged: Judged | None) -> str | None:
@@ -108,7 +108,7 @@ class LabelCheck:
 
     def _check_placement(self, query: str, judged: Mapping[str, Judged]) -> None:
         labelled = sum(self._label(each) is not None for each in judged.values())
-        name, row = f"{PLACEMENTS}: query {shown(query)}", self.placements.get(query)
+        name, row = f"{PLACEMENTS}: query {quote(query)}", self.placements.get(query)
         if row is None:
             self.findings.differ(PLACEMENTS, f"{name} has judgments, but no line")
             return

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from exports.verify.facts import Facts
-from exports.verify.findings import shown
+from exports.verify.findings import quote
 from retrieval.ranking.fusion import DENSE, fused_score
 from retrieval.ranking.records import CandidateRecord
 
@@ -23,7 +23,7 @@ def pool_faults(candidates: Sequence[CandidateRecord], facts: Facts) -> Iterator
         return
     for each in candidates:
         if not each.found_by:
-            yield f"candidate {shown(each.id)}: nothing says which retriever found it"
+            yield f"candidate {quote(each.id)}: nothing says which retriever found it"
     pooled = [fused_score((each.found_by or {}).values()) for each in candidates]
     if any(one < other for one, other in pairwise(pooled)):
         yield "ranks are not those of the pool that found_by makes"

@@ -15,7 +15,7 @@ from exports.layout.files import PLACEMENTS
 from exports.splits.splits import SPLITS
 from exports.verify.checks.pooled_ranks import pool_faults
 from exports.verify.facts import Facts
-from exports.verify.findings import Findings, shown
+from exports.verify.findings import Findings, quote
 from exports.verify.schemas import PLACEMENT_SCHEMA, read_lines, record_schema
 from retrieval.ranking.records import ID_LENGTH, CandidateRecord, QueryRecord, line, parse
 
@@ -36,9 +36,9 @@ class Records:
         """What, and the two splits that it is in: clusters, texts and positives."""
         owners: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for query, split in self.split_of.items():
-            values = [f"the text {shown(normalise_question(self.text_of[query]))}"]
+            values = [f"the text {quote(normalise_question(self.text_of[query]))}"]
             if row := self.placements.get(query):
-                values.append(f"cluster {shown(row['cluster'])}")
+                values.append(f"cluster {quote(row['cluster'])}")
             values += [f"positive {positive}" for positive in sorted(self.positives_of[query])]
             for value in values:
                 for other in owners[value]:
@@ -54,14 +54,14 @@ def check_records(folder: Path, facts: Facts, findings: Findings) -> Records:
         for where, record in _read(folder / f"{split}.jsonl", facts, findings):
             if record.id <= last:
                 findings.differ(
-                    f"order of {split}", f"{where}: query {shown(record.id)} is out of order"
+                    f"order of {split}", f"{where}: query {quote(record.id)} is out of order"
                 )
             last = max(last, record.id)
             _check_record(where, record, split, facts, records, findings)
     for query, row in records.placements.items():
         if row["split"] and query not in records.split_of:
             findings.differ(
-                PLACEMENTS, f"{PLACEMENTS}: query {shown(query)} is not in {row['split']}.jsonl"
+                PLACEMENTS, f"{PLACEMENTS}: query {quote(query)} is not in {row['split']}.jsonl"
             )
     return records
 
@@ -78,7 +78,7 @@ def _placements(folder: Path, facts: Facts, findings: Findings) -> dict[str, dic
     for number, _, row in read_lines(folder / PLACEMENTS, PLACEMENT_SCHEMA, findings):
         where = f"{PLACEMENTS}, line {number}"
         if row["id"] <= last:
-            findings.differ(PLACEMENTS, f"{where}: query {shown(row['id'])} is out of order")
+            findings.differ(PLACEMENTS, f"{where}: query {quote(row['id'])} is out of order")
         if (row["split"] is None) != (row["reason"] is not None):
             findings.differ(PLACEMENTS, f"{where}: a reason is for a query in no split")
         wanted = facts.wanted or max(1, row["candidates"])
@@ -109,7 +109,7 @@ def _check_record(
     records: Records,
     findings: Findings,
 ) -> None:
-    name = f"query {shown(record.id)}"
+    name = f"query {quote(record.id)}"
     if other := records.split_of.setdefault(record.id, split):
         if other != split:
             findings.differ(DISJOINT, f"{where}: {name} is in {other}.jsonl, too")
@@ -139,9 +139,9 @@ def _faults(record: QueryRecord, facts: Facts) -> Iterator[str]:
         yield "scores rise with the ranks"
     for candidate in record.candidates:
         if candidate.id != pair_key(candidate.question, candidate.answer)[:ID_LENGTH]:
-            yield f"candidate {shown(candidate.id)}: not the id of its question and answer"
+            yield f"candidate {quote(candidate.id)}: not the id of its question and answer"
         if fault := _label_fault(candidate, facts):
-            yield f"candidate {shown(candidate.id)}: {fault}"
+            yield f"candidate {quote(candidate.id)}: {fault}"
 
 
 def _rise(candidates: Sequence[CandidateRecord]) -> bool:

@@ -9,7 +9,7 @@ from exports.layout.files import PLACEMENTS, RELEASE
 from exports.splits.splits import SPLITS, Placeable, SplitError, place
 from exports.verify.checks.records import Records
 from exports.verify.facts import Facts
-from exports.verify.findings import Findings, shown
+from exports.verify.findings import Findings, quote
 from exports.verify.rebuild.compare_files import other_versions
 
 NOT_DRAWN = "{}: which split a query is in was not drawn again: {}."
@@ -35,7 +35,7 @@ def check_split_assignment(records: Records, facts: Facts, findings: Findings) -
         if placed[query].split != row["split"]:
             findings.differ(
                 f"{PLACEMENTS}: splits",
-                f"{PLACEMENTS}: query {shown(query)} is in {row['split'] or 'no split'}, the seed "
+                f"{PLACEMENTS}: query {quote(query)} is in {row['split'] or 'no split'}, the seed "
                 f"draws it for {placed[query].split or 'none'}",
             )
 

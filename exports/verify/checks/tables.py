@@ -17,7 +17,7 @@ from exports.layout.schemas import TABLES
 from exports.statistics.assignments import rows
 from exports.statistics.votes import Ints, Votes, numbers, read_votes
 from exports.verify.facts import Facts
-from exports.verify.findings import Findings, shown
+from exports.verify.findings import Findings, quote
 
 ROWS = 65_536
 # A piece of work in one number: its HIT, and the number of its worker.
@@ -99,7 +99,7 @@ def _assignments(
         if passed and not discarded and worker not in excluded and status != "rejected":
             good.append(work)
         if status not in STATUSES:
-            findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: no status is {shown(status)}")
+            findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: no status is {quote(status)}")
         if discarded != (status == "approved" and (passed is False or worker in excluded)):
             what = "discarded, and nothing says why" if discarded else "bad work, but not discarded"
             findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: HIT {hit}: {what}")
@@ -122,7 +122,7 @@ def _controls(
             missed.append(work)
         if EXPECTED.get(kind) != expected:
             findings.differ(
-                CONTROLS, f"{CONTROLS}: HIT {hit}: a {shown(kind)} control expects {expected}"
+                CONTROLS, f"{CONTROLS}: HIT {hit}: a {quote(kind)} control expects {expected}"
             )
     return np.array(missed), {kind: np.array(works) for kind, works in judged.items()}
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from exports.layout.manifest import versions
-from exports.verify.findings import shown
+from exports.verify.findings import quote
 
 LINE = 2**16  # bytes that are read at once
 ROWS = 65_536
@@ -51,7 +51,7 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _text(line: bytes) -> str:
-    return shown(line.decode(errors="replace").rstrip("\n"))
+    return quote(line.decode(errors="replace").rstrip("\n"))
 
 
 def _first_row(stated: Path, made: Path) -> str:
@@ -62,11 +62,11 @@ def _first_row(stated: Path, made: Path) -> str:
             for column in right:
                 if left.get(column) != right[column]:
                     return (
-                        f"row {number}: {column} is {shown(left.get(column))}, the other files "
-                        f"make {shown(right[column])}"
+                        f"row {number}: {column} is {quote(left.get(column))}, the other files "
+                        f"make {quote(right[column])}"
                     )
     except (pa.ArrowException, OSError) as error:
-        return f"cannot be read ({shown(error)})"
+        return f"cannot be read ({quote(error)})"
     return "not the columns that the other files make"
 
 
@@ -80,14 +80,14 @@ def other_quorum(stated: Mapping[str, object]) -> str | None:
     """Both versions, where the release is of another one than that installed."""
     here = versions()["quorum"]
     there = stated.get("quorum", here)
-    return None if there == here else f"{shown(there)[1:-1]} (here {here})"
+    return None if there == here else f"{quote(there)[1:-1]} (here {here})"
 
 
 def other_versions(stated: Mapping[str, object]) -> list[str]:
     """Of the libraries that wrote the release, those that are here in another version."""
     here = {name: version for name, version in versions().items() if name in stated}
     return [
-        f"{name} {shown(stated[name])[1:-1]} (here {version})"
+        f"{name} {quote(stated[name])[1:-1]} (here {version})"
         for name, version in here.items()
         if name != "quorum" and stated[name] != version
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from exports.layout.files import CHANGED_LABELS, CHANGES
 from exports.layout.rules import COUNT, TEXT
-from exports.verify.findings import Findings, shown
+from exports.verify.findings import Findings, quote
 from exports.verify.schemas import AtLeast, read_lines, read_object
 
 SUMMARY = AtLeast({"queries": AtLeast({"moved": COUNT})})
@@ -22,7 +22,7 @@ def check_split_changes(folder: Path, paths: set[str], findings: Findings) -> No
     if CHANGED_LABELS in paths:
         for number, _, change in read_lines(folder / CHANGED_LABELS, LINE, findings):
             if change["change"] == "query moved":
-                query = shown(change["query_id"])
+                query = quote(change["query_id"])
                 findings.differ(
                     f"{CHANGED_LABELS}: moved",
                     f"{CHANGED_LABELS}, line {number}: query {query} moved, but {NEVER}",

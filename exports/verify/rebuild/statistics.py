@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from exports.layout.files import STATS
-from exports.verify.findings import Findings, shown
+from exports.verify.findings import Findings, quote
 
 Path = tuple[str, ...]
 
@@ -23,10 +23,10 @@ def check_stats(
     for path, value in made.items():
         name = ".".join(path)
         if path not in there:
-            findings.differ(STATS, f"{STATS}: {name} is missing, the files make {shown(value)}")
+            findings.differ(STATS, f"{STATS}: {name} is missing, the files make {quote(value)}")
         elif not _same(there[path], value):
             findings.differ(
-                STATS, f"{STATS}: {name} is {shown(there[path])}, the files make {shown(value)}"
+                STATS, f"{STATS}: {name} is {quote(there[path])}, the files make {quote(value)}"
             )
     unknown = [path for path in there if path not in made]
     if not all_known:

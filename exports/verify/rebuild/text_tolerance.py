@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from exports.layout.rules import ID
-from exports.verify.findings import shown
+from exports.verify.findings import quote
 from exports.verify.schemas import AtLeast, Each, faults
 
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
@@ -29,7 +29,7 @@ def other_numbers(stated: Path, made: Path) -> str | None:
     rows = iter([numbers for _, numbers in _rows(made)])
     for row, numbers in _rows(stated):
         if numbers not in rows:  # goes on behind the row that was found last
-            return f"no table that the other files make has the numbers of the row {shown(row)}"
+            return f"no table that the other files make has the numbers of the row {quote(row)}"
     return None
 
 
@@ -50,7 +50,7 @@ def other_checksums(stated: Path, made: Path) -> str | None:
     there, found = _checksums(value), _checksums(orjson.loads(made.read_bytes()))
     for path in sorted(there.keys() | found.keys()):
         if there.get(path) != found.get(path):
-            return f"not the sha256 of {shown(path)[1:-1]}"
+            return f"not the sha256 of {quote(path)[1:-1]}"
     return None
 
 
@@ -62,9 +62,9 @@ def other_texts(stated: Path, made: Path) -> str | None:
     """A plot says the same, title and labels, wherever it says it."""
     there, found = _texts(stated), _texts(made)
     for text in there - found:
-        return f"says {shown(text)}, which the other files do not make"
+        return f"says {quote(text)}, which the other files do not make"
     for text in found - there:
-        return f"does not say {shown(text)}, which the other files make"
+        return f"does not say {quote(text)}, which the other files make"
     return None
 
 

@@ -86,7 +86,7 @@ def test_of_equal_thresholds_the_lowest_is_taken() -> None:
     # At 0.9: 2 x 1 / (1 + 2); at 0.4: 2 x 2 / (4 + 2).
     tied = pairs((1, 0.9), (0, 0.8), (0, 0.7), (1, 0.4))
     chosen = threshold_on_dev(tied, DEV)
-    assert (chosen.value, chosen.told) == (0.4, "the highest F1 on dev.run")
+    assert (chosen.value, chosen.reason) == (0.4, "the highest F1 on dev.run")
 
 
 def test_no_threshold_takes_in_what_the_run_leaves_out() -> None:
@@ -96,7 +96,7 @@ def test_no_threshold_takes_in_what_the_run_leaves_out() -> None:
 
 def test_without_a_positive_on_dev_there_is_no_threshold() -> None:
     chosen = threshold_on_dev(pairs((0, 0.9), (0, 0.1)), DEV)
-    assert (chosen.value, chosen.told) == (None, "none, as no pair of dev.run is positive")
+    assert (chosen.value, chosen.reason) == (None, "none, as no pair of dev.run is positive")
 
 
 @pytest.mark.parametrize("label", [0, 1])
@@ -118,4 +118,4 @@ def test_a_half_is_the_threshold_of_probabilities_alone(
 ) -> None:
     chosen = threshold_of_probabilities(pairs((1, scores[0]), (0, scores[1])))
     assert chosen.value == value
-    assert ("are taken for probabilities" in chosen.told) == (value is not None)
+    assert ("are taken for probabilities" in chosen.reason) == (value is not None)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from exports.verify.findings import NAMED, SHOWN, Findings, shown
+from exports.verify.findings import NAMED, SHOWN, Findings
 
 
 def test_the_first_of_a_kind_are_named_and_the_rest_counted() -> None:
@@ -16,7 +16,7 @@ def test_the_first_of_a_kind_are_named_and_the_rest_counted() -> None:
 
 
 def test_a_text_as_long_as_a_file_is_cut() -> None:
-    assert len(shown("x" * 10_000)) < SHOWN + 10
+    assert len(quote("x" * 10_000)) < SHOWN + 10
 
 
 def test_a_mistake_that_no_damage_makes_is_not_swallowed() -> None:

@@ -143,13 +143,13 @@ def changes_in_words(changes: object) -> str:
     """Against the release before."""
     if at(changes, "previous") is None:
         return "The campaign's first release."
-    told = [
+    parts = [
         f"{count(number)} {one if number == 1 else many} {what}"
         for one, many, kinds in CHANGES
         for what in kinds
         if (number := at(changes, many, what))
     ]
-    return f"{', '.join(told)}." if told else "No label differs."
+    return f"{', '.join(parts)}." if parts else "No label differs."
 
 
 # A row of the table of statistics: its name, its key, and how a split's figure is told.
