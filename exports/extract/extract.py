@@ -9,12 +9,12 @@ from django.db.models import Count, Q
 from annotation.models import Campaign
 from core.errors import UserError
 from core.progress import Progress, no_progress
+from exports.extract.assignments import write_assignments
 from exports.extract.facts import write_facts
 from exports.extract.gold import write_gold
 from exports.extract.pseudonyms import People
 from exports.extract.queries import write_queries
 from exports.extract.transaction import snapshot
-from exports.extract.work import write_work
 
 
 def extract(
@@ -31,7 +31,7 @@ def extract(
         triplets = _check_finished(seen, partial=partial)
         workers = people.workers(seen)
         write_queries(seen, folder, workers, progress)
-        cents = write_work(seen, folder, workers)
+        cents = write_assignments(seen, folder, workers)
         write_gold(seen, folder, people)
         write_facts(seen, folder, workers, triplets=triplets, work_cents=cents)
 

@@ -15,7 +15,7 @@ KINDS = ("positive", "negative")
 
 
 @dataclass
-class Work:
+class AssignmentCounts:
     cents: int = 0
     reviewed: int = 0
     failed: int = 0
@@ -51,8 +51,8 @@ class Controls:
         }
 
 
-def read_work(path: Path) -> Work:
-    work = Work()
+def read_assignments(path: Path) -> AssignmentCounts:
+    work = AssignmentCounts()
     columns = ("worker", "status", "passed", "discarded", "cents")
     for worker, status, passed, discarded, cents in rows(path, *columns):
         work.cents += cents

@@ -17,7 +17,12 @@ from exports.evaluation.baselines import baselines
 from exports.layout.files import ASSIGNMENTS, CAMPAIGN, CONTROLS, GOLD, JUDGMENTS, PLACEMENTS
 from exports.splits.similarity import similarity
 from exports.statistics.agreement import agreement_figures
-from exports.statistics.assignments import Controls, Work, read_controls, read_work
+from exports.statistics.assignments import (
+    AssignmentCounts,
+    Controls,
+    read_assignments,
+    read_controls,
+)
 from exports.statistics.counts import split_rows
 from exports.statistics.gold import Gold, read_gold
 from exports.statistics.judgments import Judged, read_judged
@@ -32,7 +37,7 @@ class Annotators:
     """What their three tables say."""
 
     judged: Judged
-    work: Work
+    work: AssignmentCounts
     controls: Controls
 
 
@@ -71,7 +76,7 @@ def _pooled(facts: dict[str, Any]) -> bool:
 def _read(folder: Path, policy: Policy, gold: Gold) -> Annotators:
     return Annotators(
         read_judged(folder / JUDGMENTS, policy, gold),
-        read_work(folder / ASSIGNMENTS),
+        read_assignments(folder / ASSIGNMENTS),
         read_controls(folder / CONTROLS),
     )
 

@@ -35,7 +35,7 @@ from exports.verify.checks.gold import check_gold
 from exports.verify.checks.labels import LabelCheck, judged_queries
 from exports.verify.checks.records import Records, check_disjoint, check_records
 from exports.verify.checks.split_assignment import check_split_assignment
-from exports.verify.checks.tables import check_judgments, check_table, check_work
+from exports.verify.checks.tables import check_assignments, check_judgments, check_table
 from exports.verify.facts import Facts, check_facts
 from exports.verify.findings import Findings
 from exports.verify.manifest import check_files, read_manifest
@@ -126,7 +126,7 @@ def _check_contents(
 
 
 def _lacking(paths: set[str], findings: Findings, tables: Sequence[str]) -> list[str]:
-    """The files without which nothing can be made rebuild."""
+    """The files without which nothing can be rebuilt."""
     return [
         name for name in (*RECORDS, *tables) if name not in paths or name in findings.unreadable
     ]
@@ -152,7 +152,7 @@ def _check_records(folder: Path, facts: Facts, findings: Findings) -> Records:
 
 
 def _check_labels(folder: Path, facts: Facts, records: Records, findings: Findings) -> None:
-    work = check_work(folder, facts, findings)
+    work = check_assignments(folder, facts, findings)
     excluded = facts.campaign["excluded_workers"]
     controls = read_controls(folder / CONTROLS).digests
     check = LabelCheck(folder, facts, records.placements, controls, findings)

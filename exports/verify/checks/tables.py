@@ -28,7 +28,7 @@ EXPECTED = {"positive": 1, "negative": 0}
 
 
 @dataclass(frozen=True)
-class Work:
+class CheckedAssignments:
     """`good`: the pieces of work that make votes, as sorted numbers.
 
     Of each: how many `items` of its HIT are no controls, and how many of its `votes` were seen.
@@ -56,7 +56,7 @@ def check_table(folder: Path, name: str, findings: Findings) -> None:
                 return
 
 
-def check_work(folder: Path, facts: Facts, findings: Findings) -> Work:
+def check_assignments(folder: Path, facts: Facts, findings: Findings) -> CheckedAssignments:
     """No piece of work is there twice, none lacks its controls, none passed that missed one."""
     workers: dict[str, int] = {}
     done, good = _assignments(folder, workers, facts.campaign["excluded_workers"], findings)
@@ -78,13 +78,15 @@ def check_work(folder: Path, facts: Facts, findings: Findings) -> Work:
         )
     kept = np.sort(kept)
     items = facts.policy.hit_size - _times(kept, controls)
-    return Work(kept, items, np.zeros_like(kept), workers)
+    return CheckedAssignments(kept, items, np.zeros_like(kept), workers)
 
 
-def _times(works: Ints, rows: Ints) -> Ints:
-    """How often each of `works` is among the rows."""
+def _times(assignments: Ints, rows: Ints) -> Ints:
+    """How often each of `assignments` is among the rows."""
     found = np.sort(rows)
-    return np.searchsorted(found, works, "right") - np.searchsorted(found, works, "left")
+    return np.searchsorted(found, assignments, "right") - np.searchsorted(
+        found, assignments, "left"
+    )
 
 
 def _assignments(
@@ -124,11 +126,11 @@ def _controls(
             findings.differ(
                 CONTROLS, f"{CONTROLS}: HIT {hit}: a {quote(kind)} control expects {expected}"
             )
-    return np.array(missed), {kind: np.array(works) for kind, works in judged.items()}
+    return np.array(missed), {kind: np.array(assignments) for kind, assignments in judged.items()}
 
 
 def check_judgments(
-    folder: Path, work: Work, excluded: Collection[str], findings: Findings
+    folder: Path, work: CheckedAssignments, excluded: Collection[str], findings: Findings
 ) -> Iterator[Votes]:
     """The votes again, as `read_votes` has them, each looked at."""
     last = ""
@@ -156,7 +158,7 @@ def check_judgments(
         )
 
 
-def _count(done: Ints, work: Work) -> None:
+def _count(done: Ints, work: CheckedAssignments) -> None:
     good = done[np.isin(done, work.good)]
     np.add.at(work.votes, np.searchsorted(work.good, good), 1)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from exports.verify.findings import NAMED, SHOWN, Findings
+from exports.verify.findings import NAMED, SHOWN, Findings, quote
 
 
 def test_the_first_of_a_kind_are_named_and_the_rest_counted() -> None:

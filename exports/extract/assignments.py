@@ -23,7 +23,7 @@ NOT_DISCARDED = (None, VoidReason.UNREVIEWED)
 CHARGED = (Assignment.Booked.PAID, Assignment.Booked.DISCARDED)
 
 
-class Work(NamedTuple):
+class SubmittedAssignment(NamedTuple):
     """An assignment's columns, in the order of COLUMNS."""
 
     hit: int
@@ -54,16 +54,18 @@ ANSWER_COLUMNS = (
 )
 
 
-def write_work(campaign: Campaign, folder: Path, workers: Mapping[int, str]) -> int:
+def write_assignments(campaign: Campaign, folder: Path, workers: Mapping[int, str]) -> int:
     """In order of submission; the cents that all of it cost."""
     _write_controls(campaign, folder, workers)
     excluded = excluded_workers(campaign)
     cents = 0
     rows = _submitted(campaign).values_list(*COLUMNS).iterator(chunk_size=ROWS)
     with TableFile(folder, ASSIGNMENTS) as file:
-        while works := list(map(Work._make, islice(rows, ROWS))):
-            file.add(table([_assignment(one, workers, excluded) for one in works], file.schema))
-            cents += sum(map(_cents, works))
+        while assignments := list(map(SubmittedAssignment._make, islice(rows, ROWS))):
+            file.add(
+                table([_assignment(one, workers, excluded) for one in assignments], file.schema)
+            )
+            cents += sum(map(_cents, assignments))
     return cents
 
 
@@ -80,20 +82,22 @@ def _write_controls(campaign: Campaign, folder: Path, workers: Mapping[int, str]
 
 
 def _submitted(campaign: Campaign) -> QuerySet[Assignment]:
-    works = Assignment.objects.filter(hit__campaign=campaign)
-    return works.order_by("submitted_at", by_code_points("crowd_id"))
+    assignments = Assignment.objects.filter(hit__campaign=campaign)
+    return assignments.order_by("submitted_at", by_code_points("crowd_id"))
 
 
-def _assignment(work: Work, workers: Mapping[int, str], excluded: Collection[int]) -> Row:
+def _assignment(
+    assignment: SubmittedAssignment, workers: Mapping[int, str], excluded: Collection[int]
+) -> Row:
     """In the order of exports.layout.schemas.ASSIGNMENT_COLUMNS."""
-    void = void_reason(passed=work.passed, rejected=False, excluded=work.worker in excluded)
-    discarded = work.status == Assignment.Status.APPROVED and void not in NOT_DISCARDED
-    worker = workers[work.worker]
-    return work.hit, worker, work.status, work.passed, discarded, _cents(work)
+    of = assignment
+    void = void_reason(passed=of.passed, rejected=False, excluded=of.worker in excluded)
+    discarded = of.status == Assignment.Status.APPROVED and void not in NOT_DISCARDED
+    return of.hit, workers[of.worker], of.status, of.passed, discarded, _cents(of)
 
 
-def _cents(work: Work) -> int:
-    return work.price if work.account in CHARGED else 0
+def _cents(assignment: SubmittedAssignment) -> int:
+    return assignment.price if assignment.account in CHARGED else 0
 
 
 def _answer(
