@@ -10,7 +10,7 @@ from annotation.models import Campaign, ExpertLabel, HitItem, Instructions, Item
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
 from tests.browser.conftest import CheckAccess, TakeShot
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 TIE = "ada+ bob- third+ fourth-"
 QUERY = "Can I wash a wool jumper at 30 degrees?"

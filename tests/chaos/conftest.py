@@ -10,7 +10,7 @@ from pytest_django import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from tests.chaos.scenes import PLAYS, Scene, scene
-from tests.exports.releases import lie_at
+from tests.exports.support.storage import lie_at
 
 
 @pytest.fixture(scope="module", params=PLAYS)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from tests.exports.releases import lie_at
+from tests.exports.support.storage import lie_at
 
 
 @pytest.fixture(autouse=True)

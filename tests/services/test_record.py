@@ -10,8 +10,8 @@ from django.db import connection
 
 from demo.processes import ROOT, without_outside
 from exports.extract.extract import extract
-from tests.exports.campaigns import make_campaign
 from tests.exports.extract.oracle import contents, salted
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.services
 # Keys whose order a database would settle by its collation; every kind of vote and of work.
@@ -29,7 +29,7 @@ import django
 django.setup()
 from django.core.management import call_command
 from exports.extract.extract import extract
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 from tests.exports.extract.oracle import salted
 from tests.services.test_record import TEXT, VERDICTS
 call_command("migrate", verbosity=0)

@@ -22,7 +22,7 @@ from tests.annotation.support.parts import at, logged
 from tests.annotation.web.stage import make_member, staff
 from tests.command_line import verbs as verbs_of
 from tests.conftest import SetStage
-from tests.exports.campaigns import make_campaign as judged_campaign
+from tests.exports.support.campaigns import make_campaign as judged_campaign
 from tests.small_campaign import POLICY, Stage, retrieved_campaign, write_rows
 
 pytestmark = pytest.mark.django_db

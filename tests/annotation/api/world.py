@@ -39,7 +39,7 @@ from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.registry.registry import register
 from tests.annotation.simulation.test_dry_run import made_up
-from tests.exports.asking import build_of
+from tests.exports.support.builds import build_of
 from tests.retrieval.registry.trainings import trained
 from tests.small_campaign import Stage, packed_campaign
 

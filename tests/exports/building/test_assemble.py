@@ -11,8 +11,8 @@ from annotation.protocol.labels.expert_agreement import BASIS
 from core.text.clean import pair_key
 from exports.building.export import export
 from exports.building.options import Options
-from tests.exports.campaigns import VERDICTS, make_campaign
-from tests.exports.reading import (
+from tests.exports.support.campaigns import VERDICTS, make_campaign
+from tests.exports.support.contents import (
     FILES,
     SPLITS,
     TABLES,

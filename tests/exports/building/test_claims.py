@@ -20,10 +20,10 @@ from exports.building.queue import release_now
 from exports.building.stages import PACKING, READING, SHARES
 from exports.models import Build, Deposit, Release, ReleaseFile
 from retrieval.jobs.queue import GIVEN_UP, JobLost
-from tests.exports.asking import ask, at, build_queued, built, change_a_label, claim, stored
 from tests.exports.building.leftovers import prefixes
-from tests.exports.campaigns import make_campaign
-from tests.exports.reading import FILES
+from tests.exports.support.builds import ask, at, build_queued, built, change_a_label, claim, stored
+from tests.exports.support.campaigns import make_campaign
+from tests.exports.support.contents import FILES
 
 pytestmark = pytest.mark.django_db
 

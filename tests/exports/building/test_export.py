@@ -9,8 +9,8 @@ from django.core.management.base import CommandError
 
 from annotation.models import Campaign
 from tests.command_line import quorum
-from tests.exports.campaigns import make_campaign
-from tests.exports.reading import FILES, document
+from tests.exports.support.campaigns import make_campaign
+from tests.exports.support.contents import FILES, document
 
 pytestmark = pytest.mark.django_db
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.exports.building import victims
-from tests.exports.reading import contents
+from tests.exports.support.contents import contents
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ class Stage:
         self.out = folder / "out"
         self._prepared = folder / "prepared"
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["tests.exports.ready", victims.__name__])
+        self._context.set_forkserver_preload(["tests.exports.building.ready", victims.__name__])
 
     def prepare(self) -> None:
         assert self.run(victims.campaign_of_two_releases) == 0

@@ -16,10 +16,10 @@ from exports.building.options import Options
 from exports.building.queue import release_now
 from exports.building.stages import SHARES, thousandths
 from exports.models import Build, Release, ReleaseFile
-from tests.exports.asking import ask, build_queued, built, change_a_label, stored
 from tests.exports.building.leftovers import prefixes
-from tests.exports.campaigns import make_campaign
-from tests.exports.reading import FILES
+from tests.exports.support.builds import ask, build_queued, built, change_a_label, stored
+from tests.exports.support.campaigns import make_campaign
+from tests.exports.support.contents import FILES
 from tests.truncating import truncate
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]

@@ -13,9 +13,9 @@ from django.db import transaction
 from annotation.models import Campaign
 from exports.building.export import export
 from exports.models import WorkerSalt
-from tests.exports.campaigns import MANY, START, make_campaign
-from tests.exports.extracts import random_extract
-from tests.exports.reading import FILES, contents
+from tests.exports.support.campaigns import MANY, START, make_campaign
+from tests.exports.support.contents import FILES, contents
+from tests.exports.support.extracts import random_extract
 
 ROOT = Path(__file__).parents[3]
 SHARES: dict[str, Any] = {"train": 0.5, "dev": 0.2, "test": 0.3}

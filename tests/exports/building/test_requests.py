@@ -13,8 +13,8 @@ from core.leases import MOST_ATTEMPTS
 from exports.building.requests import recover
 from exports.models import Build
 from retrieval.jobs.queue import GIVEN_UP
-from tests.exports.asking import ask, claim
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.builds import ask, claim
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -20,9 +20,9 @@ from exports.building.options import Options
 from exports.building.queue import release_now
 from exports.delivery.storage import discard, key, storage
 from exports.models import Build, Release
-from tests.exports.asking import ask, build_queued
 from tests.exports.building.leftovers import prefixes
-from tests.exports.campaigns import MANY, make_campaign
+from tests.exports.support.builds import ask, build_queued
+from tests.exports.support.campaigns import MANY, make_campaign
 
 REFUSED = 3
 OVER = Build.State.DONE, Build.State.FAILED

@@ -11,7 +11,7 @@ from exports.formats.write import write_formats
 from exports.layout.files import CAMPAIGN, OF_THE_ANNOTATORS, RELEASE, STATS
 from retrieval.ranking.records import document
 from tests.exports.card.figures import COMPLETE
-from tests.exports.extracts import Extract, random_extract, spread
+from tests.exports.support.extracts import Extract, random_extract, spread
 
 RELEASED: dict[str, Any] = {
     "format": "quorum-release",

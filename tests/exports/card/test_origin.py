@@ -12,7 +12,7 @@ from tests.exports.card.figures import AGREEMENT, CAMPAIGN, COMPLETE, CONTROLS, 
 from tests.exports.card.releases import RELEASED, ready
 from tests.exports.card.test_readme import read as words_of
 from tests.exports.card.test_readme import rows
-from tests.exports.extracts import Extract, random_extract
+from tests.exports.support.extracts import Extract, random_extract
 
 IMPORT = {"queries": {"origin": "import", "duplicates_dropped": 0, "total": 20}}
 FREE = {"cost_cents": 0, "bonus_cents": 0, "excluded_workers": []}

@@ -17,7 +17,7 @@ from exports.layout.files import CHANGES, STATS
 from retrieval.ranking.records import document
 from tests.exports.card.figures import AGREEMENT, CAMPAIGN, COMPLETE, WORKERS, row
 from tests.exports.card.releases import RELEASED, ready
-from tests.exports.extracts import random_extract
+from tests.exports.support.extracts import random_extract
 
 STATISTICS = [
     "queries",

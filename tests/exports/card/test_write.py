@@ -16,7 +16,7 @@ from exports.building.options import Options
 from exports.card.write import write_card
 from exports.layout.files import CARD, CROISSANT, MANIFEST
 from tests.exports.card.releases import ready
-from tests.exports.extracts import random_extract
+from tests.exports.support.extracts import random_extract
 
 WRITE = "import sys, pathlib, exports.card.write as w; w.write_card(pathlib.Path(sys.argv[1]))"
 

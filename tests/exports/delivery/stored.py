@@ -16,8 +16,8 @@ from exports.layout.archive import write_archive
 from exports.layout.files import CHANGES, MANIFEST, STATS
 from exports.layout.manifest import checksum
 from exports.models import Release, ReleaseFile
-from tests.exports.extracts import random_extract
-from tests.exports.finished import published_in
+from tests.exports.support.built_releases import published_in
+from tests.exports.support.extracts import random_extract
 
 # Enough for every figure and plot there is; each next release holds some queries more.
 QUERIES, MORE, CANDIDATES = 60, 5, 12

@@ -17,9 +17,9 @@ from core.errors import UserError
 from exports.delivery.storage import discard, fetch, new_prefix, open_file, put
 from exports.models import Release, ReleaseFile
 from tests.exports.building.leftovers import prefixes
-from tests.exports.campaigns import make_campaign
-from tests.exports.reading import contents
-from tests.exports.releases import BUCKET, IN_THE_BUCKET, lie_at, s3_server
+from tests.exports.support.campaigns import make_campaign
+from tests.exports.support.contents import contents
+from tests.exports.support.storage import BUCKET, IN_THE_BUCKET, lie_at, s3_server
 
 pytestmark = pytest.mark.django_db
 

@@ -18,7 +18,7 @@ from exports.splits.splits import SPLITS
 from retrieval.index.lexical.bm25 import words
 from retrieval.ranking.records import CandidateRecord, QueryRecord, line, read
 from retrieval.ranking.runs import in_order
-from tests.exports.extracts import random_extract, spread
+from tests.exports.support.extracts import random_extract, spread
 
 ROOT = Path(__file__).resolve().parents[3]
 MEASURES = {

@@ -14,7 +14,7 @@ from exports.evaluation.scoring import split_labels
 from retrieval.ranking.metrics import Way
 from retrieval.ranking.records import read
 from tests.command_line import quorum
-from tests.exports.extracts import random_extract, spread
+from tests.exports.support.extracts import random_extract, spread
 
 METRICS = ["P@1", "MAP", "MRR", "Hit@5", "Hit@10"]
 Run = dict[str, dict[str, float]]

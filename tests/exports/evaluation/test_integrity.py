@@ -11,7 +11,7 @@ from exports.evaluation.score_model import queries_of
 from exports.evaluation.systems import labels_of
 from exports.layout.files import MANIFEST
 from exports.layout.manifest import checksums
-from tests.exports.small_release import small_release, written
+from tests.exports.support.small_release import small_release, written
 
 RANKINGS = ("a1 a2 a3", "b1 b2 b3", "c1 c2 c3", "d1 d2 d3")
 

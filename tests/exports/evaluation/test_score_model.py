@@ -11,7 +11,7 @@ from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.ranking.records import read
 from retrieval.registry.registry import register
 from tests.command_line import quorum
-from tests.exports.small_release import small_release
+from tests.exports.support.small_release import small_release
 from tests.retrieval.answering.saved import selector_folder
 from tests.retrieval.registry.trainings import PRECISION, values, write
 from tests.retrieval.training import tiny

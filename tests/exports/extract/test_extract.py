@@ -25,7 +25,6 @@ from exports.models import WorkerSalt
 from retrieval.models import Candidate, IndexVersion, QaPair
 from retrieval.registry.registry import register
 from tests.examples import examples
-from tests.exports.campaigns import START, VERDICTS, make_campaign
 from tests.exports.extract.oracle import (
     contents,
     expected_assignments,
@@ -37,6 +36,7 @@ from tests.exports.extract.oracle import (
     rows,
     salted,
 )
+from tests.exports.support.campaigns import START, VERDICTS, make_campaign
 from tests.retrieval.registry.trainings import trained
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]

@@ -8,8 +8,8 @@ from annotation.models import Campaign, Triplet, Worker
 from core.errors import UserError
 from exports.extract.extract import extract
 from retrieval.models import QaPair
-from tests.exports.campaigns import VERDICTS, make_campaign
 from tests.exports.extract.oracle import lines
+from tests.exports.support.campaigns import VERDICTS, make_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

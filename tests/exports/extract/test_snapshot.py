@@ -11,8 +11,8 @@ from annotation.models import Campaign, Judgment, Triplet
 from exports.extract import queries, votes, work
 from exports.extract.extract import extract
 from exports.extract.transaction import snapshot
-from tests.exports.campaigns import make_campaign
 from tests.exports.extract.oracle import contents, salted
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrent]
 PATIENCE = 5  # seconds; SQLite's writers would wait for thirty

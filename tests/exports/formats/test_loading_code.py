@@ -21,8 +21,8 @@ from exports.layout import files as layout
 from exports.layout.archive import write_archive
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import QueryRecord, read
-from tests.exports.extracts import random_extract, spread
 from tests.exports.formats.releases import hostile_split, rows, write_release
+from tests.exports.support.extracts import random_extract, spread
 
 NAME = "demo-1"
 CODE = {snippet.key: snippet for snippet in snippets(NAME)}

@@ -18,8 +18,8 @@ from exports.formats import write
 from exports.formats.write import same, write_formats
 from exports.layout.schemas import arrow_schema, record_columns
 from retrieval.ranking.records import CandidateRecord, DatasetError, QueryRecord, line
-from tests.exports.extracts import random_extract, spread
 from tests.exports.formats.releases import hostile_split, rows, write_release
+from tests.exports.support.extracts import random_extract, spread
 
 SCHEMA = arrow_schema(record_columns())
 FILES = {

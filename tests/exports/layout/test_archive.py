@@ -15,7 +15,7 @@ import zstandard
 
 from exports.formats.write import write_formats
 from exports.layout.archive import write_archive
-from tests.exports.extracts import random_extract, spread
+from tests.exports.support.extracts import random_extract, spread
 from tests.unpacking import unpack
 
 NAME = "demo-1"

@@ -19,7 +19,7 @@ from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read
 from tests.annotation.protocol.steady import steady
 from tests.examples import examples
-from tests.exports.extracts import Extract, random_extract
+from tests.exports.support.extracts import Extract, random_extract
 
 Before = dict[str, str | None]
 

@@ -17,7 +17,7 @@ from exports.splits.shingles import shingles
 from exports.splits.similarity import similarity
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import QueryRecord, line, read
-from tests.exports.extracts import Extract, random_extract, spread
+from tests.exports.support.extracts import Extract, random_extract, spread
 
 EMPTY = {"n": 0, "counts": [0] * 10, "mean": None, "max": None}
 

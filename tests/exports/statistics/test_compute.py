@@ -22,8 +22,8 @@ from exports.splits.splits import SPLITS
 from exports.statistics import gold
 from exports.statistics.compute import figures
 from retrieval.ranking.records import QueryRecord, read
-from tests.exports.extracts import Extract, random_extract
-from tests.exports.finished import finished
+from tests.exports.support.built_releases import finished
+from tests.exports.support.extracts import Extract, random_extract
 
 SEEDS = range(3)
 

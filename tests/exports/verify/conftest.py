@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.exports.finished import finished
+from tests.exports.support.built_releases import finished
 
 
 @pytest.fixture(scope="package")

@@ -17,8 +17,7 @@ from exports.building.options import Options
 from exports.layout.schemas import control_digest
 from retrieval.ranking.records import CandidateRecord, QueryRecord
 from tests.examples import examples
-from tests.exports.extracts import Extract, random_extract
-from tests.exports.reading import (
+from tests.exports.support.contents import (
     FILES,
     SPLITS,
     TABLES,
@@ -28,6 +27,7 @@ from tests.exports.reading import (
     queries,
     table,
 )
+from tests.exports.support.extracts import Extract, random_extract
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ import pytest
 
 from annotation.models import Campaign, ExpertLabel, Triplet
 from exports.building.export import export
-from tests.exports.campaigns import VERDICTS, make_campaign
-from tests.exports.reading import contents, document
+from tests.exports.support.campaigns import VERDICTS, make_campaign
+from tests.exports.support.contents import contents, document
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from exports.layout.files import (
     MANIFEST,
     RELEASE,
 )
-from tests.exports.finished import sealed
+from tests.exports.support.built_releases import sealed
 from tests.exports.verify.tampering import (
     change_object,
     found,

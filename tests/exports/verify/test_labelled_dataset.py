@@ -10,8 +10,8 @@ from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.protocol.policy.policy import Policy
 from exports.building.export import export
 from exports.verify.verify import verify
-from tests.exports.campaigns import MANY, make_campaign
-from tests.exports.reading import SPLITS, lines, queries
+from tests.exports.support.campaigns import MANY, make_campaign
+from tests.exports.support.contents import SPLITS, lines, queries
 from tests.hostile import ATTACKS
 
 pytestmark = pytest.mark.django_db

@@ -25,7 +25,7 @@ from exports.layout.files import (
 from exports.layout.schemas import TABLES
 from exports.verify import schemas as shapes
 from exports.verify.verify import verify
-from tests.exports.finished import sealed
+from tests.exports.support.built_releases import sealed
 from tests.exports.verify.tampering import (
     change_object,
     found,

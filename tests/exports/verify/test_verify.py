@@ -24,8 +24,8 @@ from exports.layout.files import (
 )
 from exports.layout.manifest import checksum
 from exports.verify.verify import Report, render, verify
-from tests.exports.extracts import Extract, random_extract
-from tests.exports.finished import finished, sealed
+from tests.exports.support.built_releases import finished, sealed
+from tests.exports.support.extracts import Extract, random_extract
 from tests.exports.verify.tampering import (
     change_object,
     found,

@@ -10,8 +10,8 @@ from annotation.models import Campaign
 from exports.models import Build, Release
 from tests.annotation.support.hits import make_campaign
 from tests.annotation.web.stage import signed_in
-from tests.exports import campaigns
-from tests.exports.asking import build_of, build_queued
+from tests.exports.support import campaigns
+from tests.exports.support.builds import build_of, build_queued
 from tests.exports.web.people import reader
 
 ADDRESS = "/campaigns/demo/releases"

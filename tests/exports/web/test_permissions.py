@@ -9,7 +9,7 @@ from django.urls import URLPattern, get_resolver, reverse
 
 from exports.delivery.signed_links import link
 from exports.models import Build, Release, ReleaseFile
-from tests.exports.asking import build_of
+from tests.exports.support.builds import build_of
 from tests.exports.web.people import PEOPLE, client_of, reader
 
 IN = "/sign-in?next="

@@ -8,7 +8,7 @@ from annotation.commands.campaign_noun import experts_in_words
 from annotation.models import Campaign
 from annotation.pipeline.gold.adjudicate import Desk, What
 from tests.annotation.support.experts import unresolved
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

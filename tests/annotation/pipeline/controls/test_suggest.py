@@ -13,7 +13,7 @@ from annotation.pipeline.publishing.pack import positive_names
 from core.errors import UserError
 from retrieval.jobs.queue import request, run
 from tests.annotation.support.experts import report
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

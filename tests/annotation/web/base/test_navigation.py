@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import Campaign
 from tests.annotation.web.base.readers import root
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from lxml import html
 from annotation.analytics.campaign.snapshots import take
 from annotation.models import Campaign, Triplet
 from tests.annotation.web.base.readers import at, plays, root
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from annotation.models import Campaign, Control
 from tests.annotation.crowd.inhouse.test_plans import plan
 from tests.annotation.web.base.readers import root
 from tests.annotation.web.controls.test_controls import make_hits
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

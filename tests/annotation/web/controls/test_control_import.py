@@ -11,7 +11,7 @@ from annotation.models import AuditEntry, Campaign, Control
 from annotation.pipeline.controls.import_controls import SHIPPED, import_controls
 from annotation.web.controls import control_import
 from tests.annotation.web.base.readers import plays, root, with_permission
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -21,7 +21,7 @@ from annotation.pipeline.controls.suggest import suggest
 from annotation.protocol.labels.label_error import wilson_interval
 from retrieval.models import Job
 from tests.annotation.web.base.readers import plays, root, with_permission
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -20,7 +20,7 @@ from tests.annotation.support.experts import (
     shown,
     unresolved,
 )
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

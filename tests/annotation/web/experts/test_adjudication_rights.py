@@ -15,7 +15,7 @@ from annotation.crowd.inhouse.models import Member
 from annotation.models import Campaign, ExpertLabel, Judgment, Triplet, Worker
 from annotation.pipeline.gold.adjudicate import Desk, What
 from tests.annotation.support.experts import ADDRESS, at, decide, expert, report, show, unresolved
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 from tests.team import make_team
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from annotation.models import Campaign, ExpertLabel, HitItem, ItemReport, Triple
 from annotation.pipeline.labelling import disagreements
 from tests.annotation.support.experts import report, shown
 from tests.annotation.web.base.readers import plays, root
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -18,7 +18,7 @@ from annotation.web.base import pagination as keyset
 from annotation.web.hits import assignments, hits, triplets
 from tests.annotation.web.base.readers import plays, root
 from tests.examples import examples
-from tests.exports.campaigns import VERDICTS, make_campaign
+from tests.exports.support.campaigns import VERDICTS, make_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from django.test import Client
 from annotation.models import Assignment, Campaign, ExpertLabel, Judgment, Triplet
 from tests.annotation.support.experts import report
 from tests.annotation.web.base.readers import plays, root
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 pytestmark = pytest.mark.django_db
 

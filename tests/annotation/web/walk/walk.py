@@ -22,7 +22,7 @@ from annotation.models import Control, Hit, Role, Triplet, Worker
 from retrieval.models import Job
 from tests.annotation.support.parts import with_role
 from tests.annotation.web.stage import make_member, staff
-from tests.exports.campaigns import make_campaign
+from tests.exports.support.campaigns import make_campaign
 
 ROLES = ("viewer", "adjudicator", "manager", "owner")
 PEOPLE = ("nobody", "outsider", "annotator", *ROLES, "staff", "root")

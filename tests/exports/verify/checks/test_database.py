@@ -10,7 +10,7 @@ from annotation.models import ExpertLabel, Triplet
 from exports.building.export import export
 from exports.building.options import Options
 from exports.verify.verify import verify
-from tests.exports.campaigns import VERDICTS, make_campaign
+from tests.exports.support.campaigns import VERDICTS, make_campaign
 
 pytestmark = pytest.mark.django_db
 

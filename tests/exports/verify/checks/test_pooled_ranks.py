@@ -26,9 +26,9 @@ from exports.statistics.terminal import render_table
 from exports.verify.verify import verify
 from retrieval.models import Candidate
 from retrieval.ranking.records import CandidateRecord, QueryRecord, document, line, parse, read
-from tests.exports.campaigns import make_campaign
-from tests.exports.extracts import Extract, random_extract
-from tests.exports.finished import finished
+from tests.exports.support.built_releases import finished
+from tests.exports.support.campaigns import make_campaign
+from tests.exports.support.extracts import Extract, random_extract
 from tests.exports.verify.tampering import change_lines, change_object, found
 
 Row = dict[str, Any]

@@ -18,8 +18,8 @@ from exports.layout.files import (
 from exports.layout.schemas import control_digest
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read
-from tests.exports.extracts import random_extract
-from tests.exports.finished import finished, sealed
+from tests.exports.support.built_releases import finished, sealed
+from tests.exports.support.extracts import random_extract
 from tests.exports.verify.tampering import (
     change_lines,
     change_table,

@@ -17,8 +17,8 @@ from exports.layout.files import CAMPAIGN, PLACEMENTS, STATS
 from exports.statistics.compute import figures
 from exports.verify.verify import verify
 from retrieval.ranking.records import document
-from tests.exports.extracts import random_extract
-from tests.exports.finished import finished, sealed
+from tests.exports.support.built_releases import finished, sealed
+from tests.exports.support.extracts import random_extract
 from tests.exports.verify.tampering import change_lines, change_object, found
 
 SPLITS = ("test", "dev")

@@ -16,7 +16,7 @@ from exports.layout.files import (
     JUDGMENTS,
     STATS,
 )
-from tests.exports.finished import sealed
+from tests.exports.support.built_releases import sealed
 from tests.exports.verify.tampering import (
     change_object,
     change_table,

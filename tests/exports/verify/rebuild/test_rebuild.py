@@ -19,7 +19,7 @@ from exports.layout.files import (
 )
 from exports.verify.verify import verify
 from retrieval.ranking.records import document
-from tests.exports.finished import sealed
+from tests.exports.support.built_releases import sealed
 from tests.exports.verify.tampering import (
     change_lines,
     change_table,

@@ -10,8 +10,8 @@ import pytest
 from exports.building.assemble import Previous
 from exports.layout.files import CHANGED_LABELS, CHANGES, MANIFEST
 from exports.layout.manifest import checksum
-from tests.exports.extracts import random_extract
-from tests.exports.finished import finished, sealed
+from tests.exports.support.built_releases import finished, sealed
+from tests.exports.support.extracts import random_extract
 from tests.exports.verify.tampering import change_object, found
 
 

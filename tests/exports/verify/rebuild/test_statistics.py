@@ -13,7 +13,7 @@ from exports.layout.files import STATS
 from exports.statistics.compute import figures
 from exports.verify.findings import Findings
 from exports.verify.rebuild.statistics import check_stats, leaves, overlaid
-from tests.exports.finished import finished
+from tests.exports.support.built_releases import finished
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from exports.card.croissant import croissant
 from exports.layout.files import CARD, CROISSANT, RELEASE
 from exports.layout.manifest import versions
 from exports.verify.verify import verify
-from tests.exports.finished import sealed
+from tests.exports.support.built_releases import sealed
 from tests.exports.verify.tampering import change_object, found
 
 

@@ -10,7 +10,7 @@ from exports.building.options import Options
 from exports.layout.files import MANIFEST, PLACEMENTS, RELEASE
 from exports.layout.manifest import manifest
 from retrieval.ranking.records import document
-from tests.exports.extracts import Extract, random_extract
+from tests.exports.support.extracts import Extract, random_extract
 
 
 def finished(

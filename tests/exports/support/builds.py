@@ -18,7 +18,7 @@ from exports.building.requests import recover, request_build
 from exports.building.stages import SHARES
 from exports.models import Build, Release
 from retrieval.jobs.queue import run
-from tests.exports.reading import contents
+from tests.exports.support.contents import contents
 
 
 def ask(campaign: Campaign, **options: Any) -> Build:

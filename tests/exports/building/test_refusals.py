@@ -13,8 +13,8 @@ from core.errors import UserError
 from exports.building.export import export
 from exports.building.options import Options
 from exports.layout.atomic_folder import unfinished
-from tests.exports.campaigns import VERDICTS, make_campaign
-from tests.exports.reading import FILES, contents
+from tests.exports.support.campaigns import VERDICTS, make_campaign
+from tests.exports.support.contents import FILES, contents
 
 pytestmark = pytest.mark.django_db
 UNPRIVILEGED = 65_534
