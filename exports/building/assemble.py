@@ -22,7 +22,7 @@ from exports.building.stages import (
     SCORING,
     SPLITTING,
 )
-from exports.card.write import write_card
+from exports.card.readme import write_card
 from exports.evaluation.baselines import write_runs
 from exports.formats.write import write_formats
 from exports.layout.files import (

@@ -12,8 +12,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exports.card.citation import bibtex
-from exports.card.licences import named
+from exports.card.licences import bibtex, named
 from exports.formats.registry import FORMATS
 from exports.layout.files import CAMPAIGN, CROISSANT, MANIFEST, OF_THE_ANNOTATORS, RELEASE
 from exports.layout.schemas import DESCRIPTIONS

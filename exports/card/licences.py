@@ -1,4 +1,4 @@
-"""The names by which the Hugging Face Hub and Croissant know a source's licence."""
+"""A source's licence by the names that the Hugging Face Hub knows, and how a release is cited."""
 
 from __future__ import annotations
 
@@ -54,3 +54,15 @@ def of_the_release(sources: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         return {"license": name}
     words = ", ".join(licence or "not stated" for licence in licences)
     return {"license": "other", "license_name": "of-the-sources", "license_details": words}
+
+
+def bibtex(campaign: str, number: int) -> str:
+    """No year: a release holds no clock time. Whoever cites it adds the manifest's sha256."""
+    name = campaign.replace("_", r"\_")
+    return (
+        f"@misc{{{campaign}-{number},\n"
+        f"  title   = {{{{{name}: a question-ranking dataset}}}},\n"
+        f"  version = {{release {number}}},\n"
+        "  note    = {Built with Quorum}\n"
+        "}"
+    )

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import orjson
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from core.text.markdown import Markdown
+from core.text.markdown import Markdown, printed
 from exports.card import notes, tables
 from exports.card.canvas import DARK, LIGHT
-from exports.card.citation import bibtex
+from exports.card.croissant import croissant
 from exports.card.header import header
-from exports.card.markdown import environment
+from exports.card.licences import bibtex
 from exports.card.origin import labelled_by_votes, nobody_judged
-from exports.card.plots import plots
+from exports.card.plots import plots, write_plots
 from exports.card.prose import cost, protocol
 from exports.card.words import count, plural, rate
 from exports.formats.loading_code import groups, snippets
@@ -32,6 +34,13 @@ from exports.layout.files import (
 
 TEMPLATE = "template.md"
 PLOTS = "plots/"  # shown, not listed
+
+
+def write_card(folder: Path) -> None:
+    """After every file but the manifest: the card names them all, Croissant has their checksums."""
+    write_plots(folder)
+    (folder / CARD).write_bytes(card(folder))
+    (folder / CROISSANT).write_bytes(croissant(folder))
 
 
 def card(folder: Path) -> bytes:
@@ -106,3 +115,18 @@ def _withheld(folder: Path) -> Counter[str]:
     with (folder / PLACEMENTS).open("rb") as file:
         rows = map(orjson.loads, file)
         return Counter(row["reason"] for row in rows if row["split"] is None)
+
+
+def environment() -> Environment:
+    """Not HTML: autoescape would write `&#39;` for an apostrophe. `finalize` escapes instead."""
+    made = Environment(  # noqa: S701 - escaped by `finalize`, as Markdown
+        loader=PackageLoader("exports.card", "."),
+        undefined=StrictUndefined,
+        finalize=printed,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters["plain"] = Markdown
+    made.filters["attribute"] = lambda text: Markdown(html.escape(text))
+    return made

@@ -10,7 +10,9 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import orjson
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, storages
 from django.core.files.storage.base import Storage
@@ -20,9 +22,10 @@ from core.errors import UserError
 from core.progress import Progress, no_progress
 from core.storage import place_of, steps, translated
 from exports.layout.atomic_folder import sync, sync_folders
-from exports.models import ReleaseFile
+from exports.models import Release, ReleaseFile
 
 ALIAS = "releases"
+MOST_BYTES = 1 << 20  # of a text on a page
 
 
 def storage() -> Storage:
@@ -107,3 +110,21 @@ def _discard(place: Storage, prefix: str) -> None:
             _discard(place, f"{prefix}/{name}")
         if isinstance(place, FileSystemStorage):
             place.delete(prefix)
+
+
+def read_text(release: Release, path: str) -> str | None:
+    """None where the release has no such file."""
+    try:
+        start = read_start(ReleaseFile(release=release, path=path), MOST_BYTES)
+    except UserError:
+        return None
+    return start.decode("utf-8", "replace")
+
+
+def read_document(release: Release, path: str) -> dict[str, Any]:
+    """Empty where it is missing or no document any more."""
+    try:
+        found = orjson.loads(read_text(release, path) or "{}")
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}

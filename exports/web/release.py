@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.models import Campaign
-from exports.card.citation import bibtex
+from exports.card.licences import bibtex
 from exports.formats.loading_code import snippets
 from exports.models import Release
 from exports.web.access import campaign_releases_page

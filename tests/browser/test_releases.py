@@ -18,9 +18,9 @@ from exports.delivery.signed_links import link
 from exports.models import Build, Download, Release
 from tests.annotation.support.hits import make_campaign
 from tests.browser.conftest import CheckAccess, TakeShot
-from tests.exports.delivery.stored import stored_release
 from tests.exports.support.builds import build_of
 from tests.exports.support.storage import lie_at
+from tests.exports.support.stored_release import stored_release
 from tests.exports.web.people import reader
 
 ADDRESS = "/campaigns/demo/releases"

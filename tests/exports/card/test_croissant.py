@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from exports.card.croissant import croissant
-from exports.card.write import write_card
+from exports.card.readme import write_card
 from exports.layout.files import CROISSANT, MANIFEST
 from exports.splits.splits import SPLITS
 from tests.exports.card.releases import ready

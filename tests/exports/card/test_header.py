@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from exports.card.header import header
-from exports.card.write import write_card
+from exports.card.readme import write_card
 from exports.layout.files import CARD
 from exports.splits.splits import SPLITS
 from tests.exports.card.releases import ready

@@ -12,7 +12,7 @@ from jinja2 import UndefinedError
 from markdown_it import MarkdownIt
 
 from core.text.markdown import Markdown, escape, one_line, table
-from exports.card.markdown import environment
+from exports.card.readme import environment
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 HOSTILE = [

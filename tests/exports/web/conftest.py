@@ -5,7 +5,7 @@ from annotation.models import Campaign
 from exports.models import Release
 from tests.annotation.support.hits import make_campaign
 from tests.annotation.web.stage import signed_in
-from tests.exports.delivery.stored import stored_release
+from tests.exports.support.stored_release import stored_release
 from tests.exports.web.people import reader
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from annotation.models import Campaign
 from exports.models import Release
-from tests.exports.delivery.stored import stored_release
+from tests.exports.support.stored_release import stored_release
 from tests.exports.web.pages import ADDRESS, text, words
 
 ATTACK = "</dd><script>alert(1)</script>{{ 7|add:7 }}\t\"'\u202e"

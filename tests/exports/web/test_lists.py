@@ -10,7 +10,7 @@ from django.urls import reverse
 from annotation.models import Campaign
 from exports.models import Download, Release
 from tests.annotation.support.hits import make_campaign
-from tests.exports.delivery.stored import stored_release
+from tests.exports.support.stored_release import stored_release
 from tests.exports.web.pages import ADDRESS, copy_of, text
 from tests.exports.web.people import client_of
 

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from annotation.models import Campaign
 from exports.models import Download, Release
-from tests.exports.delivery.stored import stored_release
+from tests.exports.support.stored_release import stored_release
 from tests.exports.web.pages import ADDRESS, copy_of, row, text
 
 

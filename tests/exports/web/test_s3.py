@@ -14,8 +14,8 @@ from annotation.models import Campaign
 from exports.delivery.signed_links import link
 from exports.models import Download, Release
 from tests.annotation.web.stage import signed_in
-from tests.exports.delivery.stored import stored_release
 from tests.exports.support.storage import IN_THE_BUCKET, lie_at, s3_server
+from tests.exports.support.stored_release import stored_release
 from tests.exports.web.people import reader
 
 

@@ -9,8 +9,8 @@ from exports.delivery.signed_links import LinkError, follow, link
 from exports.models import Build, Release
 from tests.annotation.support.experts import ADDRESS, decide, unresolved
 from tests.annotation.support.parts import at, client_with, with_role
-from tests.exports.delivery.stored import stored_release
 from tests.exports.support.campaigns import make_campaign
+from tests.exports.support.stored_release import stored_release
 from tests.exports.web.pages import copy_of
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ import pytest
 
 from exports.building.assemble import Options
 from exports.building.changelog import write_changes
-from exports.card.write import write_card
+from exports.card.readme import write_card
 from exports.evaluation.baselines import write_runs
 from exports.formats.write import write_formats
 from exports.layout.files import CAMPAIGN, PLACEMENTS, STATS

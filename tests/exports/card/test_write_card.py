@@ -13,12 +13,12 @@ import pytest
 
 from exports.building.assemble import build
 from exports.building.options import Options
-from exports.card.write import write_card
+from exports.card.readme import write_card
 from exports.layout.files import CARD, CROISSANT, MANIFEST
 from tests.exports.card.releases import ready
 from tests.exports.support.extracts import random_extract
 
-WRITE = "import sys, pathlib, exports.card.write as w; w.write_card(pathlib.Path(sys.argv[1]))"
+WRITE = "import sys, pathlib, exports.card.readme as w; w.write_card(pathlib.Path(sys.argv[1]))"
 
 
 def written(folder: Path) -> dict[str, bytes]:
