@@ -28,7 +28,7 @@ from annotation.models import (
 )
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.ledger.accounts import account_of, book
-from annotation.pipeline.publishing import pack as assemble
+from annotation.pipeline.publishing import pack
 from benchmarks.campaign.inputs import SEED, copy
 from benchmarks.campaign.record import CARELESS, CARELESS_SLIP, MISTAKE, POSITIVES, SLIP, WORKERS
 
@@ -49,7 +49,7 @@ WORK_COLUMNS = (
     "account",
 )
 VOTE_COLUMNS = ("assignment_id", "item_id", "triplet_id", "worker_id", "value")
-HIT_COLUMNS = ("id", *assemble.HIT_COLUMNS)
+HIT_COLUMNS = ("id", *pack.HIT_COLUMNS)
 ITEM_COLUMNS = ("id", "hit_id", "position", "key", "triplet_id", "control_id")
 NULL = "\\N"
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
-from exports.evaluation import pair_intervals as pairwise_certainty
+from exports.evaluation import pair_intervals
 from exports.evaluation.pair_intervals import certainty, replicates
 from exports.evaluation.pair_metrics import PAIRWISE, pairwise
 from exports.evaluation.scoring import Pairs
@@ -69,7 +69,7 @@ def test_the_draws_do_not_depend_on_how_many_are_made_at_once(
 ) -> None:
     one = pairs([(1, 0.9), (0, 0.2)], [(0, 0.7), (1, 0.6)], [(1, 0.1), (0, 0.4)])
     found = replicates([one], [0.5])
-    monkeypatch.setattr(pairwise_certainty, "AT_ONCE", 333)
+    monkeypatch.setattr(pair_intervals, "AT_ONCE", 333)
     assert np.array_equal(replicates([one], [0.5]), found)
 
 

@@ -17,9 +17,8 @@ from annotation.models import Assignment, Campaign, ExpertLabel, Hit, HitItem, J
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.ledger.postings import restore
 from exports.building.split_encoder import query_encoder
-from exports.extract import parquet_table as table_file
+from exports.extract import parquet_table, votes, work
 from exports.extract import queries as queries_module
-from exports.extract import votes, work
 from exports.extract.extract import extract
 from exports.models import WorkerSalt
 from retrieval.models import Candidate, IndexVersion, QaPair
@@ -431,7 +430,7 @@ def test_the_size_of_the_steps_changes_no_byte(
 def test_tables_are_cut_into_groups_of_the_same_rows(
     campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_file, "ROWS", 5)
+    monkeypatch.setattr(parquet_table, "ROWS", 5)
     monkeypatch.setattr(queries_module, "CANDIDATES_PER_STEP", 1)
     extracted(campaign, tmp_path)
     assert_as_the_oracle(campaign, tmp_path)

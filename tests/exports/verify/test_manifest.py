@@ -23,7 +23,7 @@ from exports.layout.files import (
     STATS,
 )
 from exports.layout.schemas import TABLES
-from exports.verify import schemas as shapes
+from exports.verify import schemas
 from exports.verify.verify import verify
 from tests.exports.support.built_releases import sealed
 from tests.exports.verify.tampering import (
@@ -103,7 +103,7 @@ def test_a_file_of_anything_else_is_named(content: bytes, release: Path, whole: 
 def test_a_huge_line_is_named_and_never_read(
     release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shapes, "LONGEST", 40_000)
+    monkeypatch.setattr(schemas, "LONGEST", 40_000)
     with (release / "train.jsonl").open("ab") as file:
         file.write(b"x" * 100_000)
     sealed(release)
