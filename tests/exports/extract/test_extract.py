@@ -17,7 +17,7 @@ from annotation.models import Assignment, Campaign, ExpertLabel, Hit, HitItem, J
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.ledger.postings import restore
 from exports.building.split_encoder import query_encoder
-from exports.extract import parquet_table, votes, work
+from exports.extract import assignments, parquet_table, votes
 from exports.extract import queries as queries_module
 from exports.extract.extract import extract
 from exports.models import WorkerSalt
@@ -422,7 +422,7 @@ def test_the_size_of_the_steps_changes_no_byte(
 ) -> None:
     whole = contents(extracted(campaign, tmp_path / "whole"))
     monkeypatch.setattr(queries_module, "CANDIDATES_PER_STEP", size)
-    for module in (queries_module, votes, work):
+    for module in (queries_module, votes, assignments):
         monkeypatch.setattr(module, "ROWS", size)
     assert contents(extracted(campaign, tmp_path / "steps")) == whole
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from annotation.models import Campaign, Judgment, Triplet
-from exports.extract import queries, votes, work
+from exports.extract import assignments, queries, votes
 from exports.extract.extract import extract
 from exports.extract.transaction import snapshot
 from tests.exports.extract.oracle import contents, salted
@@ -64,7 +64,7 @@ def test_a_record_that_changes_while_it_is_read_is_read_as_it_was(
 ) -> None:
     extract(campaign, tmp_path / "quiet", partial=False)
     monkeypatch.setattr(queries, "CANDIDATES_PER_STEP", 1)
-    for module in (queries, votes, work):
+    for module in (queries, votes, assignments):
         monkeypatch.setattr(module, "ROWS", 2)
     told: list[int] = []
 
