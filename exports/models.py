@@ -114,8 +114,10 @@ class Build(Job):
     @property
     def release(self) -> Release | None:
         """What it made; or the release of before, where nothing has changed since."""
+        if not self.result:
+            return None
         releases = Release.objects.filter(campaign__name=self.subject)
-        return releases.filter(number=(self.result or {}).get("release")).first()
+        return releases.filter(number=self.result["release"]).first()
 
     @property
     def unchanged(self) -> bool:
