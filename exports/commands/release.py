@@ -80,7 +80,7 @@ def build(
     options = Options(partial=partial, split=split, judgments=not no_judgments)
     if out is None:
         with transaction.atomic():
-            request = request_build(campaign, options=options, requested_by="")
+            request = request_build(campaign, options=options, by=None)
             _record(request)
         return {"campaign": campaign.name, "build": request.pk}
     with progress(1000, "Building") as bar:
@@ -168,13 +168,13 @@ def _releases(name: str | None) -> list[dict[str, object]]:
 
 def _builds(name: str | None) -> list[dict[str, object]]:
     """The last one of each campaign, unless it made its last release."""
-    builds = Build.objects.select_related("campaign", "release").order_by("campaign__name", "pk")
+    builds = Build.objects.order_by("subject", "pk")
     if name is not None:
-        builds = builds.filter(campaign=get_campaign(name))
-    last = {build.campaign_id: build for build in builds}
+        builds = builds.filter(subject=get_campaign(name).name)
+    last = {build.subject: build for build in builds}
     return [
         {
-            "campaign": build.campaign.name,
+            "campaign": build.subject,
             "state": build.state,
             "stage": build.stage,
             "unchanged_since": build.release.number if build.release else None,
