@@ -30,7 +30,7 @@ from exports.building.stages import Stages
 from exports.building.steps import end, make, store
 from exports.layout.atomic_folder import workplace
 from exports.models import Build, Release
-from retrieval.jobs.queue import Result, Watch, carry_out
+from retrieval.jobs.queue import GIVEN_UP, Result, Watch, carry_out
 from retrieval.models import Job
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,11 @@ def release_now(
     recover()
     with _workplace(uuid.uuid4().hex) as work:
         build = _own_build(campaign, options, work.name, begun)
-        carry_out(build, lambda job, watch: _build(job, work, Stages(watch, progress)))
+        try:
+            carry_out(build, lambda job, watch: _build(job, work, Stages(watch, progress)))
+        finally:  # cut off, it is nobody's to take up
+            queued = Build.objects.filter(pk=build.pk, state=Build.State.QUEUED)
+            queued.update(state=Build.State.FAILED, error=GIVEN_UP, ended_at=timezone.now())
     build = Build.objects.get(pk=build.pk)
     if build.release is None:
         raise UserError(build.error)

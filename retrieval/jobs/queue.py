@@ -142,8 +142,7 @@ def _accounted(job: Job, watch: Watch) -> Iterator[None]:
         raise
     finally:
         # An error of ours or of the machine: it may have passed by the next time.
-        _held(job).filter(attempts__lt=MOST_ATTEMPTS).update(state=State.QUEUED, claim="")
-        _held(job).update(state=State.FAILED, error=GIVEN_UP, ended_at=timezone.now())
+        _held(job).update(state=State.QUEUED, claim="")
 
 
 def keep(job: Job, result: Result) -> None:
