@@ -20,8 +20,7 @@ from core.rest.openapi import key_header, operation
 from core.rest.pagination import NewestPages, page
 from core.rest.parsing import body, query
 from exports.building.options import Options
-from exports.building.requests import WORDS, request_build
-from exports.building.stages import thousandths
+from exports.building.requests import WORDS, request_build, thousandths
 from exports.delivery.signed_links import link
 from exports.models import Build, Release, ReleaseFile
 

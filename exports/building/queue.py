@@ -62,7 +62,7 @@ def release_now(
     with _workplace(uuid.uuid4().hex) as work:
         build = _own_build(campaign, options, work.name, begun)
         try:
-            carry_out(build, lambda job, watch: _build(job, work, Stages(watch, progress)))
+            carry_out(build, lambda job, watch: _build(job, work, Stages(watch.stage, progress)))
         finally:  # cut off, it is nobody's to take up
             queued = Build.objects.filter(pk=build.pk, state=Build.State.QUEUED)
             queued.update(state=Build.State.FAILED, error=GIVEN_UP, ended_at=timezone.now())
@@ -98,7 +98,7 @@ def build_release(job: Job, watch: Watch) -> Result:
         return dict(job.result)
     recover()
     with _workplace(job.claim) as work:
-        return _build(job, work, Stages(watch, no_progress))
+        return _build(job, work, Stages(watch.stage, no_progress))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from annotation.pipeline.setup.create_pilot import pilot_of, source_of
 from annotation.pipeline.setup.pool_depth import audited_by
 from core.errors import UserError
 from exports.building.options import Options
+from exports.building.stages import SHARES, WHOLE, reached
 from exports.layout.atomic_folder import abandoned
 from exports.models import Build
 from retrieval.jobs.queue import waiting_jobs
@@ -24,6 +25,13 @@ def request_build(campaign: Campaign, *, options: Options, by: User | None) -> B
     check_way(campaign, options)
     recover()
     return new_build(campaign, options, by)
+
+
+def thousandths(build: Build) -> int:
+    """How far it is, as its row tells it."""
+    if build.state == Build.State.DONE:
+        return WHOLE
+    return reached(build.stage, build.done, build.total) if build.stage in SHARES else 0
 
 
 def check_releasable(campaign: Campaign) -> None:

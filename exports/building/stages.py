@@ -1,10 +1,8 @@
 """The stages of a build, and how far it is. Light, for every page of the site loads it."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
 from core.progress import Progress
-from retrieval.jobs.queue import Watch
-from retrieval.models import Job
 
 READING = "reading the record"
 SPLITTING = "splitting the queries"
@@ -30,14 +28,7 @@ SHARES = {
 WHOLE = sum(SHARES.values())
 
 
-def thousandths(build: Job) -> int:
-    """How far it is, as its row tells it."""
-    if build.state == Job.State.DONE:
-        return WHOLE
-    return _reached(build.stage, build.done, build.total) if build.stage in SHARES else 0
-
-
-def _reached(stage: str, done: int, total: int | None) -> int:
+def reached(stage: str, done: int, total: int | None) -> int:
     """Whatever comes before the stage is done."""
     stages = list(SHARES)
     before = sum(SHARES[each] for each in stages[: stages.index(stage)])
@@ -47,21 +38,21 @@ def _reached(stage: str, done: int, total: int | None) -> int:
 class Stages:
     """Tells the build's row, and whoever watches the command, how far it is."""
 
-    def __init__(self, watch: Watch, progress: Progress) -> None:
+    def __init__(self, watch: Callable[[str, int], Progress], progress: Progress) -> None:
         """`progress` counts thousandths of the whole."""
         self._watch = watch
         self._progress = progress
         self._done = 0
 
     def begin(self, stage: str, units: int) -> Progress:
-        tell = self._watch.stage(stage, units)
+        tell = self._watch(stage, units)
         done = 0
 
         def count(increment: int) -> None:
             nonlocal done
             done += increment
             tell(increment)
-            self._reach(_reached(stage, done, units))
+            self._reach(reached(stage, done, units))
 
         count(0)
         return count

@@ -7,7 +7,7 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from annotation.models import Campaign
-from exports.building.stages import thousandths
+from exports.building.requests import thousandths
 from exports.models import Build, Release
 from exports.web.access import campaign_releases_page, may_build
 from exports.web.forms import BuildForm

@@ -8,6 +8,7 @@ import pytest
 from django.core.management.base import CommandError
 
 from annotation.models import Campaign
+from exports.models import Build
 from tests.command_line import quorum
 from tests.exports.support.campaigns import make_campaign
 from tests.exports.support.contents import FILES, document
@@ -39,7 +40,7 @@ def test_it_shows_the_table_and_the_folder(campaign: Campaign, tmp_path: Path) -
     assert "the campaign's first release" in lines
     again = printed("build", "demo", "--out", str(out))
     assert f"release 1, unchanged, as it lay there before: {out} ({len(FILES)} files)" in again
-    assert f"python -m exports.verify {out}" in again
+    assert f"quorum release verify {out}" in again
 
 
 def test_json_is_one_line_with_the_statistics(campaign: Campaign, tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_releases_are_listed_and_asked_for(campaign: Campaign, tmp_path: Path) -
         printed("build", "demo", "--split", "random")
     asked = printed("build", "demo", "--no-judgments")
     assert asked.startswith("A worker builds the release")
-    assert campaign.builds.get(state="queued").options == {
+    assert Build.objects.get(subject="demo", state="queued").options == {
         "partial": False,
         "split": "clusters",
         "judgments": False,

@@ -14,7 +14,8 @@ from annotation.models import Campaign, Judgment, Triplet
 from core.errors import UserError
 from exports.building.options import Options
 from exports.building.queue import release_now
-from exports.building.stages import SHARES, thousandths
+from exports.building.requests import thousandths
+from exports.building.stages import SHARES
 from exports.models import Build, Release, ReleaseFile
 from tests.exports.building.leftovers import prefixes
 from tests.exports.support.builds import ask, build_queued, built, change_a_label, stored
