@@ -42,7 +42,7 @@ from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import read_instructions
 from annotation.protocol.estimates.cost import quote
 from annotation.protocol.packing.pack import hits_needed
-from annotation.protocol.policy.crowds import CROWDS
+from annotation.protocol.policy.crowds import CROWDS, CrowdKind
 from core.command import Device, Result, choice, one_of, progress
 from core.errors import UserError
 from core.output import Facts, Rendered, Rows
@@ -52,7 +52,7 @@ from retrieval.search.retrieve import retrieve
 
 IMPORT = "import"
 ChosenCrowd = Annotated[
-    str | None,
+    CrowdKind | None,
     choice("--crowd", CROWDS, "Who judges: Mechanical Turk workers (default), or your own team."),
 ]
 PolicyFile = Annotated[

@@ -10,10 +10,11 @@ import typer
 from annotation.crowd.port import CrowdError
 from annotation.pipeline.ledger.dollars import clause, dollars, no_money
 from annotation.pipeline.setup.create import get_campaign
-from core.command import Noun, Result, Verb
+from core.command import Noun, Result
 from core.errors import UserError
 from core.output import Facts, Rendered
 
+CampaignVerb = Callable[..., Result]
 STEPS, OPERATIONS, STUDIES = "Steps", "Operations", "Studies"
 app = Noun("Campaigns, from their queries to their labels.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the campaign.")]
@@ -45,10 +46,10 @@ MONEY = {
 
 def campaign_verb(
     name: str, *, panel: str = STEPS, render: Callable[[Result], Rendered] | None = None
-) -> Callable[[Verb], Verb]:
+) -> Callable[[CampaignVerb], CampaignVerb]:
     """A verb on a campaign that exists: the function's first argument is the campaign."""
 
-    def register(function: Verb) -> Verb:
+    def register(function: CampaignVerb) -> CampaignVerb:
         @wraps(function)
         def run(name: str, **options: Any) -> Result:
             campaign = get_campaign(name)
@@ -63,7 +64,8 @@ def campaign_verb(
         named = inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, annotation=Name)
         keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in options]
         run.__signature__ = inspect.Signature([named, *keyword])  # type: ignore[attr-defined]
-        return app.verb(name, render=render or in_words, panel=panel)(run)
+        app.verb(name, render=render or in_words, panel=panel)(run)
+        return run
 
     return register
 

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from annotation.crowd.factory import open_crowd
 from annotation.monitoring.doctor import examine
-from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD
+from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
 from core.command import Noun, Result, choice
 from core.output import Rendered
 
@@ -31,7 +31,7 @@ def _missing(result: Result) -> str | None:
 
 @app.verb("doctor", render=_report, fault=_missing)
 def doctor(
-    crowd: Annotated[str, choice("--crowd", CROWDS, "Who judges.")] = PAPER_CROWD.kind,
+    crowd: Annotated[CrowdKind, choice("--crowd", CROWDS, "Who judges.")] = PAPER_CROWD.kind,
 ) -> Result:
     """Check the installation: database, broker, crowd, public address, controls, index.
 

@@ -22,8 +22,11 @@ app = Noun(alone=True)
 
 
 def _repairs(result: Result) -> Rendered:
-    worded = [_worded(name, found) for name, found in result["campaigns"].items()]
-    return worded or "No campaign is published at this crowd."
+    return _lines(result) or "No campaign is published at this crowd."
+
+
+def _lines(result: Result) -> list[str]:
+    return [_worded(name, found) for name, found in result["campaigns"].items()]
 
 
 @app.verb("reconcile", render=_repairs)
@@ -59,14 +62,14 @@ def reconcile_campaigns(
     result: Result = {"campaigns": {name: asdict(report) for name, report in reports.items()}}
     for campaign, report in reports.items():
         if report.stopped_by:
-            print(*_repairs(result), sep="\n", file=sys.stderr)  # what was repaired all the same
+            print(*_lines(result), sep="\n", file=sys.stderr)  # what was repaired all the same
             raise UserError(
                 f"The comparison of {campaign} ended early, run it again: {report.stopped_by}"
             )
     return result
 
 
-def _reconciled(campaign: Campaign, crowd: Crowd, how: dict[str, bool]) -> Reconciled:
+def _reconciled(campaign: Campaign, crowd: Crowd, how: dict[str, Any]) -> Reconciled:
     # Of many transactions: that it was begun is written first, whatever comes of it.
     record(by_command(), "reconcile", campaign=campaign, details=how)
     with progress(None, f"Comparing {campaign}", " HITs") as bar:

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from annotation.access.audit_log import Actor, logged
 from annotation.models import Campaign
@@ -21,7 +22,7 @@ def add_gold_of(
     progress: Progress = no_progress,
 ) -> Imported:
     """`name` is the sender's name for the file; the log keeps its last part."""
-    sent = {"file": Path(name).name, "expert": expert, "replace": replace}
+    sent: dict[str, Any] = {"file": Path(name).name, "expert": expert, "replace": replace}
     with known_as(path, name):
         labels = read_gold(path, campaign, expert=expert, progress=progress)
         with logged(by, "import-gold", campaign, **sent) as entry:

@@ -20,13 +20,13 @@ from exports.evaluation.score_model import FORM as RETRIEVER_FORM
 from exports.evaluation.score_model import Wanted, queries_of, score
 from exports.evaluation.systems import BASELINES
 from retrieval.ranking.input_forms import RETRIEVER_FORMS
-from retrieval.ranking.metrics import WAYS
+from retrieval.ranking.metrics import WAYS, Way
 
 SIGNIFICANT = 0.05
 WIDTH = 24
 Split = Annotated[str, typer.Option("--split", metavar="SPLIT", help="train, dev or test.")]
-Way = Annotated[
-    str,
+ChosenWay = Annotated[
+    Way,
     choice(
         "--way",
         list(WAYS),
@@ -96,7 +96,7 @@ def evaluate_run(
         str,
         typer.Option(metavar="BASELINE", help="retriever, bm25, or the file of another run."),
     ] = BASELINES[0],
-    way: Way = "qrc",
+    way: ChosenWay = "qrc",
     dev_run: Annotated[
         Path | None,
         typer.Option(
@@ -156,7 +156,7 @@ def compare_systems(
     systems: Annotated[list[str], typer.Argument(metavar="SYSTEM...", help=FORM)],
     release: ReleaseFolder,
     split: Split = "test",
-    way: Way = "qrc",
+    way: ChosenWay = "qrc",
     against: Annotated[
         str, typer.Option(metavar="NAME", help="System that the others are tested against.")
     ] = BASELINES[0],
