@@ -8,9 +8,8 @@ from string import Template
 
 from exports.formats.format import Snippet
 from exports.formats.registry import FORMATS
-from exports.layout.files import GOLD, OF_THE_ANNOTATORS, SPLIT_FILES
+from exports.layout.files import ARCHIVE_SUFFIX, GOLD, OF_THE_ANNOTATORS, SPLIT_FILES
 
-ARCHIVE_SUFFIX = ".tar.zst"
 # Key, title and what a reader must know, in the order in which a page shows them.
 GROUPS = (
     (

@@ -16,6 +16,7 @@ SPLIT_FILES = ("train.jsonl", "dev.jsonl", "test.jsonl")
 CAMPAIGN = "campaign.json"
 # The release's number, what was asked of it, the release before it, and what software wrote it.
 RELEASE = "release.json"
+ARCHIVE_SUFFIX = ".tar.zst"
 STATS = "stats.json"  # every figure, all recomputed by exports.verify
 CHANGES = "changes.json"  # how many labels were added, changed and withdrawn
 CHANGED_LABELS = "changes.jsonl"  # each that was changed or withdrawn

@@ -7,7 +7,8 @@ from django.contrib.auth.models import User
 from django.db.models import Count
 
 from exports.delivery.signed_links import link, name_of
-from exports.formats.loading_code import ARCHIVE_SUFFIX, groups
+from exports.formats.lazy import groups
+from exports.layout.files import ARCHIVE_SUFFIX
 from exports.models import Release
 
 PLOTS = {

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.models import Campaign
 from exports.card.licences import bibtex
-from exports.formats.loading_code import snippets
+from exports.formats.lazy import snippets
 from exports.models import Release
 from exports.web.access import campaign_releases_page
 from exports.web.offers import Offer, archive_of, formats_of, offers_of, plots_of

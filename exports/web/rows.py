@@ -3,7 +3,7 @@
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from exports.formats.loading_code import ARCHIVE_SUFFIX
+from exports.layout.files import ARCHIVE_SUFFIX
 from exports.models import Download, Release, ReleaseFile
 
 
