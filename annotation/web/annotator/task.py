@@ -201,5 +201,5 @@ def _over(request: HttpRequest, refused: Refused) -> HttpResponse:
 
 def _not_open(request: MemberRequest, work: Assignment, sentences: Sequence[str]) -> HttpResponse:
     action = reverse("return", args=[work.assignment_id])
-    words = {"title": NOT_OPEN, "sentences": sentences, "action": action, "button": "Give it back"}
+    words = {"title": NOT_OPEN, "sentences": sentences, "action": action, "button": "Return it"}
     return render(request, "annotation/base/notice.html", words, status=403)

@@ -74,7 +74,7 @@ def test_a_pair_restored_after_the_next_index_was_made_asks_for_another(
     withdraw_pairs([pairs[0].pair_key], restore=True)
     if and_another:
         withdraw_pairs([pairs[1].pair_key])
-    with pytest.raises(UserError, match=r"^1 q/a pairs that were withdrawn .* run `manage.py in"):
+    with pytest.raises(UserError, match=r"^1 q/a pairs that were withdrawn .* run `quorum in"):
         current_index()
     again = build()
     assert current_index() == again
@@ -192,7 +192,7 @@ def test_the_command_says_how_many(add_pairs: AddPairs, capsys: Any, tmp_path: P
         {"pairs_named": 2, "withdrawn": 2},
         {"pairs_named": 4, "restored": 3},
     ]
-    with pytest.raises(CommandError, match="one of the arguments --source --ids --pair is req"):
+    with pytest.raises(CommandError, match="One of --source, --ids, --pair is missing"):
         quorum("corpus", "withdraw")
     assert not IndexVersion.objects.exists()
 

@@ -30,7 +30,7 @@ from tests.annotation.api.whole.described import CHECKS, operations, site
 from tests.examples import examples
 from tests.small_campaign import Stage
 
-EXAMPLES = examples(4)  # of each operation, role and mode
+EXAMPLES = max(2, examples(4))  # of each operation, role and mode
 BOUNDED = settings(
     max_examples=EXAMPLES,
     derandomize=True,
@@ -125,7 +125,7 @@ def test_no_server_error_and_no_undocumented_answer(
         statuses += tried(operation, program, rows, negative=False)
         if role in {"owner", "root"} and operation.body:
             statuses += tried(operation, program, rows, negative=True)
-    assert statuses.total() > 2 * len(operations())
+    assert statuses.total() > EXAMPLES / 2 * len(operations())
     assert expected <= statuses.keys()
 
 

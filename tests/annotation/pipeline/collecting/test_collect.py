@@ -115,7 +115,7 @@ def test_two_who_collect_at_once_store_each_submission_once(stage: Stage) -> Non
 
 
 def test_an_unpublished_campaign_has_nothing_to_collect(stage: Stage) -> None:
-    with pytest.raises(UserError, match=r"faq is not published: run `manage\.py campaign publish"):
+    with pytest.raises(UserError, match=r"faq is not published: run `quorum campaign publish"):
         stage.advance()
 
 

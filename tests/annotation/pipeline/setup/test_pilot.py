@@ -327,9 +327,8 @@ def test_the_commands_make_a_pilot_and_report_on_it(
                 "budget_cents": 2000,
             },
         )
-    assert "is not a condition of a pilot: make one by" in refused(
-        "campaign", "pilot-report", "faq"
-    )
+    refusal = refused("campaign", "pilot-report", "faq")
+    assert "belongs to no pilot: create one with `quorum campaign pilot faq`" in refusal
     assert run_json("campaign", "pilot-report", "faq-pilot-with")["compared"] == 0
     for condition, most in zip(conditions(pilot), (1, 2), strict=True):
         judged(condition, mturk, lambda _, rank, most=most: int(rank <= most), "ada", "cleo")

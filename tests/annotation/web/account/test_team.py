@@ -97,7 +97,7 @@ def test_members_are_listed_with_what_they_have_done(owner: Client, adas: Client
     Assignment.objects.filter(pk=first).update(status="approved")
     Assignment.objects.filter(pk=second).update(status="rejected")
     page = text(owner.get("/team"))
-    assert "3 handed in · 1 approved · 1 not accepted · last" in page
+    assert "3 submitted · 1 approved · 1 rejected · last" in page
 
 
 def test_every_member_of_a_big_team_is_on_some_page(

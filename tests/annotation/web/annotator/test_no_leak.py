@@ -72,7 +72,7 @@ class Readers:
     def _taken(self, offer: PostedHit) -> HttpResponse:
         now = timezone.now()
         work = Assignment.objects.create(
-            offer=offer, member=self.member, accepted_at=now, deadline=now + timedelta(hours=1)
+            posted_hit=offer, member=self.member, accepted_at=now, deadline=now + timedelta(hours=1)
         )
         page = self.client.get(f"/work/{work.assignment_id}")
         work.delete()

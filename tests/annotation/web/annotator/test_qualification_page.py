@@ -151,7 +151,7 @@ def test_it_says_what_it_is_and_asks_every_item(client: Client, campaign: Campai
     response = client.get(path_of(campaign))
     shown = words(response)
     assert "judge 4 items" in shown
-    assert "at least 3 of 4 right you pass" in shown
+    assert "You pass with at least 3 of 4 right" in shown
     assert "You have 3 tries" in shown
     page = parse(response)
     assert len(page.xpath("//fieldset")) == 4
@@ -227,8 +227,8 @@ def test_each_item_is_explained_and_the_score_told(hand_in: Visit) -> None:
     assert "2 of 4 right; 3 are needed" in shown
     assert "you have 2 tries left" in shown
     assert all(f"Reason {number}." in shown for number in range(4))
-    assert "You said No; it is a Yes." in shown
-    assert "You said No, and so it is." in shown
+    assert "You answered No. The correct answer is Yes." in shown
+    assert "Correct: No." in shown
     (again,) = parse(response).xpath("//a[.='Try again']/@href")
     assert again.endswith("?workerId=AADA")
 

@@ -124,7 +124,7 @@ def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: MTurk
     assert published
     assert (published["new"], published["held_back"]) == (2, 3)
     assert at_the_crowd(fresh) == 2
-    assert "The first 2 of 5 HITs are asked for" in text_of(owner.get(PLAN))
+    assert "The first 2 of 5 HITs are requested" in text_of(owner.get(PLAN))
 
     fresh.refresh_from_db()
     stage = Stage(fresh, mturk)

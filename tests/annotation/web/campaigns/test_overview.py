@@ -453,7 +453,7 @@ def test_where_no_money_moves_none_is_shown(team: Team) -> None:
     take(team.campaign)
     page = client_of(team.campaign, "manager").get(PAGE)
     assert page.context["overview"].money is None
-    assert "nobody is paid by the piece" in text_of(page)
+    assert "Nobody is paid per HIT" in text_of(page)
     assert "money" not in {chart.key for chart in page.context["charts"]}
 
 

@@ -85,7 +85,7 @@ def test_a_fault_is_told(campaign: Campaign) -> None:
     hit = hit_of(campaign, "moon", 1)
     Hit.objects.filter(pk=hit.pk).update(fault="the answers are no XML", gone=True)
     page = root().get(address(hit)).content.decode()
-    for words in ("the answers are no XML", "does not know it any more", "Faulty"):
+    for words in ("the answers are no XML", "no longer knows this HIT", "Faulty"):
         assert words in page
 
 

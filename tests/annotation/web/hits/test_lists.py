@@ -122,7 +122,7 @@ def test_of_very_many_queries_the_first_ones_are_shown_and_it_says_so(
 @pytest.mark.usefixtures("short")
 def test_a_page_says_how_far_it_has_looked(campaign: Campaign) -> None:
     text = root().get(address("triplets"), {"votes": 9}).content.decode()
-    assert "None among the 5 triplets that this page has looked through" in text
+    assert "No matches among the first 5 triplets" in text
     assert "from=" in text
 
 

@@ -115,7 +115,7 @@ def test_the_last_outcome_is_told_and_the_last_four_stand_side_by_side(
     assert "$133.00 <small>quoted $103.74" in page
     assert "93.8% <small>83.0% to 98.0% (95%)" in page
     assert "3 of 5 <small>who submitted work" in page
-    assert "Each submitted about 2 HITs, and the rule excludes nobody before 3" in page
+    assert "Each submitted about 2 HITs, but the rule excludes nobody before 3" in page
     assert page.count('<td class="dash-number">3 of 5</td>') == 4
     cost = [f'<td class="dash-number">{dollars}</td>' for dollars in ("$6.65", "$6.00", "$5.50")]
     assert "Cost</th>" + "".join(cost) in page
@@ -156,7 +156,7 @@ def test_it_says_what_is_different_there(stage: Stage, manager: Client) -> None:
     campaign.save()
     page = text_of(manager.get(ADDRESS))
     assert "The campaign is for your own team" in page
-    assert "Simulated people take no round of practice" in page
+    assert "Simulated people skip the qualification test" in page
 
 
 def test_without_candidates_there_is_nothing_to_ask_for(stage: Stage, manager: Client) -> None:

@@ -354,7 +354,7 @@ def test_after_excluding_one_is_back_at_the_worker_s_page(one_hit: Stage) -> Non
     done = manager.post("/admin/campaigns/faq/operations/exclude", form)
     assert (done.status_code, done["location"]) == (302, address(one_hit, "ABOB"))
     page = parse(manager.get(done["location"]))
-    assert "Take back" in links(page)
+    assert "Restore" in links(page)
     assert "Told: Enough." in words(page)
     assert AuditEntry.objects.get().subject == "ABOB"
 
@@ -379,7 +379,7 @@ def test_messages_and_exclusions_are_kept_in_sight(one_hit: Stage) -> None:
     restore(one_hit.campaign, "ABOB")
     page = words(parse(reader(one_hit, "viewer").get(address(one_hit, "ABOB"))))
     assert "message · done Read the second example." in page
-    assert "taken back 20" in page
+    assert ", restored 20" in page
     assert "If this worker were excluded" in page
 
 

@@ -106,7 +106,7 @@ def test_ingest_scores_by_a_registered_model_as_by_its_folder(
         (["--keep-best=10%", "--score-field=question"], "the question is not a number"),
         (["--keep-best=ten", "--score-field=s"], "'ten' is not a share"),
         (["--format=gooaq"], "is not in the format gooaq"),
-        (["--format=nothing"], "invalid choice"),
+        (["--format=nothing"], "is not one of"),
     ],
 )
 def test_ingest_refuses_what_does_not_go_together(

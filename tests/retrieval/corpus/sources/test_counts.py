@@ -54,7 +54,7 @@ def test_a_table_by_hand() -> None:
 
 @pytest.mark.django_db
 def test_an_empty_database_has_no_counts() -> None:
-    with pytest.raises(UserError, match=r"holds no q/a pairs: add some by `manage\.py ingest`"):
+    with pytest.raises(UserError, match=r"holds no q/a pairs: add some by `quorum corpus import`"):
         source_counts()
 
 
