@@ -1,6 +1,6 @@
 """The triggers that keep a release as it was made.
 
-SQLite loses a table's triggers when a later migration rebuilds it: such a migration makes them anew.
+SQLite loses a table's triggers when a later migration rebuilds it: such a migration makes them again.
 """
 
 from django.db import migrations
@@ -14,10 +14,10 @@ SQLITE = [
     for verb, done in (("UPDATE", "changed"), ("DELETE", "deleted"))
 ]
 POSTGRESQL = [
-    "CREATE OR REPLACE FUNCTION exports_release_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    "CREATE FUNCTION exports_release_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
     f" RAISE EXCEPTION '{REASON}'; END $$",
     *(
-        f"CREATE TRIGGER {table}_stays BEFORE UPDATE OR DELETE ON {table}"
+        f"CREATE TRIGGER {table}_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}"
         " FOR EACH STATEMENT EXECUTE FUNCTION exports_release_stays()"
         for table in TABLES
     ),
