@@ -143,7 +143,7 @@ def test_each_chart_comes_as_csv(manager: Client) -> None:
 
 
 def test_a_free_team_sees_no_money(stage: Stage, manager: Client) -> None:
-    done(inhouse=True, reward_cents=0)
+    done(has_fee=False, reward_cents=0)
     page = text_of(manager.get(ADDRESS))
     assert "800 <small>assignments, quoted 546" in page
     assert "$" not in page.split("Last dry run")[1].split("Run again")[0]
