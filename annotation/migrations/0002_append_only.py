@@ -52,7 +52,10 @@ POSTGRESQL = [
         for statement in (
             f"CREATE FUNCTION {table}_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
             f" RAISE EXCEPTION '{reason}'; END $$",
-            f"CREATE TRIGGER {table}_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}"
+            f"CREATE TRIGGER {table}_stays BEFORE UPDATE OR DELETE ON {table}"
+            f" FOR EACH STATEMENT EXECUTE FUNCTION {table}_stays()",
+            # TRUNCATE deletes no row. SQLite knows none.
+            f"CREATE TRIGGER {table}_never_emptied BEFORE TRUNCATE ON {table}"
             f" FOR EACH STATEMENT EXECUTE FUNCTION {table}_stays()",
         )
     ),

@@ -17,9 +17,11 @@ POSTGRESQL = [
     "CREATE FUNCTION exports_release_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
     f" RAISE EXCEPTION '{REASON}'; END $$",
     *(
-        f"CREATE TRIGGER {table}_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}"
+        f"CREATE TRIGGER {table}_{name} BEFORE {events} ON {table}"
         " FOR EACH STATEMENT EXECUTE FUNCTION exports_release_stays()"
         for table in TABLES
+        # TRUNCATE deletes no row. SQLite knows none.
+        for name, events in (("stays", "UPDATE OR DELETE"), ("never_emptied", "TRUNCATE"))
     ),
 ]
 STATEMENTS = {"sqlite": SQLITE, "postgresql": POSTGRESQL}
