@@ -78,3 +78,8 @@ def start_stack(
         settings.PUBLIC_URL = running.site_url
         settings.INDEX_DIR = folder / "index"
         yield running
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_passwords() -> None:
+    """None here: the servers are processes of their own, with the hashers of the settings."""

@@ -97,7 +97,7 @@ class Owner:
         expect(self.heading("Rejected rows")).to_be_visible()
 
     def build_index(self) -> None:
-        self.told("There is no index yet")
+        self.told("No index yet")
         self.press("Build")
         expect(self.main.get_by_text("current", exact=True)).to_be_visible(timeout=WORK_MS)
 
@@ -147,7 +147,7 @@ class Owner:
             self.follow("The rest")
         said = self.main.locator("form .dash-note p").all_inner_texts()
         self.main.get_by_role("button", name=re.compile("^Publish")).click()
-        asked = f"The first {first} of" if first else re.compile(r"All \d+ HITs are asked for")
+        asked = f"The first {first} of" if first else re.compile(r"All \d+ HITs are requested")
         self.told(asked, timeout=WORK_MS)
         return said
 
@@ -176,7 +176,7 @@ class Owner:
         self.told("takes no further part")
         self.agree("Exclude")
         expect(self.main.get_by_text("excluded", exact=True).first).to_be_visible()
-        self.follow("Take back")
+        self.follow("Restore")
         self.told("may work in")
         self.agree("Restore")
         expect(self.main.get_by_role("link", name="Exclude", exact=True)).to_be_visible()

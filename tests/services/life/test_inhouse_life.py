@@ -71,7 +71,7 @@ def plan_it(owner: Owner, corpus: Corpus) -> None:
     owner.go("Campaigns")
     owner.follow("Plan the first campaign")
     owner.name_queries("team", file=corpus.queries)
-    owner.press("Take a team")
+    owner.press("Use the defaults for your own team")
     owner.set_rules(RULES)
     plan(owner)
     dry_run(owner)
