@@ -96,7 +96,7 @@ def test_a_loss_that_is_no_number_ends_it_in_one_sentence(bare: Path, tmp_path: 
     with pytest.raises(UserError) as told:
         trained(bare, tmp_path / "a", letters(640, seed=1), letters(32, seed=2), plan(1e30))
     assert str(told.value).startswith("The loss on ")
-    assert "try a lower learning rate" in str(told.value)
+    assert "Try a lower learning rate" in str(told.value)
     assert not list((tmp_path / "a").glob("checkpoint-*"))
 
 
