@@ -54,7 +54,7 @@ def _quick_passwords() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _static_files_once() -> None:
-    """Every test client has its own WhiteNoise, which else reads all of them anew."""
+    """Every test client has its own WhiteNoise, which would read all of them again."""
     found: dict[str, Any] = {}
     find = WhiteNoiseMiddleware.add_files_from_finders
 

@@ -26,7 +26,7 @@ class Snapshot(models.Model):
 
 
 class ReviewFigures(models.Model):
-    """A campaign's: derived by `annotation.analytics.quality.summary`, and may be made anew."""
+    """A campaign's: derived by `annotation.analytics.quality.summary`, and can be derived again."""
 
     campaign = models.OneToOneField(
         Campaign, on_delete=models.CASCADE, related_name="review_figures"

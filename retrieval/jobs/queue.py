@@ -1,7 +1,7 @@
 """Long work that pages and programs ask for. The database is the queue; a worker does it.
 
 1. `request` writes the row; one update makes it a worker's (`core.leases`), a beat holds it.
-2. What is to be done stands in a table of handlers by kind: each is safe to be run again.
+2. A table names the handler of each kind. Every handler can safely run again.
 3. The row ends with the result, or with one sentence that says what was wrong.
 
 A refusal ends a job; what was cut off is taken up again, as often as `claims` allows. A run that

@@ -1,4 +1,4 @@
-"""A lockout stands in the log, is shown to the staff and ended by them; no door goes round it."""
+"""A lockout is in the log; staff see it and can end it, and no sign-in page bypasses it."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""An operation on its page: its fields, what will follow, and then the deed by who may do it."""
+"""An operation on its page: its fields, its preview, and its execution by those who may."""
 
 from pathlib import Path
 
