@@ -137,7 +137,7 @@ def test_a_score_that_is_no_number_is_refused() -> None:
         def encode_pairs(self, pairs: Sequence[tuple[str, str]], *more: Any) -> Any:
             return super().encode_pairs(pairs, *more) * np.nan
 
-    with pytest.raises(UserError, match="candidates of query 1 a score that is no number"):
+    with pytest.raises(UserError, match="candidates of query 1 a score that is not a number"):
         list(score_with_encoder(Broken(WORDS), "QQA", QUERIES))
 
 
