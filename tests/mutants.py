@@ -1,7 +1,7 @@
 """Changes each named rule once and shows that a test notices: `python -m tests.mutants [WORD...]`.
 
-Each mutant is one edit, applied to a copy of its suite's files in a scratch folder, where its
-tests must then fail. Exit status 1 when a mutant survives or is broken: its snippet does not
+Each mutant is one edit, applied to a copy of the project in a scratch folder, where its tests
+must then fail. Exit status 1 when a mutant survives or is broken: its snippet does not
 stand in the source exactly once, or its tests cannot run. The same tests must first pass there
 without any edit. A word limits the run to the mutants whose file or rule holds it.
 """
@@ -28,12 +28,13 @@ from tests.annotation.protocol import mutants as protocol
 ROOT = Path(__file__).parents[1]
 PARALLEL = 2
 SECONDS = 120  # what tests of a mutant that loops for ever are given
-# Loading no plugin but a suite's own halves the time, and rules stay apart from Django.
+# Loading no plugin but a suite's own halves the time.
 ENVIRONMENT = {
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
     "HYPOTHESIS_PROFILE": "thorough",
 }
+left_out = shutil.ignore_patterns("var", ".*", "__pycache__", "*.png", "results")
 EMPTY_DATABASE = "var/test/dry-runs"  # which spares each copy all migrations
 
 Outcome = Literal["killed", "SURVIVED", "BROKEN"]
@@ -42,23 +43,16 @@ Table = Mapping[tuple[str, str], tuple[tuple[str, str, str], ...]]
 
 @dataclass(frozen=True)
 class Suite:
-    """An area's table, and the files and pytest plugins that its tests need."""
+    """An area's table, and the options of pytest that its tests need."""
 
-    copies: tuple[str, ...]
     table: Table
-    plugins: tuple[str, ...] = ()
+    options: tuple[str, ...]
 
 
 SUITES = (
-    Suite(
-        copies=protocol.COPIES,
-        table=protocol.MUTANTS,
-    ),
-    Suite(
-        copies=pipeline.COPIES,
-        table=pipeline.MUTANTS,
-        plugins=pipeline.PLUGINS,
-    ),
+    # Rules stay apart from Django: no settings of it, and no fixtures.
+    Suite(protocol.MUTANTS, ("-c", os.devnull, "--rootdir", ".", "--noconftest")),
+    Suite(pipeline.MUTANTS, ("-p", "pytest_django.plugin")),
 )
 
 
@@ -82,10 +76,6 @@ def mutants() -> Iterator[Mutant]:
 def fault(mutant: Mutant) -> str:
     """Why the mutant can show nothing; empty where it can."""
     for path in (mutant.source, mutant.tests):
-        if not any(
-            path == copied or path.startswith(f"{copied}/") for copied in mutant.suite.copies
-        ):
-            return f"{path} is not copied"
         if not (ROOT / path).exists():
             return f"{path} does not exist"
     count = (ROOT / mutant.source).read_text().count(mutant.snippet)
@@ -107,17 +97,14 @@ def outcome(mutant: Mutant) -> Outcome:
 
 
 def run(suite: Suite, tests: str, edits: Mapping[str, str]) -> int:
-    """pytest's exit status in a fresh copy of the suite with these edits."""
+    """pytest's exit status in a fresh copy of the project with these edits."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        for name in suite.copies:
-            copy(ROOT / name, Path(folder, name))
+        shutil.copytree(ROOT, folder, ignore=left_out, dirs_exist_ok=True)
         if (ROOT / EMPTY_DATABASE).exists():
-            copy(ROOT / EMPTY_DATABASE, Path(folder, EMPTY_DATABASE))
+            shutil.copytree(ROOT / EMPTY_DATABASE, Path(folder, EMPTY_DATABASE))
         for name, text in edits.items():
             Path(folder, name).write_text(text)
-        options = ["-x", "-q", "-p", "no:cacheprovider"]
-        for plugin in suite.plugins:
-            options += ["-p", plugin]
+        options = ["-x", "-q", "-p", "no:cacheprovider", *suite.options]
         return subprocess.run(
             [sys.executable, "-m", "pytest", *options, tests],
             cwd=folder,
@@ -127,14 +114,6 @@ def run(suite: Suite, tests: str, edits: Mapping[str, str]) -> int:
             timeout=SECONDS,
             check=False,
         ).returncode
-
-
-def copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-    else:
-        shutil.copy(source, target)
 
 
 def unfit(chosen: list[Mutant]) -> list[str]:

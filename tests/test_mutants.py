@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mutants import ROOT, SUITES, Mutant, Suite, fault, mutants
+from tests.mutants import Mutant, fault, mutants
 
 
 @pytest.mark.parametrize(
@@ -10,8 +10,3 @@ from tests.mutants import ROOT, SUITES, Mutant, Suite, fault, mutants
 )
 def test_a_mutant_edits_its_source_in_one_place(mutant: Mutant) -> None:
     assert fault(mutant) == ""
-
-
-@pytest.mark.parametrize("suite", SUITES)
-def test_what_a_suite_copies_exists(suite: Suite) -> None:
-    assert [name for name in suite.copies if not (ROOT / name).exists()] == []

@@ -1,29 +1,5 @@
 """One wrong edit for each rule of the pipeline's steps, as in `tests/annotation/protocol/`."""
 
-COPIES = (
-    "annotation",
-    "config",
-    "core",
-    "exports",
-    "pyproject.toml",
-    "retrieval",
-    "templates",
-    "tests/__init__.py",
-    "tests/annotation/__init__.py",
-    "tests/annotation/pipeline",
-    "tests/core",
-    "tests/conftest.py",
-    "tests/examples.py",
-    "tests/mturk.py",
-    "tests/retrieval/__init__.py",
-    "tests/retrieval/conftest.py",
-    "tests/retrieval/encoders/__init__.py",
-    "tests/retrieval/encoders/keywords.py",
-    "tests/small_campaign.py",
-    "tests/threads.py",
-)
-PLUGINS = ("pytest_django.plugin",)
-
 MUTANTS = {
     ("annotation/pipeline/setup/create.py", "tests/annotation/pipeline/setup/test_create.py"): (
         ("a name is given once", "filter(name=name).exists()", "filter(name=name).count() > 1"),

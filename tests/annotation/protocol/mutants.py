@@ -3,15 +3,6 @@
 (source, test file): (the rule, a snippet that stands in the source once, its replacement)
 """
 
-COPIES = (
-    "annotation/__init__.py",
-    "annotation/protocol",
-    "tests/__init__.py",
-    "tests/annotation/__init__.py",
-    "tests/annotation/protocol",
-    "tests/examples.py",
-)
-
 MUTANTS = {
     ("annotation/protocol/policy/policy.py", "tests/annotation/protocol/policy/test_policy.py"): (
         ("the paper's default", "_number(0, 1)] = 0.10", "_number(0, 1)] = 0.11"),
