@@ -61,7 +61,7 @@ lint: $(VENV)/.dev ## style, types, layers and prose
 	$(BIN)/ruff format --check .
 	$(ALONE) $(BIN)/mypy
 	$(ALONE) $(BIN)/lint-imports
-	$(BIN)/python -m tests.prose
+	$(BIN)/python -m tests.house.prose
 
 services: setup ## PostgreSQL and Redis on loopback, without docker; prints the variables that name them
 	@$(BIN)/python -m demo.services start
@@ -80,7 +80,7 @@ chaos: $(VENV)/.dev ## kills the workers of a campaign on a failing crowd, then 
 	$(ALONE) CHAOS_SEED=$(SEED) CHAOS_QUERIES=$(QUERIES) CHAOS_KILLS=$(KILLS) $(BIN)/python -m pytest -s -m chaos tests/services/test_chaos.py
 
 mutants: $(VENV)/.dev ## changes each rule once and shows that a test notices (ONLY=annotation/protocol)
-	$(ALONE) $(BIN)/python -m tests.mutants $(ONLY)
+	$(ALONE) $(BIN)/python -m tests.house.mutants $(ONLY)
 
 bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the paper's size; SIZE=desk: taking and handing in; SIZE=release: a release of that size; SIZE=dashboard: each of its pages (KEEP=1: over the database of the last run); SIZE=retrieval: encoding, indexes and what they find (ONLY=exact_search,quality)
 	$(BIN)/python -m benchmarks.$(if $(filter paper,$(SIZE)),campaign.size,$(if $(filter desk,$(SIZE)),desk,$(if $(filter release,$(SIZE)),release.size,$(if $(filter dashboard,$(SIZE)),dashboard $(if $(KEEP),--keep),$(if $(filter retrieval,$(SIZE)),retrieval $(if $(ONLY),--only $(ONLY)),main_job --form $(FORM))))))

@@ -15,9 +15,9 @@ from pytest_django import DjangoDbBlocker, Settings
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from annotation.simulation.schema import make_database
-from tests import examples  # noqa: F401 - registers the profiles
-from tests.mturk import BALANCE_CENTS, MTurk
-from tests.small_campaign import Stage, fill_database, packed_campaign
+from tests.support import examples  # noqa: F401 - registers the profiles
+from tests.worlds.mturk import BALANCE_CENTS, MTurk
+from tests.worlds.small_campaign import Stage, fill_database, packed_campaign
 
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 

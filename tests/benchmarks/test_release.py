@@ -11,7 +11,7 @@ from pytest_django import Settings
 from benchmarks.campaign import inputs
 from benchmarks.campaign.steps import Taken
 from benchmarks.release import record, size, steps
-from tests.small_campaign import fill_database, packed_campaign
+from tests.worlds.small_campaign import fill_database, packed_campaign
 
 
 def insert(table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -12,9 +12,9 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from demo.processes import ROOT
-from tests.mturk import MTurk
-from tests.small_campaign import Stage, packed_campaign
-from tests.team import Team, make_team
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import Stage, packed_campaign
+from tests.worlds.team import Team, make_team
 
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 PATIENCE_MS = 10_000

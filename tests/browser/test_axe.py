@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 from annotation.crowd.inhouse import assignments
 from annotation.models import Exclusion, Worker
 from tests.browser.conftest import CheckAccess, TakeShot
-from tests.team import Team
+from tests.worlds.team import Team
 
 PAGE = "<html lang=en><title>A page</title><main><h1>A page</h1>{}</main>"
 

@@ -16,12 +16,12 @@ from annotation.models import Campaign, ExpertLabel
 from annotation.pipeline.gold.adjudicate import What
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from tests.browser.conftest import PATIENCE_MS
-from tests.hostile import HOST, MARK
-from tests.hostile_campaign import HITS, PRACTICE, TEXTS, hostile_campaign
-from tests.hostile_work import hostile_team, judge, label_all
-from tests.mturk import MTurk
-from tests.small_campaign import Stage
-from tests.team import OWNER, Team
+from tests.worlds.hostile import HOST, MARK
+from tests.worlds.hostile_campaign import HITS, PRACTICE, TEXTS, hostile_campaign
+from tests.worlds.hostile_work import hostile_team, judge, label_all
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import Stage
+from tests.worlds.team import OWNER, Team
 
 DECISIONS = 5  # of an expert at each pile
 DOUBLE_CLICK_MS = 450  # a second click within it is not taken for an answer

@@ -12,8 +12,8 @@ from django.test import override_settings
 
 from annotation.models import Assignment, Campaign
 from tests.chaos.audit import audit
-from tests.mturk import MTurk
-from tests.small_campaign import Judge, Stage, fill_database, packed_campaign
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import Judge, Stage, fill_database, packed_campaign
 
 RULES: dict[str, object] = {"min_assignments": 3, "max_failure_rate": 0.4}
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.chaos.audit import audit
 from tests.conftest import SetStage
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

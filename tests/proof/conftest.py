@@ -10,10 +10,10 @@ from django.test import Client
 from pytest_django import Settings
 
 from annotation.models import Campaign
-from tests.hostile_campaign import hostile_campaign
-from tests.mturk import MTurk
 from tests.proof.harm import harm
-from tests.small_campaign import Stage
+from tests.worlds.hostile_campaign import hostile_campaign
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import Stage
 
 Read = Callable[..., HttpResponse]
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from lxml import html
 from lxml.html import HtmlElement
 
-from tests.hostile import HOST, MARK
+from tests.worlds.hostile import HOST, MARK
 
 ADDRESSES = {"href", "src", "action", "formaction", "data", "poster", "background", "srcset"}
 SCHEMES = {"", "http", "https", "mailto"}

@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation.crowd.practice_url import practice_url
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.gold.adjudicate import Desk, What
-from tests.team import PASSWORD
+from tests.worlds.team import PASSWORD
 
 CODE = "CODE"  # stands for the code of an open invitation
 WORK = "WORK"  # for the assignment that ada has in hand

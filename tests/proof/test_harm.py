@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.hostile import ADDRESSES, HOST, MARK, MARKUP, RUN
 from tests.proof.harm import harm
+from tests.worlds.hostile import ADDRESSES, HOST, MARK, MARKUP, RUN
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from retrieval.corpus.ingest import ingest
 from retrieval.models import QaPair, Query
 from retrieval.query_sets.held_out import load_queries
 from tests.annotation.support import hits
-from tests.hostile import ATTACKS, BYTES, HALF_CHARACTERS, LONG
-from tests.hostile_campaign import TEXTS, practice_rows
+from tests.worlds.hostile import ATTACKS, BYTES, HALF_CHARACTERS, LONG
+from tests.worlds.hostile_campaign import TEXTS, practice_rows
 
 pytestmark = pytest.mark.django_db
 

@@ -13,13 +13,13 @@ from pytest_django import Settings
 from annotation.crowd.hit_url import hit_url
 from annotation.models import Assignment, Campaign, Hit
 from core.text.clean import clean_text
-from tests.hostile import ATTACKS, LONG
-from tests.hostile_campaign import TEXTS, hostile_campaign
-from tests.mturk import MTurk
 from tests.proof.conftest import Read
 from tests.proof.harm import harm, parse
 from tests.proof.hostile_forms import all_yes, practice_path
-from tests.small_campaign import Stage
+from tests.worlds.hostile import ATTACKS, LONG
+from tests.worlds.hostile_campaign import TEXTS, hostile_campaign
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -18,9 +18,6 @@ from annotation.crowd.inhouse.models import Assignment
 from annotation.models import Hit, Instructions, ItemReport, Triplet
 from annotation.pipeline.gold.adjudicate import What
 from core.text.clean import clean_text
-from tests.hostile import HALF_CHARACTERS, LONG, MARK
-from tests.hostile_campaign import PRACTICE, TEXTS
-from tests.hostile_work import SECOND, hostile_team, judge, label_all
 from tests.proof.conftest import Read
 from tests.proof.harm import harm, parse
 from tests.proof.hostile_forms import (
@@ -34,7 +31,10 @@ from tests.proof.hostile_forms import (
     practice_path,
 )
 from tests.proof.test_hostile_pages import read_admin
-from tests.team import Team
+from tests.worlds.hostile import HALF_CHARACTERS, LONG, MARK
+from tests.worlds.hostile_campaign import PRACTICE, TEXTS
+from tests.worlds.hostile_work import SECOND, hostile_team, judge, label_all
+from tests.worlds.team import Team
 
 pytestmark = pytest.mark.django_db
 

@@ -29,7 +29,7 @@ from tests.chaos.inhouse_record import HANDED_IN, read_inhouse_record
 from tests.services.annotators import HABITS, Annotator, Log
 from tests.services.conftest import start_stack
 from tests.services.stack import wait_until
-from tests.wide_campaign import wide_campaign
+from tests.worlds.wide_campaign import wide_campaign
 
 pytestmark = pytest.mark.services
 

@@ -11,9 +11,9 @@ from annotation.crowd.simulated.workers import Simulation, WorkerProfiles
 from annotation.models import Assignment, Campaign, Judgment
 from annotation.pipeline.publishing.publish import publish
 from demo.services import Services
-from tests.mturk import crowd_at
 from tests.services.stack import ServiceStack, wait_until
-from tests.small_campaign import fill_database, packed_campaign
+from tests.worlds.mturk import crowd_at
+from tests.worlds.small_campaign import fill_database, packed_campaign
 
 pytestmark = pytest.mark.services
 PROFILES = WorkerProfiles(workers=12, accuracy=0.95, spammers=0.2, seed=5)

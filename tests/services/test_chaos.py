@@ -37,10 +37,10 @@ from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
 from tests.chaos.audit import audit
 from tests.chaos.replay import differing_files, replayed_release
-from tests.mturk import crowd_at
 from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.services.conftest import start_stack
 from tests.services.stack import ServiceStack, wait_until
+from tests.worlds.mturk import crowd_at
 
 pytestmark = pytest.mark.chaos
 

@@ -22,7 +22,7 @@ from tests.annotation.pipeline.ledger.budget_race import (
     campaign_with_half_its_budget,
     watched,
 )
-from tests.mturk import MTurk
+from tests.worlds.mturk import MTurk
 
 pytestmark = pytest.mark.services
 

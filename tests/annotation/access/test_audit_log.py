@@ -8,7 +8,7 @@ from django.db.models import ProtectedError
 from annotation.access.audit_log import MOST_SUBJECT, by_command, by_page, record
 from annotation.models import AuditEntry
 from tests.annotation.support.hits import make_campaign
-from tests.truncating import truncate
+from tests.support.truncating import truncate
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 REFUSED = "the audit log is append-only"

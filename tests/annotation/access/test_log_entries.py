@@ -20,10 +20,10 @@ from tests.annotation.commands.test_commands import MADE_ELSEWHERE, run
 from tests.annotation.support.hits import make_campaign
 from tests.annotation.support.parts import at, logged
 from tests.annotation.web.stage import make_member, staff
-from tests.command_line import verbs as verbs_of
 from tests.conftest import SetStage
 from tests.exports.support.campaigns import make_campaign as judged_campaign
-from tests.small_campaign import POLICY, Stage, retrieved_campaign, write_rows
+from tests.support.command_line import verbs as verbs_of
+from tests.worlds.small_campaign import POLICY, Stage, retrieved_campaign, write_rows
 
 pytestmark = pytest.mark.django_db
 

@@ -18,7 +18,7 @@ from annotation.access.roles import (
     visible_campaigns,
 )
 from annotation.models import Campaign, Role
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 ALL = {
     VIEW, RUN, FUND, MANAGE_WORKERS, WRITE_INSTRUCTIONS, ADJUDICATE, CHANGE_CONTROLS, GRANT,

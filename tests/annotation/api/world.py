@@ -41,7 +41,7 @@ from retrieval.registry.registry import register
 from tests.annotation.simulation.test_dry_run import made_up
 from tests.exports.support.builds import build_of
 from tests.retrieval.registry.trainings import trained
-from tests.small_campaign import Stage, packed_campaign
+from tests.worlds.small_campaign import Stage, packed_campaign
 
 REJECTED = {"line": 3, "reason": "the answer is empty", "text": "why,"}
 

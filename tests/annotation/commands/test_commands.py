@@ -14,10 +14,10 @@ from annotation.models import Campaign, Control
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.setup.create import get_campaign
 from retrieval.models import QaPair
-from tests.command_line import quorum, verbs
 from tests.conftest import StartMTurk
-from tests.mturk import MTurk
-from tests.small_campaign import Stage, retrieved_campaign, write_rows
+from tests.support.command_line import quorum, verbs
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import Stage, retrieved_campaign, write_rows
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "import django; django.setup()\n"
         "from pathlib import Path\n"
         "from django.core.management import call_command\n"
-        "from tests.small_campaign import fill_database, packed_campaign\n"
+        "from tests.worlds.small_campaign import fill_database, packed_campaign\n"
         "call_command('migrate', verbosity=0)\n"
         f"fill_database(Path({str(folder)!r})); packed_campaign(Path({str(folder)!r}))\n"
     )

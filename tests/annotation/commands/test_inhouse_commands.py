@@ -9,8 +9,8 @@ from annotation.models import Campaign
 from annotation.pipeline.setup.create import get_campaign
 from tests.annotation.commands.test_commands import refused, run, run_json
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
-from tests.mturk import MTurk
-from tests.small_campaign import Stage, packed_campaign, write_rows
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import Stage, packed_campaign, write_rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
 

@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from annotation.crowd.inhouse.members import join
 from annotation.crowd.inhouse.models import Invitation, Member
-from tests.command_line import quorum
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.publishing.lifecycle import pause
 from tests.annotation.commands.test_commands import refused, run, run_json
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -9,8 +9,8 @@ from annotation.models import Campaign
 from annotation.pipeline.setup.pool_depth import create_audit
 from tests.annotation.commands.test_commands import refused, run, run_json
 from tests.annotation.pipeline.setup.test_pool_depth import judged
-from tests.mturk import MTurk
-from tests.small_campaign import ENCODER, retrieved_campaign
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import ENCODER, retrieved_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
 

@@ -9,7 +9,7 @@ import pytest
 
 from annotation.crowd.port import CrowdError, CrowdHit, Submission
 from tests.annotation.crowd.conftest import Market
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = pytest.mark.concurrent
 

@@ -7,7 +7,7 @@ from annotation.crowd.worker_notices import FAREWELL, PAID, why_excluded
 from annotation.models import Exclusion, Worker
 from annotation.pipeline.moderation.exclusion import exclude
 from tests.annotation.support.hits import make_campaign
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

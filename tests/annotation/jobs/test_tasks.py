@@ -35,7 +35,7 @@ from config import celery
 from tests.annotation.pipeline.reconcile.drift import create_there
 from tests.annotation.pipeline.whole.own_crowd import own_team
 from tests.conftest import SetStage, StartMTurk
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -35,8 +35,8 @@ from retrieval.index.versions import index_root
 from retrieval.indexing.build import build_index
 from retrieval.models import QaPair
 from tests.annotation.crowd.conftest import running_emulator
-from tests.command_line import quorum
 from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.support.command_line import quorum
 
 PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
 SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"

@@ -23,9 +23,9 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from tests.annotation.api.people import Program, person
 from tests.annotation.pipeline.reconcile.drift import create_there
-from tests.mturk import LentCrowd
 from tests.retrieval.jobs.run_jobs import sent
-from tests.small_campaign import Stage
+from tests.worlds.mturk import LentCrowd
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -21,7 +21,7 @@ from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.ledger.accounts import account_of
 from retrieval.jobs.queue import request
 from retrieval.models import Job
-from tests.small_campaign import BUDGET_CENTS, Stage
+from tests.worlds.small_campaign import BUDGET_CENTS, Stage
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[3]

@@ -18,8 +18,8 @@ from core.errors import UserError
 from retrieval.jobs import queue
 from retrieval.models import Job, Query, QuerySet
 from retrieval.query_sets.held_out import CHANGED, draw_queries
-from tests.small_campaign import POLICY
-from tests.threads import together
+from tests.support.threads import together
+from tests.worlds.small_campaign import POLICY
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

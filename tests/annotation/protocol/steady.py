@@ -2,6 +2,6 @@
 
 from hypothesis import settings
 
-from tests.examples import examples
+from tests.support.examples import examples
 
 steady = settings(max_examples=examples(60), deadline=None, derandomize=True, database=None)

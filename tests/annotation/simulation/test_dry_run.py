@@ -31,7 +31,7 @@ from core.errors import UserError
 from retrieval.indexing.build import build_index
 from retrieval.jobs.queue import request, run
 from retrieval.models import Job
-from tests.small_campaign import ENCODER, POLICY, retrieved_campaign
+from tests.worlds.small_campaign import ENCODER, POLICY, retrieved_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from exports.building.changelog import write_changes
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import CandidateRecord, QueryRecord, line
-from tests.examples import examples
+from tests.support.examples import examples
 
 # Of a release: query -> (split, its labels by candidate).
 Contents = Mapping[str, tuple[str, Mapping[str, int]]]

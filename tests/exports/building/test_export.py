@@ -9,9 +9,9 @@ from django.core.management.base import CommandError
 
 from annotation.models import Campaign
 from exports.models import Build
-from tests.command_line import quorum
 from tests.exports.support.campaigns import make_campaign
 from tests.exports.support.contents import FILES, document
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

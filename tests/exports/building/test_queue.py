@@ -21,7 +21,7 @@ from tests.exports.building.leftovers import prefixes
 from tests.exports.support.builds import ask, build_queued, built, change_a_label, stored
 from tests.exports.support.campaigns import make_campaign
 from tests.exports.support.contents import FILES
-from tests.truncating import truncate
+from tests.support.truncating import truncate
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

@@ -17,8 +17,8 @@ from exports.evaluation.evaluate import evaluate
 from exports.evaluation.pair_metrics import PAIRWISE
 from exports.evaluation.scoring import score_run, split_labels
 from retrieval.ranking.metrics import Way
-from tests.command_line import quorum
 from tests.exports.support.small_release import small_release, written
+from tests.support.command_line import quorum
 
 FIRST = ("a1 a2 a3", "b1 b2 b3", "c1 c2 c3", "d1 d2 d3")
 SECOND = ("a2 a3 a1", "b2 b3 b1", "c1 c2 c3", "d1 d2 d3")

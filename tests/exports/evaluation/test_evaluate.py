@@ -13,8 +13,8 @@ from exports.evaluation.evaluate import evaluate
 from exports.evaluation.scoring import split_labels
 from retrieval.ranking.metrics import Way
 from retrieval.ranking.records import read
-from tests.command_line import quorum
 from tests.exports.support.extracts import random_extract, spread
+from tests.support.command_line import quorum
 
 METRICS = ["P@1", "MAP", "MRR", "Hit@5", "Hit@10"]
 Run = dict[str, dict[str, float]]

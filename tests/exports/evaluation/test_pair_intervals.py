@@ -15,7 +15,7 @@ from exports.evaluation.pair_intervals import certainty, replicates
 from exports.evaluation.pair_metrics import PAIRWISE, pairwise
 from exports.evaluation.scoring import Pairs
 from retrieval.ranking.bootstrap import REPLICATES, SEED
-from tests.examples import examples
+from tests.support.examples import examples
 
 NAN = math.nan
 Query = Sequence[tuple[int, float]]

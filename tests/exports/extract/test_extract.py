@@ -23,7 +23,6 @@ from exports.extract.extract import extract
 from exports.models import WorkerSalt
 from retrieval.models import Candidate, IndexVersion, QaPair
 from retrieval.registry.registry import register
-from tests.examples import examples
 from tests.exports.extract.oracle import (
     contents,
     expected_assignments,
@@ -37,6 +36,7 @@ from tests.exports.extract.oracle import (
 )
 from tests.exports.support.campaigns import START, VERDICTS, make_campaign
 from tests.retrieval.registry.trainings import trained
+from tests.support.examples import examples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 ADA, BOB, EVE, THIRD = (person(f"mturk:{name}") for name in ("ada", "bob", "eve", "third"))

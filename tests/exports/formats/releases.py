@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from exports.formats.write import write_formats
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import CandidateRecord, QueryRecord, line, read
-from tests.hostile import ADDRESSES, MARKUP
+from tests.worlds.hostile import ADDRESSES, MARKUP
 
 AWKWARD = [
     *("a\tb", "a\nb", "a\rb", "a\r\nb", '"', '""', 'a""b', '"quoted"', "'", "\\n", "\\"),

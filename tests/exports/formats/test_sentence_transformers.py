@@ -16,8 +16,8 @@ from sentence_transformers.sentence_transformer.losses import MultipleNegativesR
 from core.text.clean import normalise_question
 from retrieval.encoders.bundled import bundled_folder
 from retrieval.ranking.records import CandidateRecord, QueryRecord
-from tests.examples import examples
 from tests.exports.formats.releases import hostile_split, queries, write_release
+from tests.support.examples import examples
 
 NEGATIVES = [f"negative_{number}" for number in range(1, 6)]
 COLUMNS = {

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 
 from retrieval.ranking.records import QueryRecord
-from tests.examples import examples
 from tests.exports.formats.releases import hostile_split, queries, rows, write_release
+from tests.support.examples import examples
 
 TEXTS = ["query_id", "query", "candidate_id", "question", "answer"]
 NUMBERS = ["rank", "score", "label", "yes", "no"]

@@ -15,8 +15,8 @@ from hypothesis import settings as hypothesis_settings
 from ir_measures import AP, RR, P, Success
 
 from retrieval.ranking.records import CandidateRecord, QueryRecord
-from tests.examples import examples
 from tests.exports.formats.releases import hostile_split, queries, rows, write_release
+from tests.support.examples import examples
 
 # P@1 of 1/2, MRR of (1 + 1/2) / 2, MAP of ((1/1 + 2/3) / 2 + 1/2) / 2.
 LABELS = {"q1": [1, 0, 1], "q2": [0, 1]}

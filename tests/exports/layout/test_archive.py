@@ -16,7 +16,7 @@ import zstandard
 from exports.formats.write import write_formats
 from exports.layout.archive import write_archive
 from tests.exports.support.extracts import random_extract, spread
-from tests.unpacking import unpack
+from tests.support.unpacking import unpack
 
 NAME = "demo-1"
 

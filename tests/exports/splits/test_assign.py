@@ -18,8 +18,8 @@ from exports.splits.assign import SplitAssignment, SplitError, assign_splits, wr
 from exports.splits.splits import SPLITS
 from retrieval.ranking.records import read
 from tests.annotation.protocol.steady import steady
-from tests.examples import examples
 from tests.exports.support.extracts import Extract, random_extract
+from tests.support.examples import examples
 
 Before = dict[str, str | None]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from exports.splits.splits import BEYOND, NO_LABEL, NO_LONGER_COMPLETE, Placeable, Placement
-from tests.examples import examples
 from tests.exports.splits.test_splits import THIRDS, divided, members, placed, query, singles, sizes
+from tests.support.examples import examples
 
 OLD = {"a": "train", "b": "dev", "c": "test"}
 

@@ -16,7 +16,6 @@ from exports.building.assemble import Previous, build
 from exports.building.options import Options
 from exports.layout.schemas import control_digest
 from retrieval.ranking.records import CandidateRecord, QueryRecord
-from tests.examples import examples
 from tests.exports.support.contents import (
     FILES,
     SPLITS,
@@ -28,6 +27,7 @@ from tests.exports.support.contents import (
     table,
 )
 from tests.exports.support.extracts import Extract, random_extract
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from exports.building.export import export
 from exports.verify.verify import verify
 from tests.exports.support.campaigns import MANY, make_campaign
 from tests.exports.support.contents import SPLITS, lines, queries
-from tests.hostile import ATTACKS
+from tests.worlds.hostile import ATTACKS
 
 pytestmark = pytest.mark.django_db
 

@@ -11,10 +11,10 @@ from django.core.management.base import CommandError
 from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.indexing.build import build_index
 from retrieval.models import IndexVersion, QaPair
-from tests.command_line import quorum
 from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.training import tiny
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from retrieval.web.search import RETRIEVERS
 from retrieval.web.search_runner import find
 from tests.annotation.api.people import Program, is_problem
 from tests.retrieval.conftest import AddPairs
-from tests.small_campaign import PAIRS
+from tests.worlds.small_campaign import PAIRS
 
 ABOUT = [
     ("How do planes stay in the air?", "Their wings push air down."),

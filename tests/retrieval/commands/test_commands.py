@@ -6,8 +6,8 @@ import pytest
 from django.core.management.base import CommandError
 
 from retrieval.models import IndexVersion, QaPair
-from tests.command_line import quorum
 from tests.retrieval.conftest import AddPairs
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

@@ -28,10 +28,10 @@ from retrieval.ranking.fusion import ALONE
 from retrieval.registry.registry import digest_of_folder, register
 from retrieval.search.retrieve import retrieve
 from retrieval.web.search_runner import find
-from tests.command_line import quorum
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.retrieval.registry.trainings import BASE, SELECTOR, trained, values, write
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

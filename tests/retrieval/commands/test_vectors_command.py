@@ -20,10 +20,10 @@ from retrieval.indexing.prune import prune
 from retrieval.models import EncodingJob, IndexVersion, QuerySet
 from retrieval.vectors.folder import IDENTITY, one_build, store_folder
 from retrieval.vectors.shards import Identity, files_of, sound_shards, write_shard
-from tests.command_line import quorum
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.retrieval.vectors.shard_files import keys_of, vectors_of
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from core.text.clean import clean_text, normalise_question
 from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.pair_reader import BATCH, MAX_ANSWER, MAX_QUESTION
 from retrieval.models import QaPair
-from tests.examples import examples
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.django_db
 

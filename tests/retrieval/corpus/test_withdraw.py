@@ -16,9 +16,9 @@ from retrieval.models import Candidate, IndexVersion, QaPair
 from retrieval.query_sets.held_out import sample_queries
 from retrieval.search.retrieve import retrieve
 from retrieval.vectors.types import unpacked
-from tests.command_line import quorum
 from tests.retrieval.commands.weather import KEYWORDS, PAIRS, build
 from tests.retrieval.conftest import AddPairs
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

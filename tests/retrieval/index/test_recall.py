@@ -11,8 +11,8 @@ from retrieval.index.port import Found
 from retrieval.index.recall import measure, wilson_low
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
-from tests.examples import examples
 from tests.retrieval.index.stores import brute_force, make_store, no_mask, repeated, unit_vectors
+from tests.support.examples import examples
 
 
 class ForgetfulIndex(ExactIndex):

@@ -14,7 +14,6 @@ from retrieval.index.port import Found, VectorIndex
 from retrieval.index.rescore import nearest
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
-from tests.examples import examples
 from tests.retrieval.index.stores import (
     brute_force,
     keys_of,
@@ -23,6 +22,7 @@ from tests.retrieval.index.stores import (
     repeated,
     unit_vectors,
 )
+from tests.support.examples import examples
 
 
 def assert_like_brute_force(

@@ -34,7 +34,7 @@ from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Encoder, PairKeys, Vectors
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

@@ -23,7 +23,7 @@ from retrieval.jobs.queue import (
     waiting_jobs,
 )
 from retrieval.models import Job
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

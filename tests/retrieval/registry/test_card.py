@@ -9,8 +9,8 @@ from markdown_it import MarkdownIt
 from retrieval.registry.card import card, over_seeds
 from retrieval.registry.registry import register
 from retrieval.registry.training_record import Fault, made
-from tests.hostile import MARKUP
 from tests.retrieval.registry.trainings import BASE, SELECTOR, figures, trained, values
+from tests.worlds.hostile import MARKUP
 
 HOSTILE = [
     *MARKUP.values(),

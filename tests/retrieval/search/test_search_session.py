@@ -19,10 +19,10 @@ from retrieval.models import Candidate, QaPair
 from retrieval.query_sets.held_out import load_queries
 from retrieval.search.retrieve import retrieve
 from retrieval.search.search_session import Hit, Searcher
-from tests.command_line import quorum
 from tests.retrieval.commands.weather import KEYWORDS, PAIRS, build
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

@@ -13,9 +13,9 @@ from annotation.models import AuditEntry
 from core.command import Error
 from retrieval.models import TrainedModel
 from retrieval.registry.registry import register
-from tests.command_line import quorum
 from tests.retrieval.registry.trainings import trained
 from tests.retrieval.training.releases import release
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

@@ -18,8 +18,8 @@ from core.command import Error
 from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.registry.registry import digest_of_folder
 from retrieval.registry.training_record import made, read_training
-from tests.command_line import quorum
 from tests.retrieval.training.releases import LETTERS, release, write_manifest
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

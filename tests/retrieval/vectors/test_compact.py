@@ -11,8 +11,8 @@ from retrieval.vectors import compact
 from retrieval.vectors.compact import compacted
 from retrieval.vectors.shards import Shard, sound_shards
 from retrieval.vectors.store import VectorStore
-from tests.examples import examples
 from tests.retrieval.vectors.shard_files import IDENTITY, keys_of, shard_of_pairs, vectors_of
+from tests.support.examples import examples
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ from retrieval.vectors import store as store_module
 from retrieval.vectors.shards import Identity, write_shard
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import PairKeys
-from tests.examples import examples
 from tests.retrieval.vectors.shard_files import IDENTITY, keys_of, shard_of_pairs, vectors_of
+from tests.support.examples import examples
 
 # 32 bytes of which the first eight and the rest are each one of few: prefixes collide.
 COLLIDING = st.builds(

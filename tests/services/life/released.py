@@ -13,7 +13,7 @@ import zstandard
 
 from annotation.models import Exclusion, HitItem
 from tests.services.stack import ServiceStack
-from tests.unpacking import unpack
+from tests.support.unpacking import unpack
 
 Texts = tuple[str, str]  # query and question
 SPLITS = ("train", "dev", "test")

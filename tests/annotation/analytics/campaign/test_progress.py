@@ -10,7 +10,7 @@ from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.labels.expert_agreement import BASIS
 from annotation.protocol.policy.policy import Policy
 from tests.conftest import SetStage
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -28,9 +28,9 @@ from annotation.models import Campaign, Judgment, Snapshot
 from annotation.pipeline.publishing.lifecycle import pause
 from annotation.protocol.labels.agreement import REPLICATES, SEED
 from retrieval.jobs.queue import request
-from tests.command_line import quorum
 from tests.conftest import SetStage
-from tests.small_campaign import QUERIES, Stage
+from tests.support.command_line import quorum
+from tests.worlds.small_campaign import QUERIES, Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.analytics.quality.text_diff import LONGEST, Part, mark_differences
-from tests.examples import examples
+from tests.support.examples import examples
 
 
 def shown(parts: list[Part]) -> str:

@@ -20,7 +20,7 @@ from annotation.analytics.workers.item_reports import Complaint, read_items, rep
 from annotation.models import Exclusion, Worker
 from tests.annotation.support.crew import NOON, Crew, make_crew
 from tests.annotation.support.hits import make_campaign
-from tests.command_line import quorum
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

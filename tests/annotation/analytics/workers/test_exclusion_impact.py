@@ -10,7 +10,7 @@ from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.moderation.exclusion import Change, exclude, preview, restore
 from core.errors import UserError
 from tests.conftest import SetStage
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -19,7 +19,7 @@ from annotation.models import (
 from annotation.pipeline.labelling.label import write_labels
 from annotation.protocol.screening.peer_agreement import Agreement
 from tests.annotation.support.crew import Crew, make_crew
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from annotation.models import AuditEntry, Campaign, Role
 from annotation.models import Request as Asked
 from tests.annotation.api.campaign import campaign_at_work
 from tests.annotation.api.people import Answer, Program, is_problem, person
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = pytest.mark.concurrent
 

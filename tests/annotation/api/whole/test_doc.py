@@ -20,8 +20,8 @@ from retrieval.jobs.queue import waiting_jobs
 from retrieval.models import Job, QaPair
 from tests.annotation.api.people import PASSWORD
 from tests.annotation.api.whole.test_description import DOC
-from tests.mturk import MTurk
-from tests.small_campaign import PAIRS, POLICY, Stage, write_rows
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import PAIRS, POLICY, Stage, write_rows
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

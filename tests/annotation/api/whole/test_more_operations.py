@@ -8,7 +8,7 @@ from annotation.models import AuditEntry, Campaign, Control, Role, Suggestion
 from retrieval.jobs.queue import run, waiting_jobs
 from retrieval.models import QaPair
 from tests.annotation.api.people import Program, is_problem, person
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 TEXTS = {"query": "days of a week", "question": "how many days has a week", "answer": "Seven."}
 OTHER = {**TEXTS, "answer": "There are seven."}

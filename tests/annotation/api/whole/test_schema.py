@@ -27,8 +27,8 @@ from retrieval.jobs.queue import request as request_job
 from retrieval.models import IndexVersion, Job, QaPair
 from tests.annotation.api.people import Program, person
 from tests.annotation.api.whole.described import CHECKS, operations, site
-from tests.examples import examples
-from tests.small_campaign import Stage
+from tests.support.examples import examples
+from tests.worlds.small_campaign import Stage
 
 EXAMPLES = max(2, examples(4))  # of each operation, role and mode
 BOUNDED = settings(

@@ -21,7 +21,7 @@ from annotation.protocol.policy.policy import Policy
 from tests.annotation.api.people import PASSWORD, Program
 from tests.annotation.api.whole.described import CHECKS, description, site
 from tests.annotation.api.world import World, make_world, token_of
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 Sent = dict[str, Any]
 

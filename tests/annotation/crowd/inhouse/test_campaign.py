@@ -15,7 +15,7 @@ from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.crowds import INHOUSE
-from tests.small_campaign import QUERIES, Judge, packed_campaign, sheet_of
+from tests.worlds.small_campaign import QUERIES, Judge, packed_campaign, sheet_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

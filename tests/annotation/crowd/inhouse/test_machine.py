@@ -21,7 +21,7 @@ from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.models import Assignment, Member, PostedHit
 from tests.annotation.crowd.inhouse.model import Model, ModelHit, ModelWork
 from tests.annotation.crowd.inhouse.team import LEASE, Team
-from tests.examples import examples
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.concurrent
 

@@ -15,7 +15,7 @@ from annotation.crowd.inhouse.models import Assignment, Invitation, Member, Post
 from annotation.crowd.port import CrowdError
 from core.errors import UserError
 from tests.annotation.crowd.inhouse.team import LEASE, SPEC, YES, Team
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrent]
 

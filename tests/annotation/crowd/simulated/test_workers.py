@@ -31,8 +31,8 @@ from annotation.models import Exclusion, Hit, Worker
 from core.errors import UserError
 from core.text.clean import normalise_question
 from tests.annotation.support.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
-from tests.command_line import quorum
-from tests.mturk import MTurk
+from tests.support.command_line import quorum
+from tests.worlds.mturk import MTurk
 
 MOST_HITS = 6
 SPEC = HitTypeSpec(

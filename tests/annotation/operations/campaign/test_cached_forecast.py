@@ -26,7 +26,7 @@ from annotation.pipeline.publishing.forecast import (
     prolonging,
 )
 from core.errors import UserError
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

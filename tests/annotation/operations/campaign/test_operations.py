@@ -9,7 +9,7 @@ from annotation.operations.operation import Operation, Options, Result, perform
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.accounts import account_of
 from core.errors import UserError
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 SAMPLES = {
     "dollars": "9000",

@@ -15,7 +15,7 @@ from annotation.pipeline.collecting.review import review
 from core.errors import UserError
 from tests.annotation.pipeline.whole.own_crowd import own_team
 from tests.conftest import SetStage
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

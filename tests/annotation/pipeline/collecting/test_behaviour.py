@@ -16,7 +16,7 @@ from annotation.pipeline.collecting.review import review
 from annotation.pipeline.recompute import recompute
 from annotation.protocol.screening.behaviour import REASONS
 from tests.conftest import SetStage
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

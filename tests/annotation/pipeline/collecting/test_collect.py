@@ -9,9 +9,9 @@ from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.setup.create import get_campaign
 from core.errors import UserError
 from tests.conftest import SetStage, StartMTurk
-from tests.mturk import LentCrowd
-from tests.small_campaign import Stage
-from tests.threads import together
+from tests.support.threads import together
+from tests.worlds.mturk import LentCrowd
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

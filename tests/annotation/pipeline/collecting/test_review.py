@@ -5,7 +5,7 @@ from annotation.models import Assignment, Exclusion, Judgment
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import Reviewed, given_answers, review
 from tests.conftest import SetStage
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

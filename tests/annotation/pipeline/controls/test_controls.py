@@ -14,8 +14,8 @@ from annotation.pipeline.publishing.pack import pack_campaign, positive_names
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from tests.conftest import SetStage
-from tests.small_campaign import CONTROLS, Stage, retrieved_campaign, write_rows
-from tests.threads import together
+from tests.support.threads import together
+from tests.worlds.small_campaign import CONTROLS, Stage, retrieved_campaign, write_rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

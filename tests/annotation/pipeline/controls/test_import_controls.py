@@ -7,8 +7,8 @@ from annotation.models import Control
 from annotation.pipeline.controls.import_controls import Imported, import_controls
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from tests.small_campaign import write_rows
-from tests.threads import together
+from tests.support.threads import together
+from tests.worlds.small_campaign import write_rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

@@ -14,7 +14,7 @@ from annotation.pipeline.gold.import_gold import Imported, import_gold
 from core.command import Error
 from core.errors import UserError
 from tests.annotation.support.hits import make_campaign, make_triplet
-from tests.command_line import quorum
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

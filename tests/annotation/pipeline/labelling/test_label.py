@@ -9,7 +9,7 @@ from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.votes import first_pairs, tallies
 from annotation.pipeline.recompute import recompute
 from tests.conftest import SetStage
-from tests.small_campaign import QUERIES, Judge, Stage
+from tests.worlds.small_campaign import QUERIES, Judge, Stage
 
 pytestmark = pytest.mark.django_db
 

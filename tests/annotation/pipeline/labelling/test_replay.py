@@ -16,8 +16,8 @@ from annotation.protocol.labels.majority import decide
 from annotation.protocol.screening.control import check_controls
 from annotation.protocol.screening.exclusion import Review, exclusions
 from tests.conftest import StartMTurk
-from tests.examples import examples
-from tests.small_campaign import Stage, packed_campaign
+from tests.support.examples import examples
+from tests.worlds.small_campaign import Stage, packed_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -19,7 +19,7 @@ from annotation.pipeline.ledger.accounts import (
 )
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import get_campaign
-from tests.small_campaign import packed_campaign
+from tests.worlds.small_campaign import packed_campaign
 
 WRITERS = 16
 HITS = 20  # of one triplet each

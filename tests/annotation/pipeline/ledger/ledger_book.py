@@ -2,7 +2,7 @@
 
 from annotation.models import Entry
 from annotation.pipeline.ledger.accounts import account_of
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 PRICE = 19  # of 15 cents, with MTurk's fees of 3 and 1
 FIRST_ROUND = 3 * PRICE  # two places, and one that breaks a tie

@@ -17,8 +17,8 @@ from tests.annotation.pipeline.ledger.budget_race import (
     reserve_unlocked,
     watched,
 )
-from tests.mturk import MTurk
-from tests.threads import together
+from tests.support.threads import together
+from tests.worlds.mturk import MTurk
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

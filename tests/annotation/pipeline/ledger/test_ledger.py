@@ -23,7 +23,7 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.pipeline.ledger.ledger_book import FIRST_ROUND, PRICE, entry, money
 from tests.conftest import SetStage
-from tests.small_campaign import BUDGET_CENTS, Stage
+from tests.worlds.small_campaign import BUDGET_CENTS, Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from annotation.models import Account, Entry
 from annotation.pipeline.ledger.accounts import account_of
 from tests.annotation.pipeline.ledger.ledger_book import PRICE, entry, money
 from tests.conftest import SetStage
-from tests.small_campaign import BUDGET_CENTS, Stage
-from tests.truncating import truncate
+from tests.support.truncating import truncate
+from tests.worlds.small_campaign import BUDGET_CENTS, Stage
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
 

@@ -8,8 +8,8 @@ from annotation.pipeline.moderation.bonus import Bonus, give_bonus, preview_bonu
 from annotation.pipeline.outbox.messages import retry_failed
 from annotation.pipeline.publishing.lifecycle import cancel
 from core.errors import UserError
-from tests.small_campaign import Stage
-from tests.threads import together
+from tests.support.threads import together
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -22,8 +22,8 @@ from annotation.pipeline.recompute import recompute
 from annotation.pipeline.reconcile.run import reconcile
 from core.errors import UserError
 from tests.annotation.pipeline.ledger.ledger_book import PRICE, money
-from tests.mturk import Killed, MortalCrowd
-from tests.small_campaign import Stage
+from tests.worlds.mturk import Killed, MortalCrowd
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

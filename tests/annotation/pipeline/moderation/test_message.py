@@ -10,7 +10,7 @@ from annotation.crowd.inhouse.models import Notice
 from annotation.pipeline.moderation.message import Message, preview_message, write_to
 from core.errors import UserError
 from tests.annotation.pipeline.whole.own_crowd import own_team
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -27,11 +27,11 @@ from annotation.protocol.screening.qualification import (
 from core.errors import UserError
 from tests.annotation.commands.test_commands import refused
 from tests.annotation.pipeline.publishing.test_top_up import disagree
-from tests.command_line import quorum
 from tests.conftest import SetStage
-from tests.mturk import MTurk
-from tests.small_campaign import Stage, write_rows
-from tests.threads import together
+from tests.support.command_line import quorum
+from tests.support.threads import together
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import Stage, write_rows
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from annotation.pipeline.outbox.claims import (
     wait_after,
 )
 from annotation.pipeline.publishing.publish import publish
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

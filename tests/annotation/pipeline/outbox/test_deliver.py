@@ -9,9 +9,9 @@ from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import get_campaign
-from tests.mturk import Killed, MortalCrowd
-from tests.small_campaign import Stage, tie
-from tests.threads import together
+from tests.support.threads import together
+from tests.worlds.mturk import Killed, MortalCrowd
+from tests.worlds.small_campaign import Stage, tie
 
 pytestmark = pytest.mark.django_db
 

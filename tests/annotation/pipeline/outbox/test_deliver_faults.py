@@ -13,7 +13,7 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from tests.conftest import SetStage, StartMTurk
-from tests.small_campaign import Stage, tie
+from tests.worlds.small_campaign import Stage, tie
 
 pytestmark = pytest.mark.django_db
 

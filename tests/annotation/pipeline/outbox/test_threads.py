@@ -6,7 +6,7 @@ import pytest
 
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.pipeline.outbox.threads import CALLS_A_THREAD, calling
-from tests.mturk import MTurk
+from tests.worlds.mturk import MTurk
 
 
 def numbered(number: int) -> tuple[int, int]:

@@ -13,9 +13,9 @@ from annotation.pipeline.publishing.forecast import outlook
 from annotation.pipeline.publishing.lifecycle import pause, resume
 from annotation.pipeline.publishing.publish import Published, publish
 from core.errors import UserError
-from tests.command_line import quorum
 from tests.conftest import SetStage, StartMTurk
-from tests.small_campaign import Stage
+from tests.support.command_line import quorum
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

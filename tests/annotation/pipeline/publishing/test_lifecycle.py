@@ -16,8 +16,8 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from core.errors import UserError
 from tests.conftest import SetStage
-from tests.small_campaign import Stage
-from tests.threads import together
+from tests.support.threads import together
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

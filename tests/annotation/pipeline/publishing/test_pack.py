@@ -16,8 +16,8 @@ from core.errors import UserError
 from retrieval.indexing.build import build_index
 from retrieval.models import Candidate, QaPair
 from retrieval.search.retrieve import pair_vectors
-from tests.mturk import Killed
-from tests.small_campaign import (
+from tests.worlds.mturk import Killed
+from tests.worlds.small_campaign import (
     ENCODER,
     PAIRS,
     QUERIES,

@@ -11,9 +11,9 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import get_campaign
 from core.errors import UserError
 from tests.conftest import SetStage, StartMTurk
-from tests.mturk import MTurk
-from tests.small_campaign import Stage, retrieved_campaign
-from tests.threads import together
+from tests.support.threads import together
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import Stage, retrieved_campaign
 
 pytestmark = pytest.mark.django_db
 

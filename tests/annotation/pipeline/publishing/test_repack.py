@@ -16,7 +16,7 @@ from core.errors import UserError
 from tests.annotation.pipeline.ledger.ledger_book import FIRST_ROUND, PRICE
 from tests.annotation.pipeline.publishing.test_top_up import disagree, sizes, spares, state
 from tests.conftest import SetStage
-from tests.small_campaign import Judge, Stage
+from tests.worlds.small_campaign import Judge, Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from tests.annotation.pipeline.ledger.ledger_book import FIRST_ROUND, PRICE
 from tests.conftest import SetStage
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,8 @@ from annotation.models import Account
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.reconcile.report import Reconciled
 from annotation.pipeline.reconcile.run import reconcile
-from tests.mturk import LentCrowd
-from tests.small_campaign import Stage
+from tests.worlds.mturk import LentCrowd
+from tests.worlds.small_campaign import Stage
 
 
 def compare(stage: Stage, **options: bool) -> Reconciled:

@@ -24,8 +24,8 @@ from tests.annotation.pipeline.reconcile.drift import (
     repairs,
 )
 from tests.conftest import SetStage
-from tests.mturk import Killed, MortalCrowd
-from tests.small_campaign import BUDGET_CENTS, Stage
+from tests.worlds.mturk import Killed, MortalCrowd
+from tests.worlds.small_campaign import BUDGET_CENTS, Stage
 
 pytestmark = pytest.mark.django_db
 

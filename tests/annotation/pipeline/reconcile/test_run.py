@@ -18,12 +18,12 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from tests.annotation.pipeline.reconcile.drift import compare, create_there, delete_there
-from tests.command_line import quorum
 from tests.conftest import SetStage, StartMTurk
-from tests.examples import examples
-from tests.mturk import Killed, MortalCrowd
-from tests.small_campaign import Stage, packed_campaign
-from tests.threads import together
+from tests.support.command_line import quorum
+from tests.support.examples import examples
+from tests.support.threads import together
+from tests.worlds.mturk import Killed, MortalCrowd
+from tests.worlds.small_campaign import Stage, packed_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -21,8 +21,8 @@ from tests.annotation.pipeline.reconcile.drift import (
     repairs,
     spend_all_but,
 )
-from tests.mturk import Killed, MortalCrowd
-from tests.small_campaign import BUDGET_CENTS, Stage, tie
+from tests.worlds.mturk import Killed, MortalCrowd
+from tests.worlds.small_campaign import BUDGET_CENTS, Stage, tie
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from retrieval.models import Query, QuerySet
-from tests.small_campaign import PAIRS, packed_campaign
+from tests.worlds.small_campaign import PAIRS, packed_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -16,8 +16,8 @@ from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from retrieval.indexing.build import build_index
 from retrieval.models import Candidate, QaPair, Query
-from tests.mturk import MTurk
-from tests.small_campaign import BUDGET_CENTS, ENCODER, TOPICS, Stage
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import BUDGET_CENTS, ENCODER, TOPICS, Stage
 
 pytestmark = pytest.mark.django_db
 

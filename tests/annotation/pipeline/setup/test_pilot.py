@@ -42,8 +42,15 @@ from retrieval.query_sets.sample_candidates import draw_candidates
 from tests.annotation.commands.test_commands import refused, run, run_json
 from tests.annotation.support.parts import at
 from tests.annotation.web.stage import make_member
-from tests.mturk import MTurk
-from tests.small_campaign import BUDGET_CENTS, POLICY, Judge, Stage, retrieved_campaign, write_rows
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import (
+    BUDGET_CENTS,
+    POLICY,
+    Judge,
+    Stage,
+    retrieved_campaign,
+    write_rows,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
 

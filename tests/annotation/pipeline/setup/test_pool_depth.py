@@ -23,8 +23,8 @@ from retrieval.indexing.build import build_index
 from retrieval.models import Candidate, QaPair, QuerySet
 from retrieval.query_sets.held_out import sample_queries
 from retrieval.search.retrieve import retrieve
-from tests.mturk import MTurk
-from tests.small_campaign import (
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import (
     BUDGET_CENTS,
     ENCODER,
     POLICY,

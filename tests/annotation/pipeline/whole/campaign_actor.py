@@ -20,8 +20,8 @@ from core.errors import UserError
 from tests.annotation.pipeline.publishing.missing_votes_model import open_places
 from tests.annotation.pipeline.whole.campaign_crowd import DyingCrowd, Records
 from tests.annotation.pipeline.whole.campaign_model import Hit, Model, Work, twice
-from tests.mturk import Killed, MTurk
-from tests.small_campaign import BUDGET_CENTS, Stage
+from tests.worlds.mturk import Killed, MTurk
+from tests.worlds.small_campaign import BUDGET_CENTS, Stage
 
 NAMES = ("ada", "bob", "cara", "dan", "eve", "finn", "gil", "hana", "ivy")
 BUDGETS = (57, 114, 171, 209, 285, 361, 500, BUDGET_CENTS, BUDGET_CENTS)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from tests.annotation.pipeline.whole.campaign_model import CrowdHit
-from tests.mturk import Killed, MortalCrowd, MTurk
+from tests.worlds.mturk import Killed, MortalCrowd, MTurk
 
 
 class DyingCrowd(MortalCrowd):

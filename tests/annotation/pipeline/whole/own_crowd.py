@@ -16,8 +16,8 @@ from annotation.pipeline.outbox.deliver import Delivery, deliver
 from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.crowds import INHOUSE
-from tests.mturk import Clock
-from tests.small_campaign import Judge, retrieved_campaign, sheet_of
+from tests.worlds.mturk import Clock
+from tests.worlds.small_campaign import Judge, retrieved_campaign, sheet_of
 
 
 @dataclass

@@ -17,8 +17,8 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from tests.conftest import StartMTurk
-from tests.mturk import Killed, MortalCrowd
-from tests.small_campaign import Stage, packed_campaign
+from tests.worlds.mturk import Killed, MortalCrowd
+from tests.worlds.small_campaign import Stage, packed_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -25,9 +25,9 @@ from hypothesis.stateful import (
 from annotation.pipeline.outbox.threads import CALLS_A_THREAD
 from tests.annotation.pipeline.whole.campaign_actor import Actor
 from tests.conftest import StartMTurk
-from tests.examples import examples
-from tests.mturk import MTurk
-from tests.small_campaign import BUDGET_CENTS, packed_campaign
+from tests.support.examples import examples
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import BUDGET_CENTS, packed_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.hypothesis]
 

@@ -17,8 +17,8 @@ from annotation.pipeline.recompute import recompute
 from tests.annotation.pipeline.collecting.test_collect import FaultyCrowd
 from tests.annotation.pipeline.reconcile.drift import compare, forget_there
 from tests.conftest import SetStage
-from tests.mturk import Killed, LentCrowd, MortalCrowd
-from tests.small_campaign import Stage
+from tests.worlds.mturk import Killed, LentCrowd, MortalCrowd
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from annotation.pipeline.labelling.votes import first_pairs
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.labels.agreement import estimate, kappa
-from tests.small_campaign import QUERIES, Stage
+from tests.worlds.small_campaign import QUERIES, Stage
 
 pytestmark = pytest.mark.django_db
 

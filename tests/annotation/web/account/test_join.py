@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Invitation, Member
 from tests.annotation.web.stage import PASSWORD, signed_in
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from annotation.models import Attempt, AuditEntry
 from annotation.web.account.sign_in import BOTH
 from tests.annotation.support.parts import at
 from tests.annotation.web.stage import staff
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 RIGHT = {"username": "ada", "password": "a long sentence of hers"}

@@ -13,7 +13,7 @@ from annotation.access.throttle import Limit
 from annotation.models import Attempt
 from annotation.web.account import sign_in
 from annotation.web.account.sign_in import BOTH
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

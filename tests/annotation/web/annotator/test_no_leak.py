@@ -24,7 +24,7 @@ from annotation.models import Campaign, Hit, HitItem
 from annotation.pipeline.outbox.hit_type import hit_type
 from annotation.protocol.policy.crowds import INHOUSE
 from tests.annotation.support.item_markup import items_of, without_texts
-from tests.wide_campaign import wide_campaign
+from tests.worlds.wide_campaign import wide_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 

@@ -38,7 +38,7 @@ from annotation.models import (
 from annotation.pipeline.moderation import qualification as pipeline
 from annotation.web.annotator import qualification as practice
 from tests.annotation.support.hits import make_campaign, make_hit
-from tests.team import Team, make_team
+from tests.worlds.team import Team, make_team
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from annotation.crowd.inhouse import models as inhouse
 from annotation.crowd.inhouse.models import Member, PostedHit
 from annotation.models import Assignment, Hit
 from tests.annotation.web.stage import expire, hit_at, offer_hits, sheet, start, text
-from tests.threads import together
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 

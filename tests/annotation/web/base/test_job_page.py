@@ -16,7 +16,7 @@ from annotation.models import Campaign, Role
 from retrieval.jobs import queue
 from retrieval.models import Job
 from tests.annotation.support.hits import make_campaign
-from tests.small_campaign import retrieved_campaign
+from tests.worlds.small_campaign import retrieved_campaign
 
 pytestmark = pytest.mark.django_db
 

@@ -25,10 +25,10 @@ from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from tests.annotation.pipeline.publishing.test_top_up import disagree
 from tests.annotation.support.hits import make_campaign, make_hit
-from tests.command_line import quorum
 from tests.conftest import SetStage
-from tests.small_campaign import Stage, write_rows
-from tests.threads import together
+from tests.support.command_line import quorum
+from tests.support.threads import together
+from tests.worlds.small_campaign import Stage, write_rows
 
 pytestmark = pytest.mark.django_db
 

@@ -26,8 +26,8 @@ from retrieval.jobs import queue
 from retrieval.models import Job
 from retrieval.search.retrieve import retrieve
 from tests.conftest import StartMTurk
-from tests.mturk import MTurk
-from tests.small_campaign import (
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import (
     ENCODER,
     POLICY,
     QUERIES,

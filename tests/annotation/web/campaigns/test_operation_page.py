@@ -8,8 +8,8 @@ from django.test import Client
 
 from annotation.models import AuditEntry, Role
 from annotation.pipeline.ledger.accounts import account_of
-from tests.small_campaign import Stage
-from tests.team import OWNER, make_team
+from tests.worlds.small_campaign import Stage
+from tests.worlds.team import OWNER, make_team
 
 
 def address(operation: str) -> str:

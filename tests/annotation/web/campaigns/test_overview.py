@@ -23,8 +23,8 @@ from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.publishing.publish import publish
 from retrieval.jobs.queue import request
 from retrieval.models import Job
-from tests.small_campaign import Stage, retrieved_campaign
-from tests.team import Team, make_team
+from tests.worlds.small_campaign import Stage, retrieved_campaign
+from tests.worlds.team import Team, make_team
 
 pytestmark = pytest.mark.django_db
 

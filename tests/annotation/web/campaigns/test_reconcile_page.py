@@ -14,7 +14,7 @@ from retrieval.models import Job
 from tests.annotation.api.people import Program, person
 from tests.annotation.pipeline.reconcile.drift import create_there, delete_there
 from tests.annotation.web.base.readers import plays, root
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from django.test import Client
 
 from annotation.models import Campaign, Role
 from retrieval.models import Candidate
-from tests.small_campaign import retrieved_campaign
+from tests.worlds.small_campaign import retrieved_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
 

@@ -16,7 +16,7 @@ from annotation.models import Campaign, ExpertLabel, Judgment, Triplet, Worker
 from annotation.pipeline.gold.adjudicate import Desk, What
 from tests.annotation.support.experts import ADDRESS, at, decide, expert, report, show, unresolved
 from tests.exports.support.campaigns import make_campaign
-from tests.team import make_team
+from tests.worlds.team import make_team
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,8 @@ from annotation.models import Assignment, Campaign, Hit, Triplet, Worker
 from annotation.web.base import pagination as keyset
 from annotation.web.hits import assignments, hits, triplets
 from tests.annotation.web.base.readers import plays, root
-from tests.examples import examples
 from tests.exports.support.campaigns import VERDICTS, make_campaign
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.django_db
 

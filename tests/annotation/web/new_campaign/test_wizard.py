@@ -30,7 +30,7 @@ from retrieval.jobs import queue
 from retrieval.models import IndexVersion, Job, QuerySet
 from retrieval.registry.registry import register
 from tests.retrieval.registry.trainings import trained
-from tests.small_campaign import POLICY
+from tests.worlds.small_campaign import POLICY
 
 pytestmark = pytest.mark.django_db
 

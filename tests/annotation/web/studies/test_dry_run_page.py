@@ -11,7 +11,7 @@ from annotation.models import Campaign, Role
 from annotation.simulation.options import Options
 from retrieval.models import Candidate, Job
 from tests.annotation.simulation.test_dry_run import made_up
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 ADDRESS = "/admin/campaigns/faq/dry-run"
 ASKED = {

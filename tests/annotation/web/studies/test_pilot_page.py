@@ -9,7 +9,7 @@ from django.test import Client
 
 from annotation.models import AuditEntry, Campaign, ExpertLabel, Pilot, Role
 from annotation.pipeline.setup.create_pilot import create_pilot
-from tests.small_campaign import retrieved_campaign
+from tests.worlds.small_campaign import retrieved_campaign
 
 PILOTS = "/admin/pilots/"
 PILOT = "/admin/pilots/answers/"

@@ -16,7 +16,7 @@ from annotation.operations.registry import OPERATIONS
 from tests.annotation.api.world import World, make_world
 from tests.annotation.web.walk.addresses import ROWS
 from tests.annotation.web.walk.walk import Site
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

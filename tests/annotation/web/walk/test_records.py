@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.annotation.web.walk.test_walk import WRITTEN
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

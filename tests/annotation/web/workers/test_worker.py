@@ -29,7 +29,7 @@ from annotation.protocol.policy.policy import Policy
 from annotation.web.workers.worker import controls_chart, verdict
 from tests.annotation.support.crew import NOON, Crew, make_crew
 from tests.annotation.support.hits import make_campaign
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 

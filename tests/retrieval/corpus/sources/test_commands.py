@@ -10,12 +10,12 @@ from django.core.management import CommandError
 
 from retrieval.models import QaPair, TrainedModel
 from retrieval.registry.registry import register
-from tests.command_line import quorum
 from tests.retrieval.answering.saved import selector_folder
 from tests.retrieval.corpus.sources.shapes import SHAPES, jsonl, write
 from tests.retrieval.registry.trainings import SELECTOR, trained, values
 from tests.retrieval.registry.trainings import write as write_record
 from tests.retrieval.training import tiny
+from tests.support.command_line import quorum
 
 pytestmark = pytest.mark.django_db
 

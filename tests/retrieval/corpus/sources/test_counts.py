@@ -12,7 +12,7 @@ from retrieval.corpus.ingest import insert_pairs
 from retrieval.corpus.pair_reader import Pair
 from retrieval.corpus.sources.counts import SourceCounts, Words, source_counts
 from retrieval.models import QaPair
-from tests.examples import examples
+from tests.support.examples import examples
 
 Made = tuple[str, str, str, str]
 

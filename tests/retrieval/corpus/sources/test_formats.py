@@ -17,7 +17,6 @@ from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.corpus.sources.question_answering import gooaq
 from retrieval.models import QaPair
-from tests.examples import examples
 from tests.retrieval.corpus.sources.shapes import (
     ELI5_FINISHED,
     ELI5_POSTS,
@@ -30,6 +29,7 @@ from tests.retrieval.corpus.sources.shapes import (
     jsonl,
     write,
 )
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.django_db
 

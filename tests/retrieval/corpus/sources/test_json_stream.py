@@ -10,8 +10,8 @@ from core.errors import UserError
 from core.progress import no_progress
 from retrieval.corpus.sources import json_stream
 from retrieval.corpus.sources.json_stream import elements, member_elements
-from tests.examples import examples
 from tests.retrieval.corpus.sources.shapes import write
+from tests.support.examples import examples
 
 JSON = st.recursive(
     st.none()

@@ -18,8 +18,8 @@ from retrieval.corpus.pair_reader import BATCH
 from retrieval.corpus.sources import top_share
 from retrieval.corpus.sources.top_share import Kept, TopShare, selection, share_of
 from retrieval.models import QaPair
-from tests.examples import examples
 from tests.retrieval.corpus.sources.shapes import jsonl, write
+from tests.support.examples import examples
 
 HALF = TopShare(Fraction(1, 2), field="score")
 SCORES = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, -0.0, 1.0, -1.0])

@@ -33,9 +33,9 @@ from retrieval.indexing.prune import prune
 from retrieval.vectors.shards import Identity, Shard, write_shard
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
-from tests.examples import examples
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.support.examples import examples
 
 WORDS = ["rain", "snow", "hail", "sun", "wind", "fog"]
 KEYWORDS = KeywordEncoder(" ".join(WORDS))

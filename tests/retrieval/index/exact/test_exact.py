@@ -14,7 +14,6 @@ from retrieval.index.exact import scan, top_k
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
-from tests.examples import examples
 from tests.retrieval.index.stores import (
     keys_of,
     make_store,
@@ -23,6 +22,7 @@ from tests.retrieval.index.stores import (
     true_scores,
     unit_vectors,
 )
+from tests.support.examples import examples
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from core.errors import UserError
 from retrieval.index.exact import gpu
 from retrieval.index.exact.gpu import GpuIndex, require_room
 from retrieval.vectors.store import VectorStore
-from tests.examples import examples
 from tests.retrieval.index.stores import make_store, no_mask, repeated, true_scores, unit_vectors
+from tests.support.examples import examples
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from django.core.management import CommandError
 from annotation.crowd.emulator.__main__ import main
 from annotation.crowd.emulator.http.faults import Faults
 from tests.annotation.crowd.emulator.turk import SESSION, Clock, Turk
-from tests.command_line import quorum
+from tests.support.command_line import quorum
 
 ROOT = Path(__file__).resolve().parents[5]
 MODULE = [sys.executable, "-m", "annotation.crowd.emulator"]

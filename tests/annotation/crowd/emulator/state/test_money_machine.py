@@ -14,7 +14,7 @@ from werkzeug.test import Client, TestResponse
 from annotation.crowd.emulator.http.app import Emulator
 from annotation.crowd.emulator.store import Store
 from tests.annotation.crowd.emulator.turk import TARGET, Clock, question
-from tests.examples import examples
+from tests.support.examples import examples
 
 INITIAL = 2_000
 APPROVAL = 1_000  # seconds until MTurk approves by itself

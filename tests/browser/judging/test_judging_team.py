@@ -5,8 +5,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
 from annotation.crowd.inhouse.models import Assignment, PostedHit
-from tests.browser.judging import answer, listen_in, start, work_of
-from tests.team import Team, run_out
+from tests.browser.judging.judging_page import answer, listen_in, start, work_of
+from tests.worlds.team import Team, run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

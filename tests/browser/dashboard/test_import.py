@@ -12,7 +12,7 @@ from retrieval.corpus.uploads import uploads_root
 from retrieval.jobs.queue import run
 from retrieval.models import Job, QaPair
 from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
-from tests.browser.test_adjudicate import sign_in
+from tests.browser.dashboard.test_adjudicate import sign_in
 from tests.retrieval.jobs.run_jobs import sent, worked
 
 CSV = "question,answer\nWhy is the sky blue?,Light is scattered.\nWhy?\n"

@@ -30,7 +30,7 @@ from retrieval.models import Job
 from tests.annotation.simulation.test_dry_run import made_up
 from tests.annotation.support.hits import make_campaign
 from tests.browser.conftest import WCAG
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 HERE = "/admin/campaigns/faq/"
 DESK, PHONE = {"width": 1360, "height": 900}, {"width": 390, "height": 844}

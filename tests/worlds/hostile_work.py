@@ -13,9 +13,9 @@ from annotation.models import ExpertLabel, Hit
 from annotation.pipeline.moderation.qualification import admit
 from annotation.protocol.policy.crowds import INHOUSE
 from core.text.clean import clean_text
-from tests.hostile_campaign import HITS, TEXTS, hostile_campaign
-from tests.small_campaign import sheet_of
-from tests.team import Team, published_team
+from tests.worlds.hostile_campaign import HITS, TEXTS, hostile_campaign
+from tests.worlds.small_campaign import sheet_of
+from tests.worlds.team import Team, published_team
 
 # Two votes decide, or leave it open for ever; before the first HIT comes a round of practice.
 RULES = {

@@ -13,7 +13,7 @@ from retrieval.corpus.ingest import ingest
 from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
 from tests.retrieval.encoders.keywords import KeywordEncoder
-from tests.small_campaign import BUDGET_CENTS, write_rows
+from tests.worlds.small_campaign import BUDGET_CENTS, write_rows
 
 
 def wide_campaign(

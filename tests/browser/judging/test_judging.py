@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Frame, FrameLocator, Page, expect
 
-from tests.browser.judging import FORBIDDEN, listen_in
-from tests.small_campaign import Stage
+from tests.browser.judging.judging_page import FORBIDDEN, listen_in
+from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -1,4 +1,4 @@
-"""Changes each named rule once and shows that a test notices: `python -m tests.mutants [WORD...]`.
+"""Changes each named rule once and shows a test notices: `python -m tests.house.mutants [WORD...]`.
 
 Each mutant is one edit, applied to a copy of the project in a scratch folder, where its tests
 must then fail. Exit status 1 when a mutant survives or is broken: its snippet does not
@@ -25,7 +25,7 @@ from tqdm import tqdm
 from tests.annotation.pipeline import mutants as pipeline
 from tests.annotation.protocol import mutants as protocol
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PARALLEL = 2
 SECONDS = 120  # what tests of a mutant that loops for ever are given
 # Loading no plugin but a suite's own halves the time.

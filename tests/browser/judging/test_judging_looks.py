@@ -16,8 +16,8 @@ from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.support.hits import Row, make_campaign, make_hit
 from tests.browser.conftest import SHOTS, CheckAccess
-from tests.hostile import MARK, MARKUP
-from tests.team import Team
+from tests.worlds.hostile import MARK, MARKUP
+from tests.worlds.team import Team
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,9 +13,9 @@ from annotation.pipeline.setup.create import create_campaign, read_policy
 from retrieval.corpus.ingest import ingest
 from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
-from tests.hostile import ATTACKS, MARK
 from tests.retrieval.encoders.keywords import KeywordEncoder
-from tests.small_campaign import BUDGET_CENTS, write_rows
+from tests.worlds.hostile import ATTACKS, MARK
+from tests.worlds.small_campaign import BUDGET_CENTS, write_rows
 
 PER_QUERY = 5
 TEXTS = tuple(ATTACKS.values())

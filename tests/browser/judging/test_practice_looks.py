@@ -19,9 +19,9 @@ from annotation.pipeline.setup.practice_items import create_practice
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
-from tests.mturk import MTurk
-from tests.small_campaign import Stage, packed_campaign
-from tests.team import make_team
+from tests.worlds.mturk import MTurk
+from tests.worlds.small_campaign import Stage, packed_campaign
+from tests.worlds.team import make_team
 
 WIDE = {"width": 1280, "height": 900}
 LOOKS: dict[str, dict[str, Any]] = {

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.judging import (
+from tests.browser.judging.judging_page import (
     FORBIDDEN,
     answer,
     fill_in_sign_in,
@@ -12,7 +12,7 @@ from tests.browser.judging import (
     start,
     work_of,
 )
-from tests.team import Team, run_out
+from tests.worlds.team import Team, run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,8 +20,8 @@ from annotation.protocol.policy.policy import Policy
 from retrieval.corpus.ingest import ingest
 from retrieval.indexing.build import build_index
 from retrieval.search.retrieve import retrieve
-from tests.mturk import MTurk
 from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.worlds.mturk import MTurk
 
 TOPICS = ("bread", "piano", "rocket", "garden", "candle", "violin")
 # Two of them have a long word, which no negative control may share.

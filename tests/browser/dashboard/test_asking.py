@@ -10,8 +10,8 @@ from pytest_django.live_server_helper import LiveServer
 from retrieval.encoders.lazy import load_encoder
 from retrieval.indexing.build import build_index
 from tests.browser.conftest import TakeShot
+from tests.browser.dashboard.test_adjudicate import sign_in
 from tests.browser.eye import Eye
-from tests.browser.test_adjudicate import sign_in
 from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.jobs.run_jobs import sent, worked
 from tests.retrieval.training import tiny

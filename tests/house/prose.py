@@ -1,4 +1,4 @@
-"""Reads what people read: `python -m tests.prose [PATH...]` prints file:line and the sentence.
+"""Reads what people read: `python -m tests.house.prose [PATH...]` prints the sentences to mend.
 
 Docs, templates without tags, and help texts are split into sentences. Each is held to proselint,
 to a length, and to our own patterns; each document to a readability index that counts characters.
@@ -21,7 +21,7 @@ from proselint.checks import __register__
 from proselint.registry import CheckRegistry
 from proselint.tools import LintFile
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # What proselint cannot know here: our typography is the project's, and names are not misspelt.
 PROSELINT = {
     "checks": {

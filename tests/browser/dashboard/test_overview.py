@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.analytics.campaign.snapshots import take
 from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
-from tests.small_campaign import Stage
+from tests.worlds.small_campaign import Stage
 
 PHONE = {"width": 390, "height": 844}
 

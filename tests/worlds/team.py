@@ -17,7 +17,7 @@ from annotation.models import Campaign
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.crowds import INHOUSE
-from tests.small_campaign import packed_campaign
+from tests.worlds.small_campaign import packed_campaign
 
 NAMES = ("ada", "bob", "eve")
 OWNER = "owner"

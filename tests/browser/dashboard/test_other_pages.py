@@ -22,11 +22,11 @@ from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.registry.registry import register
 from tests.annotation.web.stage import make_member
+from tests.browser.dashboard.test_adjudicate import sign_in
 from tests.browser.eye import Eye
-from tests.browser.test_adjudicate import sign_in
 from tests.retrieval.jobs.run_jobs import sent, worked
 from tests.retrieval.registry.trainings import SELECTOR, trained
-from tests.small_campaign import POLICY, Stage, retrieved_campaign
+from tests.worlds.small_campaign import POLICY, Stage, retrieved_campaign
 
 # Moderate ones, all of how Swagger UI orders its landmarks and headings.
 SWAGGERS = frozenset({

@@ -3,7 +3,7 @@
 from playwright.sync_api import Page, expect
 
 from annotation.crowd.inhouse.models import Assignment
-from tests.team import PASSWORD, Team
+from tests.worlds.team import PASSWORD, Team
 
 FORBIDDEN = """Object.defineProperty(window, "localStorage", {
   get() { throw new DOMException("no", "SecurityError"); },

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mutants import Mutant, fault, mutants
+from tests.house.mutants import Mutant, fault, mutants
 
 
 @pytest.mark.parametrize(
