@@ -1,4 +1,7 @@
-"""Who has to wait after wrong passwords: logged, shown to the staff, ended by them."""
+"""Who has to wait after wrong passwords: logged, shown to the staff, ended by them.
+
+The limits themselves are in `annotation/web/account/sign_in.py`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -66,7 +66,9 @@ def entries() -> Counter[Path]:
         for parent in path.parents
         if parent != Path()
     }
-    return Counter(parent for parent, entry in found if entry.stem.removeprefix("test_") not in ASIDE)
+    return Counter(
+        parent for parent, entry in found if entry.stem.removeprefix("test_") not in ASIDE
+    )
 
 
 def test_a_folder_holds_about_a_dozen_entries() -> None:

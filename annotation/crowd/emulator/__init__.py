@@ -4,8 +4,8 @@
 
 To requesters it speaks MTurk's wire protocol, so that an unmodified boto3 client works with
 AWS_ENDPOINT_URL_MTURK set to its address. To workers it serves pages: sign in, list, accept,
-the question in a frame, submit. `wire` and `pages` are those two faces; `operations_*` and
-`work` hold MTurk's rules for each; `lifecycle`, `money` and `qualifications` what both share.
+the question in a frame, submit. `http` holds those two faces, `operations` MTurk's
+rules for requesters, `state` the rules that both share.
 
 The state is one SQLite file (write-ahead log), which anyone may read while the server runs.
 What falls due by time is carried out by the next call, so auditors make one before they read.

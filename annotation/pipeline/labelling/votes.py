@@ -1,4 +1,4 @@
-"""The valid votes of a campaign, read from its judgments."""
+"""The valid votes of a campaign, read from its judgments by the rule of `void_reason`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator

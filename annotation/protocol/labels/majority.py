@@ -42,7 +42,7 @@ def decide_tally(votes: int, positive: int, policy: Policy) -> Label:
     negative = votes - positive
     if positive != negative:
         return Label(int(positive > negative), "labelled", 0)
-    if votes < policy.max_votes:
+    if votes < policy.max_votes:  # a tie
         return Label(None, "open", 1)
     return Label(None, "unresolved", 0)
 

@@ -35,7 +35,7 @@ class ShownItem:
 
 
 def judging_context(hit: Hit, *, assignment_id: str, worker_id: str) -> dict[str, object]:
-    """Of templates/annotation/annotator/hit.html; an empty assignment_id makes a preview."""
+    """Of templates/annotation/annotator/judging.html; an empty assignment_id makes a preview."""
     items = _items(hit)
     return {
         "items": items,

@@ -168,7 +168,7 @@ def _page(
         "return_url": reverse("return", args=place),
         "fault": fault,
     }
-    return render(request, "annotation/annotator/hit.html", context, status=status)
+    return render(request, "annotation/annotator/judging.html", context, status=status)
 
 
 def _kept(item: ShownItem, sent: Mapping[str, str]) -> ShownItem:
