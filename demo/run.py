@@ -95,9 +95,9 @@ def waits_for_calls(before: dict[str, Any], now: dict[str, Any]) -> bool:
 def check_quality_control(status: dict[str, Any]) -> None:
     """The demo shows every rule at work, or it fails."""
     # Every triplet is decided by valid votes alone, so those discarded were replaced; and the HITs
-    # got more places than the two that each was published with.
+    # got more assignments than the two that each was published with.
     decided = status["labelled"] + status["unresolved"] == status["triplets"]
-    bought_again = decided and status["places"] > 2 * status["hits"]
+    bought_again = decided and status["max_assignments"] > 2 * status["hits"]
     shown = {
         "rejected assignment": status["rejected"] > 0,
         "tie broken": status["ties"] > status["unresolved"],

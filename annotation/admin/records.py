@@ -94,7 +94,7 @@ class HitItemInline(TabularInline):  # type: ignore[misc]
 
 @admin.register(Hit)
 class HitAdmin(ReadOnlyAdmin):
-    list_display = ("key", "campaign", "number", "places", "crowd_id", "published_at")
+    list_display = ("key", "campaign", "number", "max_assignments", "crowd_id", "published_at")
     list_select_related = ("campaign",)
     list_filter = ("campaign",)
     search_fields = ("key__exact", "crowd_id__exact")

@@ -34,7 +34,7 @@ MONEY = {
     "spent_cents": "spent",
     "cents": "amount",
     "waiting_cents": "for what is planned",
-    "open_cents": "for open places",
+    "open_cents": "for open assignments",
     "spare_cents": "for ties",
     "undecided_cents": "for undecided work",
     "left_out_cents": "for what is left out",

@@ -72,14 +72,14 @@ class CrowdHit:
     hit_id: str
     annotation: str  # our own key of the HIT
     max_assignments: int
-    available: int  # places that can be taken; of an expired HIT none
-    pending: int  # places in somebody's hands
+    available: int  # assignments that can be taken; of an expired HIT none
+    pending: int  # assignments in somebody's hands
     completed: int  # handed in and reviewed
     expires_at: datetime
 
     @property
     def handed_in(self) -> int:
-        """At most so many: an expired HIT does not tell its free places apart."""
+        """At most so many: an expired HIT does not tell its free assignments apart."""
         return self.max_assignments - self.available - self.pending
 
 
@@ -104,7 +104,7 @@ class Crowd(Protocol):
         *,
         hit_type_id: str,
         url: str,
-        places: int,
+        max_assignments: int,
         lifetime_seconds: int,
         token: str,
         annotation: str,

@@ -136,7 +136,7 @@ def _free_of_charge() -> QuerySet[Hit]:
     """Of a campaign: its HITs that cost nothing and of which a place may still be handed in."""
     hits = Hit.objects.filter(campaign=OuterRef("pk"), price_cents=0, closed_at=None, gone=False)
     handed_in = hits.exclude(crowd_id=None).annotate(handed_in=Count("assignments"))
-    return handed_in.filter(places__gt=F("handed_in"))
+    return handed_in.filter(max_assignments__gt=F("handed_in"))
 
 
 def _take_figures(campaign: Campaign, count: Callable[[Campaign], object]) -> None:

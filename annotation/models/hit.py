@@ -16,7 +16,7 @@ class Hit(models.Model):
     number = models.PositiveIntegerField()
     seed = models.BigIntegerField()
     instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT)
-    places = models.PositiveSmallIntegerField()  # assignments asked for so far
+    max_assignments = models.PositiveSmallIntegerField()  # assignments asked for so far
     price_cents = models.PositiveIntegerField()  # of one approved assignment, the fee included
     # Places for the breaking of ties: their money is reserved, they are not asked for yet.
     spare = models.PositiveSmallIntegerField(default=0)

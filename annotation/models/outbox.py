@@ -46,7 +46,7 @@ class OutboxMessage(models.Model):
     worker = models.ForeignKey(
         Worker, on_delete=models.CASCADE, null=True, blank=True, related_name="outbox"
     )
-    places = models.PositiveSmallIntegerField(default=0)  # what create or extend asks for
+    new_assignments = models.PositiveSmallIntegerField(default=0)  # what create or extend asks for
     cents = models.PositiveIntegerField(default=0)  # what a bonus gives
     expires_at = models.DateTimeField(null=True, blank=True)  # what lifetime sets
     reason = models.TextField(blank=True)  # what the worker is told

@@ -142,7 +142,8 @@ class Both:
                 ],
             )
             state.executemany(
-                "UPDATE hits SET open_places = 0 WHERE hit_id = ?", {(hit,) for hit, _ in works}
+                "UPDATE hits SET open_assignments = 0 WHERE hit_id = ?",
+                {(hit,) for hit, _ in works},
             )
 
 

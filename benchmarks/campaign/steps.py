@@ -106,7 +106,7 @@ def derive(taken: Taken, share: float) -> None:
         campaign = locked(get_campaign(NAME))
         with taken.part("labels"):
             taken.rows, taken.unit = write_labels(campaign), "triplets"
-        with taken.part("open places"):
+        with taken.part("open assignments"):
             assert request_missing_votes(campaign)
 
 

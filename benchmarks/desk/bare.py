@@ -42,7 +42,7 @@ def hand_in(request: HttpRequest, assignment_id: str) -> HttpResponse:
 def _take(request: HttpRequest, now: datetime) -> HttpResponse:
     hit = int(request.POST["hit"])
     with transaction.atomic():
-        PostedHit.objects.filter(pk=hit).update(open_places=F("open_places") - 1)
+        PostedHit.objects.filter(pk=hit).update(open_assignments=F("open_assignments") - 1)
         work = Assignment.objects.create(
             posted_hit_id=hit,
             member_id=int(request.POST["member"]),

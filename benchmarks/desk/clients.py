@@ -39,9 +39,9 @@ class Clients:
     def round(self, jobs: Sequence[Job]) -> tuple[list[float], list[float]]:
         """The seconds of each member's first HIT, then of each hand-in."""
         taken = list(self._threads.map(self._take, jobs))
-        places = [place for _, place in taken]
-        sheets = list(self._threads.map(self._sheet, jobs, places))
-        handed_in = list(self._threads.map(self._hand_in, jobs, places, sheets))
+        max_assignments = [place for _, place in taken]
+        sheets = list(self._threads.map(self._sheet, jobs, max_assignments))
+        handed_in = list(self._threads.map(self._hand_in, jobs, max_assignments, sheets))
         return [seconds for seconds, _ in taken], handed_in
 
     def close(self) -> None:

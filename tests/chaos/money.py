@@ -55,7 +55,7 @@ def _spent(verdict: Verdict, campaign: Campaign) -> Iterator[str]:
 
 
 def _reserved(verdict: Verdict, campaign: Campaign, entries: list[Entry]) -> Iterator[str]:
-    """What is reserved is what the crowd holds, and the places kept for ties."""
+    """What is reserved is what the crowd holds, and the assignments kept for ties."""
     left = _moved(entries, lambda entry: entry.hit_id)
     held: defaultdict[str, int] = defaultdict(int)
     for theirs in verdict.record.hits:
@@ -67,12 +67,12 @@ def _reserved(verdict: Verdict, campaign: Campaign, entries: list[Entry]) -> Ite
         if left[hit.pk, "reserved"] != held[hit.key] + spare:
             yield (
                 f"For HIT {hit.key}, {left[hit.pk, 'reserved']} cents are reserved, but the crowd "
-                f"holds {held[hit.key]} and its spare places cost {spare}."
+                f"holds {held[hit.key]} and its assignments kept for ties cost {spare}."
             )
     if campaign.account.reserved_cents != total:
         yield (
             f"{campaign.account.reserved_cents} cents are reserved, but the crowd's hold and the "
-            f"spare places are {total}."
+            f"assignments kept for ties are {total}."
         )
 
 

@@ -4,9 +4,9 @@ Work is reviewed in order of submission, so what was known at any time is that t
 so many works were reviewed. A purchase is right when some number of works, handed in before it was
 made and not fewer than for the HIT's purchase before it, makes the rules ask for just this:
 
-    first round   a packed HIT is made once, with `annotators` places
+    first round   a packed HIT is made once, with `annotators` assignments
     extension     of the newest HIT of its triplets, by the votes that its neediest triplet wants
-                  less the places still outstanding, as far as the crowd lets it grow; in tie_mode
+                  less the outstanding assignments, as far as the crowd lets it grow; in tie_mode
                   repack the ties of a first round's HIT do not count
     repacking     a HIT of one place: each of its triplets wants a vote, no place is outstanding
                   on the HITs that held it before, and the newest of them could not serve it: it is
@@ -34,12 +34,13 @@ def wrong_purchases(verdict: Verdict) -> Iterator[str]:
     for hit in shelf.hits:
         older = shelf.older(hit)
         first = 1 if older else verdict.policy.annotators
-        if hit.first_places != first:
-            yield f"HIT {hit.key} was made with {hit.first_places} places, not with {first}."
+        if hit.first_assignments != first:
+            made = hit.first_assignments
+            yield f"HIT {hit.key} was made with {made} assignments, not with {first}."
         if older and not shelf.was_needed(hit, older):
             yield f"HIT {hit.key} was made though the rules did not ask for it."
         if not shelf.had_to_grow(hit):
-            sizes = ", ".join(f"{extension.places}" for extension in hit.extensions)
+            sizes = ", ".join(f"{extension.assignments}" for extension in hit.extensions)
             yield f"HIT {hit.key} was extended (by {sizes}) beyond what the rules ask for."
 
 
@@ -69,7 +70,7 @@ class _Shelf:
     def was_needed(self, hit: TheirHit, older: Sequence[TheirHit]) -> bool:
         works = [self._positions[one.key] for one in older]
         for one, positions in zip(older, works, strict=True):
-            if not one.closed and len(positions) < one.places:
+            if not one.closed and len(positions) < one.max_assignments:
                 return False  # a place is outstanding still
         least = max((positions[-1] + 1 for positions in works if positions), default=0)
         return any(
@@ -89,7 +90,11 @@ class _Shelf:
             for own in self._mine(newest)
             for one in self._holders[own]
         )
-        if newest.closed or superseded or newest.places >= _most_places(newest.places):
+        if (
+            newest.closed
+            or superseded
+            or newest.max_assignments >= _most_assignments(newest.max_assignments)
+        ):
             return True
         tied = len(votes) >= self.verdict.policy.annotators
         return tied and self._repacks_ties(newest)
@@ -100,26 +105,29 @@ class _Shelf:
         return any(self._grew_rightly(hit, order) for order in orders)
 
     def _grew_rightly(self, hit: TheirHit, extensions: Sequence[Extension]) -> bool:
-        places, known = hit.first_places, 0
+        max_assignments, known = hit.first_assignments, 0
         for extension in extensions:
             asked = (
                 moment
                 for moment in self._moments(hit, known, extension.at)
-                if extension.places in self._wanted_places(hit, places, moment)
+                if extension.assignments in self._wanted_assignments(hit, max_assignments, moment)
             )
             found = next(asked, None)
             if found is None:
                 return False
-            places, known = places + extension.places, found
+            max_assignments, known = max_assignments + extension.assignments, found
         return True
 
-    def _wanted_places(self, hit: TheirHit, places: int, known: int) -> set[int]:
+    def _wanted_assignments(self, hit: TheirHit, max_assignments: int, known: int) -> set[int]:
         """What the rules ask for after so many works."""
         reviewed = sum(position < known for position in self._positions[hit.key])
-        room = _most_places(places) - places
+        room = _most_assignments(max_assignments) - max_assignments
         return {
             min(
-                assignments_to_request(self._wanted_votes(hit, known, out), places - reviewed), room
+                assignments_to_request(
+                    self._wanted_votes(hit, known, out), max_assignments - reviewed
+                ),
+                room,
             )
             for out in self.verdict.excluded_after(known)
         }
@@ -149,6 +157,6 @@ class _Shelf:
         return self.verdict.triplets_of(hit.key)
 
 
-def _most_places(places: int) -> int:
+def _most_assignments(max_assignments: int) -> int:
     """To which the crowd lets a HIT of so many grow."""
-    return CROWDED_HIT - 1 if places < CROWDED_HIT else MANY
+    return CROWDED_HIT - 1 if max_assignments < CROWDED_HIT else MANY

@@ -25,7 +25,7 @@ HITS = """
            (SELECT COALESCE(SUM(spent), 0) FROM money m WHERE m.hit_id = h.hit_id)
     FROM hits h WHERE requester_annotation LIKE ? ORDER BY seq
 """
-EXTENSIONS = "SELECT hit_id, created_at, places FROM extensions ORDER BY seq"
+EXTENSIONS = "SELECT hit_id, created_at, assignments FROM extensions ORDER BY seq"
 WORKS = """
     SELECT assignment_id, requester_annotation, worker_id, a.status, submit_number, submitted_at,
            answer, COALESCE(approved_at >= auto_approval_at, 0),
@@ -46,14 +46,14 @@ class Item:
 @dataclass(frozen=True)
 class Extension:
     at: float
-    places: int
+    assignments: int
 
 
 @dataclass(frozen=True)
 class TheirHit:
     hit_id: str
     key: str  # ours
-    places: int
+    max_assignments: int
     closed: bool  # nobody can take a place of it any more
     created_at: float
     held_cents: int
@@ -61,8 +61,8 @@ class TheirHit:
     extensions: tuple[Extension, ...]
 
     @property
-    def first_places(self) -> int:
-        return self.places - sum(extension.places for extension in self.extensions)
+    def first_assignments(self) -> int:
+        return self.max_assignments - sum(extension.assignments for extension in self.extensions)
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ def _reading(state: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _hit(row: Sequence[Any], extensions: tuple[Extension, ...]) -> TheirHit:
-    hit_id, key, places, closed, created_at, held, spent = row
-    return TheirHit(hit_id, key, places, bool(closed), created_at, held, spent, extensions)
+    hit_id, key, max_assignments, closed, created_at, held, spent = row
+    return TheirHit(hit_id, key, max_assignments, bool(closed), created_at, held, spent, extensions)
 
 
 def _work(row: Sequence[Any], items: Mapping[str, Item]) -> Work:

@@ -98,7 +98,7 @@ def definition(campaign: Campaign) -> Iterator[models.Model]:
             number=hit.number,
             seed=hit.seed,
             instructions_id=hit.instructions_id,
-            places=0,
+            max_assignments=0,
             price_cents=hit.price_cents,
         )
     yield from items

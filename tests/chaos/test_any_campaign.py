@@ -40,7 +40,7 @@ def take_one(stage: Stage, rng: random.Random) -> None:
 
 
 def open_hits(stage: Stage) -> list[int]:
-    rows = stage.mturk.rows("SELECT requester_annotation FROM hits WHERE open_places > 0")
+    rows = stage.mturk.rows("SELECT requester_annotation FROM hits WHERE open_assignments > 0")
     keys = [key for (key,) in rows]
     hits = stage.campaign.hits.filter(key__in=keys).order_by("number")
     return list(hits.values_list("number", flat=True))

@@ -23,8 +23,9 @@ def test_a_finished_campaign_gives_no_sentence(at_its_end: Scene) -> None:
 def duplicate(scene: Scene, annotation: str) -> None:
     """A HIT as the first one, under this annotation."""
     scene.edit(
-        "INSERT INTO hits (hit_id, hit_type_id, requester_annotation, max_assignments, open_places,"
-        " created_at, expires_at, reward_cents, fee_cents, external_url, frame_height, question)"
+        "INSERT INTO hits (hit_id, hit_type_id, requester_annotation, max_assignments,"
+        " open_assignments, created_at, expires_at, reward_cents, fee_cents, external_url, "
+        "frame_height, question)"
         f" SELECT 'TWIN', hit_type_id, '{annotation}', 2, 2, created_at, expires_at, reward_cents,"
         f" fee_cents, external_url, frame_height, question FROM hits WHERE {of_hit(1, scene)}"
     )

@@ -77,13 +77,17 @@ def test_a_reservation_that_the_crowd_does_not_hold_is_named(at_its_end: Scene) 
     move(at_its_end, "available", "reserved", 19, hit=hit)
     said = sentences(at_its_end)
     assert f"For HIT {hit.key}, 19 cents are reserved, but the crowd holds 0" in said
-    assert "19 cents are reserved, but the crowd's hold and the spare places are 0." in said
+    assert (
+        "19 cents are reserved, but the crowd's hold and the assignments kept for ties are 0."
+        in said
+    )
 
 
 def test_a_reservation_for_no_hit_is_named(at_its_end: Scene) -> None:
     move(at_its_end, "available", "reserved", 7)
-    assert "7 cents are reserved, but the crowd's hold and the spare places are 0." in (
-        sentences(at_its_end)
+    assert (
+        "7 cents are reserved, but the crowd's hold and the assignments kept for ties are 0."
+        in (sentences(at_its_end))
     )
 
 
@@ -99,7 +103,7 @@ def test_a_hold_of_the_crowd_without_a_reservation_is_named(at_its_end: Scene) -
 
 def test_a_spare_place_without_money_is_named(at_its_end: Scene) -> None:
     Hit.objects.filter(number=1).update(spare=1)
-    assert "and its spare places cost 19." in sentences(at_its_end)
+    assert "and its assignments kept for ties cost 19." in sentences(at_its_end)
 
 
 def test_a_hold_and_a_spare_place_with_money_are_right(at_its_end: Scene) -> None:

@@ -16,7 +16,7 @@ def grow(scene: Scene, number: int, *, at: float | str) -> None:
     hit = f"(SELECT hit_id FROM hits WHERE {of_hit(number, scene)})"
     scene.edit(
         f"UPDATE hits SET max_assignments = max_assignments + 1 WHERE hit_id = {hit}",
-        "INSERT INTO extensions (hit_id, places, request_id, created_at)"
+        "INSERT INTO extensions (hit_id, assignments, request_id, created_at)"
         f" VALUES ({hit}, 1, 'planted', {at})",
     )
 
@@ -49,7 +49,7 @@ def test_an_extension_before_anybody_had_voted_is_named(at_its_end: Scene) -> No
 
 def test_two_places_at_once_where_one_was_wanted_are_named(at_its_end: Scene) -> None:
     at_its_end.edit(
-        "UPDATE extensions SET places = 2 WHERE seq = 1",
+        "UPDATE extensions SET assignments = 2 WHERE seq = 1",
         "UPDATE hits SET max_assignments = max_assignments + 1"
         " WHERE hit_id = (SELECT hit_id FROM extensions WHERE seq = 1)",
     )
@@ -60,13 +60,13 @@ def test_two_places_at_once_where_one_was_wanted_are_named(at_its_end: Scene) ->
 
 def test_a_hit_made_with_a_place_too_many_is_named(at_its_end: Scene) -> None:
     at_its_end.edit("UPDATE hits SET max_assignments = max_assignments + 1 WHERE seq = 1")
-    assert "was made with 3 places, not with 2." in sentences(at_its_end)
+    assert "was made with 3 assignments, not with 2." in sentences(at_its_end)
 
 
 @of_mode("repack")
 def test_a_repacked_hit_made_with_a_place_too_many_is_named(at_its_end: Scene) -> None:
     at_its_end.edit("UPDATE hits SET max_assignments = 2 WHERE max_assignments = 1")
-    assert "was made with 2 places, not with 1." in sentences(at_its_end)
+    assert "was made with 2 assignments, not with 1." in sentences(at_its_end)
 
 
 # The sixth HIT was made after the tenth work, for ties of the first three HITs.

@@ -131,7 +131,7 @@ def test_200_members_at_once_give_each_triplet_its_votes_and_none_too_many(
     assert_recorded_once(log)
     assert audit_record(read_inhouse_record(campaign), campaign) == []
     assert campaign.exclusions.exists()
-    assert campaign.hits.filter(places__gt=2).exists()
+    assert campaign.hits.filter(max_assignments__gt=2).exists()
     assert ItemReport.objects.exists()
 
 
@@ -158,8 +158,8 @@ def assert_no_surplus() -> None:
     for hit in PostedHit.objects.prefetch_related("assignments"):
         taken = Counter(work.status for work in hit.assignments.all())
         used = taken["accepted"] + sum(taken[status] for status in HANDED_IN)
-        assert hit.open_places + used == hit.places, hit
-        assert used <= hit.places
+        assert hit.open_assignments + used == hit.max_assignments, hit
+        assert used <= hit.max_assignments
 
 
 def assert_recorded_once(log: Log) -> None:

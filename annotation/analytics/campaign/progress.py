@@ -70,7 +70,9 @@ def _triplets(campaign: Campaign) -> dict[str, object]:
 
 def hit_counts(campaign: Campaign) -> dict[str, object]:
     return campaign.hits.aggregate(
-        hits=Count("pk"), published=Count("crowd_id"), places=Sum("places", default=0)
+        hits=Count("pk"),
+        published=Count("crowd_id"),
+        max_assignments=Sum("max_assignments", default=0),
     )
 
 

@@ -241,7 +241,7 @@ def _whole(campaign: Campaign, figures: Figures) -> dict[str, int]:
         "retrieved": figures["candidates"] if campaign.query_set.brings_candidates else wanted,
         "packed": figures["candidates"],
         "published": figures["hits"],
-        "submitted": figures["places"],
+        "submitted": figures["max_assignments"],
         "reviewed": figures["submitted"],
         "labelled": figures["triplets"],
     }

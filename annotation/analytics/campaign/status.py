@@ -58,7 +58,7 @@ class Shortage:
     """What waits for a higher budget, and what it costs."""
 
     hits: int  # of the first round
-    places: int  # for votes that are missing
+    assignments: int  # for votes that are missing
     cents: int
 
 
@@ -89,8 +89,8 @@ def _at_its_budget(campaign: Campaign, short: Shortage) -> Blocker:
     if not more:
         return Blocker("at its budget, and there is room again: the next pass buys on")
     reason = (
-        f"at its budget: {short.hits:,} HITs and {short.places:,} further votes wait; raise it by "
-        f"{dollars(more)}"
+        f"at its budget: {short.hits:,} HITs and {short.assignments:,} further votes wait; raise "
+        f"it by {dollars(more)}"
     )
     wanted = f"{(account.budget_cents + more) / 100:.2f}"
     return Blocker(
@@ -107,7 +107,7 @@ def shortage(campaign: Campaign) -> Shortage:
     unpaid = [(hit, extra - min(extra, hit.spare)) for hit, extra in plan.extensions]
     return Shortage(
         hits=hits,
-        places=groups + sum(extra for _, extra in plan.extensions),
+        assignments=groups + sum(extra for _, extra in plan.extensions),
         cents=hits * first_round_cents(policy)
         + groups * assignment_cents(policy, 1)
         + sum(new * hit.price_cents for hit, new in unpaid),

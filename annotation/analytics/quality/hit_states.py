@@ -36,7 +36,7 @@ def with_state(hits: QuerySet[Hit], now: datetime) -> QuerySet[Any]:
     state = Case(
         When(~Q(fault=""), then=Value(HitState.FAULTY.value)),
         When(crowd_id=None, then=Value(HitState.PLANNED.value)),
-        When(handed_in__gte=F("places"), then=Value(HitState.FULL.value)),
+        When(handed_in__gte=F("max_assignments"), then=Value(HitState.FULL.value)),
         When(over, then=Value(HitState.EXPIRED.value)),
         default=Value(HitState.OPEN.value),
         output_field=CharField(),

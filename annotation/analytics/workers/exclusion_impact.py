@@ -146,9 +146,9 @@ def _purchase(campaign: Campaign, more: dict[int, int], effects: list[Effect]) -
     by_hit: defaultdict[int, int] = defaultdict(int)
     for triplet, hit in _newest_hits(campaign, wanting.keys() - repacked):
         by_hit[hit] = max(by_hit[hit], wanting[triplet])
-    places, groups = sum(by_hit.values()), -(-len(repacked) // policy.real_items)
-    cents = places * assignment_cents(policy) + groups * assignment_cents(policy, 1)
-    return places + groups, cents
+    assignments, groups = sum(by_hit.values()), -(-len(repacked) // policy.real_items)
+    cents = assignments * assignment_cents(policy) + groups * assignment_cents(policy, 1)
+    return assignments + groups, cents
 
 
 def _newest_hits(campaign: Campaign, triplets: set[int]) -> Iterator[tuple[int, int]]:

@@ -25,8 +25,8 @@ class HitRow(serializers.Serializer[Hit]):
     crowd_id = serializers.CharField(allow_null=True)
     state = serializers.SerializerMethodField(help_text=", ".join(STATES))
     repack = serializers.BooleanField(help_text="triplets of other HITs, judged once more")
-    places = serializers.IntegerField(help_text="assignments asked for so far")
-    spare = serializers.IntegerField(help_text="places kept for the breaking of ties")
+    max_assignments = serializers.IntegerField(help_text="assignments asked for so far")
+    spare = serializers.IntegerField(help_text="assignments reserved to break ties")
     price_cents = serializers.IntegerField(help_text="of one approved assignment, with the fee")
     published_at = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
@@ -97,7 +97,7 @@ ROW = {
     "crowd_id": "3ABC",
     "state": "open",
     "repack": False,
-    "places": 2,
+    "max_assignments": 2,
     "spare": 1,
     "price_cents": 19,
     "published_at": "2026-11-22T10:00:00Z",

@@ -12,8 +12,8 @@ What falls due by time is carried out by the next call, so auditors make one bef
 Times are seconds since 1970 in UTC, money is integer US cents. `schema.sql` has every column:
 
     hits                 one row a HIT: hit_id, hit_type_id, requester_annotation,
-                         unique_request_token, max_assignments, open_places, expired, expires_at,
-                         deleted_at,
+                         unique_request_token, max_assignments, open_assignments, expired,
+                         expires_at, deleted_at,
                          reward_cents, fee_cents (MTurk's fee for one assignment), question (XML)
     hit_types            title, reward_cents, requirements (JSON), ... ; equal ones share an id
     hit_records          view: hits with their type, the counts of assignments and MTurk's status

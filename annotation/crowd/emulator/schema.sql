@@ -23,7 +23,7 @@ CREATE TABLE hits (
     requester_annotation TEXT,
     unique_request_token TEXT,
     max_assignments INTEGER NOT NULL CHECK (max_assignments >= 1),
-    open_places INTEGER NOT NULL CHECK (open_places BETWEEN 0 AND max_assignments),
+    open_assignments INTEGER NOT NULL CHECK (open_assignments BETWEEN 0 AND max_assignments),
     expired INTEGER NOT NULL DEFAULT 0 CHECK (expired IN (0, 1)),
     created_at REAL NOT NULL,
     expires_at REAL NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE hits (
     question TEXT NOT NULL                -- last: it is long, and lists do not read it
 );
 -- The worker's list walks this one: HITs drop out when they fill up or expire.
-CREATE INDEX hits_on_offer ON hits (seq) WHERE open_places > 0 AND expired = 0;
+CREATE INDEX hits_on_offer ON hits (seq) WHERE open_assignments > 0 AND expired = 0;
 CREATE INDEX hits_to_expire ON hits (expires_at) WHERE expired = 0;
 CREATE INDEX hits_by_token ON hits (unique_request_token, created_at)
     WHERE unique_request_token IS NOT NULL;
@@ -43,7 +43,7 @@ CREATE INDEX hits_by_token ON hits (unique_request_token, created_at)
 CREATE TABLE extensions (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     hit_id TEXT NOT NULL REFERENCES hits (hit_id),
-    places INTEGER NOT NULL CHECK (places >= 1),
+    assignments INTEGER NOT NULL CHECK (assignments >= 1),
     unique_request_token TEXT,
     request_id TEXT NOT NULL,
     created_at REAL NOT NULL
@@ -89,7 +89,7 @@ CREATE INDEX assignments_at_work ON assignments (worker_id, seq) WHERE status = 
 
 CREATE VIEW hit_records AS
 SELECT *, CASE WHEN deleted_at IS NOT NULL THEN 'Disposed'
-               WHEN open_places > 0 AND NOT expired THEN 'Assignable'
+               WHEN open_assignments > 0 AND NOT expired THEN 'Assignable'
                WHEN pending > 0 THEN 'Unassignable'
                ELSE 'Reviewable' END AS status
 FROM (

@@ -50,7 +50,7 @@ class InhouseCrowd(InhouseWorkers):
         *,
         hit_type_id: str,
         url: str,
-        places: int,
+        max_assignments: int,
         lifetime_seconds: int,
         token: str,
         annotation: str,
@@ -66,8 +66,8 @@ class InhouseCrowd(InhouseWorkers):
                 queue_id=kind.queue_id,
                 annotation=annotation,
                 token=token,
-                places=places,
-                open_places=places,
+                max_assignments=max_assignments,
+                open_assignments=max_assignments,
                 created_at=now,
                 expires_at=now + timedelta(seconds=lifetime_seconds),
             )
@@ -90,17 +90,18 @@ class InhouseCrowd(InhouseWorkers):
     def _extend(self, hit_id: str, extra: int, token: str) -> None:
         posted = _posted(hit_id)
         Extension.objects.create(
-            posted_hit=posted, token=token, places=extra, created_at=self._clock()
+            posted_hit=posted, token=token, new_assignments=extra, created_at=self._clock()
         )
         # Under the row's lock: of two extensions at once the second sees the first.
-        growable = Q(places__gte=CROWDED_HIT) | Q(places__lt=CROWDED_HIT - extra)
+        growable = Q(max_assignments__gte=CROWDED_HIT) | Q(max_assignments__lt=CROWDED_HIT - extra)
         grown = PostedHit.objects.filter(growable, pk=posted.pk).update(
-            places=F("places") + extra, open_places=F("open_places") + extra
+            max_assignments=F("max_assignments") + extra,
+            open_assignments=F("open_assignments") + extra,
         )
         if not grown:
             raise refused(
-                f"HIT {hit_id} was made for fewer than {CROWDED_HIT} places, so {extra} more cannot"
-                f" bring it to {CROWDED_HIT}."
+                f"HIT {hit_id} was made for fewer than {CROWDED_HIT} assignments, so {extra} more "
+                f"cannot bring it to {CROWDED_HIT}."
             )
 
     def set_expiration(self, hit_id: str, at: datetime) -> None:
@@ -118,7 +119,7 @@ class InhouseCrowd(InhouseWorkers):
                 kept = PostedHit.objects.select_for_update().filter(hit_id=hit_id, deleted_at=None)
                 if (posted := kept.first()) is None:
                     return
-                busy = posted.on_offer and posted.expires_at > now and posted.open_places > 0
+                busy = posted.on_offer and posted.expires_at > now and posted.open_assignments > 0
                 undecided = Assignment.Status.ACCEPTED, Assignment.Status.SUBMITTED
                 if busy or posted.assignments.filter(status__in=undecided).exists():
                     raise refused(f"HIT {hit_id} cannot be deleted: its work is not all decided.")
@@ -200,7 +201,15 @@ def _counted() -> "QuerySet[PostedHit, dict[str, Any]]":
     kept = PostedHit.objects.filter(deleted_at=None).annotate(
         pending=_count(Assignment.Status.ACCEPTED), completed=_count(*_DECIDED)
     )
-    names = "pk", "hit_id", "annotation", "places", "open_places", "on_offer", "expires_at"
+    names = (
+        "pk",
+        "hit_id",
+        "annotation",
+        "max_assignments",
+        "open_assignments",
+        "on_offer",
+        "expires_at",
+    )
     counted: QuerySet[PostedHit, dict[str, Any]] = kept.values(*names, "pending", "completed")
     return counted
 
@@ -219,8 +228,8 @@ def _crowd_hit(found: Mapping[str, Any], now: datetime) -> CrowdHit:
     return CrowdHit(
         hit_id=found["hit_id"],
         annotation=found["annotation"],
-        max_assignments=found["places"],
-        available=0 if ended else found["open_places"],
+        max_assignments=found["max_assignments"],
+        available=0 if ended else found["open_assignments"],
         pending=found["pending"],
         completed=found["completed"],
         expires_at=found["expires_at"],

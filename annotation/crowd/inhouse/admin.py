@@ -52,7 +52,14 @@ class QueueAdmin(ReadOnlyAdmin):
 
 @admin.register(PostedHit)
 class PostedHitAdmin(ReadOnlyAdmin):
-    list_display = ("hit_id", "annotation", "queue", "places", "open_places", "expires_at")
+    list_display = (
+        "hit_id",
+        "annotation",
+        "queue",
+        "max_assignments",
+        "open_assignments",
+        "expires_at",
+    )
     list_select_related = ("queue",)
     list_filter = ("on_offer",)
     search_fields = ("hit_id", "annotation")

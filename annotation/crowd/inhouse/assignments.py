@@ -1,6 +1,6 @@
 """The worker's side: take a place, hand it in, give it back.
 
-A place is taken by one conditional update of its HIT's open places, so that never more are taken
+An assignment is taken by one conditional update of its HIT's open ones, so never more are taken
 than there are; the database's constraints see to it that nobody has two of one HIT.
 """
 
@@ -110,8 +110,10 @@ def _claim(member: Member, candidate: queue.Candidate, now: datetime) -> Assignm
 
 
 def _take_place(hit: int, now: datetime) -> bool:
-    free = PostedHit.objects.filter(pk=hit, on_offer=True, open_places__gt=0, expires_at__gt=now)
-    return bool(free.update(open_places=F("open_places") - 1))
+    free = PostedHit.objects.filter(
+        pk=hit, on_offer=True, open_assignments__gt=0, expires_at__gt=now
+    )
+    return bool(free.update(open_assignments=F("open_assignments") - 1))
 
 
 def revive(member: Member, assignment_id: str, *, now: datetime) -> Assignment:

@@ -11,13 +11,13 @@ BATCH = 500
 
 
 def sweep(now: datetime) -> int:
-    """Carry out all that has fallen due; how many places are open again."""
+    """Carry out all that has fallen due; how many assignments are open again."""
     PostedHit.objects.filter(on_offer=True, expires_at__lte=now).update(on_offer=False)
     return lapse(Q(), now)
 
 
 def lapse(where: Q, now: datetime) -> int:
-    """Give back the places of assignments whose time ran out; how many."""
+    """Give back the assignments whose time ran out; how many."""
     due = Assignment.objects.filter(where, status=Assignment.Status.ACCEPTED, deadline__lte=now)
     lapsed = 0
     while batch := list(due.order_by("pk").values_list("pk", "posted_hit_id")[:BATCH]):
@@ -39,4 +39,4 @@ def _lapse(assignment: int, hit: int, now: datetime) -> int:
 
 
 def open_again(hit: int) -> None:
-    PostedHit.objects.filter(pk=hit).update(open_places=F("open_places") + 1)
+    PostedHit.objects.filter(pk=hit).update(open_assignments=F("open_assignments") + 1)

@@ -54,7 +54,7 @@ class MTurkCrowd(MTurkWorkers):
         *,
         hit_type_id: str,
         url: str,
-        places: int,
+        max_assignments: int,
         lifetime_seconds: int,
         token: str,
         annotation: str,
@@ -65,7 +65,7 @@ class MTurkCrowd(MTurkWorkers):
                 made = self._client.create_hit_with_hit_type(
                     HITTypeId=hit_type_id,
                     Question=question,
-                    MaxAssignments=places,
+                    MaxAssignments=max_assignments,
                     LifetimeInSeconds=lifetime_seconds,
                     UniqueRequestToken=token,
                     RequesterAnnotation=annotation,

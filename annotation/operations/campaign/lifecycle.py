@@ -33,8 +33,8 @@ def _preview_expire(campaign: Campaign, options: Options) -> list[str]:
         raise UserError(f"No HIT of {campaign} is open to expire{_still_waiting(campaign)}.")
     words = [
         f"Nobody can take the {now.open_hits:,} HITs of {campaign} that have "
-        f"{now.open_places:,} open places any more; who is at work on one may still hand in"
-        f"{_and_is_paid(campaign)}.",
+        f"{now.open_assignments:,} open assignments any more; who is at work on one may still "
+        f"hand in{_and_is_paid(campaign)}.",
         f"{now.open_triplets:,} triplets have no label yet; those of these HITs wait until the "
         "campaign is extended.",
     ]
@@ -77,10 +77,10 @@ def _preview_extend(campaign: Campaign, options: Options) -> list[str]:
         f"{seen.hits:,} HITs of {campaign} that lack votes and end earlier can be taken until "
         f"{until:%Y-%m-%d %H:%M} UTC.",
     ]
-    if seen.places:
+    if seen.assignments:
         words.append(
-            f"For {seen.places:,} places of HITs that were over, {dollars(seen.cents)} is "
-            "reserved again."
+            f"For {seen.assignments:,} assignments of HITs that were over, {dollars(seen.cents)} "
+            "is reserved again."
         )
     if seen.left_out:
         words.append(
@@ -96,10 +96,11 @@ def _at_most_extended(campaign: Campaign, counted: KnownProlonging, until: datet
         f"Up to {seen.hits:,} HITs of {campaign} lack votes: those that end earlier can be taken "
         f"until {until:%Y-%m-%d %H:%M} UTC.",
     ]
-    if seen.places:
+    if seen.assignments:
         left = dollars(account_of(campaign).available_cents)
         words.append(
-            f"For up to {seen.places:,} places of HITs that were over, {dollars(seen.cents)} is "
+            f"For up to {seen.assignments:,} assignments of HITs that were over, "
+            f"{dollars(seen.cents)} is "
             f"reserved again; the budget has {left} left, and leaves out what that does not reach."
         )
     return [*words, counted.note]
@@ -117,10 +118,10 @@ def _preview_cancel(campaign: Campaign, options: Options) -> list[str]:
     free = now.open_cents + now.spare_cents
     return [
         f"Cancelling {campaign} is for good.",
-        f"{now.waiting_hits:,} HITs and {now.waiting_places:,} further places that are planned "
-        f"are given up{clause(', and {} is free again', now.waiting_cents)}.",
-        f"{now.open_hits:,} HITs with {now.open_places:,} open places expire: who is at work may "
-        f"still hand in{_and_is_paid(campaign)}"
+        f"{now.waiting_hits:,} HITs and {now.waiting_assignments:,} further assignments that are "
+        f"planned are given up{clause(', and {} is free again', now.waiting_cents)}.",
+        f"{now.open_hits:,} HITs with {now.open_assignments:,} open assignments expire: who is at "
+        f"work may still hand in{_and_is_paid(campaign)}"
         f"{clause('; the rest of {} is free again', free)}.",
         f"{now.undecided:,} submissions without a decision are still reviewed"
         f"{clause(' and may cost {}', now.undecided_cents)}.",

@@ -24,10 +24,10 @@ def _preview_pause(campaign: Campaign, options: Options) -> list[str]:
     may_cost = now.open_cents + now.undecided_cents
     return [
         f"Nothing more is bought for {campaign}: {now.waiting_hits:,} HITs and "
-        f"{now.waiting_places:,} further places that are planned wait"
+        f"{now.waiting_assignments:,} further assignments that are planned wait"
         f"{clause(', with {} reserved for them', now.waiting_cents)}"
         f"{_left_out(campaign, now)}.",
-        f"What is at the crowd goes on: {now.open_places:,} open places and "
+        f"What is at the crowd goes on: {now.open_assignments:,} open assignments and "
         f"{now.undecided:,} submissions without a decision"
         f"{clause(' may still cost {}', may_cost)}.",
         f"{now.open_triplets:,} triplets have no label yet; those that need more votes wait until "
@@ -44,7 +44,7 @@ def _preview_resume(campaign: Campaign, options: Options) -> list[str]:
     now = known.outlook
     words = [
         f"Buying goes on for {campaign} with the next pass: {now.waiting_hits:,} HITs and "
-        f"{now.waiting_places:,} further places that are planned"
+        f"{now.waiting_assignments:,} further assignments that are planned"
         f"{clause(', at {} reserved already', now.waiting_cents)}{_left_out(campaign, now)}.",
     ]
     if not is_free(campaign.policy):

@@ -201,7 +201,7 @@ def _assignment(hit: int, worker: int, submission: Submission) -> Assignment:
 
 @transaction.atomic
 def close(campaign: Campaign, hits: Sequence[int], now: datetime) -> int:
-    """Nobody can hand these in any more: the money of the places left over is free again."""
+    """Nobody can hand these in any more: the money of the assignments left over is free again."""
     if not hits:
         return 0
     campaign = locked(campaign)

@@ -3,7 +3,7 @@
     funds -> available       the budget, set by a person
     available -> reserved    what a message to buy may cost, in the message's own transaction
     reserved -> paid         an approved assignment; -> discarded where its votes do not count
-    reserved -> available    rejected work, places that nobody took, tie-breaks not needed
+    reserved -> available    rejected work, assignments that nobody took, tie-breaks not needed
     paid <-> discarded       a worker excluded, or restored
 
 Here are the budget and the reservations, in `postings` what becomes of them. The database
@@ -42,7 +42,7 @@ def account_of(campaign: Campaign) -> Account:
 
 
 def first_round_cents(policy: Policy) -> int:
-    """What publishing a HIT reserves: its places, and one more where a tie can need it."""
+    """What publishing a HIT reserves: its assignments, and one more where a tie can need it."""
     return assignment_cents(policy) * (policy.annotators + tie_assignments(policy))
 
 
@@ -82,15 +82,15 @@ def book(entries: Iterable[Entry]) -> None:
         raise OverBudget from error
 
 
-def reserve(account: Account, message: OutboxMessage, *, places: int) -> Entry:
-    """The money of `places` assignments that the message asks for; to be booked with it."""
+def reserve(account: Account, message: OutboxMessage, *, assignments: int) -> Entry:
+    """The money of `assignments` that the message asks for; to be booked with it."""
     assert message.hit is not None
     return Entry(
         account=account,
         key=f"reserve:{message.token}",
         source=Place.AVAILABLE,
         target=Place.RESERVED,
-        cents=places * message.hit.price_cents,
+        cents=assignments * message.hit.price_cents,
         hit=message.hit,
         message=message,
     )

@@ -126,7 +126,7 @@ def release_overturned(campaign: Campaign) -> None:
 def _overturn(
     account: Account, message: OutboxMessage, key: str, *, source: Place, target: Place
 ) -> Entry:
-    """By the message, not by the HIT: its places have nothing to do with it."""
+    """By the message, not by the HIT: its assignments have nothing to do with it."""
     assert message.assignment is not None
     return Entry(
         account=account,

@@ -80,10 +80,10 @@ def deliver(
 
 
 def _shortfall(campaign: Campaign, crowd: Crowd) -> str | None:
-    """Why the account does not pay for the places that are to be bought now; None where it does."""
-    buys = _to_buy(campaign).values_list("hit__price_cents").annotate(places=Sum("places"))
+    """Why the account does not pay for the assignments to buy now; None where it does."""
+    buys = _to_buy(campaign).values_list("hit__price_cents").annotate(new=Sum("new_assignments"))
     prices = dict(buys.order_by())
-    needed = sum(price * places for price, places in prices.items())
+    needed = sum(price * new for price, new in prices.items())
     if not needed:
         return None
     try:
@@ -148,11 +148,11 @@ def _known(
     bought = OutboxMessage.objects.filter(
         done, kind__in=SPENDING, hit__in=[message.hit_id for message in old]
     )
-    places = bought.order_by().values_list("hit").annotate(total=Sum("places"))
+    totals = bought.order_by().values_list("hit").annotate(total=Sum("new_assignments"))
     passed = [message.worker_id for message in batch if message.kind == OutboxMessage.Kind.TRAIN]
     return Known(
         hits,
-        {hit: total for hit, total in places if hit is not None},
+        {hit: total for hit, total in totals if hit is not None},
         _scores(campaign, passed) if passed else {},
     )
 

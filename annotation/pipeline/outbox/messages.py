@@ -13,7 +13,7 @@ def create_message(campaign: Campaign, hit: Hit) -> OutboxMessage:
         kind=OutboxMessage.Kind.CREATE,
         token=token("create", hit.key),
         hit=hit,
-        places=hit.places,
+        new_assignments=hit.max_assignments,
     )
 
 

@@ -28,7 +28,7 @@ class Known:
     """
 
     hits: Mapping[str, str] = field(default_factory=dict)  # our key -> the crowd's id
-    places: Mapping[int, int] = field(default_factory=dict)  # HIT -> places bought before
+    assignments: Mapping[int, int] = field(default_factory=dict)  # HIT -> assignments bought before
     scores: Mapping[int, int] = field(default_factory=dict)  # worker -> percent right in practice
 
 
@@ -88,7 +88,7 @@ def _create(
         crowd_id = crowd.create_hit(
             hit_type_id=_hit_type(message, campaign, crowd),
             url=hit_url(hit.key),
-            places=message.places,
+            max_assignments=message.new_assignments,
             lifetime_seconds=int(lifetime.total_seconds()),
             token=message.token,
             annotation=hit.key,
@@ -118,19 +118,21 @@ def _extend(
     hit = message.hit
     assert hit is not None
     assert hit.crowd_id is not None
-    if not (is_forgotten(message, now) and _has_places(message, crowd, known)):
-        crowd.extend_hit(hit.crowd_id, extra=message.places, token=message.token)
+    if not (is_forgotten(message, now) and _has_assignments(message, crowd, known)):
+        crowd.extend_hit(hit.crowd_id, extra=message.new_assignments, token=message.token)
     return Outcome(message)
 
 
-def _has_places(message: OutboxMessage, crowd: Crowd, known: Known) -> bool:
-    """Whether the crowd already counts the places this message asks for."""
+def _has_assignments(message: OutboxMessage, crowd: Crowd, known: Known) -> bool:
+    """Whether the crowd already counts the assignments this message asks for."""
     assert message.hit is not None
     assert message.hit.crowd_id is not None
     found = crowd.hit(message.hit.crowd_id)
     if found is None:
         raise CrowdError(f"The crowd no longer knows HIT {message.hit.crowd_id}.", permanent=True)
-    return found.max_assignments >= known.places.get(message.hit.pk, 0) + message.places
+    return (
+        found.max_assignments >= known.assignments.get(message.hit.pk, 0) + message.new_assignments
+    )
 
 
 def _decide(

@@ -27,11 +27,11 @@ class Outlook:
     """What is under way in a campaign, and what each part may still cost at most."""
 
     waiting_hits: int  # planned and never sent to the crowd
-    waiting_places: int  # as many more are planned on published HITs
+    waiting_assignments: int  # as many more are planned on published HITs
     waiting_cents: int
     left_out_hits: int  # not asked for yet: the budget did not reach them
-    open_hits: int  # somebody may still take or hand in one of their places
-    open_places: int
+    open_hits: int  # somebody may still take or hand in one of their assignments
+    open_assignments: int
     open_cents: int
     spare_cents: int  # set aside for the ties of published HITs
     undecided: int  # handed in, the decision is not known yet
@@ -45,19 +45,19 @@ def outlook(campaign: Campaign) -> Outlook:
     hits = open_hits(campaign)
     found = hits.aggregate(
         hits=Count("pk"),
-        missing=_total(F("places") - F("handed_in")),
-        cents=_total((F("places") - F("handed_in")) * F("price_cents")),
+        missing=_total(F("max_assignments") - F("handed_in")),
+        cents=_total((F("max_assignments") - F("handed_in")) * F("price_cents")),
     )
     alive = campaign.hits.exclude(crowd_id=None)
     works = undecided(campaign).aggregate(works=Count("pk"), cents=_total(F("hit__price_cents")))
     return Outlook(
         waiting_hits=planned["hits"],
-        waiting_places=planned["more"],
+        waiting_assignments=planned["more"],
         waiting_cents=planned["cents"],
         left_out_hits=left_out(campaign),
         open_hits=found["hits"],
         # A place that is planned is counted above.
-        open_places=found["missing"] - planned["more"],
+        open_assignments=found["missing"] - planned["more"],
         open_cents=found["cents"] - planned["more_cents"],
         spare_cents=alive.aggregate(cents=_total(F("spare") * F("price_cents")))["cents"],
         undecided=works["works"],
@@ -73,17 +73,17 @@ def undecided(campaign: Campaign) -> QuerySet[Assignment]:
 
 
 def _waiting(campaign: Campaign) -> dict[str, int]:
-    """Planned and never sent: HITs, places of published HITs, and the money of both."""
+    """Planned and never sent: HITs, assignments of published HITs, and the money of both."""
     unsent = campaign.outbox.filter(
         kind__in=SPENDING, state=OutboxMessage.State.PENDING, first_sent_at=None
     )
     creates, extends = Q(kind=OutboxMessage.Kind.CREATE), Q(kind=OutboxMessage.Kind.EXTEND)
     price = F("hit__price_cents")
-    asked = F("places") + Case(When(creates, then=F("hit__spare")), default=0)
+    asked = F("new_assignments") + Case(When(creates, then=F("hit__spare")), default=0)
     return unsent.aggregate(
         hits=Count("pk", filter=creates),
-        more=_total(F("places"), extends),
-        more_cents=_total(F("places") * price, extends),
+        more=_total(F("new_assignments"), extends),
+        more_cents=_total(F("new_assignments") * price, extends),
         cents=_total(asked * price),
     )
 
@@ -95,7 +95,7 @@ def _total(expression: object, only: Q | None = None) -> Sum:
 def open_hits(campaign: Campaign) -> "QuerySet[WithAnnotations[Hit, HandedIn]]":
     """Those at the crowd of which a place may still be handed in, by what is known here."""
     hits = campaign.hits.exclude(crowd_id=None).filter(closed_at=None, gone=False)
-    return hits.annotate(handed_in=Count("assignments")).filter(places__gt=F("handed_in"))
+    return hits.annotate(handed_in=Count("assignments")).filter(max_assignments__gt=F("handed_in"))
 
 
 def takeable_hits(campaign: Campaign, now: datetime) -> "QuerySet[WithAnnotations[Hit, HandedIn]]":
@@ -122,10 +122,10 @@ def expired_hits(campaign: Campaign, now: datetime) -> QuerySet[Hit]:
 
 @dataclass(frozen=True)
 class Prolonging:
-    """HITs that can be given more time, and places whose money is to be reserved again."""
+    """HITs that can be given more time, and assignments whose money is to be reserved again."""
 
     hits: int
-    places: int
+    assignments: int
     cents: int
     left_out: int  # HITs that the budget leaves out
     left_out_cents: int
@@ -133,7 +133,7 @@ class Prolonging:
 
 @dataclass(frozen=True)
 class Prolongation:
-    """A HIT to be given more time, and how many of its places there is no money for."""
+    """A HIT to be given more time, and how many of its assignments there is no money for."""
 
     hit: Hit
     lacking: int
@@ -170,7 +170,7 @@ def most_prolonging(campaign: Campaign) -> Prolonging:
 def prolonging(covered: Sequence[Prolongation], left_out: Sequence[Prolongation]) -> Prolonging:
     return Prolonging(
         hits=len(covered),
-        places=sum(one.lacking for one in covered),
+        assignments=sum(one.lacking for one in covered),
         cents=sum(one.cents for one in covered),
         left_out=len(left_out),
         left_out_cents=sum(one.cents for one in left_out),
@@ -186,7 +186,7 @@ def _with_lacking(hits: Sequence[Hit]) -> Iterable[Prolongation]:
         booked = booked.exclude(account=Assignment.Booked.RESERVED)
         settled = dict(booked.order_by().values_list("hit").annotate(count=Count("pk")))
         for hit in chunk:
-            missing = hit.places - settled.get(hit.pk, 0)
+            missing = hit.max_assignments - settled.get(hit.pk, 0)
             # Where no money moves, none is lacking.
             paid_for = reserved.get(hit.pk, 0) // hit.price_cents if hit.price_cents else missing
             yield Prolongation(hit, max(0, missing - paid_for))

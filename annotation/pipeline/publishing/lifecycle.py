@@ -74,7 +74,7 @@ def prolong(campaign: Campaign, *, days: int, now: datetime) -> Prolonging:
         paired = zip(messages, chunk, strict=True)
         book(
             [
-                reserve(account, message, places=one.lacking)
+                reserve(account, message, assignments=one.lacking)
                 for message, one in paired
                 if one.lacking
             ]
@@ -135,9 +135,9 @@ def _withdraw_purchases(campaign: Campaign) -> None:
     fewer = Counter[int]()
     for message in cancelled:
         if message.kind == OutboxMessage.Kind.EXTEND and message.hit_id is not None:
-            fewer[message.hit_id] += message.places
-    for hit, places in fewer.items():
-        Hit.objects.filter(pk=hit).update(places=F("places") - places)
+            fewer[message.hit_id] += message.new_assignments
+    for hit, lost in fewer.items():
+        Hit.objects.filter(pk=hit).update(max_assignments=F("max_assignments") - lost)
 
 
 def _end_all(campaign: Campaign, now: datetime) -> int:
@@ -184,7 +184,7 @@ def _set_end(campaign: Campaign, hits: Sequence[Hit], at: datetime) -> list[Outb
 def _idle() -> Q:
     """HITs of which nothing more can be handed in, and nothing is under way."""
     buying = _unsent(Q(kind__in=SPENDING))
-    handed_in = Q(crowd_id__isnull=False, places__lte=F("handed_in"))
+    handed_in = Q(crowd_id__isnull=False, max_assignments__lte=F("handed_in"))
     never_out = Q(crowd_id=None)
     return Q(handed_in | never_out, ~Exists(buying)) | _is_closed()
 

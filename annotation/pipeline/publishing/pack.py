@@ -34,7 +34,7 @@ HIT_COLUMNS = (
     "number",
     "seed",
     "instructions_id",
-    "places",
+    "max_assignments",
     "price_cents",
     "spare",
     "repack",

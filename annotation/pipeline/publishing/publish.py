@@ -167,12 +167,17 @@ def affordable_hits(campaign: Campaign, most: int | None) -> int:
 
 
 def _ask_for(campaign: Campaign, hits: list[Hit]) -> None:
-    """The messages, the money that they may cost and the spare places: in one transaction."""
+    """The messages, the money they may cost and the reserve for ties: in one transaction."""
     account = account_of(campaign)
     spare = tie_assignments(campaign.policy)
     Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(spare=spare)
     messages = OutboxMessage.objects.bulk_create([create_message(campaign, hit) for hit in hits])
-    book([reserve(account, message, places=message.places + spare) for message in messages])
+    book(
+        [
+            reserve(account, message, assignments=message.new_assignments + spare)
+            for message in messages
+        ]
+    )
 
 
 def set_capped(campaign: Campaign, capped: bool) -> None:

@@ -31,14 +31,14 @@ from annotation.protocol.packing.pack import HitSpec, PackingError, negatives_ne
 from annotation.protocol.packing.repack import Group, OpenTriplet, pack_group, regroup
 from core.errors import UserError
 
-PLACES = 1  # of a HIT of repacked triplets
+ASSIGNMENTS = 1  # of a HIT of repacked triplets
 BATCH = 1000
 
 
 def repack(
     campaign: Campaign, triplets: Collection[int], *, nothing_comes: bool
 ) -> tuple[int, int]:
-    """(places asked for, groups that wait for the next pass or for a higher budget).
+    """(assignments asked for, groups that wait for the next pass or for a higher budget).
 
     The campaign is locked. Groups that are not full wait for companions until `nothing_comes`.
     """
@@ -49,7 +49,7 @@ def repack(
     impossible = [int(triplet.key) for triplet in found.impossible]
     # More people have judged these than a HIT can bar: nobody is left to ask.
     Triplet.objects.filter(pk__in=impossible).update(status=Triplet.Status.UNRESOLVED)
-    price = assignment_cents(campaign.policy, PLACES)
+    price = assignment_cents(campaign.policy, ASSIGNMENTS)
     affordable = within(account_of(campaign), len(found.groups), cents=price)
     groups = found.groups[:affordable]
     if groups:
@@ -110,7 +110,7 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
                 number=number,
                 seed=spec.seed,
                 instructions=instructions,
-                places=PLACES,
+                max_assignments=ASSIGNMENTS,
                 price_cents=price,
                 repack=True,
                 excluded_workers=list(group.excluded_workers),
@@ -126,7 +126,7 @@ def _ask_for(campaign: Campaign, groups: Sequence[Group], price: int) -> None:
         [create_message(campaign, hit) for hit in hits], batch_size=BATCH
     )
     account = account_of(campaign)
-    book([reserve(account, message, places=PLACES) for message in messages])
+    book([reserve(account, message, assignments=ASSIGNMENTS) for message in messages])
 
 
 def _specs(campaign: Campaign, groups: Sequence[Group], *, first: int) -> list[HitSpec]:

@@ -40,7 +40,7 @@ class Wanting:
     """A HIT whose triplets want votes."""
 
     hit: Hit
-    outstanding: int  # places open, in somebody's hands or waiting for review
+    outstanding: int  # assignments open, in somebody's hands or waiting for review
     superseded: bool  # one of its triplets stands in a newer HIT: it grows no more
     ties: dict[int, int] = field(default_factory=dict)  # triplet -> votes it wants
     gaps: dict[int, int] = field(default_factory=dict)  # with fewer votes than a first round
@@ -84,9 +84,9 @@ def _plan_hit(wanting: Wanting, policy: Policy, plan: Plan) -> None:
     by_extension = dict(wanting.gaps)
     if policy.tie_mode == "extend" or hit.repack:
         by_extension |= wanting.ties
-    # The crowd lets no HIT of fewer than 10 places grow to 10 or more.
-    most = CROWDED_HIT - 1 if hit.places < CROWDED_HIT else MANY
-    room = 0 if wanting.superseded or hit.gone else most - hit.places
+    # The crowd lets no HIT of fewer than 10 assignments grow to 10 or more.
+    most = CROWDED_HIT - 1 if hit.max_assignments < CROWDED_HIT else MANY
+    room = 0 if wanting.superseded or hit.gone else most - hit.max_assignments
     extra = min(assignments_to_request(by_extension.values(), wanting.outstanding), room)
     if extra > 0:
         plan.extensions.append((hit, extra))
@@ -129,7 +129,9 @@ def _with_outstanding(campaign: Campaign) -> "QuerySet[WithAnnotations[Hit, Coun
     return hits.annotate(reviewed=reviewed, handed_in=handed_in).annotate(
         # Others may have grown it at the crowd: then more is reviewed than was asked for.
         outstanding=Greatest(
-            0, Case(When(closed_at=None, then=F("places")), default=F("handed_in")) - F("reviewed")
+            0,
+            Case(When(closed_at=None, then=F("max_assignments")), default=F("handed_in"))
+            - F("reviewed"),
         )
     )
 
@@ -169,42 +171,42 @@ def _release_spares(campaign: Campaign) -> None:
 
 
 def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[int, int]:
-    """(places opened, HITs that the budget leaves waiting). Spare places are paid for already."""
+    """(assignments opened, HITs that the budget leaves waiting). The reserve is paid for."""
     account = account_of(campaign)
     left = account.available_cents
     growths = _growths(campaign) if extensions else {}
     grown: list[Hit] = []
     messages: list[OutboxMessage] = []
-    new_places: list[int] = []
+    new_assignments: list[int] = []
     for hit, extra in extensions:
         new = extra - min(extra, hit.spare)
         if new * hit.price_cents > left:
             continue
         left -= new * hit.price_cents
-        hit.places += extra
+        hit.max_assignments += extra
         hit.spare -= extra - new
         grown.append(hit)
         messages.append(_extension(campaign, hit, extra, growths.get(hit.pk, 0)))
-        new_places.append(new)
+        new_assignments.append(new)
     _grow(campaign, grown)
     messages = OutboxMessage.objects.bulk_create(messages, batch_size=BATCH)
     book(
         [
-            reserve(account, message, places=new)
-            for message, new in zip(messages, new_places, strict=True)
+            reserve(account, message, assignments=new)
+            for message, new in zip(messages, new_assignments, strict=True)
             if new
         ]
     )
-    return sum(message.places for message in messages), len(extensions) - len(grown)
+    return sum(message.new_assignments for message in messages), len(extensions) - len(grown)
 
 
 def _grow(campaign: Campaign, grown: Sequence[Hit]) -> None:
-    """Store their places and spare places: few combinations, many HITs."""
+    """Store their assignments and their reserves for ties: few combinations, many HITs."""
     sizes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for hit in grown:
-        sizes[hit.places, hit.spare].append(hit.pk)
-    for (places, spare), hits in sizes.items():
-        campaign.hits.filter(pk__in=hits).update(places=places, spare=spare)
+        sizes[hit.max_assignments, hit.spare].append(hit.pk)
+    for (most, spare), hits in sizes.items():
+        campaign.hits.filter(pk__in=hits).update(max_assignments=most, spare=spare)
 
 
 def _growths(campaign: Campaign) -> dict[int | None, int]:
@@ -221,9 +223,9 @@ def _extension(campaign: Campaign, hit: Hit, extra: int, growth: int) -> OutboxM
     return OutboxMessage(
         campaign=campaign,
         kind=OutboxMessage.Kind.EXTEND,
-        token=token("extend", hit.key, hit.places, growth),
+        token=token("extend", hit.key, hit.max_assignments, growth),
         hit=hit,
-        places=extra,
+        new_assignments=extra,
     )
 
 

@@ -13,7 +13,7 @@ from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair
-from annotation.pipeline.reconcile.sizes import bought_places
+from annotation.pipeline.reconcile.sizes import bought_assignments
 from annotation.pipeline.reconcile.snapshot import DONE, Sides
 
 
@@ -37,7 +37,7 @@ def _was_made(message: OutboxMessage, sides: Sides) -> bool:
     if message.kind == OutboxMessage.Kind.CREATE or hit.crowd_id is None:
         return any(theirs.annotation == hit.key for theirs in sides.listing.hits)
     theirs = sides.crowd.hit(hit.crowd_id)
-    least = bought_places(hit, DONE) + message.places
+    least = bought_assignments(hit, DONE) + message.new_assignments
     return theirs is not None and theirs.max_assignments >= least
 
 
@@ -55,8 +55,8 @@ def _answer(message: OutboxMessage, sides: Sides, report: Reconciled, *, made: b
         assert message.hit is not None
         hit = campaign.hits.get(pk=message.hit.pk)
         if message.kind == OutboxMessage.Kind.EXTEND and not made:
-            hit.places -= message.places
-            hit.save(update_fields=["places"])
+            hit.max_assignments -= message.new_assignments
+            hit.save(update_fields=["max_assignments"])
             set_reserved(campaign, hit)
     told = "was made" if made else "was not made"
     report.did(

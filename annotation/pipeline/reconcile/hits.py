@@ -20,7 +20,7 @@ from annotation.pipeline.ledger.accounts import (
 )
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.outbox.messages import token
-from annotation.pipeline.publishing.repack import PLACES
+from annotation.pipeline.publishing.repack import ASSIGNMENTS
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair
 from annotation.pipeline.reconcile.snapshot import Ours, Sides
@@ -114,7 +114,7 @@ def _take_over(
 ) -> None:
     if message is None:
         hit.spare = _spare(campaign, hit)
-        message = _create_message(campaign, hit, hit.places)
+        message = _create_message(campaign, hit, hit.max_assignments)
     else:  # as it is now: somebody may have claimed it meanwhile
         message = OutboxMessage.objects.select_for_update().get(pk=message.pk)
     message.state, message.error, message.retry_at = OutboxMessage.State.DONE, "", None
@@ -202,11 +202,13 @@ def _give_up(campaign: Campaign, ours: Ours, now: datetime, report: Reconciled) 
             kind__in=[OutboxMessage.Kind.EXTEND, OutboxMessage.Kind.LIFETIME],
             state__in=[*UNSENT, OutboxMessage.State.FAILED],
         )
-        hit.places -= unsent.aggregate(places=Sum("places", default=0))["places"]
+        hit.max_assignments -= unsent.aggregate(lost=Sum("new_assignments", default=0))["lost"]
         unsent.update(state=OutboxMessage.State.CANCELLED, error="", retry_at=None)
         hit.gone, hit.closed_at, hit.spare = True, hit.closed_at or now, 0
         hit.save()
-    sentence = f"HIT {hit.key} ({hit.crowd_id}) is gone from the crowd: its places are given up."
+    sentence = (
+        f"HIT {hit.key} ({hit.crowd_id}) is gone from the crowd: its assignments are given up."
+    )
     report.did(Repair.GONE, sentence, hit=hit.key)
 
 
@@ -244,22 +246,22 @@ def _ask_again(campaign: Campaign, hit: Hit) -> None:
     hit.outbox.filter(kind__in=SPENDING).update(state=OutboxMessage.State.CANCELLED, error="")
     hit.crowd_id = hit.published_at = hit.expires_at = hit.closed_at = None
     hit.gone, hit.fault = False, ""
-    hit.places = PLACES if hit.repack else campaign.policy.annotators
+    hit.max_assignments = ASSIGNMENTS if hit.repack else campaign.policy.annotators
     hit.spare = _spare(campaign, hit)
     hit.save()
-    message = _create_message(campaign, hit, hit.places)
+    message = _create_message(campaign, hit, hit.max_assignments)
     message.save()
-    book([reserve(account_of(campaign), message, places=hit.places + hit.spare)])
+    book([reserve(account_of(campaign), message, assignments=hit.max_assignments + hit.spare)])
 
 
-def _create_message(campaign: Campaign, hit: Hit, places: int) -> OutboxMessage:
+def _create_message(campaign: Campaign, hit: Hit, assignments: int) -> OutboxMessage:
     generation = hit.outbox.filter(kind=OutboxMessage.Kind.CREATE).count()
     return OutboxMessage(
         campaign=campaign,
         kind=OutboxMessage.Kind.CREATE,
         token=token("create", hit.key, *([generation] if generation else [])),
         hit=hit,
-        places=places,
+        new_assignments=assignments,
     )
 
 

@@ -12,7 +12,7 @@ class Repair(StrEnum):
     DELETED = "deleted"  # such a HIT, on which nobody had worked
     GONE = "gone"  # a HIT of ours that the crowd does not know any more
     PUBLISHED_ANEW = "published_anew"
-    RESIZED = "resized"  # more or fewer places there than we bought
+    RESIZED = "resized"  # more or fewer assignments there than we bought
     RESCHEDULED = "rescheduled"  # expires at another time, or is open again
     ANSWERED = "answered"  # a purchase, before the campaign was cancelled, with its answer lost
     DECIDED = "decided"  # approved or rejected there: by time-out, by hand

@@ -1,4 +1,4 @@
-"""HITs that both sides know, with other figures: their places, the time they expire."""
+"""HITs that both sides know, with other figures: their assignments, the time they expire."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -39,21 +39,22 @@ def compare_sizes(sides: Sides, after: Mapping[str, Ours], report: Reconciled) -
 
 
 def _grow(campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled) -> None:
-    """Somebody has bought places by hand: they may be taken, so their money is reserved."""
+    """Somebody has bought assignments by hand: they may be taken, so their money is reserved."""
     try:
         with transaction.atomic():
             campaign = locked(campaign)
             hit = campaign.hits.get(pk=ours.pk)
-            extra = theirs.max_assignments - bought_places(hit, MADE)
+            extra = theirs.max_assignments - bought_assignments(hit, MADE)
             if hit.crowd_id != theirs.hit_id or extra <= 0:
                 return
-            hit.places += extra
-            hit.save(update_fields=["places"])
+            hit.max_assignments += extra
+            hit.save(update_fields=["max_assignments"])
             _grown(campaign, hit, extra).save()
             set_reserved(campaign, hit)
     except OverBudget:
         report.leave(
-            f"HIT {ours.key} ({theirs.hit_id}) has {theirs.max_assignments} places at the crowd, "
+            f"HIT {ours.key} ({theirs.hit_id}) has {theirs.max_assignments} assignments at the "
+            "crowd, "
             f"{ours.asked} of them ours, and the budget of {campaign} does not cover the others: "
             "raise it.",
             hit=ours.key,
@@ -61,21 +62,21 @@ def _grow(campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled) 
     else:
         report.did(
             Repair.RESIZED,
-            f"HIT {ours.key} ({theirs.hit_id}) has {extra} places more at the crowd than we "
+            f"HIT {ours.key} ({theirs.hit_id}) has {extra} assignments more at the crowd than we "
             "bought: reserved.",
             hit=ours.key,
         )
 
 
 def _grown(campaign: Campaign, hit: Hit, extra: int) -> OutboxMessage:
-    """A call that others have made, so that our calls add up to the crowd's places."""
+    """A call that others have made, so that our calls add up to the crowd's assignments."""
     count = hit.outbox.filter(kind=OutboxMessage.Kind.EXTEND).count()
     return OutboxMessage(
         campaign=campaign,
         kind=OutboxMessage.Kind.EXTEND,
-        token=token("grown", hit.key, hit.places, count),
+        token=token("grown", hit.key, hit.max_assignments, count),
         hit=hit,
-        places=extra,
+        new_assignments=extra,
         state=OutboxMessage.State.DONE,
     )
 
@@ -86,35 +87,35 @@ def _shrink(campaign: Campaign, ours: Ours, theirs: CrowdHit, report: Reconciled
     with transaction.atomic():
         campaign = locked(campaign)
         hit = campaign.hits.get(pk=ours.pk)
-        if hit.crowd_id != theirs.hit_id or bought_places(hit, DONE) < ours.bought:
+        if hit.crowd_id != theirs.hit_id or bought_assignments(hit, DONE) < ours.bought:
             return  # mended meanwhile
         left = lacking
         for message in _buys(hit).filter(state=OutboxMessage.State.DONE).order_by("-pk"):
             left -= _undo(message, left)
-        hit.places -= lacking
-        hit.save(update_fields=["places"])
+        hit.max_assignments -= lacking
+        hit.save(update_fields=["max_assignments"])
         set_reserved(campaign, hit)
     report.did(
         Repair.RESIZED,
-        f"HIT {ours.key} ({theirs.hit_id}) has {lacking} places fewer at the crowd than we "
+        f"HIT {ours.key} ({theirs.hit_id}) has {lacking} assignments fewer at the crowd than we "
         "bought: given up.",
         hit=ours.key,
     )
 
 
 def _undo(message: OutboxMessage, most: int) -> int:
-    """Take back at most so many places of a call; how many."""
-    taken = min(message.places, most)
-    message.places -= taken
-    if not message.places:
+    """Take back at most so many assignments of a call; how many."""
+    taken = min(message.new_assignments, most)
+    message.new_assignments -= taken
+    if not message.new_assignments:
         message.state = OutboxMessage.State.CANCELLED
-    message.save(update_fields=["places", "state"])
+    message.save(update_fields=["new_assignments", "state"])
     return taken
 
 
-def bought_places(hit: Hit, which: Q) -> int:
+def bought_assignments(hit: Hit, which: Q) -> int:
     """By the calls that are `which` of DONE and MADE."""
-    return int(_buys(hit).filter(which).aggregate(sum=Sum("places", default=0))["sum"])
+    return int(_buys(hit).filter(which).aggregate(sum=Sum("new_assignments", default=0))["sum"])
 
 
 def _buys(hit: Hit) -> QuerySet[OutboxMessage]:
@@ -150,7 +151,7 @@ def _reschedule(
     except OverBudget:
         report.leave(
             f"HIT {ours.key} ({theirs.hit_id}) is open again at the crowd, and the budget of "
-            f"{campaign} does not cover its places: raise it, or expire the HIT there.",
+            f"{campaign} does not cover its assignments: raise it, or expire the HIT there.",
             hit=ours.key,
         )
     else:

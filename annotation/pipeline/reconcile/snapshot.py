@@ -31,8 +31,8 @@ class Ours:
     expires_at: datetime | None
     closed: bool
     gone: bool
-    bought: int = 0  # places, by calls that are done
-    asked: int = 0  # places, with the calls that were perhaps made
+    bought: int = 0  # assignments, by calls that are done
+    asked: int = 0  # assignments, with the calls that were perhaps made
     stored: int = 0
     decided: int = 0
     deciding: int = 0  # decisions that were perhaps made
@@ -82,18 +82,19 @@ def count_ours(campaign: Campaign) -> dict[str, Ours]:
         pk: Ours(pk, key, crowd_id, published_at, expires_at, closed_at is not None, gone)
         for pk, key, crowd_id, published_at, expires_at, closed_at, gone in rows
     }
-    _count_places(campaign, by_pk)
+    _count_assignments(campaign, by_pk)
     _count_work(campaign, by_pk)
     return {hit.key: hit for hit in by_pk.values()}
 
 
-def _count_places(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
+def _count_assignments(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
     bought = campaign.outbox.filter(kind__in=SPENDING).exclude(state=OutboxMessage.State.CANCELLED)
     rows = (
         bought.order_by()
         .values_list("hit")
         .annotate(
-            done=Sum("places", filter=DONE, default=0), made=Sum("places", filter=MADE, default=0)
+            done=Sum("new_assignments", filter=DONE, default=0),
+            made=Sum("new_assignments", filter=MADE, default=0),
         )
     )
     for pk, done, made in rows.iterator(chunk_size=ROWS):

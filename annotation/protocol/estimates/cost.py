@@ -49,8 +49,8 @@ def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> 
     return Quote(
         hits=hits,
         assignments_min=first_round,
-        extend=_mode_cost(hits, policy, tied_hits, places=policy.annotators),
-        repack=_mode_cost(hits, policy, tied_share, places=1),
+        extend=_mode_cost(hits, policy, tied_hits, max_assignments=policy.annotators),
+        repack=_mode_cost(hits, policy, tied_share, max_assignments=1),
         cents_min=first_round * price,
         cents_max=hits * policy.max_votes * price,
     )
@@ -68,11 +68,15 @@ def tie_assignments(policy: Policy) -> int:
     return int(policy.annotators % 2 == 0 and policy.max_votes > policy.annotators)
 
 
-def _mode_cost(hits: int, policy: Policy, extra_per_hit: Fraction, *, places: int) -> ModeCost:
-    """The first round and its tie-breaks, which are bought on HITs of `places` places."""
+def _mode_cost(
+    hits: int, policy: Policy, extra_per_hit: Fraction, *, max_assignments: int
+) -> ModeCost:
+    """The first round and its tie-breaks, which are bought on HITs of `max_assignments`."""
     first_round = hits * policy.annotators
     extra = math.ceil(hits * extra_per_hit)
-    cents = first_round * assignment_cents(policy) + extra * assignment_cents(policy, places)
+    cents = first_round * assignment_cents(policy) + extra * assignment_cents(
+        policy, max_assignments
+    )
     return ModeCost(
         assignments_per_hit=float(policy.annotators + extra_per_hit),
         assignments=first_round + extra,
@@ -85,10 +89,10 @@ def is_free(policy: Policy) -> bool:
     return not assignment_cents(policy)
 
 
-def assignment_cents(policy: Policy, places: int | None = None) -> int:
-    """What one approved assignment costs in all, on a HIT of `places` (else the first round's)."""
+def assignment_cents(policy: Policy, max_assignments: int | None = None) -> int:
+    """What one approved assignment costs in all, on a HIT of so many (else the first round's)."""
     fee, reward = policy.crowd_traits.fee, policy.reward_cents
     if fee is None:
         return reward
-    places = policy.annotators if places is None else places
-    return reward + fee.of_assignment(reward, masters=policy.masters, assignments=places)
+    max_assignments = policy.annotators if max_assignments is None else max_assignments
+    return reward + fee.of_assignment(reward, masters=policy.masters, assignments=max_assignments)

@@ -50,7 +50,7 @@ def decide_tally(votes: int, positive: int, policy: Policy) -> Label:
 def assignments_to_request(wanted: Iterable[int], outstanding: int) -> int:
     """Places to add to a HIT in extend mode: enough for its neediest triplet.
 
-    `wanted` are the votes its triplets want, `outstanding` the places already open, being
+    `wanted` are the votes its triplets want, `outstanding` the assignments already open, being
     worked on or waiting for review.
     """
     return max(0, max(wanted, default=0) - max(0, outstanding))

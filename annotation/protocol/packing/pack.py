@@ -52,13 +52,13 @@ def hits_needed(triplets: int, policy: Policy) -> int:
 def negatives_needed(triplets: int, policy: Policy) -> int:
     """Negative controls the campaign uses up: each serves once."""
     # A filled-up HIT takes its odd control from the negatives, which cost nothing to make.
-    filling = _empty_places(triplets, policy)
+    filling = _empty_slots(triplets, policy)
     return hits_needed(triplets, policy) * policy.negative_controls + filling - filling // 2
 
 
 def positives_needed(triplets: int, policy: Policy) -> int:
     """The smallest pool of positive controls that serves the campaign."""
-    in_fullest_hit = policy.positive_controls + _empty_places(triplets, policy) // 2
+    in_fullest_hit = policy.positive_controls + _empty_slots(triplets, policy) // 2
     hits = hits_needed(triplets, policy)
     return max(min(hits, policy.control_pool_size), in_fullest_hit) if hits else 0
 
@@ -210,7 +210,7 @@ def refuse_twice(what: str, keys: Sequence[str]) -> None:
         raise PackingError(f"Some {what} are given twice, give each once: {', '.join(twice)}.")
 
 
-def _empty_places(triplets: int, policy: Policy) -> int:
+def _empty_slots(triplets: int, policy: Policy) -> int:
     return -triplets % policy.real_items
 
 

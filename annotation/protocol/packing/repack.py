@@ -177,12 +177,12 @@ class _Search:
     def complete(
         self, group: list[_Candidate], candidates: Sequence[_Candidate]
     ) -> list[_Candidate] | None:
-        places = self._size - len(group)
-        if not places:
+        free = self._size - len(group)
+        if not free:
             return group
         workers = _union(group)
         fitting = self._fitting(group, workers, candidates)
-        if len({one.query for one in fitting}) < places:
+        if len({one.query for one in fitting}) < free:
             return None
         share = MOST_EXCLUDED // self._size
 

@@ -16,7 +16,7 @@ from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 
 ITEMS = ("control", "triplet__candidate__query", "triplet__candidate__pair")
-MOST = 200  # calls and entries; a HIT has a few for each of its places
+MOST = 200  # calls and entries; a HIT has a few for each of its assignments
 
 
 @dataclass(frozen=True)

@@ -88,14 +88,14 @@ def test_what_it_costs_is_said_before_the_yes(stage: Stage) -> None:
     stage.work("ada", 1)
     stage.advance()
     told = refused("campaign", "pause", "faq")
-    assert "9 open places and 0 submissions without a decision may still cost $1.71" in told
+    assert "9 open assignments and 0 submissions without a decision may still cost $1.71" in told
     assert "25 triplets have no label yet" in told
     told = refused("campaign", "expire", "faq")
-    assert "the 5 HITs of faq that have 9 open places" in told
+    assert "the 5 HITs of faq that have 9 open assignments" in told
     assert "Up to $2.66 of what is reserved is free again" in told
     told = refused("campaign", "cancel", "faq")
-    assert "Cancelling faq is for good. 0 HITs and 0 further places" in told
-    assert "5 HITs with 9 open places expire" in told
+    assert "Cancelling faq is for good. 0 HITs and 0 further assignments" in told
+    assert "5 HITs with 9 open assignments expire" in told
 
 
 def test_with_yes_the_same_is_said_on_standard_error(
@@ -166,14 +166,14 @@ def test_expire_and_extend_reach_the_crowd_at_once(stage: Stage) -> None:
     run_json("campaign", "collect", "faq")
     assert account_of(stage.campaign).reserved_cents == 0
     extended = run_json("campaign", "extend", "faq", "--days", "7", "--yes")
-    assert (extended["hits"], extended["places"], extended["cents"]) == (5, 10, 10 * PRICE)
+    assert (extended["hits"], extended["assignments"], extended["cents"]) == (5, 10, 10 * PRICE)
     assert stage.mturk.on_hold_cents == account_of(stage.campaign).reserved_cents == 10 * PRICE
 
 
 def test_cancel_reaches_the_crowd_at_once(stage: Stage) -> None:
     stage.publish()
     found = run_json("campaign", "cancel", "faq", "--yes")
-    assert (found["open_places"], found["sent"]) == (10, 5)
+    assert (found["open_assignments"], found["sent"]) == (10, 5)
     assert str(found["status"]).startswith("cancelled for good")
     assert stage.mturk.on_hold_cents == 0
 
@@ -319,6 +319,6 @@ def test_a_forecast_counts_what_the_budget_leaves_out(stage: Stage) -> None:
 def test_people_read_money_under_words(stage: Stage) -> None:
     stage.publish()
     shown = run("campaign", "expire", "faq", "--yes")
-    assert "for open places" in shown
+    assert "for open assignments" in shown
     assert "cents" not in shown
     assert "_money" not in shown

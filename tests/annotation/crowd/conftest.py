@@ -162,7 +162,7 @@ class Market:
     def publish(
         self,
         *,
-        places: int = 2,
+        max_assignments: int = 2,
         hit_type_id: str = "",
         token: str = "",
         annotation: str = "a key of ours",
@@ -170,7 +170,7 @@ class Market:
         return self.crowd.create_hit(
             hit_type_id=hit_type_id or self.hit_type(),
             url="https://quorum.example.org/hit/signed?page=1&more=2",
-            places=places,
+            max_assignments=max_assignments,
             lifetime_seconds=3600,
             token=token or next(self.tokens),
             annotation=annotation,

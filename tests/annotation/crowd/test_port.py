@@ -45,7 +45,7 @@ def test_another_token_makes_another_hit(market: Market) -> None:
 
 def test_a_hit_is_listed_with_our_key_and_its_counts(market: Market) -> None:
     key = next(market.tokens)
-    hit_id = market.publish(places=3, annotation=key)
+    hit_id = market.publish(max_assignments=3, annotation=key)
     market.hire("ada").work(hit_id)
     market.hire("bob").accept(hit_id)
     (hit,) = [hit for hit in market.crowd.hits() if hit.annotation == key]
@@ -55,7 +55,7 @@ def test_a_hit_is_listed_with_our_key_and_its_counts(market: Market) -> None:
 
 
 def test_reviewed_work_counts_as_completed_and_stays_handed_in(market: Market) -> None:
-    hit_id = market.publish(places=2)
+    hit_id = market.publish(max_assignments=2)
     market.crowd.approve(market.hire("ada").work(hit_id))
     hit = look_up(market, hit_id)
     assert (hit.available, hit.pending, hit.completed, hit.handed_in) == (1, 0, 1, 1)
@@ -72,14 +72,14 @@ def test_a_hit_that_the_crowd_does_not_know_is_none(market: Market) -> None:
 
 def test_hits_beyond_one_page_are_all_listed(market: Market) -> None:
     kind = market.hit_type()
-    published = {market.publish(hit_type_id=kind, places=1) for _ in range(101)}
+    published = {market.publish(hit_type_id=kind, max_assignments=1) for _ in range(101)}
     listed = [hit.hit_id for hit in market.crowd.hits()]
     assert published <= set(listed)
     assert len(listed) == len(set(listed))
 
 
 def test_submissions_beyond_one_page_are_all_fetched(market: Market) -> None:
-    hit_id = market.publish(places=101)
+    hit_id = market.publish(max_assignments=101)
     done = {market.hire(f"ada{number}").work(hit_id) for number in range(101)}
     listed = [submission.assignment_id for submission in market.crowd.submissions(hit_id)]
     assert len(listed) == 101
@@ -169,13 +169,13 @@ def test_work_not_yet_submitted_cannot_be_approved(market: Market) -> None:
 
 
 def test_rejecting_opens_no_place(market: Market) -> None:
-    hit_id = market.publish(places=1)
+    hit_id = market.publish(max_assignments=1)
     market.crowd.reject(market.hire("eve").work(hit_id), reason="Answered at random.")
     assert market.hire("ada").accept(hit_id) is None
 
 
 def test_an_extension_opens_exactly_its_places_and_once(market: Market) -> None:
-    hit_id, token = market.publish(places=1), next(market.tokens)
+    hit_id, token = market.publish(max_assignments=1), next(market.tokens)
     market.hire("ada").work(hit_id)
     assert market.hire("bob").accept(hit_id) is None
     for _ in range(2):  # the second is a replay
@@ -188,20 +188,20 @@ def test_an_extension_opens_exactly_its_places_and_once(market: Market) -> None:
 
 
 def test_few_places_cannot_become_ten(market: Market) -> None:
-    hit_id = market.publish(places=9)
+    hit_id = market.publish(max_assignments=9)
     with pytest.raises(CrowdError) as refusal:
         market.crowd.extend_hit(hit_id, extra=1, token=next(market.tokens))
     assert refusal.value.permanent
 
 
 def test_a_worker_takes_one_place_of_a_hit(market: Market) -> None:
-    hit_id, ada = market.publish(places=2), market.hire("ada")
+    hit_id, ada = market.publish(max_assignments=2), market.hire("ada")
     ada.work(hit_id)
     assert ada.accept(hit_id) is None
 
 
 def test_an_expiration_that_is_past_ends_a_hit_at_once(market: Market) -> None:
-    hit_id = market.publish(places=2)
+    hit_id = market.publish(max_assignments=2)
     begun = market.hire("ada").accept(hit_id)
     assert begun
     for _ in range(2):
@@ -221,7 +221,7 @@ def test_a_later_expiration_opens_the_places_again(market: Market) -> None:
 
 
 def test_a_hit_that_is_done_can_be_deleted_and_is_gone(market: Market) -> None:
-    hit_id = market.publish(places=1)
+    hit_id = market.publish(max_assignments=1)
     market.crowd.approve(market.hire("ada").work(hit_id))
     for _ in range(2):
         market.crowd.delete_hit(hit_id)
@@ -235,7 +235,7 @@ def test_what_was_never_there_counts_as_deleted(market: Market) -> None:
 
 @pytest.mark.parametrize("handed_in", [False, True])
 def test_a_hit_that_is_not_done_is_not_deleted(market: Market, handed_in: bool) -> None:
-    hit_id = market.publish(places=1)
+    hit_id = market.publish(max_assignments=1)
     if handed_in:
         market.hire("ada").work(hit_id)
     with pytest.raises(CrowdError, match=r"(?i)delete") as refusal:

@@ -34,7 +34,7 @@ def test_a_worker_readmitted_can_accept_again(market: Market) -> None:
 def test_of_those_who_are_known_all_but_the_excluded_can_accept(market: Market) -> None:
     known = market.crowd.create_qualification(f"known {next(market.tokens)}", "Has worked.")
     kind = market.hit_type(known_id=known, excluded_workers=(7, 9))
-    hit_id = market.publish(places=9, hit_type_id=kind)
+    hit_id = market.publish(max_assignments=9, hit_type_id=kind)
     ada, bob, eve, new = (market.hire(name) for name in ("ada", "bob", "eve", "new"))
     for worker, number in ((ada, 7), (bob, 8), (eve, 9)):
         market.crowd.grant(worker.worker_id, qualification_id=known, value=number)
@@ -55,7 +55,7 @@ def test_a_value_granted_later_replaces_the_first(market: Market) -> None:
 
 def test_only_who_has_passed_the_practice_can_accept(market: Market) -> None:
     practice = market.crowd.create_qualification(f"trained {next(market.tokens)}", "Practised.")
-    hit_id = market.publish(places=9, hit_type_id=market.hit_type(practice_id=practice))
+    hit_id = market.publish(max_assignments=9, hit_type_id=market.hit_type(practice_id=practice))
     ada, bob = market.hire("ada"), market.hire("bob")
     market.crowd.grant(ada.worker_id, qualification_id=practice, value=80)
     assert [worker.accept(hit_id) is not None for worker in (ada, bob)] == [True, False]

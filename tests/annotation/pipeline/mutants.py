@@ -44,7 +44,7 @@ MUTANTS = {
             'return f"{hit[-6:]}{position:08x}"',
         ),
         (
-            "the policy's places",
+            "the policy's assignments",
             "same = (instructions, policy.annotators,",
             "same = (instructions, 3,",
         ),
@@ -119,8 +119,8 @@ MUTANTS = {
             "",
         ),
         (
-            "as many places",
-            "cents=places * message.hit.price_cents",
+            "as many assignments",
+            "cents=assignments * message.hit.price_cents",
             "cents=message.hit.price_cents",
         ),
         ("a place for a tie", "(policy.annotators + tie_assignments(policy))", "policy.annotators"),
@@ -229,10 +229,14 @@ MUTANTS = {
         ("a forgotten HIT", "known.hits.get(hit.key) if is_forgotten(message, now) else", ""),
         (
             "a forgotten growth",
-            "if not (is_forgotten(message, now) and _has_places(message, crowd, known)):",
+            "if not (is_forgotten(message, now) and _has_assignments(message, crowd, known)):",
             "if True:",
         ),
-        ("places already there", "known.places.get(message.hit.pk, 0) + message", "message"),
+        (
+            "assignments already there",
+            "known.assignments.get(message.hit.pk, 0) + message",
+            "message",
+        ),
     ),
     (
         "annotation/pipeline/outbox/send.py",
@@ -363,13 +367,13 @@ MUTANTS = {
             "0",
         ),
         (
-            "open places count",
+            "open assignments count",
             "by_extension.values(), wanting.outstanding",
             "by_extension.values(), 0",
         ),
         ("no HIT grows to ten", "most = CROWDED_HIT - 1 if", "most = MANY if"),
-        ("a HIT of ten may grow", "if hit.places < CROWDED_HIT else MANY", ""),
-        ("our count of places", "        hit.places += extra\n", ""),
+        ("a HIT of ten may grow", "if hit.max_assignments < CROWDED_HIT else MANY", ""),
+        ("our count of assignments", "        hit.max_assignments += extra\n", ""),
     ),
     (
         "annotation/pipeline/publishing/top_up.py",
@@ -389,7 +393,11 @@ MUTANTS = {
         ("the rest of the first round", "        ask_for_affordable(campaign)", "        pass"),
         ("capped by what is left out", " or left_out(campaign)))", "))"),
         ("capped by what is unpaid", "bool(unpaid or ", "bool("),
-        ("by the size of its own", "if hit.places < CROWDED", "if policy.annotators < CROWDED"),
+        (
+            "by the size of its own",
+            "if hit.max_assignments < CROWDED",
+            "if policy.annotators < CROWDED",
+        ),
         ("a newer HIT goes first", "0 if wanting.superseded or", "0 if"),
         (
             "a HIT that is gone grows no more",
@@ -428,7 +436,8 @@ MUTANTS = {
         ),
         (
             "its money",
-            "    book([reserve(account, message, places=PLACES) for message in messages])\n",
+            "    book([reserve(account, message, assignments=ASSIGNMENTS) for message in "
+            "messages])\n",
             "",
         ),
     ),

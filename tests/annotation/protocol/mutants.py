@@ -87,7 +87,7 @@ MUTANTS = {
             "policy.negative_controls + filling - filling // 2\n",
             "policy.negative_controls\n",
         ),
-        ("fillings need positives", " + _empty_places(triplets, policy) // 2", ""),
+        ("fillings need positives", " + _empty_slots(triplets, policy) // 2", ""),
         (
             "the pool's size is enough",
             "max(min(hits, policy.control_pool_size), in",
@@ -261,8 +261,8 @@ MUTANTS = {
         ("never a silent default", '(None, "unresolved", 0)', '(0, "labelled", 0)'),
         ("a vote is 0 or 1", "vote not in (0, 1)", "vote < 0"),
         ("the neediest triplet", "max(wanted, default=0)", "sum(wanted)"),
-        ("outstanding places count", "default=0) - max(0, outstanding)", "default=0)"),
-        ("no negative places", "max(0, max(wanted, default=0)", "max(-9, max(wanted, default=0)"),
+        ("outstanding assignments count", "default=0) - max(0, outstanding)", "default=0)"),
+        ("no negative numbers", "max(0, max(wanted, default=0)", "max(-9, max(wanted, default=0)"),
     ),
     (
         "annotation/protocol/labels/agreement.py",
@@ -283,7 +283,11 @@ MUTANTS = {
             "fee = _part(reward_cents, self.percent + self.masters_percent)",
         ),
         ("the Masters' fee", "if masters:", "if not masters:"),
-        ("ten places pay more", "if assignments >= CROWDED_HIT:", "if assignments > CROWDED_HIT:"),
+        (
+            "ten assignments pay more",
+            "if assignments >= CROWDED_HIT:",
+            "if assignments > CROWDED_HIT:",
+        ),
     ),
     ("annotation/protocol/estimates/cost.py", "tests/annotation/protocol/estimates/test_cost.py"): (
         ("extend: a tie in five", "agreed**policy.real_items", "agreed**policy.hit_size"),

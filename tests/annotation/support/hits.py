@@ -34,7 +34,7 @@ def make_hit(
     real: Sequence[Row] = REAL,
     positive: Row = POSITIVE,
     negative: Row = NEGATIVE,
-    places: int = 2,
+    max_assignments: int = 2,
 ) -> Hit:
     """The controls stand third and sixth."""
     number = campaign.hits.count() + 1
@@ -44,7 +44,7 @@ def make_hit(
         number=number,
         seed=number,
         instructions=campaign.instructions.get(),
-        places=places,
+        max_assignments=max_assignments,
         price_cents=19,
     )
     contents: list[Triplet | Control] = [make_triplet(campaign, row) for row in real]

@@ -36,7 +36,9 @@ def signed_in(user: User) -> Client:
     return client
 
 
-def offer_hits(name: str = "faq", *, hits: int = 1, places: int = 2, **policy: object) -> list[Hit]:
+def offer_hits(
+    name: str = "faq", *, hits: int = 1, max_assignments: int = 2, **policy: object
+) -> list[Hit]:
     """Publishes a campaign's HITs as `publish` does, and gives them back."""
     crowd = InhouseCrowd()
     campaign = make_campaign(name, **{**INHOUSE.defaults(), "title": f"Judge {name}", **policy})
@@ -46,7 +48,7 @@ def offer_hits(name: str = "faq", *, hits: int = 1, places: int = 2, **policy: o
     campaign.hit_type_id = crowd.create_hit_type(_spec(campaign))
     campaign.endpoint = crowd.site.endpoint
     campaign.save()
-    return [_publish(crowd, campaign, number, places) for number in range(hits)]
+    return [_publish(crowd, campaign, number, max_assignments) for number in range(hits)]
 
 
 def _spec(campaign: Campaign) -> HitTypeSpec:
@@ -66,13 +68,13 @@ def _spec(campaign: Campaign) -> HitTypeSpec:
     )
 
 
-def _publish(crowd: InhouseCrowd, campaign: Campaign, number: int, places: int) -> Hit:
+def _publish(crowd: InhouseCrowd, campaign: Campaign, number: int, max_assignments: int) -> Hit:
     texts = [(f"query {number} {row}", f"question {number} {row}", "answer") for row in range(5)]
-    hit = make_hit(campaign, real=texts, places=places)
+    hit = make_hit(campaign, real=texts, max_assignments=max_assignments)
     hit.crowd_id = crowd.create_hit(
         hit_type_id=campaign.hit_type_id,
         url="",
-        places=places,
+        max_assignments=max_assignments,
         lifetime_seconds=24 * HOUR,
         token=hit.key,
         annotation=hit.key,

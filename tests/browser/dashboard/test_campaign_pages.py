@@ -89,7 +89,9 @@ def judged(stage: Stage, live_server: LiveServer, settings: Settings) -> Stage:
     item = stage.hit(1).items.exclude(triplet=None)[0]
     ItemReport.objects.create(assignment=work, item=item, reason="unclear", text="Which bread?")
     told = {"campaign": campaign, "state": "failed", "error": "No such HIT.", "attempts": 1}
-    OutboxMessage.objects.create(token="one", kind="extend", hit=stage.hit(2), places=1, **told)
+    OutboxMessage.objects.create(
+        token="one", kind="extend", hit=stage.hit(2), max_assignments=1, **told
+    )
     record(by_command(), "pause", campaign=campaign, details={"reason": "a look", "hits": 5})
     for figures in (take, worker_figures.take, review_figures.take):
         figures(campaign)

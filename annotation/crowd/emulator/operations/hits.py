@@ -97,21 +97,21 @@ def _insert_hit(call: Call) -> str:
         raise invalid("Question is required.")
     question = parse_question(given["Question"])
     hit_type = _hit_type(call)
-    places = given.get("MaxAssignments", 1)
+    max_assignments = given.get("MaxAssignments", 1)
     masters = qualifications.requires_masters(json.loads(hit_type["requirements"]))
-    fee = money.fee_cents(hit_type["reward_cents"], masters=masters, assignments=places)
+    fee = money.fee_cents(hit_type["reward_cents"], masters=masters, assignments=max_assignments)
     hit_id = new_id()
     call.session.db.execute(
         "INSERT INTO hits (hit_id, hit_type_id, requester_annotation, unique_request_token,"
-        " max_assignments, open_places, created_at, expires_at, reward_cents, fee_cents,"
+        " max_assignments, open_assignments, created_at, expires_at, reward_cents, fee_cents,"
         " external_url, frame_height, question) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             hit_id,
             hit_type["hit_type_id"],
             given.get("RequesterAnnotation"),
             given.get("UniqueRequestToken"),
-            places,
-            places,
+            max_assignments,
+            max_assignments,
             now,
             now + given["LifetimeInSeconds"],
             hit_type["reward_cents"],
@@ -137,20 +137,20 @@ def create_additional_assignments(call: Call) -> Answer:
     check_range(call, "NumberOfAdditionalAssignments", 1, MAX_ASSIGNMENTS)
     _refuse_extension_replay(call)
     hit = kept_hit(call.session, call.parameters["HITId"])
-    places = call.parameters["NumberOfAdditionalAssignments"]
+    more = call.parameters["NumberOfAdditionalAssignments"]
     many, before = money.MANY_ASSIGNMENTS, hit["max_assignments"]
-    if before < many <= before + places:
+    if before < many <= before + more:
         raise RequestError(
             "InvalidMaximumAssignmentsIncrease",
             f"A HIT created with fewer than {many} assignments cannot be extended to {many} or"
             f" more: {hit['hit_id']} has {before}.",
         )
-    if before + places > MAX_ASSIGNMENTS:
+    if before + more > MAX_ASSIGNMENTS:
         raise invalid(f"A HIT has at most {MAX_ASSIGNMENTS} assignments.")
     # Nobody can take a place of an expired HIT, so it holds no money.
     if not hit["expired"]:
-        money.hold(call.session, hit, places)
-    _add_places(call, hit["hit_id"], places)
+        money.hold(call.session, hit, more)
+    _add_assignments(call, hit["hit_id"], more)
     return {}
 
 
@@ -166,18 +166,18 @@ def _refuse_extension_replay(call: Call) -> None:
         raise token_used(token, done)
 
 
-def _add_places(call: Call, hit_id: str, places: int) -> None:
+def _add_assignments(call: Call, hit_id: str, more: int) -> None:
     call.session.db.execute(
-        "UPDATE hits SET max_assignments = max_assignments + ?, open_places = open_places + ?"
-        " WHERE hit_id = ?",
-        (places, places, hit_id),
+        "UPDATE hits SET max_assignments = max_assignments + ?,"
+        " open_assignments = open_assignments + ? WHERE hit_id = ?",
+        (more, more, hit_id),
     )
     call.session.db.execute(
-        "INSERT INTO extensions (hit_id, places, unique_request_token, request_id, created_at)"
+        "INSERT INTO extensions (hit_id, assignments, unique_request_token, request_id, created_at)"
         " VALUES (?, ?, ?, ?, ?)",
         (
             hit_id,
-            places,
+            more,
             call.parameters.get("UniqueRequestToken"),
             call.request_id,
             call.session.now,

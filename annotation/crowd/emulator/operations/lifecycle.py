@@ -9,7 +9,7 @@ MAX_LIFE_SECONDS = 365 * DAY  # assumed here: the longest life that a new HIT ca
 
 
 def update_expiration(call: Call) -> Answer:
-    """A time past expires the HIT at once; one to come opens the places of an expired HIT."""
+    """A time past expires the HIT at once; one to come opens the assignments of an expired HIT."""
     at, now = call.parameters["ExpireAt"], call.session.now
     if not 0 <= at <= now + MAX_LIFE_SECONDS:
         raise invalid("ExpireAt must be a time at most 365 days from now.")

@@ -51,7 +51,7 @@ def offers(session: Session, worker_id: str, *, skip: int, count: int) -> list[R
         "SELECT h.hit_id, h.reward_cents, h.expires_at, t.title, t.description,"
         " t.assignment_seconds, t.requirements"
         " FROM hits h JOIN hit_types t USING (hit_type_id)"
-        " WHERE h.open_places > 0 AND h.expired = 0"
+        " WHERE h.open_assignments > 0 AND h.expired = 0"
         " AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.worker_id = ?) AND NOT EXISTS ("
         "  SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = ?"
         "  AND a.status NOT IN ('Returned', 'Abandoned'))"
@@ -77,7 +77,7 @@ def to_look_at(session: Session, worker_id: str) -> list[Row]:
         session.db.execute(
             "SELECT h.hit_id, h.reward_cents, t.title, t.description"
             " FROM hits h JOIN hit_types t USING (hit_type_id)"
-            " WHERE h.open_places > 0 AND h.expired = 0 AND h.hit_type_id = ?"
+            " WHERE h.open_assignments > 0 AND h.expired = 0 AND h.hit_type_id = ?"
             " ORDER BY h.seq LIMIT 1",
             (hit_type_id,),
         ).fetchone()
@@ -123,7 +123,9 @@ def accept(session: Session, worker_id: str, hit_id: str) -> str:
     if not qualifications.may_accept(offered["requirements"], held):
         raise Refused(409, "Your qualifications do not meet this HIT's requirements.")
     assignment_id = new_id()
-    session.db.execute("UPDATE hits SET open_places = open_places - 1 WHERE hit_id = ?", (hit_id,))
+    session.db.execute(
+        "UPDATE hits SET open_assignments = open_assignments - 1 WHERE hit_id = ?", (hit_id,)
+    )
     session.db.execute(
         "INSERT INTO assignments"
         " (assignment_id, hit_id, worker_id, status, accepted_at, deadline)"
@@ -154,7 +156,7 @@ def _check_offer(session: Session, worker_id: str, offered: Row) -> None:
     ).fetchone()
     if taken is not None:
         raise Refused(409, "You have taken an assignment of this HIT already.")
-    if offered["open_places"] == 0:
+    if offered["open_assignments"] == 0:
         raise Refused(409, "Other workers have taken all assignments of this HIT.")
 
 

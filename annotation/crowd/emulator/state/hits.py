@@ -57,6 +57,6 @@ def _counts(hit: Row) -> Answer:
     """Submitted work is in none of the three; of an expired HIT no place is available."""
     return {
         "NumberOfAssignmentsPending": hit["pending"],
-        "NumberOfAssignmentsAvailable": 0 if hit["expired"] else hit["open_places"],
+        "NumberOfAssignmentsAvailable": 0 if hit["expired"] else hit["open_assignments"],
         "NumberOfAssignmentsCompleted": hit["completed"],
     }

@@ -51,7 +51,7 @@ def approve(session: Session, assignment: Row, *, at: float, feedback: str | Non
 
 def _expire_hits(session: Session) -> None:
     ended = session.db.execute(
-        "SELECT hit_id, open_places, reward_cents, fee_cents FROM hits"
+        "SELECT hit_id, open_assignments, reward_cents, fee_cents FROM hits"
         " WHERE expired = 0 AND expires_at <= ?",
         (session.now,),
     ).fetchall()
@@ -62,14 +62,14 @@ def _expire_hits(session: Session) -> None:
 def expire(session: Session, hit: Row) -> None:
     """Nobody can take a place any more; who has one finishes it."""
     session.db.execute("UPDATE hits SET expired = 1 WHERE hit_id = ?", (hit["hit_id"],))
-    if hit["open_places"]:
-        money.release(session, hit, hit["open_places"])
+    if hit["open_assignments"]:
+        money.release(session, hit, hit["open_assignments"])
 
 
 def reopen(session: Session, hit: Row) -> None:
-    """Offer the places of an expired HIT again, or raise InsufficientFunds."""
-    if hit["open_places"]:
-        money.hold(session, hit, hit["open_places"])
+    """Offer the assignments of an expired HIT again, or raise InsufficientFunds."""
+    if hit["open_assignments"]:
+        money.hold(session, hit, hit["open_assignments"])
     session.db.execute("UPDATE hits SET expired = 0 WHERE hit_id = ?", (hit["hit_id"],))
 
 
@@ -80,7 +80,8 @@ def give_back(session: Session, assignment: Row, *, status: str, at: float) -> N
         (status, at, assignment["assignment_id"]),
     )
     session.db.execute(
-        "UPDATE hits SET open_places = open_places + 1 WHERE hit_id = ?", (assignment["hit_id"],)
+        "UPDATE hits SET open_assignments = open_assignments + 1 WHERE hit_id = ?",
+        (assignment["hit_id"],),
     )
     hit = _hit(session, assignment)
     if hit["expired"]:

@@ -48,15 +48,17 @@ def deposit(session: Session, amount: int) -> None:
     _book(session, "deposit", available=amount)
 
 
-def hold(session: Session, hit: Row, places: int) -> None:
-    """Put the price of `places` assignments on hold, or raise InsufficientFunds."""
-    amount = places * _price(hit)
+def hold(session: Session, hit: Row, assignments: int) -> None:
+    """Put the price of `assignments` on hold, or raise InsufficientFunds."""
+    amount = assignments * _price(hit)
     _require(session, amount)
     _book(session, "hold", available=-amount, on_hold=amount, hit_id=hit["hit_id"])
 
 
-def release(session: Session, hit: Row, places: int, *, assignment_id: str | None = None) -> None:
-    amount = places * _price(hit)
+def release(
+    session: Session, hit: Row, assignments: int, *, assignment_id: str | None = None
+) -> None:
+    amount = assignments * _price(hit)
     _book(
         session,
         "release",

@@ -90,8 +90,8 @@ class Migration(migrations.Migration):
                 ('hit_id', models.CharField(default=annotation.crowd.inhouse.ids.new_id, max_length=32, unique=True)),
                 ('annotation', models.CharField(max_length=255)),
                 ('token', models.CharField(max_length=64, unique=True)),
-                ('places', models.PositiveIntegerField()),
-                ('open_places', models.PositiveIntegerField()),
+                ('max_assignments', models.PositiveIntegerField()),
+                ('open_assignments', models.PositiveIntegerField()),
                 ('on_offer', models.BooleanField(default=True)),
                 ('created_at', models.DateTimeField()),
                 ('expires_at', models.DateTimeField()),
@@ -104,7 +104,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('token', models.CharField(max_length=64, unique=True)),
-                ('places', models.PositiveIntegerField()),
+                ('new_assignments', models.PositiveIntegerField()),
                 ('created_at', models.DateTimeField()),
                 ('posted_hit', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='extensions', to='inhouse.postedhit')),
             ],
@@ -227,11 +227,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='postedhit',
-            index=models.Index(condition=models.Q(('on_offer', True), ('open_places__gt', 0), ('open_places__lt', models.F('places'))), fields=['queue', 'id'], name='hits_begun'),
+            index=models.Index(condition=models.Q(('on_offer', True), ('open_assignments__gt', 0), ('open_assignments__lt', models.F('max_assignments'))), fields=['queue', 'id'], name='hits_begun'),
         ),
         migrations.AddIndex(
             model_name='postedhit',
-            index=models.Index(condition=models.Q(('on_offer', True), ('open_places', models.F('places')), ('open_places__gt', 0)), fields=['queue', 'id'], name='hits_fresh'),
+            index=models.Index(condition=models.Q(('on_offer', True), ('open_assignments', models.F('max_assignments')), ('open_assignments__gt', 0)), fields=['queue', 'id'], name='hits_fresh'),
         ),
         migrations.AddIndex(
             model_name='postedhit',
@@ -239,6 +239,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='postedhit',
-            constraint=models.CheckConstraint(condition=models.Q(('open_places__gte', 0), ('open_places__lte', models.F('places'))), name='no_place_given_out_twice'),
+            constraint=models.CheckConstraint(condition=models.Q(('open_assignments__gte', 0), ('open_assignments__lte', models.F('max_assignments'))), name='no_place_given_out_twice'),
         ),
     ]

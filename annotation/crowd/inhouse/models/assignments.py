@@ -22,8 +22,8 @@ class PostedHit(models.Model):
     queue = models.ForeignKey(Queue, on_delete=models.PROTECT, related_name="+", db_index=False)
     annotation = models.CharField(max_length=255)  # the requester's own key of the HIT
     token = models.CharField(max_length=64, unique=True)
-    places = models.PositiveIntegerField()
-    open_places = models.PositiveIntegerField()  # neither in somebody's hands nor handed in
+    max_assignments = models.PositiveIntegerField()
+    open_assignments = models.PositiveIntegerField()  # neither in somebody's hands nor handed in
     on_offer = models.BooleanField(default=True)  # false: expired or deleted
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -32,7 +32,7 @@ class PostedHit(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(open_places__gte=0, open_places__lte=F("places")),
+                condition=Q(open_assignments__gte=0, open_assignments__lte=F("max_assignments")),
                 name="no_place_given_out_twice",
             ),
         ]
@@ -40,12 +40,16 @@ class PostedHit(models.Model):
             # queue.py walks these two: a HIT drops out when it fills up or ends
             models.Index(
                 fields=["queue", "id"],
-                condition=Q(on_offer=True, open_places__gt=0, open_places__lt=F("places")),
+                condition=Q(
+                    on_offer=True, open_assignments__gt=0, open_assignments__lt=F("max_assignments")
+                ),
                 name="hits_begun",
             ),
             models.Index(
                 fields=["queue", "id"],
-                condition=Q(on_offer=True, open_places__gt=0, open_places=F("places")),
+                condition=Q(
+                    on_offer=True, open_assignments__gt=0, open_assignments=F("max_assignments")
+                ),
                 name="hits_fresh",
             ),
             # leases.py asks which ones have expired
@@ -57,15 +61,15 @@ class PostedHit(models.Model):
 
 
 class Extension(models.Model):
-    """Places added later: kept for its token."""
+    """Assignments added later: kept for its token."""
 
     posted_hit = models.ForeignKey(PostedHit, on_delete=models.PROTECT, related_name="extensions")
     token = models.CharField(max_length=64, unique=True)
-    places = models.PositiveIntegerField()
+    new_assignments = models.PositiveIntegerField()
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return f"{self.places} more places of {self.posted_hit}"
+        return f"{self.new_assignments} more assignments of {self.posted_hit}"
 
 
 class Assignment(models.Model):

@@ -29,7 +29,7 @@ def test_a_new_campaign_has_nothing_yet() -> None:
         "candidates": 0,
         "hits": 0,
         "published": 0,
-        "places": 0,
+        "max_assignments": 0,
         "submitted": 0,
         "to_review": 0,
         "approved": 0,
@@ -92,7 +92,7 @@ def test_every_count_is_right_halfway(stage: Stage) -> None:
     assert (found["queries"], found["candidates"], found["triplets"]) == (5, 25, 25)
     # One more place each in HIT 1 (if tied), 2, 3 and 4.
     assert (found["hits"], found["published"]) == (5, 5)
-    assert found["places"] == 5 * 2 + 3 + (ties > 0)
+    assert found["max_assignments"] == 5 * 2 + 3 + (ties > 0)
     assert (found["submitted"], found["to_review"], found["workers"]) == (7, 0, 3)
     assert (found["approved"], found["rejected"], found["failed_controls"]) == (6, 1, 1)
     assert (found["labelled"], found["positive"]) == (5 - ties, yes)
@@ -125,7 +125,7 @@ def test_agreement_is_that_of_the_first_two_votes_by_time(set_stage: SetStage) -
     found = progress(stage.campaign)
     assert (found["agreement"], found["ties"]) == (0.7, 3)
     for number in (1, 2):
-        if stage.hit(number).places > 2:
+        if stage.hit(number).max_assignments > 2:
             stage.work("cara", number, 1)
     stage.advance()
     found = progress(stage.campaign)

@@ -116,7 +116,7 @@ def voted(stage: Stage) -> Stage:
     for name in ("ada", "bob", "cleo"):
         stage.advance()
         for number in range(1, 6):
-            if stage.hit(number).places > stage.hit(number).assignments.count():
+            if stage.hit(number).max_assignments > stage.hit(number).assignments.count():
                 stage.work(name, number, lambda _, rank: int(dice.random() < 0.9 / rank))
     stage.advance()
     return stage

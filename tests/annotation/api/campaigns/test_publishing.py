@@ -10,7 +10,7 @@ def test_the_price_of_publishing_is_told_before(campaign: Campaign, owner: Progr
     told = owner.post("campaigns/faq/jobs/publish", {"agreed": False, "first": 1}).json()
     assert told["sentences"][:2] == [
         "1 HIT of faq goes to the workers at http://127.0.0.1:8001.",
-        # Two places and one for a tie, at 19 cents each.
+        # Two assignments and one for a tie, at 19 cents each.
         "Their first round costs $0.38; $0.57 is reserved, a place for the tie of each HIT "
         "included.",
     ]

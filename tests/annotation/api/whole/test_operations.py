@@ -85,7 +85,7 @@ def test_a_refused_query_is_told_by_its_line_and_no_path_of_the_machine(root: Pr
 def test_the_quote_is_the_pipelines(campaign: Campaign, owner: Program) -> None:
     Campaign.objects.update(policy_data=Policy(candidates_per_query=30).to_dict())
     told = owner.get("campaigns/faq/quote?agreement=1").json()
-    # One query with 30 candidates: 6 HITs with 2 places at 19 cents each, and no ties.
+    # One query with 30 candidates: 6 HITs with 2 assignments at 19 cents each, and no ties.
     assert (told["triplets"], told["hits"], told["cents_min"]) == (30, 6, 228)
     assert told["extend"] == {"assignments_per_hit": 2.0, "assignments": 12, "cents": 228}
     assert is_problem(owner.get("campaigns/faq/quote?agreement=2"), 400)
@@ -138,7 +138,7 @@ def test_a_hit_shows_its_items_with_the_controls_among_them(
     campaign: Campaign, owner: Program
 ) -> None:
     hit = owner.get("campaigns/faq/hits/1").json()
-    assert (hit["number"], hit["state"], hit["places"]) == (1, "planned", 2)
+    assert (hit["number"], hit["state"], hit["max_assignments"]) == (1, "planned", 2)
     kinds = [item["kind"] for item in hit["items"]]
     assert sorted(kinds) == ["negative", "positive", "triplet"]
     shown = {item["kind"]: item for item in hit["items"]}

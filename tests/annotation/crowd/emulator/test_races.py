@@ -16,7 +16,7 @@ def at_once(count: int, act: Callable[[int], object]) -> list[object]:
 
 
 def test_twenty_workers_race_for_five_places(turk: Turk) -> None:
-    hit_id = turk.hit(places=5)
+    hit_id = turk.hit(max_assignments=5)
     workers = [turk.worker(f"A{number}") for number in range(WORKERS)]
     statuses = at_once(WORKERS, lambda number: workers[number].accept(hit_id).status_code)
     assert Counter(statuses) == {303: 5, 409: 15}
@@ -24,7 +24,7 @@ def test_twenty_workers_race_for_five_places(turk: Turk) -> None:
 
 
 def test_two_emulators_on_one_file_give_no_place_twice(turk: Turk) -> None:
-    hit_id = turk.hit(places=5)
+    hit_id = turk.hit(max_assignments=5)
     with running(turk.state) as twin:
         workers = [(turk, twin)[number % 2].worker(f"A{number}") for number in range(10)]
         statuses = at_once(10, lambda number: workers[number].accept(hit_id).status_code)
@@ -32,7 +32,7 @@ def test_two_emulators_on_one_file_give_no_place_twice(turk: Turk) -> None:
 
 
 def test_one_worker_in_ten_windows_takes_one_place(turk: Turk) -> None:
-    hit_id = turk.hit(places=5)
+    hit_id = turk.hit(max_assignments=5)
     turk.worker("AADA")
     windows = [turk.worker("AADA") for _ in range(10)]
     statuses = at_once(10, lambda number: windows[number].accept(hit_id).status_code)
@@ -73,7 +73,7 @@ def test_one_token_from_many_threads_makes_one_hit(turk: Turk) -> None:
 
 
 def test_approval_and_rejection_at_once_decide_once(turk: Turk) -> None:
-    hit_id = turk.hit(places=4)
+    hit_id = turk.hit(max_assignments=4)
     ids = [turk.worker(f"A{number}").do(hit_id) for number in range(4)]
     clients = [SESSION.client("mturk", endpoint_url=turk.url) for _ in range(8)]
 

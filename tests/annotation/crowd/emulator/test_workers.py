@@ -15,7 +15,7 @@ def blocked(turk: Turk) -> list[tuple[str, str]]:
 
 
 def test_a_blocked_worker_can_accept_nothing(turk: Turk, ada: Worker, eve: Worker) -> None:
-    hit_id = turk.hit(places=2)
+    hit_id = turk.hit(max_assignments=2)
     block(turk, eve)
     assert eve.offers() == []
     assert "blocked" in eve.accept(hit_id).text
@@ -64,7 +64,7 @@ def test_a_worker_who_is_not_known_has_no_block(turk: Turk) -> None:
 def test_a_message_reaches_those_whose_work_was_decided(
     turk: Turk, ada: Worker, bob: Worker, eve: Worker
 ) -> None:
-    hit_id = turk.hit(places=3)
+    hit_id = turk.hit(max_assignments=3)
     turk.api.approve_assignment(AssignmentId=ada.do(hit_id))
     turk.api.reject_assignment(AssignmentId=bob.do(hit_id), RequesterFeedback="no")
     eve.do(hit_id)

@@ -125,11 +125,13 @@ class Turk:
         type_id: str = self.api.create_hit_type(**values | parameters)["HITTypeId"]
         return type_id
 
-    def hit(self, *, places: int = 1, hit_type: str | None = None, **parameters: Any) -> str:
+    def hit(
+        self, *, max_assignments: int = 1, hit_type: str | None = None, **parameters: Any
+    ) -> str:
         values = {
             "HITTypeId": hit_type or self.hit_type(),
             "LifetimeInSeconds": DAY,
-            "MaxAssignments": places,
+            "MaxAssignments": max_assignments,
             "Question": question(),
         }
         hit_id: str = self.api.create_hit_with_hit_type(**values | parameters)["HIT"]["HITId"]

@@ -13,7 +13,7 @@ GONE = ("returned", "lapsed")
 @dataclass(eq=False)
 class ModelHit:
     hit_id: str
-    places: int
+    max_assignments: int
     expires_at: datetime
     closed: bool  # to those who are excluded
     line: int  # as members see it; the lower is the older
@@ -39,8 +39,8 @@ class Model:
     def live(self, hit: ModelHit) -> list[ModelWork]:
         return [work for work in self.works if work.hit is hit and work.status not in GONE]
 
-    def open_places(self, hit: ModelHit) -> int:
-        return hit.places - len(self.live(hit))
+    def open_assignments(self, hit: ModelHit) -> int:
+        return hit.max_assignments - len(self.live(hit))
 
     def had(self, name: str, hit: ModelHit) -> list[int]:
         return [n for n, work in enumerate(self.works) if work.name == name and work.hit is hit]
@@ -56,7 +56,7 @@ class Model:
         return [
             hit
             for hit in self.hits
-            if self.open_places(hit) > 0
+            if self.open_assignments(hit) > 0
             and hit.expires_at > now
             and self.admits(name, hit)
             and not any(work.name == name for work in self.live(hit))

@@ -47,21 +47,21 @@ class Team:
         return self.crowd.create_qualification(name, "Of this team.")
 
     def publish(
-        self, *, places: int = 2, lifetime: timedelta = LIFE, spec: HitTypeSpec = SPEC
+        self, *, max_assignments: int = 2, lifetime: timedelta = LIFE, spec: HitTypeSpec = SPEC
     ) -> str:
         number = next(self._numbers)
         return self.crowd.create_hit(
             hit_type_id=self.crowd.create_hit_type(spec),
             url=f"https://quorum.example.org/hit/{number}",
-            places=places,
+            max_assignments=max_assignments,
             lifetime_seconds=int(lifetime.total_seconds()),
             token=f"token {number}",
             annotation=f"key {number}",
         )
 
-    def publish_for(self, *, places: int = 2, **wishes: object) -> str:
+    def publish_for(self, *, max_assignments: int = 2, **wishes: object) -> str:
         """A HIT for some of the members."""
-        return self.publish(places=places, spec=replace(SPEC, **wishes))  # type: ignore[arg-type]
+        return self.publish(max_assignments=max_assignments, spec=replace(SPEC, **wishes))  # type: ignore[arg-type]
 
     def take(self, member: Member, *, hit_type: str = "") -> Assignment | None:
         return assignments.take(member, hit_type=hit_type, now=self.now)

@@ -48,13 +48,13 @@ def test_whom_a_type_bars_counts_in_any_order(team: Team) -> None:
 
 
 def test_a_token_is_remembered_for_ever(team: Team, ada: Member) -> None:
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     work = team.do(ada).assignment_id
     for _ in range(2):
         team.crowd.extend_hit(hit_id, extra=1, token="a tie")
         team.crowd.bonus(ada.worker_id, work, cents=1, reason="Thanks.", token="a bonus")
         team.move_on(timedelta(days=100))
-    assert team.posted_hit(hit_id).places == 2
+    assert team.posted_hit(hit_id).max_assignments == 2
 
 
 def test_a_token_that_extended_another_hit_is_refused_for_good(team: Team) -> None:
@@ -63,19 +63,19 @@ def test_a_token_that_extended_another_hit_is_refused_for_good(team: Team) -> No
     with pytest.raises(CrowdError, match="another HIT") as refusal:
         team.crowd.extend_hit(second, extra=1, token="a tie")
     assert refusal.value.permanent
-    assert team.posted_hit(second).places == 2
+    assert team.posted_hit(second).max_assignments == 2
 
 
 def test_a_refused_extension_leaves_its_token_unused(team: Team) -> None:
-    hit_id = team.publish(places=2)
+    hit_id = team.publish(max_assignments=2)
     with pytest.raises(CrowdError, match="bring it to 10"):
         team.crowd.extend_hit(hit_id, extra=8, token="a tie")
     team.crowd.extend_hit(hit_id, extra=7, token="a tie")
-    assert team.posted_hit(hit_id).places == 9
+    assert team.posted_hit(hit_id).max_assignments == 9
 
 
 def test_a_hit_looked_at_has_lost_the_leases_that_ran_out(team: Team, ada: Member) -> None:
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     team.get(ada)
     team.move_on(LEASE)
     hit = team.crowd.hit(hit_id)
@@ -85,7 +85,7 @@ def test_a_hit_looked_at_has_lost_the_leases_that_ran_out(team: Team, ada: Membe
 
 
 def test_a_hit_in_somebody_s_hands_is_not_deleted(team: Team, ada: Member) -> None:
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     team.get(ada)
     with pytest.raises(CrowdError, match="cannot be deleted"):
         team.crowd.delete_hit(hit_id)
@@ -116,7 +116,7 @@ def test_a_database_that_is_busy_is_to_be_asked_again(team: Team) -> None:
 
 def test_a_place_cannot_be_given_out_beyond_the_last(team: Team) -> None:
     """The database itself says no, whatever asks."""
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     for wrong in (-1, 2):
         with pytest.raises(IntegrityError), transaction.atomic():
-            PostedHit.objects.filter(hit_id=hit_id).update(open_places=wrong)
+            PostedHit.objects.filter(hit_id=hit_id).update(open_assignments=wrong)

@@ -54,7 +54,7 @@ def test_work_given_back_cannot_be_handed_in(team: Team, ada: Member) -> None:
         with pytest.raises(Refused, match="given this HIT back") as refusal:
             attempt()
         assert refusal.value.status == 409
-    assert team.posted_hit(work.posted_hit.hit_id).open_places == 2
+    assert team.posted_hit(work.posted_hit.hit_id).open_assignments == 2
 
 
 def test_work_handed_in_cannot_be_given_back(team: Team, ada: Member) -> None:
@@ -63,7 +63,7 @@ def test_work_handed_in_cannot_be_given_back(team: Team, ada: Member) -> None:
     with pytest.raises(Refused, match="handed in this HIT already") as refusal:
         team.give_back(ada, work)
     assert refusal.value.status == 409
-    assert team.posted_hit(hit_id).open_places == 1
+    assert team.posted_hit(hit_id).open_assignments == 1
 
 
 def test_nobody_reaches_the_work_of_another(team: Team, ada: Member, eve: Member) -> None:
@@ -83,7 +83,7 @@ def test_nobody_reaches_the_work_of_another(team: Team, ada: Member, eve: Member
 
 
 def test_a_place_whose_time_ran_out_goes_to_another(team: Team, ada: Member, bob: Member) -> None:
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     work = team.get(ada)
     team.move_on(LEASE - MOMENT)
     assert team.take(bob) is None
@@ -100,7 +100,7 @@ def test_a_place_whose_time_ran_out_goes_to_another(team: Team, ada: Member, bob
 def test_work_whose_time_ran_out_comes_back_while_its_place_is_free(
     team: Team, ada: Member, bob: Member, noticed: bool, operation: Callable[..., object]
 ) -> None:
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     work = team.get(ada)
     team.move_on(2 * LEASE)
     if noticed:
@@ -112,7 +112,7 @@ def test_work_whose_time_ran_out_comes_back_while_its_place_is_free(
             Assignment.Status.ACCEPTED,
             team.now + LEASE,
         )
-        assert team.posted_hit(hit_id).open_places == 0
+        assert team.posted_hit(hit_id).open_assignments == 0
     assert assignments.in_hand(ada, now=team.now) == [work]
     assert team.take(bob) is None
 
@@ -130,7 +130,7 @@ def test_work_comes_back_for_no_longer_than_anybody_keeps_a_hit(team: Team, ada:
 
 
 def test_late_work_does_not_come_back_beside_another_in_hand(team: Team, ada: Member) -> None:
-    hits = [team.publish(places=1) for _ in range(2)]
+    hits = [team.publish(max_assignments=1) for _ in range(2)]
     late = team.get(ada)
     team.move_on(LEASE)
     team.crowd.hits()
@@ -139,7 +139,7 @@ def test_late_work_does_not_come_back_beside_another_in_hand(team: Team, ada: Me
     with pytest.raises(Refused, match="have taken another one since") as refusal:
         assignments.revive(ada, late.assignment_id, now=team.now)
     assert refusal.value.status == 409
-    assert sorted(team.posted_hit(hit_id).open_places for hit_id in hits) == [0, 1]
+    assert sorted(team.posted_hit(hit_id).open_assignments for hit_id in hits) == [0, 1]
     team.move_on(LEASE)  # the other one is not in her hands any more
     assert assignments.revive(ada, late.assignment_id, now=team.now) == late
     assert assignments.in_hand(ada, now=team.now) == [late]
@@ -162,20 +162,20 @@ def test_late_work_of_somebody_excluded_since_does_not_come_back(team: Team, eve
     team.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
     with pytest.raises(Refused, match="no longer free"):
         assignments.revive(eve, work.assignment_id, now=team.now)
-    assert team.posted_hit(hit_id).open_places == 2
+    assert team.posted_hit(hit_id).open_assignments == 2
 
 
 @pytest.mark.parametrize("noticed", [False, True])
 def test_late_work_is_taken_while_its_place_is_free(
     team: Team, ada: Member, bob: Member, noticed: bool
 ) -> None:
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     work = team.get(ada)
     team.move_on(2 * LEASE)
     if noticed:
         assert [hit.available for hit in team.crowd.hits()] == [1]
     assert team.submit(ada, work).status == Assignment.Status.SUBMITTED
-    assert team.posted_hit(hit_id).open_places == 0
+    assert team.posted_hit(hit_id).open_assignments == 0
     assert team.take(bob) is None
 
 
@@ -200,20 +200,20 @@ def test_late_work_of_somebody_excluded_since_is_refused(team: Team, eve: Member
     team.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
     with pytest.raises(Refused, match="no longer free"):
         team.submit(eve, work)
-    assert team.posted_hit(hit_id).open_places == 2
+    assert team.posted_hit(hit_id).open_assignments == 2
 
 
 def test_late_work_on_a_hit_taken_once_more_is_to_be_handed_in_there(
     team: Team, ada: Member
 ) -> None:
-    hit_id = team.publish(places=2)
+    hit_id = team.publish(max_assignments=2)
     late = team.get(ada)
     team.move_on(LEASE)
     assert team.taken(ada) == hit_id
     with pytest.raises(Refused, match="once more") as refusal:
         team.submit(ada, late)
     assert refusal.value.status == 409
-    assert team.posted_hit(hit_id).open_places == 1
+    assert team.posted_hit(hit_id).open_assignments == 1
 
 
 def test_an_ended_hit_takes_the_work_begun_before(team: Team, ada: Member) -> None:
@@ -237,7 +237,7 @@ def test_who_asks_for_time_gets_a_whole_lease_from_now(team: Team, ada: Member) 
 
 
 def test_nobody_keeps_a_hit_for_ever(team: Team, ada: Member, bob: Member) -> None:
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     work = team.get(ada)
     begun = team.now
     for _ in range(MOST_LEASES * 2 - 1):
@@ -249,7 +249,7 @@ def test_nobody_keeps_a_hit_for_ever(team: Team, ada: Member, bob: Member) -> No
 
 
 def test_what_the_leaver_had_in_hand_goes_to_others(team: Team, eve: Member, ada: Member) -> None:
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     work = team.get(eve)
     deactivate(eve)
     assert team.taken(ada) == hit_id

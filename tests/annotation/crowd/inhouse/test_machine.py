@@ -79,13 +79,13 @@ class DeskMachine(RuleBasedStateMachine):
     @initialize(sizes=st.lists(st.integers(1, 3), min_size=2, max_size=5))
     def publish(self, sizes: list[int]) -> None:
         """The first line is closed to the excluded, the second is not."""
-        for number, places in enumerate(sizes):
+        for number, max_assignments in enumerate(sizes):
             line = int(number >= len(sizes) / 2)
             wishes = {"title": "Free"} if line else {"exclusion_id": self.exclusion}
-            hit_id = self.team.publish_for(places=places, **wishes)
+            hit_id = self.team.publish_for(max_assignments=max_assignments, **wishes)
             self.team.crowd.set_expiration(hit_id, self.team.now + LIFE)
             self.model.hits.append(
-                ModelHit(hit_id, places, self.team.now + LIFE, closed=not line, line=line)
+                ModelHit(hit_id, max_assignments, self.team.now + LIFE, closed=not line, line=line)
             )
 
     @rule(turn=turns, pick=st.integers(0, 9_999))
@@ -165,10 +165,10 @@ class DeskMachine(RuleBasedStateMachine):
 
     def extend(self, pick: int) -> None:
         hit = self.model.hits[pick % len(self.model.hits)]
-        if hit.places < 9:
-            token = f"{hit.hit_id} {hit.places}"
+        if hit.max_assignments < 9:
+            token = f"{hit.hit_id} {hit.max_assignments}"
             self.team.crowd.extend_hit(hit.hit_id, extra=1, token=token)
-            hit.places += 1
+            hit.max_assignments += 1
             self._count("extend")
 
     def expire(self, pick: int) -> None:
@@ -212,8 +212,8 @@ class DeskMachine(RuleBasedStateMachine):
             for hit in self.team.crowd.hits()
         } == {
             hit.hit_id: (
-                hit.places,
-                model.open_places(hit) if hit.expires_at > now else 0,
+                hit.max_assignments,
+                model.open_assignments(hit) if hit.expires_at > now else 0,
                 sum(work.status == "accepted" for work in model.live(hit)),
                 sum(work.status == "approved" for work in model.live(hit)),
             )
@@ -235,9 +235,12 @@ class DeskMachine(RuleBasedStateMachine):
         assert {one: rest for one, *rest in works} == {
             work.assignment_id: [work.status, work.deadline] for work in self.model.works
         }
-        places = PostedHit.objects.values_list("hit_id", "places", "open_places")
-        assert {one: rest for one, *rest in places} == {
-            hit.hit_id: [hit.places, self.model.open_places(hit)] for hit in self.model.hits
+        max_assignments = PostedHit.objects.values_list(
+            "hit_id", "max_assignments", "open_assignments"
+        )
+        assert {one: rest for one, *rest in max_assignments} == {
+            hit.hit_id: [hit.max_assignments, self.model.open_assignments(hit)]
+            for hit in self.model.hits
         }
 
     def _one_of_the_last(self, pick: int) -> ModelWork | None:

@@ -31,21 +31,21 @@ def test_a_hit_that_another_has_begun_comes_before_fresh_ones(
     team: Team, ada: Member, bob: Member
 ) -> None:
     for _ in range(20):
-        team.publish(places=2)
+        team.publish(max_assignments=2)
     begun = team.taken(ada)
     assert team.taken(bob) == begun
 
 
 def test_members_who_begin_at_once_are_spread_over_the_fresh_hits(team: Team) -> None:
     for _ in range(64):
-        team.publish(places=1)
+        team.publish(max_assignments=1)
     taken = [team.taken(team.join(f"ada{number}")) for number in range(8)]
     in_order = list(PostedHit.objects.order_by("pk").values_list("hit_id", flat=True)[:8])
     assert taken != in_order
 
 
 def test_nobody_gets_a_hit_twice(team: Team, ada: Member) -> None:
-    hits = {team.publish(places=5) for _ in range(3)}
+    hits = {team.publish(max_assignments=5) for _ in range(3)}
     done = [team.do(ada).posted_hit.hit_id for _ in range(3)]
     assert set(done) == hits
     assert team.take(ada) is None
@@ -73,7 +73,7 @@ def test_of_skipped_hits_the_one_skipped_longest_ago_comes_first(team: Team, ada
 
 
 def test_a_skipped_hit_is_free_for_others_at_once(team: Team, ada: Member, bob: Member) -> None:
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     team.give_back(ada, team.get(ada))
     assert team.taken(bob) == hit_id
 
@@ -82,13 +82,13 @@ def test_begun_hits_behind_many_that_the_member_began_are_found(
     team: Team, ada: Member, bob: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "WINDOW", 4)
-    front = [team.publish(places=2) for _ in range(queue.WINDOW)]
+    front = [team.publish(max_assignments=2) for _ in range(queue.WINDOW)]
     for _ in front:
         team.do(ada)
     end = team.now + timedelta(days=1)
     for hit_id in front:
         team.crowd.set_expiration(hit_id, team.now)
-    last = team.publish(places=2)
+    last = team.publish(max_assignments=2)
     team.do(bob)
     for hit_id in front:
         team.crowd.set_expiration(hit_id, end)
@@ -151,7 +151,7 @@ def test_repacked_hits_go_to_known_members_who_are_not_excluded(
     team: Team, ada: Member, bob: Member, eve: Member
 ) -> None:
     known = team.qualification("known")
-    hit_id = team.publish_for(known_id=known, excluded_workers=(7, 9), places=5)
+    hit_id = team.publish_for(known_id=known, excluded_workers=(7, 9), max_assignments=5)
     for member, number in ((ada, 7), (bob, 8)):
         team.crowd.grant(member.worker_id, qualification_id=known, value=number)
     assert [team.taken(member) for member in (ada, bob, eve)] == [None, hit_id, None]
@@ -173,7 +173,7 @@ def test_a_line_counts_what_this_member_can_still_take(
     team: Team, ada: Member, bob: Member
 ) -> None:
     for _ in range(4):
-        team.publish(places=1)
+        team.publish(max_assignments=1)
     team.do(ada)
     team.give_back(ada, team.get(ada))
     team.do(bob)
@@ -201,7 +201,7 @@ def test_an_expired_hit_is_offered_to_nobody_until_it_has_more_time(
 def test_more_places_are_for_those_who_have_not_had_the_hit(
     team: Team, ada: Member, bob: Member
 ) -> None:
-    hit_id = team.publish(places=1)
+    hit_id = team.publish(max_assignments=1)
     team.do(ada)
     assert team.take(bob) is None
     team.crowd.extend_hit(hit_id, extra=1, token="a tie")
@@ -210,7 +210,7 @@ def test_more_places_are_for_those_who_have_not_had_the_hit(
 
 def test_what_ran_out_in_the_hands_of_the_member_comes_last(team: Team, ada: Member) -> None:
     for _ in range(2):
-        team.publish(places=1)
+        team.publish(max_assignments=1)
     late = team.taken(ada)
     team.move_on(LEASE)
     assert team.taken(ada) != late

@@ -33,13 +33,14 @@ def people(team: Team) -> list[Member]:
     return [team.join(f"ada{number}") for number in range(CROWD)]
 
 
-def held_places(offer: PostedHit) -> int:
+def held_assignments(offer: PostedHit) -> int:
     return offer.assignments.exclude(status__in=["returned", "lapsed"]).count()
 
 
 def no_place_is_lost_or_doubled() -> bool:
     return all(
-        offer.open_places == offer.places - held_places(offer) for offer in PostedHit.objects.all()
+        offer.open_assignments == offer.max_assignments - held_assignments(offer)
+        for offer in PostedHit.objects.all()
     )
 
 
@@ -57,11 +58,11 @@ def works_all_day(team: Team, member: Member) -> int:
 
 
 def test_a_crowd_at_once_fills_every_place_and_none_twice(team: Team, people: list[Member]) -> None:
-    hits = [team.publish(places=1 + number % 3) for number in range(HITS)]
+    hits = [team.publish(max_assignments=1 + number % 3) for number in range(HITS)]
     done = together(*(partial(works_all_day, team, member) for member in people))
     assert sum(done) == sum(1 + number % 3 for number in range(HITS))
     assert no_place_is_lost_or_doubled()
-    assert list(PostedHit.objects.values_list("open_places", flat=True)) == [0] * HITS
+    assert list(PostedHit.objects.values_list("open_assignments", flat=True)) == [0] * HITS
     taken = Counter(
         Assignment.objects.filter(status="submitted").values_list("posted_hit", "member")
     )
@@ -70,7 +71,7 @@ def test_a_crowd_at_once_fills_every_place_and_none_twice(team: Team, people: li
 
 
 def test_the_last_place_goes_to_one(team: Team, people: list[Member]) -> None:
-    team.publish(places=1)
+    team.publish(max_assignments=1)
     got = together(*(partial(team.take, member) for member in people))
     assert sum(work is not None for work in got) == 1
     assert no_place_is_lost_or_doubled()
@@ -100,26 +101,26 @@ def test_submits_at_once_are_one(team: Team, people: list[Member]) -> None:
 
 
 def test_late_submits_at_once_take_one_place_back(team: Team, people: list[Member]) -> None:
-    hit_id, ada = team.publish(places=3), people[0]
+    hit_id, ada = team.publish(max_assignments=3), people[0]
     work = team.get(ada)
     team.move_on(LEASE)
     team.crowd.hit(hit_id)
     answers = together(*[partial(team.submit, ada, work)] * 8)
     assert {work.status for work in answers} == {"submitted"}
-    assert team.posted_hit(hit_id).open_places == 2
+    assert team.posted_hit(hit_id).open_assignments == 2
 
 
 def test_late_work_opened_in_many_tabs_at_once_takes_one_place_back(
     team: Team, people: list[Member]
 ) -> None:
-    hit_id, ada = team.publish(places=3), people[0]
+    hit_id, ada = team.publish(max_assignments=3), people[0]
     for noticed in (False, True):
         work = team.get(ada)
         team.move_on(LEASE)
         if noticed:
             team.crowd.hit(hit_id)
         together(*[partial(assignments.revive, ada, work.assignment_id, now=team.now)] * 8)
-        assert team.posted_hit(hit_id).open_places == 2
+        assert team.posted_hit(hit_id).open_assignments == 2
         assert assignments.in_hand(ada, now=team.now) == [work]
 
 
@@ -128,7 +129,7 @@ def test_a_place_that_lapsed_goes_to_the_late_or_to_the_next_never_to_both(
 ) -> None:
     ada, *others = people
     for comes_back in (submitted, is_back) * 3:
-        hit_id = team.publish(places=1)
+        hit_id = team.publish(max_assignments=1)
         work = team.get(ada)
         team.move_on(LEASE)
         late, *got = together(
@@ -136,7 +137,7 @@ def test_a_place_that_lapsed_goes_to_the_late_or_to_the_next_never_to_both(
             *(partial(has_taken, team, member) for member in others[:5]),
         )
         assert [late, *got].count(True) == 1
-        assert team.posted_hit(hit_id).open_places == 0
+        assert team.posted_hit(hit_id).open_assignments == 0
         team.crowd.set_expiration(hit_id, team.now)
         for member in people[:6]:
             works_all_day(team, member)
@@ -163,11 +164,11 @@ def has_taken(team: Team, member: Member) -> bool:
 def test_a_lease_that_ran_out_opens_one_place_whoever_notices(
     team: Team, people: list[Member]
 ) -> None:
-    hit_id = team.publish(places=3)
+    hit_id = team.publish(max_assignments=3)
     team.get(people[0])
     team.move_on(LEASE)
     together(*[partial(team.crowd.hit, hit_id)] * 8)
-    assert team.posted_hit(hit_id).open_places == 3
+    assert team.posted_hit(hit_id).open_assignments == 3
 
 
 def test_calls_at_once_with_one_token_are_one(team: Team, people: list[Member]) -> None:
@@ -176,14 +177,14 @@ def test_calls_at_once_with_one_token_are_one(team: Team, people: list[Member]) 
         team.crowd.create_hit,
         hit_type_id=kind,
         url="https://quorum.example.org/hit/1",
-        places=1,
+        max_assignments=1,
         lifetime_seconds=3600,
         token="one",
         annotation="a key",
     )
     (hit_id,) = set(together(*[create] * 8))
     together(*[partial(team.crowd.extend_hit, hit_id, extra=1, token="two")] * 8)
-    assert team.posted_hit(hit_id).places == 2
+    assert team.posted_hit(hit_id).max_assignments == 2
     work = team.do(people[0])
     pay = partial(
         team.crowd.bonus,
@@ -198,7 +199,7 @@ def test_calls_at_once_with_one_token_are_one(team: Team, people: list[Member]) 
 
 
 def test_extensions_at_once_do_not_bring_a_hit_to_ten(team: Team) -> None:
-    hit_id = team.publish(places=5)
+    hit_id = team.publish(max_assignments=5)
 
     def extend(number: int) -> bool:
         try:
@@ -208,7 +209,7 @@ def test_extensions_at_once_do_not_bring_a_hit_to_ten(team: Team) -> None:
         return True
 
     assert sum(together(*(partial(extend, number) for number in range(8)))) == 2
-    assert team.posted_hit(hit_id).places == 9
+    assert team.posted_hit(hit_id).max_assignments == 9
 
 
 def test_what_is_made_at_once_is_made_once(team: Team, people: list[Member]) -> None:
@@ -228,7 +229,7 @@ def test_a_hit_that_somebody_takes_is_not_deleted_beneath_them(
     team: Team, people: list[Member]
 ) -> None:
     for _ in range(8):
-        hit_id = team.publish(places=1)
+        hit_id = team.publish(max_assignments=1)
         work = team.get(people[0])
         team.crowd.set_expiration(hit_id, team.now)
         team.give_back(people[0], work)

@@ -207,7 +207,7 @@ def test_dollars_become_cents_without_a_float(amount: str, cents: int) -> None:
 
 def test_a_reward_of_few_cents_keeps_its_zero(market: Market) -> None:
     before = market.crowd.balance_cents()
-    market.publish(hit_type_id=market.crowd.create_hit_type(SPEC), places=1)
+    market.publish(hit_type_id=market.crowd.create_hit_type(SPEC), max_assignments=1)
     assert market.crowd.balance_cents() == before - (5 + 1 + 1)  # the reward and two least fees
 
 
@@ -221,7 +221,7 @@ def test_a_lost_answer_makes_no_second_hit(emulator: str, market: Market) -> Non
 
 def test_a_lost_answer_opens_no_place_twice(emulator: str, market: Market) -> None:
     key = next(market.tokens)
-    hit_id = market.publish(places=2, annotation=key)
+    hit_id = market.publish(max_assignments=2, annotation=key)
     with losing_first_answers(emulator) as url:
         MTurkCrowd(url).extend_hit(hit_id, extra=1, token=next(market.tokens))
     (hit,) = [hit for hit in market.crowd.hits() if hit.annotation == key]
@@ -253,7 +253,7 @@ def test_a_lost_answer_pays_no_bonus_twice(emulator: str, market: Market) -> Non
 def test_a_deletion_or_readmission_whose_answer_was_lost_is_done(
     emulator: str, market: Market
 ) -> None:
-    hit_id, eve = market.publish(places=1), market.hire("eve")
+    hit_id, eve = market.publish(max_assignments=1), market.hire("eve")
     exclusion = market.crowd.create_qualification(f"excluded {next(market.tokens)}", "Shut out.")
     market.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
     market.crowd.approve(eve.work(hit_id))
@@ -325,7 +325,7 @@ def test_an_endpoint_that_only_hangs_up_counts_as_unreachable() -> None:
 
 def test_too_little_money_can_be_repaired(market: Market) -> None:
     with pytest.raises(CrowdError, match="add funds to the account") as refusal:
-        market.publish(places=900_000_000)
+        market.publish(max_assignments=900_000_000)
     assert not refusal.value.permanent
 
 
@@ -340,7 +340,7 @@ def test_a_page_address_too_long_for_mturk_is_refused_here(market: Market) -> No
         market.crowd.create_hit(
             hit_type_id="T",
             url="https://quorum.example.org/" + "&" * 14_000,
-            places=2,
+            max_assignments=2,
             lifetime_seconds=3600,
             token="t",
             annotation="a",
@@ -480,7 +480,7 @@ def test_a_key_of_amazon_is_not_shown_to_others(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_balance_is_exact_to_the_cent(market: Market) -> None:
     before = market.crowd.balance_cents()
-    hit_id = market.publish(places=3)
+    hit_id = market.publish(max_assignments=3)
     assert market.crowd.balance_cents() == before - 3 * PRICE_CENTS
     market.crowd.reject(market.hire("eve").work(hit_id), reason="Answered at random.")
     ada, bonus = market.hire("ada"), 10 + 2  # the fee of a bonus is a fifth of it

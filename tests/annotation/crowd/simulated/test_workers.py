@@ -51,22 +51,22 @@ SPEC = HitTypeSpec(
 
 @pytest.fixture
 def hits(live_server: LiveServer, settings: Settings, mturk: MTurk) -> list[Hit]:
-    """Three published HITs with two places each."""
+    """Three published HITs with two assignments each."""
     settings.PUBLIC_URL = live_server.url
-    return make_hits(mturk, number=3, places=2)
+    return make_hits(mturk, number=3, max_assignments=2)
 
 
 @pytest.fixture
 def many_hits(live_server: LiveServer, settings: Settings, mturk: MTurk) -> list[Hit]:
     """So many that chance leaves no way of straying out."""
     settings.PUBLIC_URL = live_server.url
-    return make_hits(mturk, number=MOST_HITS, places=9)
+    return make_hits(mturk, number=MOST_HITS, max_assignments=9)
 
 
-def make_hits(mturk: MTurk, *, number: int, places: int) -> list[Hit]:
+def make_hits(mturk: MTurk, *, number: int, max_assignments: int) -> list[Hit]:
     campaign = make_campaign()
     rows = [[(f"{query} {each}", u, a) for query, u, a in REAL] for each in range(number)]
-    hits = [make_hit(campaign, real=real, places=places) for real in rows]
+    hits = [make_hit(campaign, real=real, max_assignments=max_assignments) for real in rows]
     publish(hits, mturk)
     return hits
 
@@ -77,7 +77,7 @@ def publish(hits: list[Hit], mturk: MTurk) -> None:
         hit.crowd_id = mturk.crowd.create_hit(
             hit_type_id=kind,
             url=hit_url(hit.key),
-            places=hit.places,
+            max_assignments=hit.max_assignments,
             lifetime_seconds=86_400,
             token=hit.key,
             annotation=hit.key,

@@ -139,7 +139,7 @@ def test_more_time_for_all_hits_that_lack_votes_is_the_most_there_can_be(stage: 
     stage.advance()
     until = stage.mturk.clock.now() + timedelta(days=365)
     exact = prolonging(*prolongations(stage.campaign, until))
-    assert exact.places
+    assert exact.assignments
     assert most_prolonging(stage.campaign) == exact
 
 

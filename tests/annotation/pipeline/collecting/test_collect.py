@@ -87,7 +87,7 @@ def test_hits_of_other_campaigns_are_left_alone(set_stage: SetStage) -> None:
 
 
 def test_more_submissions_than_a_page_holds_are_all_collected(set_stage: SetStage) -> None:
-    """A hundred places and one more for a failed one: two pages of MTurk's."""
+    """A hundred assignments and one more for a failed one: two pages of MTurk's."""
     stage = set_stage(candidates_per_query=1, annotators=100, max_votes=100)
     stage.publish()
     for number in range(99):

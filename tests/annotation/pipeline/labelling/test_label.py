@@ -18,11 +18,11 @@ def yes_to(*queries: str) -> Judge:
     return lambda query, _: int(query in queries)
 
 
-def places(stage: Stage) -> dict[int, int]:
-    """HIT's number -> its places at the crowd, which are ours too."""
+def max_assignments(stage: Stage) -> dict[int, int]:
+    """HIT's number -> its assignments at the crowd, which are ours too."""
     at_crowd = dict(stage.mturk.rows("SELECT hit_id, max_assignments FROM hits"))
-    assert at_crowd == dict(stage.campaign.hits.values_list("crowd_id", "places"))
-    return dict(stage.campaign.hits.values_list("number", "places"))
+    assert at_crowd == dict(stage.campaign.hits.values_list("crowd_id", "max_assignments"))
+    return dict(stage.campaign.hits.values_list("number", "max_assignments"))
 
 
 def status(stage: Stage, query: str) -> tuple[str, int | None, int, int]:
@@ -37,7 +37,7 @@ def test_two_who_agree_make_the_label(one_hit: Stage) -> None:
     assert (done.labelled, done.assignments_requested, done.finished) == (5, 0, True)
     assert status(one_hit, "bread") == ("labelled", 1, 2, 2)
     assert status(one_hit, "piano") == ("labelled", 0, 2, 0)
-    assert places(one_hit) == {1: 2}
+    assert max_assignments(one_hit) == {1: 2}
 
 
 def test_one_vote_makes_no_label(one_hit: Stage) -> None:
@@ -53,7 +53,7 @@ def test_two_who_disagree_open_one_place(one_hit: Stage) -> None:
     done = one_hit.advance()
     assert (done.labelled, done.open, done.assignments_requested) == (4, 1, 1)
     assert status(one_hit, "piano") == ("open", None, 2, 1)
-    assert places(one_hit) == {1: 3}
+    assert max_assignments(one_hit) == {1: 3}
 
 
 def test_the_third_vote_decides_and_counts_where_two_agreed(one_hit: Stage) -> None:
@@ -65,7 +65,7 @@ def test_the_third_vote_decides_and_counts_where_two_agreed(one_hit: Stage) -> N
     assert status(one_hit, "piano") == ("labelled", 1, 3, 2)
     assert status(one_hit, "bread") == ("labelled", 1, 3, 2)
     assert status(one_hit, "rocket") == ("labelled", 0, 3, 0)
-    assert places(one_hit) == {1: 3}
+    assert max_assignments(one_hit) == {1: 3}
 
 
 def test_several_ties_of_one_hit_share_the_place(one_hit: Stage) -> None:
@@ -81,7 +81,7 @@ def test_rejected_work_opens_its_place_again(one_hit: Stage) -> None:
     assert one_hit.advance().assignments_requested == 1
     one_hit.work("bob", 1)
     assert one_hit.advance().finished
-    assert places(one_hit) == {1: 3}
+    assert max_assignments(one_hit) == {1: 3}
 
 
 def test_a_place_that_is_still_open_is_not_bought_twice(one_hit: Stage) -> None:
@@ -90,7 +90,7 @@ def test_a_place_that_is_still_open_is_not_bought_twice(one_hit: Stage) -> None:
     assert one_hit.accept("ada", 1)
     assert one_hit.advance().assignments_requested == 1
     assert one_hit.advance().assignments_requested == 0
-    assert places(one_hit) == {1: 3}
+    assert max_assignments(one_hit) == {1: 3}
 
 
 def test_submitted_work_not_yet_reviewed_fills_its_place(one_hit: Stage) -> None:
@@ -114,13 +114,13 @@ def test_an_exclusion_opens_exactly_the_votes_it_takes(stage: Stage) -> None:
     stage.work("ada", 2, 1)
     stage.work("eve", 2, 0)
     assert stage.advance().excluded == 0
-    assert places(stage) == {1: 3, 2: 3, 3: 2, 4: 2, 5: 2}
+    assert max_assignments(stage) == {1: 3, 2: 3, 3: 2, 4: 2, 5: 2}
     stage.work("cara", 2, 1)
     stage.work("eve", 3, slips=1)
     stage.advance()
     assert stage.campaign.exclusions.count() == 1
-    # HIT 1 lost its third vote; HIT 2 keeps two that agree; HIT 3 has one of two places left.
-    assert places(stage) == {1: 4, 2: 3, 3: 3, 4: 2, 5: 2}
+    # HIT 1 lost its third vote; HIT 2 keeps two that agree; HIT 3 has one of two assignments left.
+    assert max_assignments(stage) == {1: 4, 2: 3, 3: 3, 4: 2, 5: 2}
     assert all(stage.labels()[triplet] == 1 for triplet in stage.triplets(2))
     assert all(stage.labels()[triplet] == "open" for triplet in stage.triplets(1))
     assert progress(stage.campaign)["votes_discarded"] == 10
@@ -150,15 +150,15 @@ def test_a_tie_at_max_votes_stays_unresolved(set_stage: SetStage) -> None:
     assert status(stage, "bread") == ("unresolved", None, 4, 2)
     assert status(stage, "piano") == ("labelled", 0, 4, 1)
     assert stage.advance().finished
-    assert places(stage) == {1: 4}
+    assert max_assignments(stage) == {1: 4}
 
 
 def test_the_triplets_of_a_hit_that_cannot_grow_go_into_another_one(one_hit: Stage) -> None:
-    """Nine workers fail: MTurk lets no HIT of fewer than ten places grow to ten."""
+    """Nine workers fail: MTurk lets no HIT of fewer than ten assignments grow to ten."""
     for number in range(9):
         one_hit.work(f"eve{number}", 1, slips=1)
         done = one_hit.advance()
-    assert places(one_hit) == {1: 9, 2: 1}
+    assert max_assignments(one_hit) == {1: 9, 2: 1}
     assert (done.open, done.labelled, done.assignments_requested) == (5, 0, 1)
     assert one_hit.hit(2).repack
     assert len(one_hit.hit(2).excluded_workers) == 9
@@ -173,7 +173,7 @@ def test_only_what_lacks_votes_leaves_a_full_hit(set_stage: SetStage) -> None:
     for number in range(8):
         stage.work(f"bob{number}", 1, yes_to("bread") if number % 2 else 0)
     stage.advance()
-    assert places(stage) == {1: 9, 2: 1}
+    assert max_assignments(stage) == {1: 9, 2: 1}
     assert status(stage, "bread") == ("open", None, 8, 4)
     assert stage.labels() == {(query, 1): 0 for query in QUERIES} | {("bread", 1): "open"}
     assert stage.triplets(2) == [("bread", 1)]
@@ -186,7 +186,7 @@ def test_a_hit_of_ten_places_may_grow(set_stage: SetStage) -> None:
         stage.work(f"ada{number}", 1)
     stage.work("eve", 1, slips=1)
     assert stage.advance().assignments_requested == 1
-    assert places(stage) == {1: 11}
+    assert max_assignments(stage) == {1: 11}
 
 
 def test_hits_that_are_not_published_are_not_extended(stage: Stage) -> None:

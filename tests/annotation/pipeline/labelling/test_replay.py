@@ -124,14 +124,14 @@ def check(stage: Stage) -> None:
     assert stored == outcomes
     names = stage.campaign.exclusions.values_list("worker__worker_id", flat=True)
     assert set(names) == excluded
-    open_places = stage.mturk.rows(
+    open_assignments = stage.mturk.rows(
         "SELECT requester_annotation, max_assignments - (SELECT COUNT(*) FROM assignments a"
         " WHERE a.hit_id = hits.hit_id AND submit_number IS NOT NULL) FROM hits"
     )
-    for key, places in open_places:
-        assert places >= wanted[key]
+    for key, max_assignments in open_assignments:
+        assert max_assignments >= wanted[key]
         # Never more than is wanted, save what a HIT starts with.
-        assert places <= max(wanted[key], 2)
+        assert max_assignments <= max(wanted[key], 2)
 
 
 @pytest.mark.usefixtures("small_database")

@@ -5,7 +5,7 @@ from annotation.pipeline.ledger.accounts import account_of
 from tests.worlds.small_campaign import Stage
 
 PRICE = 19  # of 15 cents, with MTurk's fees of 3 and 1
-FIRST_ROUND = 3 * PRICE  # two places, and one that breaks a tie
+FIRST_ROUND = 3 * PRICE  # two assignments, and one that breaks a tie
 
 
 def money(stage: Stage) -> tuple[int, int, int]:

@@ -105,7 +105,7 @@ def test_publishing_reserves_what_each_hit_may_cost(stage: Stage) -> None:
 def test_a_message_cannot_reserve_twice(one_hit: Stage) -> None:
     (message,) = one_hit.outbox("create")
     with pytest.raises(IntegrityError):
-        book([reserve(account_of(one_hit.campaign), message, places=1)])
+        book([reserve(account_of(one_hit.campaign), message, assignments=1)])
 
 
 # Settlement
@@ -180,7 +180,7 @@ def test_work_that_failed_stays_discarded_when_its_worker_is_taken_back(
 
 
 def grown_by_others(one_hit: Stage) -> None:
-    """Four have worked on a HIT for which three places are reserved."""
+    """Four have worked on a HIT for which three assignments are reserved."""
     crowd_id = one_hit.hit(1).crowd_id
     assert crowd_id
     one_hit.mturk.crowd.extend_hit(crowd_id, extra=2, token="by hand")

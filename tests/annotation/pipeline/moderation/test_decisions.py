@@ -182,7 +182,7 @@ def test_work_that_passed_is_refused_and_its_votes_are_bought_again(one_hit: Sta
     work = Assignment.objects.get(crowd_id=assignment)
     assert (work.status, work.passed, work.account) == ("rejected", True, "released")
     assert {row.votes for row in one_hit.campaign.triplets.all()} == {1}
-    assert [message.places for message in one_hit.outbox("extend")] == [1]
+    assert [message.new_assignments for message in one_hit.outbox("extend")] == [1]
     assert money(one_hit)[1:] == (PRICE, 0)
     assert one_hit.campaign.exclusions.count() == 0
 

@@ -129,7 +129,9 @@ def test_a_hit_grows_only_when_its_earlier_growth_is_over(published: Stage) -> N
     record_done(creates)
     hit = published.hit(1)
     first, second = (
-        published.campaign.outbox.create(kind="extend", token=f"{number}", hit=hit, places=1)
+        published.campaign.outbox.create(
+            kind="extend", token=f"{number}", hit=hit, new_assignments=1
+        )
         for number in range(2)
     )
     (mine,) = claimed(published)

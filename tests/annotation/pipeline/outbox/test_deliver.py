@@ -25,7 +25,7 @@ def die(stage: Stage, *, calls: int = 0, answered: bool = True) -> None:
         deliver(stage.campaign, crowd, clock=stage.mturk.clock.now, threads=1)
 
 
-def places(stage: Stage) -> int:
+def max_assignments(stage: Stage) -> int:
     return int(stage.mturk.rows("SELECT max_assignments FROM hits")[0][0])
 
 
@@ -75,10 +75,10 @@ def test_a_forgotten_extension_is_made_once_where_the_publication_is_unanswered_
         state="claimed", claimed_at=one_hit.mturk.clock.now()
     )
     die(one_hit, answered=answered)
-    assert places(one_hit) == 2 + answered
+    assert max_assignments(one_hit) == 2 + answered
     one_hit.mturk.clock.move_on(hours=25)
     one_hit.deliver()
-    assert places(one_hit) == 3
+    assert max_assignments(one_hit) == 3
     assert waiting(one_hit.campaign) == 0
 
 
@@ -91,7 +91,7 @@ def test_the_crowd_would_have_made_a_second_hit_by_then(stage: Stage) -> None:
     again = stage.mturk.crowd.create_hit(
         hit_type_id=stage.campaign.hit_type_id,
         url="https://quorum.example.org/hit/1",
-        places=2,
+        max_assignments=2,
         lifetime_seconds=3600,
         token=message.token,
         annotation=message.hit.key,
@@ -115,11 +115,11 @@ def test_a_hit_grows_once_whoever_dies_meanwhile(
 ) -> None:
     tie(one_hit)
     die(one_hit, answered=answered)
-    assert places(one_hit) == 2 + answered
+    assert max_assignments(one_hit) == 2 + answered
     one_hit.mturk.clock.move_on(hours=hours)
     assert one_hit.deliver().sent == 1
-    assert places(one_hit) == 3
-    assert one_hit.hit(1).places == 3
+    assert max_assignments(one_hit) == 3
+    assert one_hit.hit(1).max_assignments == 3
 
 
 @pytest.mark.parametrize("answered", [True, False])

@@ -40,7 +40,7 @@ def test_nothing_is_bought_while_the_account_cannot_pay_for_it(
     """The balance was enough when it was published; then somebody else spent of it."""
     stage.mturk = start_mturk(balance_cents=190)
     publish(stage.campaign, stage.mturk.crowd)
-    use_token(stage, "another", places=2)
+    use_token(stage, "another", max_assignments=2)
     delivery = stage.deliver()
     assert (delivery.sent, waiting(stage.campaign), stage.mturk.count("hits")) == (0, 5, 1)
     assert str(delivery.stopped_by) == (
@@ -60,7 +60,7 @@ class EarlierLook(MTurkCrowd):
 def test_a_passing_fault_keeps_nothing_else_waiting(stage: Stage, start_mturk: StartMTurk) -> None:
     stage.mturk = start_mturk(balance_cents=190)
     publish(stage.campaign, stage.mturk.crowd)
-    use_token(stage, "another", places=3)
+    use_token(stage, "another", max_assignments=3)
     crowd = EarlierLook(stage.mturk.url)
     delivery = deliver(stage.campaign, crowd, clock=stage.mturk.clock.now, threads=1)
     assert (delivery.sent, delivery.failed, delivery.stopped_by) == (3, 0, None)
@@ -84,12 +84,12 @@ def test_work_is_reviewed_although_the_account_cannot_pay_for_the_tie_break(
     assert progress(stage.campaign)["approved"] == 2
 
 
-def use_token(stage: Stage, token: str, *, places: int = 1) -> None:
+def use_token(stage: Stage, token: str, *, max_assignments: int = 1) -> None:
     """As another database on the same account would."""
     stage.mturk.crowd.create_hit(
         hit_type_id=stage.campaign.hit_type_id,
         url="https://quorum.example.org/other",
-        places=places,
+        max_assignments=max_assignments,
         lifetime_seconds=3600,
         token=token,
         annotation="somebody else's",

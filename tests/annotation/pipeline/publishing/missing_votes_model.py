@@ -9,7 +9,7 @@ from tests.annotation.pipeline.whole.campaign_model import Hit, Model, OutboxMes
 MOST_PLACES = 9  # of a HIT that began with fewer than ten
 
 
-def open_places(model: Model) -> None:
+def open_assignments(model: Model) -> None:
     if model.state == "paused":
         return
     labels = model.labels()
@@ -48,7 +48,7 @@ def _extend(
         lacking = max(by_growth, default=0) - model.outstanding(hit)
         if any(newest[one] is not hit for one in hit.triplets):
             lacking = 0
-        extra = max(0, min(lacking, MOST_PLACES - hit.places))
+        extra = max(0, min(lacking, MOST_PLACES - hit.max_assignments))
         if extra:
             growing.append((hit, extra))
         elif not model.outstanding(hit):
@@ -62,8 +62,8 @@ def _grow(model: Model, hit: Hit, extra: int) -> bool:
         return False
     hit.spare -= extra - new
     hit.reserved += new
-    hit.places += extra
-    model.outbox.append(OutboxMessage("extend", hit, places=extra))
+    hit.max_assignments += extra
+    model.outbox.append(OutboxMessage("extend", hit, max_assignments=extra))
     return True
 
 
@@ -84,14 +84,14 @@ def _repack(model: Model, triplets: Iterable[int]) -> int:
             number,
             model.key_of.format(number),
             [int(triplet.key) for triplet in group.triplets],
-            places=1,
+            max_assignments=1,
             reserved=1,
             asked=True,
             repack=True,
             excluded_workers=frozenset(model.workers[worker] for worker in group.excluded_workers),
         )
         model.hits.append(hit)
-        model.outbox.append(OutboxMessage("create", hit, places=1))
+        model.outbox.append(OutboxMessage("create", hit, max_assignments=1))
     return len(groups) - len(affordable)
 
 

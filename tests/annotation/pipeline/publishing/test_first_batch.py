@@ -20,7 +20,7 @@ from tests.worlds.small_campaign import Stage
 pytestmark = pytest.mark.django_db
 
 HITS = 5
-RESERVED = 3 * 19  # a HIT's two places and one for its tie
+RESERVED = 3 * 19  # a HIT's two assignments and one for its tie
 
 
 def publish_first(stage: Stage, most: int | None) -> Published:

@@ -1,4 +1,4 @@
-"""Pause, resume, expire, prolong, cancel: what each does to money, places and votes."""
+"""Pause, resume, expire, prolong, cancel: what each does to money, assignments and votes."""
 
 from datetime import datetime, timedelta
 
@@ -33,7 +33,7 @@ def now(stage: Stage) -> datetime:
 
 
 def agrees_with_the_crowd(stage: Stage) -> None:
-    """What is reserved is what the crowd holds, and the places for ties."""
+    """What is reserved is what the crowd holds, and the assignments for ties."""
     spares = sum(hit.spare * hit.price_cents for hit in stage.campaign.hits.all())
     assert account(stage).reserved_cents == stage.mturk.on_hold_cents + spares
     assert account(stage).spent_cents == stage.mturk.spent_cents
@@ -99,11 +99,11 @@ def test_what_is_planned_and_what_is_out_is_told(stage: Stage) -> None:
     stage.work("bob", 2)
     assert outlook(stage.campaign) == Outlook(
         waiting_hits=0,
-        waiting_places=0,
+        waiting_assignments=0,
         waiting_cents=0,
         left_out_hits=0,
         open_hits=5,
-        open_places=9,
+        open_assignments=9,
         open_cents=9 * PRICE,
         spare_cents=5 * PRICE,
         undecided=0,
@@ -121,11 +121,11 @@ def test_planned_places_and_undecided_work_are_told_apart(one_hit: Stage) -> Non
     resume(one_hit.campaign)
     recompute(one_hit.campaign)
     found = outlook(one_hit.campaign)
-    assert (found.waiting_hits, found.waiting_places, found.waiting_cents) == (0, 1, PRICE)
-    assert (found.open_places, found.open_cents, found.spare_cents) == (0, 0, 0)
+    assert (found.waiting_hits, found.waiting_assignments, found.waiting_cents) == (0, 1, PRICE)
+    assert (found.open_assignments, found.open_cents, found.spare_cents) == (0, 0, 0)
     assert (found.undecided, found.undecided_cents) == (0, 0)
     one_hit.deliver()
-    assert outlook(one_hit.campaign).open_places == 1
+    assert outlook(one_hit.campaign).open_assignments == 1
 
 
 # expire
@@ -186,7 +186,7 @@ def test_a_closed_hit_is_opened_again_with_its_money(one_hit: Stage) -> None:
     close_all(one_hit)
     assert account(one_hit).reserved_cents == 0
     foreseen = prolonging(*prolongations(one_hit.campaign, now(one_hit) + timedelta(days=7)))
-    assert (foreseen.hits, foreseen.places, foreseen.cents) == (1, 1, PRICE)
+    assert (foreseen.hits, foreseen.assignments, foreseen.cents) == (1, 1, PRICE)
     assert prolong(one_hit.campaign, days=7, now=now(one_hit)) == foreseen
     assert account(one_hit).reserved_cents == PRICE
     one_hit.deliver()
@@ -236,7 +236,7 @@ def test_a_tie_on_a_closed_hit_is_broken_after_all(one_hit: Stage) -> None:
     resume(one_hit.campaign)
     assert one_hit.advance().assignments_requested == 0
     done = prolong(one_hit.campaign, days=7, now=now(one_hit))
-    assert (done.hits, done.places) == (1, 0)
+    assert (done.hits, done.assignments) == (1, 0)
     one_hit.deliver()
     assert one_hit.advance().assignments_requested == 1
     one_hit.work("cara", 1, 1)
@@ -249,7 +249,7 @@ def test_the_budget_opens_as_many_as_it_reaches(stage: Stage) -> None:
     close_all(stage)
     set_budget(stage.campaign, 3 * 2 * PRICE + 1)
     done = prolong(stage.campaign, days=7, now=now(stage))
-    assert (done.hits, done.places, done.cents) == (3, 6, 6 * PRICE)
+    assert (done.hits, done.assignments, done.cents) == (3, 6, 6 * PRICE)
     assert (done.left_out, done.left_out_cents) == (2, 4 * PRICE)
     set_budget(stage.campaign, 1_000)
     assert prolong(stage.campaign, days=7, now=now(stage)).left_out == 0
@@ -339,9 +339,9 @@ def test_cancelling_takes_back_places_that_were_not_asked_for(one_hit: Stage) ->
     one_hit.advance()
     resume(one_hit.campaign)
     recompute(one_hit.campaign)
-    assert one_hit.hit(1).places == 3
+    assert one_hit.hit(1).max_assignments == 3
     cancel(one_hit.campaign, now(one_hit))
-    assert one_hit.hit(1).places == 2
+    assert one_hit.hit(1).max_assignments == 2
     assert account(one_hit).reserved_cents == 0
     one_hit.advance()
     agrees_with_the_crowd(one_hit)
@@ -383,7 +383,7 @@ def published(stage: Stage, hit: Hit) -> None:
     hit.crowd_id = stage.mturk.crowd.create_hit(
         hit_type_id=campaign.hit_type_id,
         url="https://example.org/",
-        places=2,
+        max_assignments=2,
         lifetime_seconds=7 * 86_400,
         token=hit.key,
         annotation=hit.key,

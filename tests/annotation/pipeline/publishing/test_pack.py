@@ -132,15 +132,15 @@ def test_an_item_s_key_tells_nothing_of_its_kind(packed: Campaign) -> None:
 
 
 def test_controls_do_not_stand_in_the_same_places(packed: Campaign) -> None:
-    places = {
+    max_assignments = {
         tuple(place for place, (kind, *_) in enumerate(hit) if kind != "real")
         for hit in contents(packed)
     }
-    assert len(places) > 2
+    assert len(max_assignments) > 2
 
 
 def test_hits_have_the_policy_s_places(packed: Campaign) -> None:
-    assert {hit.places for hit in packed.hits.all()} == {2}
+    assert {hit.max_assignments for hit in packed.hits.all()} == {2}
     assert list(packed.hits.order_by("number").values_list("number", flat=True)) == [1, 2, 3, 4, 5]
 
 

@@ -16,18 +16,18 @@ pytestmark = pytest.mark.django_db
 
 
 def sizes(stage: Stage) -> dict[int, int]:
-    """HIT's number -> its places at the crowd, where our record says the same.
+    """HIT's number -> its assignments at the crowd, where our record says the same.
 
-    What is reserved is what the crowd holds back, and the places kept for ties.
+    What is reserved is what the crowd holds back, and the assignments kept for ties.
     """
     at_crowd = dict(stage.mturk.rows("SELECT hit_id, max_assignments FROM hits"))
     hits = stage.campaign.hits.exclude(crowd_id=None).order_by("number")
-    assert at_crowd == {hit.crowd_id: hit.places for hit in hits}
+    assert at_crowd == {hit.crowd_id: hit.max_assignments for hit in hits}
     account = account_of(stage.campaign)
     spare = sum(hit.spare * hit.price_cents for hit in hits)
     assert account.reserved_cents == stage.mturk.on_hold_cents + spare
     assert account.spent_cents == stage.mturk.spent_cents
-    return {hit.number: hit.places for hit in hits}
+    return {hit.number: hit.max_assignments for hit in hits}
 
 
 def spares(stage: Stage) -> list[int]:
@@ -167,7 +167,7 @@ def test_money_that_comes_free_is_used_for_what_was_left_out(stage: Stage) -> No
     for number in (1, 2, 3):
         for name in ("ada", "bob"):
             stage.work(name, number)
-    stage.advance()  # three places kept for ties are not needed
+    stage.advance()  # three assignments kept for ties are not needed
     assert (sizes(stage), state(stage)) == ({1: 2, 2: 2, 3: 2, 4: 2}, "capped")
 
 
@@ -214,7 +214,7 @@ def test_the_triplets_of_a_hit_that_is_gone_go_into_another_one(one_hit: Stage) 
     one_hit.campaign.hits.update(gone=True, closed_at=closed_at)
     assert one_hit.advance().assignments_requested == 1
     assert set(one_hit.triplets(2)) == set(one_hit.triplets(1))
-    assert one_hit.hit(1).places == 2
+    assert one_hit.hit(1).max_assignments == 2
 
 
 def test_a_hit_of_nine_places_grows_no_more(one_hit: Stage) -> None:
@@ -249,12 +249,12 @@ def test_a_hit_whose_triplet_stands_in_a_newer_one_grows_no_more(set_stage: SetS
 
 
 def test_whether_a_hit_may_grow_to_ten_follows_from_its_own_size(set_stage: SetStage) -> None:
-    """Such as one of repacked triplets in a campaign whose first round has ten places."""
+    """Such as one of repacked triplets in a campaign whose first round has ten assignments."""
     stage = set_stage(candidates_per_query=1, annotators=10, max_votes=10)
-    stage.campaign.hits.update(places=9)
+    stage.campaign.hits.update(max_assignments=9)
     stage.publish()
     for number in range(9):
         stage.work(f"ada{number}", 1)
     stage.advance()
-    assert [hit.places for hit in stage.campaign.hits.order_by("number")] == [9, 1]
+    assert [hit.max_assignments for hit in stage.campaign.hits.order_by("number")] == [9, 1]
     assert len(stage.hit(2).excluded_workers) == 9

@@ -31,12 +31,14 @@ def repairs(report: Reconciled) -> dict[str, int]:
     return {kind: count for kind, count in report.repaired.items() if count}
 
 
-def create_there(stage: Stage, annotation: str, *, token: str = "by hand", places: int = 2) -> str:
+def create_there(
+    stage: Stage, annotation: str, *, token: str = "by hand", max_assignments: int = 2
+) -> str:
     """A HIT that somebody else made at the crowd."""
     return stage.mturk.crowd.create_hit(
         hit_type_id=stage.campaign.hit_type_id,
         url=hit_url(annotation),
-        places=places,
+        max_assignments=max_assignments,
         lifetime_seconds=86400,
         token=token,
         annotation=annotation,

@@ -85,7 +85,7 @@ def test_passed_work_that_was_rejected_by_hand_is_asked_for_anew(one_hit: Stage)
     assert mended(one_hit) == {"decided": 1}
     assert state(work) == ("rejected", "released")
     assert set(one_hit.campaign.triplets.values_list("votes", flat=True)) == {1}
-    assert one_hit.hit(1).places == 3
+    assert one_hit.hit(1).max_assignments == 3
     one_hit.deliver()
     finish(one_hit, "cara")
 

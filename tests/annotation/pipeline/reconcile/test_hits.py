@@ -192,7 +192,7 @@ def test_a_hit_gone_before_anybody_worked_on_it_is_published_anew(stage: Stage) 
     assert repairs(report) == {"gone": 1, "published_anew": 1}
     key = stage.hit(4).key
     assert report.done == [
-        f"HIT {key} ({lost}) is gone from the crowd: its places are given up.",
+        f"HIT {key} ({lost}) is gone from the crowd: its assignments are given up.",
         f"HIT {key} is to be published anew.",
     ]
     assert mended(stage) == {}
@@ -235,7 +235,8 @@ def test_a_hit_gone_in_the_middle_of_its_work_is_repacked(stage: Stage) -> None:
 
 def _reserved_here(stage: Stage) -> int:
     return sum(
-        (hit.places - hit.assignments.exclude(account="").count() + hit.spare) * hit.price_cents
+        (hit.max_assignments - hit.assignments.exclude(account="").count() + hit.spare)
+        * hit.price_cents
         for hit in stage.campaign.hits.filter(gone=False)
     )
 
@@ -298,12 +299,12 @@ def test_what_was_to_be_sent_for_a_lost_hit_is_cancelled(one_hit: Stage) -> None
     one_hit.work("ada", 1, 0)
     one_hit.work("bob", 1, lambda query, _: int(query == "bread"))
     one_hit.advance()
-    assert one_hit.hit(1).places == 3
+    assert one_hit.hit(1).max_assignments == 3
     OutboxMessage.objects.filter(kind="extend").update(state="pending", first_sent_at=None)
     forget_there(one_hit, 1)
     assert mended(one_hit, all_gone=True) == {"gone": 1}
     assert [message.state for message in one_hit.outbox("extend")] == ["cancelled"]
-    assert one_hit.hit(1).places == 2
+    assert one_hit.hit(1).max_assignments == 2
     assert timedelta(0) <= one_hit.mturk.clock.now() - one_hit.hit(1).closed_at
 
 

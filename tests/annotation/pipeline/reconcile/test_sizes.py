@@ -1,4 +1,4 @@
-"""HITs with other places there, or another end: named, mended, and then at rest."""
+"""HITs with other assignments there, or another end: named, mended, and then at rest."""
 
 from datetime import timedelta
 
@@ -36,15 +36,15 @@ def grow_there(stage: Stage, number: int, *, extra: int = 1) -> None:
 def pretend_growth(stage: Stage, number: int) -> None:
     """We believe to have bought a place that the crowd does not have."""
     hit = stage.hit(number)
-    hit.places += 1
+    hit.max_assignments += 1
     hit.spare -= 1
     hit.save()
     OutboxMessage.objects.create(
         campaign=stage.campaign,
         kind=OutboxMessage.Kind.EXTEND,
-        token=token("extend", hit.key, hit.places, 0),
+        token=token("extend", hit.key, hit.max_assignments, 0),
         hit=hit,
-        places=1,
+        new_assignments=1,
         state=OutboxMessage.State.DONE,
     )
 
@@ -58,9 +58,9 @@ def test_places_bought_by_hand_are_reserved(stage: Stage) -> None:
     grow_there(stage, 2, extra=2)
     report = compare(stage)
     assert repairs(report) == {"resized": 1}
-    assert "has 2 places more at the crowd than we bought: reserved." in report.done[0]
+    assert "has 2 assignments more at the crowd than we bought: reserved." in report.done[0]
     assert mended(stage) == {}
-    assert stage.hit(2).places == 4
+    assert stage.hit(2).max_assignments == 4
     assert account(stage).reserved_cents == before + 2 * stage.hit(2).price_cents
     finish(stage, "ada", "bob", "cara", "dan")
 
@@ -71,8 +71,8 @@ def test_places_that_the_budget_does_not_cover_are_told_until_it_does(stage: Sta
     grow_there(stage, 2)
     report = compare(stage)
     assert repairs(report) == {}
-    assert "has 3 places at the crowd, 2 of them ours, and the budget" in report.manual[0]
-    assert (stage.hit(2).places, len(stage.outbox("extend"))) == (2, 0)
+    assert "has 3 assignments at the crowd, 2 of them ours, and the budget" in report.manual[0]
+    assert (stage.hit(2).max_assignments, len(stage.outbox("extend"))) == (2, 0)
     set_budget(stage.campaign, BUDGET_CENTS)
     assert mended(stage) == {"resized": 1}
 
@@ -85,8 +85,8 @@ def test_places_that_the_crowd_does_not_have_are_asked_for_again(one_hit: Stage)
     before = money(one_hit)
     report = compare(one_hit)
     assert repairs(report) == {"resized": 1}
-    assert "has 1 places fewer at the crowd than we bought: given up." in report.done[0]
-    assert one_hit.hit(1).places == 3  # the recomputation has asked for it
+    assert "has 1 assignments fewer at the crowd than we bought: given up." in report.done[0]
+    assert one_hit.hit(1).max_assignments == 3  # the recomputation has asked for it
     assert [message.state for message in one_hit.outbox("extend")] == ["cancelled", "pending"]
     assert len({message.token for message in one_hit.outbox("extend")}) == 2
     assert money(one_hit) == before
@@ -114,9 +114,9 @@ def test_a_growth_that_is_being_sent_is_no_drift(one_hit: Stage, answered: bool)
 # Purchases of a campaign that was cancelled before their answer came
 
 
-@pytest.mark.parametrize(("answered", "places"), [(True, 3), (False, 2)])
+@pytest.mark.parametrize(("answered", "max_assignments"), [(True, 3), (False, 2)])
 def test_what_became_of_a_growth_is_learnt_when_nobody_sends_it_again(
-    one_hit: Stage, answered: bool, places: int
+    one_hit: Stage, answered: bool, max_assignments: int
 ) -> None:
     tie(one_hit)
     dying = MortalCrowd(one_hit.mturk.url, calls=0, answered=answered)
@@ -126,7 +126,7 @@ def test_what_became_of_a_growth_is_learnt_when_nobody_sends_it_again(
     assert mended(one_hit) == {}  # the sender may still be alive
     one_hit.mturk.clock.move_on(seconds=settings.CLAIM_SECONDS + 1)
     assert mended(one_hit) == {"answered": 1}
-    assert one_hit.hit(1).places == places
+    assert one_hit.hit(1).max_assignments == max_assignments
     come_to_rest(one_hit)
 
 

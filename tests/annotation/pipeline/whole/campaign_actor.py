@@ -17,7 +17,7 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from annotation.pipeline.setup.create import get_campaign
 from core.errors import UserError
-from tests.annotation.pipeline.publishing.missing_votes_model import open_places
+from tests.annotation.pipeline.publishing.missing_votes_model import open_assignments
 from tests.annotation.pipeline.whole.campaign_crowd import DyingCrowd, Records
 from tests.annotation.pipeline.whole.campaign_model import Hit, Model, Work, twice
 from tests.worlds.mturk import Killed, MTurk
@@ -55,7 +55,12 @@ class Actor:
     def _model(self) -> Model:
         campaign = self.campaign
         hits = [
-            Hit(hit.number, hit.key, [pk for _, pk, _ in self._form(hit.number) if pk], hit.places)
+            Hit(
+                hit.number,
+                hit.key,
+                [pk for _, pk, _ in self._form(hit.number) if pk],
+                hit.max_assignments,
+            )
             for hit in campaign.hits.order_by("number")
         ]
         queries = campaign.triplets.values_list("pk", "candidate__query__key")
@@ -81,12 +86,12 @@ class Actor:
     # Workers
 
     def offers(self, *, entitled: bool = True) -> list[tuple[Hit, str]]:
-        """HITs with open places, and who may take them at the crowd; or who surely may not."""
+        """HITs with open assignments, and who may take them at the crowd; or who surely may not."""
         theirs = self.model.crowd.hits()
         free = [
             hit
             for hit in self.model.hits
-            if hit.known and theirs[hit.key].open_places and not theirs[hit.key].expired
+            if hit.known and theirs[hit.key].open_assignments and not theirs[hit.key].expired
         ]
         pairs = [(hit, name) for hit in free for name in NAMES]
         return [pair for pair in pairs if (self._entitled(*pair) is not False) == entitled]
@@ -196,7 +201,7 @@ class Actor:
     def recompute(self, rng: random.Random) -> None:
         recompute(self.campaign)
         self.model.review()
-        open_places(self.model)
+        open_assignments(self.model)
 
     def advance(self, rng: random.Random) -> None:
         model = self.model
@@ -205,7 +210,7 @@ class Actor:
         model.deliver()
         model.collect(before)
         model.review()
-        open_places(model)
+        open_assignments(model)
         model.deliver()
         assert passed.waiting == len(model.outbox)
         is_open = any(label.status == "open" for label in model.labels().values())

@@ -44,8 +44,8 @@ class Records:
 
     def hits(self) -> Mapping[str, CrowdHit]:
         rows = self._mturk.rows(
-            "SELECT requester_annotation, hit_id, max_assignments, open_places, pending, expired"
-            " FROM hit_records"
+            "SELECT requester_annotation, hit_id, max_assignments, open_assignments, pending,"
+            " expired FROM hit_records"
         )
         return {key: CrowdHit(*columns) for key, *columns in rows}
 

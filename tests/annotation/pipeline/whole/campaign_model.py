@@ -23,8 +23,8 @@ class CrowdHit:
     """A HIT in the crowd's record."""
 
     id: str
-    places: int
-    open_places: int
+    max_assignments: int
+    open_assignments: int
     pending: int
     expired: bool
 
@@ -42,7 +42,7 @@ class Hit:
     number: int
     key: str
     triplets: Sequence[int]
-    places: int
+    max_assignments: int
     spare: int = 0
     reserved: int = 0  # assignments, the spare ones included
     asked: bool = False
@@ -72,7 +72,7 @@ class OutboxMessage:
     hit: Hit | None = None
     work: Work | None = None
     worker: str = ""
-    places: int = 0
+    max_assignments: int = 0
     sent: bool = False
 
 
@@ -129,7 +129,7 @@ class Model:
         return [work for work in self.stored(hit) if work.reviewed]
 
     def outstanding(self, hit: Hit) -> int:
-        asked = len(self.stored(hit)) if hit.closed else hit.places
+        asked = len(self.stored(hit)) if hit.closed else hit.max_assignments
         return asked - len(self.reviewed(hit))
 
     def had(self, triplet: int) -> set[str]:
@@ -174,12 +174,12 @@ class Model:
         return self.unasked()[: max(0, self.first_batch - asked)]
 
     def ask_for_affordable(self) -> None:
-        places = self.policy.annotators + tie_assignments(self.policy)
+        max_assignments = self.policy.annotators + tie_assignments(self.policy)
         for hit in self.wanted():
-            if self.available < places * self.price:
+            if self.available < max_assignments * self.price:
                 return
-            hit.asked, hit.reserved, hit.spare = True, places, tie_assignments(self.policy)
-            self.outbox.append(OutboxMessage("create", hit, places=hit.places))
+            hit.asked, hit.reserved, hit.spare = True, max_assignments, tie_assignments(self.policy)
+            self.outbox.append(OutboxMessage("create", hit, max_assignments=hit.max_assignments))
 
     def set_capped(self, capped: bool) -> None:
         if self.state in ("active", "capped"):
@@ -311,7 +311,7 @@ class Model:
         ending = [one.hit for one in self.outbox if one.kind == "lifetime"]
         for hit in self.hits:
             takeable = hit.known and not hit.closed and not hits[hit.key].expired
-            if takeable and hit.places > len(self.stored(hit)) and hit not in ending:
+            if takeable and hit.max_assignments > len(self.stored(hit)) and hit not in ending:
                 self.outbox.append(OutboxMessage("lifetime", hit))
 
 

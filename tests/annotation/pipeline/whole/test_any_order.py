@@ -32,7 +32,7 @@ class End:
     labels: object
     votes: object
     decisions: object
-    places: object
+    max_assignments: object
     excluded: object
     progress: object
     spent_cents: int
@@ -53,12 +53,12 @@ def run(stage: Stage, between: Between) -> End:
     between(stage)
     stage.advance()
     for number in range(1, 6):
-        if stage.hit(number).places > 2:
+        if stage.hit(number).max_assignments > 2:
             stage.work("cara", number, lambda query, rank: int(rank <= 2 or query == "piano"))
     between(stage)
     stage.advance()
     for number in range(1, 6):
-        if stage.hit(number).places > 3:
+        if stage.hit(number).max_assignments > 3:
             stage.work("dan", number, 0)
     between(stage)
     assert stage.advance().finished
@@ -73,7 +73,9 @@ def end(stage: Stage) -> End:
         labels=stage.labels(),
         votes=list(triplets.values_list("votes", "positive_votes")),
         decisions=sorted(done.values_list(*columns)),
-        places=list(stage.campaign.hits.order_by("number").values_list("number", "places")),
+        max_assignments=list(
+            stage.campaign.hits.order_by("number").values_list("number", "max_assignments")
+        ),
         excluded=list(stage.campaign.exclusions.values_list("worker__worker_id", "failures")),
         progress=progress(stage.campaign) | {"crowd": None},
         spent_cents=stage.mturk.spent_cents,

@@ -151,13 +151,13 @@ class CampaignMachine(RuleBasedStateMachine):
         """Every place that somebody may take is paid for."""
         model = self.model
         assert {number: tuple(columns) for number, *columns in rows(HITS)} == {
-            hit.number: (hit.places, hit.spare, hit.closed, hit.reserved * model.price)
+            hit.number: (hit.max_assignments, hit.spare, hit.closed, hit.reserved * model.price)
             for hit in model.hits
         }
         for hit in model.hits:
             booked = sum(bool(work.account) for work in model.stored(hit))
             if hit.asked and not hit.closed:
-                assert hit.reserved == hit.places + hit.spare - booked
+                assert hit.reserved == hit.max_assignments + hit.spare - booked
 
     def _check_account(self) -> None:
         """It is what its entries add up to."""
@@ -179,12 +179,12 @@ class CampaignMachine(RuleBasedStateMachine):
         assert {*mturk.rows("SELECT worker_id, text FROM notifications")} == model.messages
         theirs = model.crowd.hits()
         asked = [hit for hit in model.hits if hit.asked]
-        assert {hit.key: hit.places for hit in asked} == {
-            key: hit.places for key, hit in theirs.items()
+        assert {hit.key: hit.max_assignments for hit in asked} == {
+            key: hit.max_assignments for key, hit in theirs.items()
         }
         # Nobody can take what is left of an expired HIT, but somebody may be at work on it still.
         stranded = sum(
-            theirs[hit.key].open_places
+            theirs[hit.key].open_assignments
             for hit in asked
             if theirs[hit.key].expired and not hit.closed
         )
@@ -211,7 +211,7 @@ ENTRIES = "SELECT {} FROM annotation_entry".format(
     )
 )
 HITS = """
-    SELECT number, places, spare, closed_at IS NOT NULL, COALESCE((
+    SELECT number, max_assignments, spare, closed_at IS NOT NULL, COALESCE((
         SELECT SUM(CASE 'reserved' WHEN target THEN cents WHEN source THEN -cents ELSE 0 END)
         FROM annotation_entry e WHERE e.hit_id = h.id
     ), 0) FROM annotation_hit h

@@ -81,7 +81,7 @@ def test_every_step_of_a_campaign_s_life_works_without_money(team: Team) -> None
     covered, left_out = prolongations(team.campaign, team.clock.now())
     assert (sum(one.lacking for one in covered), len(covered), left_out) == (0, 5, [])
     done = prolong(team.campaign, days=7, now=team.clock.now())
-    assert (done.hits, done.places, done.cents, done.left_out) == (5, 0, 0, 0)
+    assert (done.hits, done.assignments, done.cents, done.left_out) == (5, 0, 0, 0)
     team.deliver()
     assert len(team.work("ada")) == 5
     cancel(team.campaign, team.clock.now())
@@ -98,7 +98,7 @@ def test_every_step_of_a_campaign_s_life_works_without_money(team: Team) -> None
 def test_all_hits_are_affordable_and_none_is_left_out(team: Team) -> None:
     team.publish()
     seen = outlook(team.campaign)
-    assert (seen.open_hits, seen.open_places, seen.left_out_hits) == (5, 10, 0)
+    assert (seen.open_hits, seen.open_assignments, seen.left_out_hits) == (5, 10, 0)
     assert (seen.open_cents, seen.spare_cents, seen.available_cents) == (0, 0, 0)
     assert list(team.campaign.hits.values_list("spare", "price_cents").distinct()) == [(1, 0)]
 
@@ -116,7 +116,9 @@ def test_paid_work_costs_its_reward_and_no_fee(tmp_path: Path) -> None:
     team = own_team(tmp_path, reward_cents=10)
     with pytest.raises(UserError, match="has no budget yet"):
         team.publish()
-    set_budget(team.campaign, 160)  # three places of ten cents for each of five HITs, and ten more
+    set_budget(
+        team.campaign, 160
+    )  # three assignments of ten cents for each of five HITs, and ten more
     assert team.publish().sent == 5
     assert account_of(team.campaign).reserved_cents == 150
     [work, *_] = team.work("ada")

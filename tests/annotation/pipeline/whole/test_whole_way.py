@@ -41,7 +41,7 @@ def test_a_campaign_goes_from_its_triplets_to_its_labels(stage: Stage) -> None:
         4,
         False,
     )
-    assert {number: stage.hit(number).places for number in range(1, 6)} == {
+    assert {number: stage.hit(number).max_assignments for number in range(1, 6)} == {
         1: 2,
         2: 3,
         3: 3,

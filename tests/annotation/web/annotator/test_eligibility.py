@@ -77,7 +77,7 @@ def judge_elsewhere(hit: Hit, worker: Worker, number: int) -> None:
         number=100 + number,
         seed=1,
         instructions=hit.instructions,
-        places=1,
+        max_assignments=1,
         price_cents=0,
     )
     triplet = hit.items.exclude(triplet=None).first().triplet

@@ -90,7 +90,7 @@ def readers(campaign: Campaign, client: Client, member: Member) -> Readers:
         crowd.create_hit(
             hit_type_id=kind,
             url="",
-            places=2,
+            max_assignments=2,
             lifetime_seconds=3600,
             token=key,
             annotation=key,

@@ -241,7 +241,7 @@ def test_late_work_is_taken_while_its_place_is_free(hits: list[Hit], adas: Clien
 def test_late_work_whose_place_is_taken_is_refused_in_a_sentence(
     adas: Client, bobs: Client
 ) -> None:
-    (hit,) = offer_hits(hits=1, places=1)
+    (hit,) = offer_hits(hits=1, max_assignments=1)
     address = start(adas)
     expire(address)
     start(bobs)

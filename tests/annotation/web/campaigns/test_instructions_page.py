@@ -150,7 +150,7 @@ def make_hit_with(campaign: Campaign, *, version: int) -> Hit:
         number=9,
         seed=9,
         instructions=campaign.instructions.get(version=version),
-        places=1,
+        max_assignments=1,
         price_cents=19,
     )
 

@@ -85,13 +85,13 @@ def test_the_page_says_how_far_each_stage_is(judged: Stage, owner: Client) -> No
     page = owner.get(PAGE)
     assert page.status_code == 200
     ties = [rank for _, rank in judged.triplets(1)].count(1)
-    places = judged.hit(1).places + judged.hit(2).places + 6
+    max_assignments = judged.hit(1).max_assignments + judged.hit(2).max_assignments + 6
     assert stages_of(page) == {
         "Sampled": (5, 5),
         "Retrieved": (25, 25),
         "Packed": (25, 25),
         "Published": (5, 5),
-        "Submitted": (4, places),
+        "Submitted": (4, max_assignments),
         "Reviewed": (4, 4),
         "Labelled": (5 - ties, 25),
     }
@@ -276,7 +276,7 @@ def test_a_paused_campaign_says_so_and_offers_to_go_on(stage: Stage, owner: Clie
 def test_a_campaign_at_its_budget_offers_the_budget_that_it_needs(
     stage: Stage, owner: Client
 ) -> None:
-    """A HIT's first round reserves three places, 57 cents: the budget reaches two of five."""
+    """A HIT's first round reserves three assignments, 57 cents: the budget reaches two of five."""
     set_budget(stage.campaign, 2 * 57)
     stage.publish()
     take(stage.campaign)

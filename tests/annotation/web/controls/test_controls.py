@@ -74,7 +74,7 @@ def make_hits(campaign: Campaign, control: Control, count: int) -> None:
             key=f"{control.pk}-{number}",
             number=10_000 * control.pk + number,
             seed=1,
-            places=1,
+            max_assignments=1,
             price_cents=19,
         )
         for number in range(count)

@@ -71,7 +71,7 @@ def test_calls_to_the_crowd_are_shown_with_their_errors(campaign: Campaign) -> N
 
 
 def test_money_is_shown_entry_by_entry(campaign: Campaign) -> None:
-    """Two places at 19 cents are reserved, then paid one by one."""
+    """Two assignments at 19 cents are reserved, then paid one by one."""
     entries = root().get(address(hit_of(campaign, "moon", 1))).context["entries"]
     found = [(one.entry.source, one.entry.target, one.sum) for one in entries]
     assert found == [

@@ -159,17 +159,17 @@ def in_states(campaign: Campaign) -> dict[str, set[int]]:
             ("faulty", {"fault": "unreadable"}),
             ("faulty", {"fault": "unreadable", "crowd_id": None}),
             ("planned", {"crowd_id": None}),
-            ("open", {"places": 9, "expires_at": now + timedelta(days=1)}),
-            ("open", {"places": 9}),
-            ("expired", {"places": 9, "expires_at": now - timedelta(days=1)}),
-            ("expired", {"places": 9, "closed_at": now}),
-            ("expired", {"places": 9, "gone": True}),
+            ("open", {"max_assignments": 9, "expires_at": now + timedelta(days=1)}),
+            ("open", {"max_assignments": 9}),
+            ("expired", {"max_assignments": 9, "expires_at": now - timedelta(days=1)}),
+            ("expired", {"max_assignments": 9, "closed_at": now}),
+            ("expired", {"max_assignments": 9, "gone": True}),
             ("full", {"expires_at": now - timedelta(days=1)}),
         ]
     ):
         campaign.hits.filter(number=number).update(**columns)
         expected.setdefault(name, set()).add(number)
-    expected["full"] |= set(range(9, 15))  # as many handed in as there were places
+    expected["full"] |= set(range(9, 15))  # as many handed in as there were assignments
     return expected
 
 

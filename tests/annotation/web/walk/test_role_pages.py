@@ -122,12 +122,12 @@ def test_managers_ask_for_builds_and_viewers_do_not(campaign: Campaign) -> None:
 
 
 def test_the_site_s_head_leads_where_the_reader_may_go(campaign: Campaign) -> None:
-    def places(client: Client) -> set[str]:
+    def max_assignments(client: Client) -> set[str]:
         head = client.get("/password").content.decode().partition("</header>")[0]
         return {word for word in ("Campaigns", "Releases", "Team", "Admin") if word in head}
 
-    assert places(client_with("viewer", campaign)) == {"Campaigns", "Releases"}
-    assert places(client_with("annotator", campaign)) == set()
-    assert places(at(User.objects.create_user("carla", is_staff=True))) == {
+    assert max_assignments(client_with("viewer", campaign)) == {"Campaigns", "Releases"}
+    assert max_assignments(client_with("annotator", campaign)) == set()
+    assert max_assignments(at(User.objects.create_user("carla", is_staff=True))) == {
         "Campaigns", "Team", "Admin",
     }  # fmt: skip

@@ -60,7 +60,7 @@ def test_it_says_where_it_listens_and_stops_when_told(tmp_path: Path) -> None:
 def test_the_state_outlives_the_program(tmp_path: Path, ending: signal.Signals) -> None:
     state = tmp_path / "state.sqlite3"
     with program(MODULE, state, "--balance", "1000") as (process, turk, _):
-        hit_id = turk.hit(places=3, UniqueRequestToken="once")
+        hit_id = turk.hit(max_assignments=3, UniqueRequestToken="once")
         submitted = turk.worker("AADA").do(hit_id)
         pending = turk.worker("ABOB").take(hit_id)
         token = turk.api.list_qualification_types(MustBeRequestable=False, MaxResults=1)

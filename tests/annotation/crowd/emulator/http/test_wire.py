@@ -245,6 +245,6 @@ def test_every_response_follows_the_service_model(turk: Turk, ada: Worker) -> No
 
 def test_a_refused_write_leaves_nothing_behind(turk: Turk) -> None:
     with pytest.raises(ClientError, match="insufficient funds"):
-        turk.hit(places=1_000_000)
+        turk.hit(max_assignments=1_000_000)
     assert turk.rows("SELECT 1 FROM hits") == []
     assert turk.balance() == ("10000.00", "0.00")

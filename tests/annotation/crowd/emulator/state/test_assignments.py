@@ -54,7 +54,7 @@ def test_equal_field_names_are_joined(turk: Turk, ada: Worker) -> None:
 
 
 def test_accepted_and_returned_work_is_not_shown(turk: Turk, ada: Worker, bob: Worker) -> None:
-    hit_id = turk.hit(places=2)
+    hit_id = turk.hit(max_assignments=2)
     returned, pending = ada.take(hit_id), bob.take(hit_id)
     ada.give_back(returned)
     assert turk.assignments(hit_id) == []
@@ -64,7 +64,7 @@ def test_accepted_and_returned_work_is_not_shown(turk: Turk, ada: Worker, bob: W
 
 
 def test_statuses_filter_the_list(turk: Turk) -> None:
-    hit_id = turk.hit(places=3)
+    hit_id = turk.hit(max_assignments=3)
     first, second, third = (turk.worker(f"A{number}").do(hit_id) for number in range(3))
     turk.api.approve_assignment(AssignmentId=first, RequesterFeedback="thank you")
     turk.api.reject_assignment(AssignmentId=second, RequesterFeedback=FEEDBACK)
@@ -78,7 +78,7 @@ def test_statuses_filter_the_list(turk: Turk) -> None:
 
 
 def test_assignments_come_in_pages_in_order_of_submission(turk: Turk) -> None:
-    hit_id = turk.hit(places=12)
+    hit_id = turk.hit(max_assignments=12)
     workers = [turk.worker(f"A{number}") for number in range(12)]
     taken = [worker.take(hit_id) for worker in workers]
     for worker, assignment_id in reversed(list(zip(workers, taken, strict=True))):
@@ -110,7 +110,7 @@ def test_an_approval_is_final(turk: Turk, ada: Worker) -> None:
 
 
 def test_only_submitted_work_can_be_decided(turk: Turk, ada: Worker, bob: Worker) -> None:
-    hit_id = turk.hit(places=2)
+    hit_id = turk.hit(max_assignments=2)
     pending, returned = ada.take(hit_id), bob.take(hit_id)
     bob.give_back(returned)
     for assignment_id in (pending, returned):
@@ -133,7 +133,7 @@ def test_a_rejection_cannot_be_repeated_nor_silently_reversed(turk: Turk, ada: W
 
 
 def test_a_rejection_can_be_overridden_for_30_days(turk: Turk, ada: Worker, bob: Worker) -> None:
-    hit_id = turk.hit(places=2)
+    hit_id = turk.hit(max_assignments=2)
     early, late = ada.do(hit_id), bob.do(hit_id)
     for assignment_id in (early, late):
         turk.api.reject_assignment(AssignmentId=assignment_id, RequesterFeedback=FEEDBACK)
@@ -156,7 +156,7 @@ def test_a_rejection_does_not_open_the_place_again(turk: Turk, ada: Worker, bob:
 
 
 def test_a_worker_takes_a_hit_once(turk: Turk, ada: Worker) -> None:
-    hit_id = turk.hit(places=3)
+    hit_id = turk.hit(max_assignments=3)
     assignment_id = ada.take(hit_id)
     assert "already" in ada.accept(hit_id).text
     ada.submit(assignment_id)

@@ -108,7 +108,7 @@ def test_a_bonus_is_for_work_that_was_handed_in(turk: Turk, ada: Worker) -> None
 
 
 def test_bonuses_are_listed_by_hit_and_by_assignment(turk: Turk, ada: Worker, bob: Worker) -> None:
-    hit_id, other = turk.hit(places=2), turk.hit()
+    hit_id, other = turk.hit(max_assignments=2), turk.hit()
     first, second, third = ada.do(hit_id), bob.do(hit_id), ada.do(other)
     send(turk, first, BonusAmount="0.01", Reason="one")
     send(turk, second, BonusAmount="0.02", Reason="two", WorkerId="ABOB")

@@ -16,7 +16,7 @@ def test_qualification_requirements_make_another_hit_type(turk: Turk) -> None:
 
 
 def test_a_new_hit_is_shown_as_it_was_made(turk: Turk) -> None:
-    hit = turk.shown(turk.hit(places=2, RequesterAnnotation="hit-17"))
+    hit = turk.shown(turk.hit(max_assignments=2, RequesterAnnotation="hit-17"))
     assert hit["Title"] == "Same question?"
     assert hit["Question"] == question()
     assert hit["Reward"] == "0.15"
@@ -64,7 +64,7 @@ def test_a_token_is_forgotten_after_24_hours(turk: Turk) -> None:
 
 
 def test_states_and_counts_follow_the_work(turk: Turk, ada: Worker, bob: Worker) -> None:
-    hit_id = turk.hit(places=2)
+    hit_id = turk.hit(max_assignments=2)
     assert turk.counts(hit_id) == ("Assignable", 0, 2, 0)
     first = ada.take(hit_id)
     assert turk.counts(hit_id) == ("Assignable", 1, 1, 0)
@@ -82,7 +82,7 @@ def test_states_and_counts_follow_the_work(turk: Turk, ada: Worker, bob: Worker)
 def test_an_expired_hit_takes_nobody_but_finishes_its_work(
     turk: Turk, ada: Worker, bob: Worker
 ) -> None:
-    hit_id = turk.hit(places=2, LifetimeInSeconds=100)
+    hit_id = turk.hit(max_assignments=2, LifetimeInSeconds=100)
     assignment_id = ada.take(hit_id)
     turk.clock.forward(99)
     assert bob.offers() == [hit_id]
@@ -159,7 +159,7 @@ def test_the_tokens_of_hits_and_of_extensions_are_apart(turk: Turk) -> None:
 
 
 def test_fewer_than_ten_places_cannot_grow_to_ten(turk: Turk) -> None:
-    hit_id = turk.hit(places=5)
+    hit_id = turk.hit(max_assignments=5)
     extend = turk.api.create_additional_assignments_for_hit
     extend(HITId=hit_id, NumberOfAdditionalAssignments=4)
     code, _ = refusal(extend, HITId=hit_id, NumberOfAdditionalAssignments=1)
@@ -168,7 +168,7 @@ def test_fewer_than_ten_places_cannot_grow_to_ten(turk: Turk) -> None:
 
 
 def test_ten_places_can_grow(turk: Turk) -> None:
-    hit_id = turk.hit(places=10)
+    hit_id = turk.hit(max_assignments=10)
     turk.api.create_additional_assignments_for_hit(HITId=hit_id, NumberOfAdditionalAssignments=90)
     assert turk.shown(hit_id)["MaxAssignments"] == 100
 

@@ -26,7 +26,7 @@ def status(turk: Turk, assignment_id: str) -> str:
 
 
 def test_a_time_past_expires_a_hit_at_once(turk: Turk, ada: Worker, bob: Worker) -> None:
-    hit_id = turk.hit(places=3)
+    hit_id = turk.hit(max_assignments=3)
     taken = ada.take(hit_id)
     set_expiration(turk, hit_id, -DAY)
     assert turk.counts(hit_id) == ("Unassignable", 1, 0, 0)
@@ -40,7 +40,7 @@ def test_a_time_past_expires_a_hit_at_once(turk: Turk, ada: Worker, bob: Worker)
 def test_work_in_hand_is_accepted_until_its_own_deadline_and_no_longer(
     turk: Turk, ada: Worker, bob: Worker
 ) -> None:
-    hit_id = turk.hit(places=2)
+    hit_id = turk.hit(max_assignments=2)
     early, late = ada.take(hit_id), bob.take(hit_id)
     set_expiration(turk, hit_id, 0)
     turk.clock.forward(599)
@@ -54,7 +54,7 @@ def test_work_in_hand_is_accepted_until_its_own_deadline_and_no_longer(
 def test_more_time_opens_the_places_of_an_expired_hit_and_holds_their_price(
     turk: Turk, ada: Worker, bob: Worker
 ) -> None:
-    hit_id = turk.hit(places=3)
+    hit_id = turk.hit(max_assignments=3)
     ada.do(hit_id)
     set_expiration(turk, hit_id, -1)
     assert turk.balance() == ("9999.82", "0.18")
@@ -67,7 +67,7 @@ def test_more_time_opens_the_places_of_an_expired_hit_and_holds_their_price(
 def test_places_added_and_given_back_after_the_expiry_are_held_when_it_is_taken_back(
     turk: Turk, ada: Worker
 ) -> None:
-    hit_id = turk.hit(places=2)
+    hit_id = turk.hit(max_assignments=2)
     taken = ada.take(hit_id)
     set_expiration(turk, hit_id, -1)
     turk.api.create_additional_assignments_for_hit(HITId=hit_id, NumberOfAdditionalAssignments=1)
@@ -79,7 +79,7 @@ def test_places_added_and_given_back_after_the_expiry_are_held_when_it_is_taken_
 
 def test_opening_a_hit_again_needs_its_price(start: Starter) -> None:
     turk = start(balance_cents=36)
-    hit_id = turk.hit(places=2)
+    hit_id = turk.hit(max_assignments=2)
     set_expiration(turk, hit_id, -1)
     turk.hit()
     code, message = refusal(
@@ -115,7 +115,7 @@ def test_a_time_out_of_range_is_refused(turk: Turk, expire_at: float) -> None:
 
 
 def test_a_hit_is_deleted_when_its_work_is_decided(turk: Turk, ada: Worker, bob: Worker) -> None:
-    hit_id, other = turk.hit(places=2), turk.hit()
+    hit_id, other = turk.hit(max_assignments=2), turk.hit()
     approved, rejected = ada.do(hit_id), bob.do(hit_id)
     turk.api.approve_assignment(AssignmentId=approved)
     turk.api.reject_assignment(AssignmentId=rejected, RequesterFeedback=FEEDBACK)
@@ -211,7 +211,7 @@ def test_no_decision_comes_after_the_automatic_one(turk: Turk, ada: Worker) -> N
 def test_work_that_was_decided_in_time_is_left_as_it_is(
     turk: Turk, ada: Worker, bob: Worker
 ) -> None:
-    hit_id = turk.hit(places=2, hit_type=turk.hit_type(AutoApprovalDelayInSeconds=DAY))
+    hit_id = turk.hit(max_assignments=2, hit_type=turk.hit_type(AutoApprovalDelayInSeconds=DAY))
     approved, rejected = ada.do(hit_id), bob.do(hit_id)
     turk.api.approve_assignment(AssignmentId=approved)
     turk.api.reject_assignment(AssignmentId=rejected, RequesterFeedback=FEEDBACK)

@@ -42,12 +42,12 @@ def test_amounts(text: str, amount: int) -> None:
 
 def test_publishing_holds_reward_and_fees_of_all_places(turk: Turk) -> None:
     masters = requirement("2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "Exists")
-    turk.hit(places=2, hit_type=turk.hit_type(QualificationRequirements=[masters]))
+    turk.hit(max_assignments=2, hit_type=turk.hit_type(QualificationRequirements=[masters]))
     assert turk.balance() == ("9999.62", "0.38")  # 2 x (15 + 3 + 1)
 
 
 def test_extending_holds_the_price_of_the_new_places(turk: Turk) -> None:
-    hit_id = turk.hit(places=2)
+    hit_id = turk.hit(max_assignments=2)
     turk.api.create_additional_assignments_for_hit(HITId=hit_id, NumberOfAdditionalAssignments=1)
     assert turk.balance() == ("9999.46", "0.54")
 
@@ -73,7 +73,7 @@ def test_rejection_releases_and_its_reversal_pays(turk: Turk, ada: Worker) -> No
 
 
 def test_expiry_releases_unused_places_only(turk: Turk, ada: Worker, bob: Worker) -> None:
-    hit_id = turk.hit(places=5, LifetimeInSeconds=300)
+    hit_id = turk.hit(max_assignments=5, LifetimeInSeconds=300)
     ada.do(hit_id)
     pending = bob.take(hit_id)
     turk.clock.forward(300)
@@ -98,7 +98,7 @@ def test_a_return_before_the_end_keeps_the_hold(turk: Turk, ada: Worker) -> None
 
 def test_publishing_needs_the_whole_price(start: Starter) -> None:
     turk = start(balance_cents=53)
-    hit_id = turk.hit(places=2)
+    hit_id = turk.hit(max_assignments=2)
     create = turk.api.create_hit_with_hit_type
     shown = turk.shown(hit_id)
     code, message = refusal(
@@ -138,7 +138,7 @@ def test_the_money_table_cannot_be_rewritten(turk: Turk) -> None:
 
 
 def test_the_account_is_the_sum_of_the_money_table(turk: Turk, ada: Worker) -> None:
-    turk.api.approve_assignment(AssignmentId=ada.do(turk.hit(places=3)))
+    turk.api.approve_assignment(AssignmentId=ada.do(turk.hit(max_assignments=3)))
     turk.clock.forward(2 * DAY)
     turk.balance()
     (account,) = turk.rows("SELECT available, on_hold, spent FROM account")

@@ -29,7 +29,7 @@ picks = st.integers(0, 50)
 @dataclass
 class Hit:
     id: str
-    places: int
+    max_assignments: int
     price: int
     expires_at: float
     deleted: bool = False
@@ -81,8 +81,8 @@ class MoneyMachine(RuleBasedStateMachine):
     def of(self, hit: Hit, *statuses: str) -> int:
         return sum(each.hit is hit and each.status in statuses for each in self.assignments)
 
-    def open_places(self, hit: Hit) -> int:
-        return hit.places - self.of(hit, "Accepted", "Submitted", "Approved", "Rejected")
+    def open_assignments(self, hit: Hit) -> int:
+        return hit.max_assignments - self.of(hit, "Accepted", "Submitted", "Approved", "Rejected")
 
     @property
     def held(self) -> int:
@@ -90,7 +90,7 @@ class MoneyMachine(RuleBasedStateMachine):
             hit.price
             * (
                 self.of(hit, "Accepted", "Submitted")
-                + (0 if self.expired(hit) else self.open_places(hit))
+                + (0 if self.expired(hit) else self.open_assignments(hit))
             )
             for hit in self.hits
         )
@@ -102,7 +102,7 @@ class MoneyMachine(RuleBasedStateMachine):
     @initialize(lifetime=st.sampled_from([300, 3_000]))
     def begin(self, lifetime: int) -> None:
         """With work to do: most of what can go wrong needs some."""
-        self.publish(places=3, reward="0.15", lifetime=lifetime)
+        self.publish(max_assignments=3, reward="0.15", lifetime=lifetime)
         for worker in WORKERS[:2]:
             self.accept(pick=0, worker=worker)
         self.submit(pick=0)
@@ -110,13 +110,13 @@ class MoneyMachine(RuleBasedStateMachine):
     # The rules: each predicts whether the emulator will do it.
 
     @rule(
-        places=st.sampled_from([1, 2, 3, 9, 10]),
+        max_assignments=st.sampled_from([1, 2, 3, 9, 10]),
         reward=st.sampled_from(sorted(PRICES)),
         lifetime=st.sampled_from([300, 3_000]),
     )
-    def publish(self, places: int, reward: str, lifetime: int) -> None:
-        price = (PRICES if places < 10 else DEAR_PRICES)[reward]
-        expected = places * price <= self.available
+    def publish(self, max_assignments: int, reward: str, lifetime: int) -> None:
+        price = (PRICES if max_assignments < 10 else DEAR_PRICES)[reward]
+        expected = max_assignments * price <= self.available
         _, made = self.call(
             "CreateHITType",
             Title="t",
@@ -129,26 +129,28 @@ class MoneyMachine(RuleBasedStateMachine):
             "CreateHITWithHITType",
             HITTypeId=made["HITTypeId"],
             LifetimeInSeconds=lifetime,
-            MaxAssignments=places,
+            MaxAssignments=max_assignments,
             Question=question(),
         )
         assert done == expected
         if done:
             expires_at = self.clock.now + lifetime
-            self.hits.append(Hit(answer["HIT"]["HITId"], places, price, expires_at))
+            self.hits.append(Hit(answer["HIT"]["HITId"], max_assignments, price, expires_at))
 
-    @rule(pick=picks, places=st.integers(1, 3))
-    def extend(self, pick: int, places: int) -> None:
+    @rule(pick=picks, max_assignments=st.integers(1, 3))
+    def extend(self, pick: int, max_assignments: int) -> None:
         hit = self.hits[pick % len(self.hits)]
-        affordable = self.expired(hit) or places * hit.price <= self.available
-        many = hit.places < 10 <= hit.places + places
+        affordable = self.expired(hit) or max_assignments * hit.price <= self.available
+        many = hit.max_assignments < 10 <= hit.max_assignments + max_assignments
         expected = affordable and not many and not hit.deleted
         done, _ = self.call(
-            "CreateAdditionalAssignmentsForHIT", HITId=hit.id, NumberOfAdditionalAssignments=places
+            "CreateAdditionalAssignmentsForHIT",
+            HITId=hit.id,
+            NumberOfAdditionalAssignments=max_assignments,
         )
         assert done == expected
         if done:
-            hit.places += places
+            hit.max_assignments += max_assignments
 
     @rule(pick=picks, worker=st.sampled_from(WORKERS))
     def accept(self, pick: int, worker: str) -> None:
@@ -159,7 +161,7 @@ class MoneyMachine(RuleBasedStateMachine):
             and each.status not in ("Returned", "Abandoned")
             for each in self.assignments
         )
-        expected = not taken and not self.expired(hit) and self.open_places(hit) > 0
+        expected = not taken and not self.expired(hit) and self.open_assignments(hit) > 0
         response = self.post(f"/worker/{worker}/hits/{hit.id}/accept")
         assert (response.status_code == 303) == expected
         if expected:
@@ -209,7 +211,7 @@ class MoneyMachine(RuleBasedStateMachine):
         hit = self.hits[pick % len(self.hits)]
         at = self.clock.now + seconds
         reopened = self.expired(hit) and at > self.clock.now
-        needed = hit.price * self.open_places(hit) if reopened else 0
+        needed = hit.price * self.open_assignments(hit) if reopened else 0
         expected = needed <= self.available and not hit.deleted
         done, _ = self.call("UpdateExpirationForHIT", HITId=hit.id, ExpireAt=at)
         assert done == expected
@@ -220,7 +222,7 @@ class MoneyMachine(RuleBasedStateMachine):
     def delete(self, pick: int) -> None:
         hit = self.hits[pick % len(self.hits)]
         undone = self.of(hit, "Accepted", "Submitted") > 0
-        offered = self.open_places(hit) > 0 and not self.expired(hit)
+        offered = self.open_assignments(hit) > 0 and not self.expired(hit)
         done, _ = self.call("DeleteHIT", HITId=hit.id)
         assert done == (not undone and not offered and not hit.deleted)
         hit.deleted = hit.deleted or done
@@ -291,10 +293,10 @@ class MoneyMachine(RuleBasedStateMachine):
             shown = answer["HIT"]
             pending, submitted = self.of(hit, "Accepted"), self.of(hit, "Submitted")
             completed = self.of(hit, "Approved", "Rejected")
-            free = 0 if self.expired(hit) else hit.places - pending - submitted - completed
+            free = 0 if self.expired(hit) else hit.max_assignments - pending - submitted - completed
             status = "Assignable" if free else "Unassignable" if pending else "Reviewable"
             assert shown["HITStatus"] == ("Disposed" if hit.deleted else status)
-            assert shown["MaxAssignments"] == hit.places
+            assert shown["MaxAssignments"] == hit.max_assignments
             assert shown["NumberOfAssignmentsPending"] == pending
             assert shown["NumberOfAssignmentsAvailable"] == free
             assert shown["NumberOfAssignmentsCompleted"] == completed
