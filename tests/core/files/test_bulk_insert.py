@@ -74,8 +74,9 @@ def test_none_is_null_and_an_empty_text_is_none_of_it() -> None:
     campaign = make_campaign()
     now = datetime(2026, 11, 21, 15, 4, 5, 678_901, tzinfo=UTC)
     columns = (
-        "campaign_id", "key", "number", "seed", "instructions_id", "places", "price_cents", "spare",
-        "repack", "excluded_workers", "gone", "fault", "crowd_id", "expires_at",
+        "campaign_id", "key", "number", "seed", "instructions_id", "max_assignments",
+        "price_cents", "spare", "repack", "excluded_workers", "gone", "fault", "crowd_id",
+        "expires_at",
     )  # fmt: skip
     same = (campaign.instructions.get().pk, 2, 19, 0, False, "[]", True)
     insert(
@@ -104,7 +105,9 @@ def test_objects_are_stored_with_their_defaults_and_the_time() -> None:
     insert_objects(messages)
     stored = campaign.outbox.order_by("pk")
     assert [one.reason for one in stored] == list(HOSTILE)
-    assert {(one.state, one.places, one.worker_id) for one in stored} == {("pending", 0, None)}
+    assert {(one.state, one.new_assignments, one.worker_id) for one in stored} == {
+        ("pending", 0, None)
+    }
     assert all(one.created_at is not None for one in stored)
     insert_objects([])
 

@@ -297,7 +297,7 @@ def test_a_repacked_triplet_has_votes_from_both_hits(campaign: Campaign, tmp_pat
         number=99,
         seed=1,
         instructions=campaign.instructions.get(),
-        places=1,
+        max_assignments=1,
         price_cents=0,
         repack=True,
     )

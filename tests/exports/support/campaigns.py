@@ -133,7 +133,7 @@ def _store(campaign: Campaign, row: Rows, began: datetime, text: str, crowd: str
         number=row.number,
         seed=row.number,
         instructions=campaign.instructions.get(),
-        places=len(row.verdict.split()),
+        max_assignments=len(row.verdict.split()),
         price_cents=PRICE_CENTS,
         crowd_id=f"{crowd}-HIT-{campaign.name}-{row.number}",
     )
@@ -144,7 +144,7 @@ def _store(campaign: Campaign, row: Rows, began: datetime, text: str, crowd: str
 
 
 def _pay(campaign: Campaign) -> None:
-    set_budget(campaign, PRICE_CENTS * sum(campaign.hits.values_list("places", flat=True)))
+    set_budget(campaign, PRICE_CENTS * sum(campaign.hits.values_list("max_assignments", flat=True)))
     book(
         [
             Entry(
@@ -152,10 +152,10 @@ def _pay(campaign: Campaign) -> None:
                 key=f"reserve:{hit.key}",
                 source=Entry.Place.AVAILABLE,
                 target=Entry.Place.RESERVED,
-                cents=PRICE_CENTS * hit.places,
+                cents=PRICE_CENTS * hit.max_assignments,
                 hit=hit,
             )
-            for hit in campaign.hits.filter(places__gt=0)
+            for hit in campaign.hits.filter(max_assignments__gt=0)
         ]
     )
     settle(campaign)

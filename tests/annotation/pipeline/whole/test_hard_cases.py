@@ -91,7 +91,7 @@ def test_decisions_go_out_while_the_balance_cannot_be_asked(stage: Stage) -> Non
     fetch_submissions(stage.campaign, stage.mturk.crowd)
     recompute(stage.campaign)
     OutboxMessage.objects.create(
-        campaign=stage.campaign, kind="extend", token="x", hit=stage.hit(2), max_assignments=1
+        campaign=stage.campaign, kind="extend", token="x", hit=stage.hit(2), new_assignments=1
     )
     found = deliver(stage.campaign, Secretive(stage.mturk.url), clock=stage.mturk.clock.now)
     assert (found.sent, found.stopped_by) == (1, "no right to ask")
