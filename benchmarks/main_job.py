@@ -20,7 +20,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from demo.stack import ROOT, LocalStack, Ran, StackError
+from demo.processes import ROOT, StackError
+from demo.stack import LocalStack, Ran
 
 PAIRS = ROOT.parent / "shared" / "data" / "qa_db" / "qa_pairs.jsonl.gz"
 RESULTS = ROOT / "benchmarks" / "results"

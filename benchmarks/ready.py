@@ -4,7 +4,7 @@ import os
 
 import django
 
-from demo.stack import ROOT
+from demo.processes import ROOT
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Nothing that a benchmark writes lands in the data folder of the project.

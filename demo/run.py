@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from demo.stack import ROOT, LocalStack, StackError
+from demo.processes import ROOT, StackError
+from demo.stack import LocalStack
 
 NAME = "demo"
 # What a machine would choose for itself would change who is a candidate.

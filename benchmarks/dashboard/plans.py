@@ -15,6 +15,8 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.test import Client
 
 from benchmarks.desk.inputs import session_of
@@ -79,8 +81,9 @@ def ask(client: Client, path: str, lengths: Mapping[str, int]) -> Asked:
     listener = Listener()
     with transaction.atomic():
         with connection.execute_wrapper(listener):
-            response = client.get(path)
-            next(iter(response.streaming_content)) if response.streaming else None
+            response: HttpResponseBase = client.get(path)
+            if isinstance(response, StreamingHttpResponse):
+                next(iter(response))
         told = [query for query in listener.heard if "SAVEPOINT" not in query[0]]
         asked = Asked(response.status_code, len(told))
         for step in (step for query in told for step in steps(*query)):

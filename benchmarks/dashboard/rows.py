@@ -99,7 +99,7 @@ JOBS_DONE = """
 
 def add_rows(campaign: Campaign, owner: User) -> None:
     """To the large campaign, and to what belongs to none."""
-    values = {
+    values: dict[str, int | str] = {
         "campaign": campaign.pk,
         "name": campaign.name,
         "owner": owner.pk,

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import VALID_KEY_CHARS
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.utils import timezone
+from django.utils.crypto import get_random_string
 
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.inhouse.models import Member, PostedHit
@@ -61,16 +63,17 @@ def make_members(count: int) -> list[tuple[int, str]]:
 
 
 def session_of(user: User) -> Session:
+    data = {
+        "_auth_user_id": str(user.pk),
+        "_auth_user_backend": BACKEND,
+        "_auth_user_hash": user.get_session_auth_hash(),
+    }
     store = SessionStore()
-    store.update(
-        {
-            "_auth_user_id": str(user.pk),
-            "_auth_user_backend": BACKEND,
-            "_auth_user_hash": user.get_session_auth_hash(),
-        }
+    return Session(
+        session_key=get_random_string(32, VALID_KEY_CHARS),
+        session_data=store.encode(data),
+        expire_date=store.get_expiry_date(),
     )
-    store._session_key = store._get_new_session_key()
-    return store.create_model_instance(dict(store.items()))
 
 
 def hide_hits() -> list[tuple[int, list[str]]]:

@@ -24,7 +24,8 @@ from benchmarks.models.speed import in_words, measured
 from benchmarks.models.splits import Size
 from benchmarks.models.systems import MPNET, SENTENCES, Place, Trainings
 from core.errors import UserError
-from demo.stack import ROOT, LocalStack, StackError
+from demo.processes import ROOT, StackError
+from demo.stack import LocalStack
 from exports.comparison.report import markdown
 from retrieval.encoders.loading import chosen_device
 

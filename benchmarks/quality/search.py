@@ -44,7 +44,8 @@ def dense(task: Task, form: str, model: str, device: str, folder: Path) -> Searc
         row = np.full(len(store), -1, np.int64)
         row[at] = np.arange(size)
         found, _ = nearest(ExactIndex.build(store, {}), store, queries, DEPTH, excluded)
-        return row[found].tolist()
+        rows: Rows = row[found].tolist()
+        return rows
 
     return search
 
@@ -57,7 +58,8 @@ def lexical(task: Task, *, with_answers: bool) -> Search:
         texts = (" ".join(task.corpus[row][: 1 + with_answers]) for row in order.tolist())
         index = LexicalIndex.build(keys[order], texts)
         found, _ = index.search(task.queries, DEPTH, np.zeros(size, np.bool_))
-        return order[found].tolist()
+        rows: Rows = order[found].tolist()
+        return rows
 
     return search
 

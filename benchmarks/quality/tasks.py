@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.text.clean import question_key
-from demo.stack import ROOT
+from demo.processes import ROOT
 
 DATA = ROOT.parent / "shared" / "data"
 PAIRS = DATA / "qa_db" / "qa_pairs.jsonl.gz"

@@ -16,7 +16,7 @@ from typing import Any
 
 import benchmarks.ready  # noqa: F401 - before what stands on Django
 from benchmarks.main_job import RESULTS, machine
-from demo.stack import ROOT
+from demo.processes import ROOT
 
 MODULES = {
     "encoding": "retrieval.encoding",

@@ -26,7 +26,7 @@ from benchmarks.quality.compare import FOLDER, MINILM
 from benchmarks.quality.search import encoded, loaded
 from benchmarks.quality.tasks import answers, missing
 from benchmarks.retrieval.vectors import store_of
-from demo.stack import ROOT
+from demo.processes import ROOT
 from retrieval.index.approximate.faiss_index import FaissIndex
 from retrieval.index.approximate.hnsw import HnswIndex
 from retrieval.index.approximate.ivf import IvfIndex

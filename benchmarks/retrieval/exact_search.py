@@ -12,6 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -24,7 +25,7 @@ from benchmarks.quality.compare import FOLDER, MINILM
 from benchmarks.quality.search import encoded, loaded
 from benchmarks.quality.tasks import answers, missing
 from benchmarks.retrieval.vectors import clustered, store_of
-from demo.stack import ROOT
+from demo.processes import ROOT
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.rescore import nearest
 from retrieval.vectors.store import VectorStore
@@ -112,7 +113,8 @@ def rivals(rows: Vectors) -> dict[str, Search]:
 
     def by_faiss(queries: Vectors, threshold: int) -> Scores:
         faiss.cvar.distance_compute_blas_threshold = threshold
-        return flat.search(queries, K)[0]
+        scores: Scores = flat.search(queries, K)[0]
+        return scores
 
     def by_torch(queries: Vectors) -> Scores:
         return torch.topk(torch.from_numpy(queries) @ tensor.T, K).values.numpy()
@@ -144,7 +146,7 @@ def batch(
     scores = {name: search(queries) for name, search in searches.items()}  # not counted
     for _ in range(TURNS[size]):
         for name, search in searches.items():
-            seconds[name] += seconds_of(lambda search=search: search(queries), 1)
+            seconds[name] += seconds_of(partial(search, queries), 1)
     medians = {name: median(each) for name, each in seconds.items()}
     others = {name: medians[name] for name in medians if not name.startswith(OURS)}
     best = min(others, key=others.__getitem__)

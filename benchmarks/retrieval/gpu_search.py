@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -22,7 +23,7 @@ import benchmarks.ready  # noqa: F401 - before what stands on Django
 from benchmarks.quality.compare import MINILM
 from benchmarks.quality.search import loaded
 from benchmarks.retrieval.vectors import store_of
-from demo.stack import ROOT
+from demo.processes import ROOT
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.exact.gpu import GpuIndex
 from retrieval.index.rescore import nearest
@@ -33,11 +34,20 @@ K = 30
 WIDTH = 70  # what settle asks for first
 TURNS = 5
 SAMPLE = 200  # queries compared with the exact search on the CPU
-FULL = {"pairs": 6_300_000, "queries": 15_211, "dimensions": (384, 768), "square": 8192}
-SMALL = {"pairs": 5_000, "queries": 50, "dimensions": (384,), "square": 256}
 PART = 2**18
 CLUSTERS, CLUSTERED = 20_000, 0.6  # of a vector, what is its cluster's
 TILE = 2**19
+
+
+@dataclass(frozen=True)
+class Scale:
+    pairs: int = 6_300_000
+    queries: int = 15_211
+    dimensions: tuple[int, ...] = (384, 768)
+    square: int = 8192  # rows of the matrices whose product shows the peak
+
+
+SMALL = Scale(pairs=5_000, queries=50, dimensions=(384,), square=256)
 
 
 def main() -> int:
@@ -52,11 +62,11 @@ def run(size: str) -> dict[str, object]:
     if size == "full" and not cuda:
         return {"skipped": "there is no CUDA device here"}
     device = torch.device("cuda" if cuda else "cpu")
-    scale = FULL if size == "full" else SMALL
+    scale = Scale() if size == "full" else SMALL
     name = torch.cuda.get_device_name() if cuda else "none: torch's CPU"
-    bandwidth, peak = rates(device, scale["square"])
+    bandwidth, peak = rates(device, scale.square)
     measured = [
-        of_dimension(scale, dimension, device, bandwidth, peak) for dimension in scale["dimensions"]
+        of_dimension(scale, dimension, device, bandwidth, peak) for dimension in scale.dimensions
     ]
     peaks = {"gb_s": round(bandwidth, 1), "tflop_s_half": round(peak, 3)}
     return {"gpu": name, "peaks": peaks, "k": K, "measured": measured}
@@ -72,9 +82,9 @@ def rates(device: torch.device, square: int) -> tuple[float, float]:
 
 
 def of_dimension(
-    scale: dict, dimension: int, device: torch.device, bandwidth: float, peak: float
+    scale: Scale, dimension: int, device: torch.device, bandwidth: float, peak: float
 ) -> dict[str, object]:
-    pairs, count = scale["pairs"], scale["queries"]
+    pairs, count = scale.pairs, scale.queries
     on_gpu = True if device.type == "cuda" else None
     folder = ROOT / "var" / "bench" / "gpu"
     shutil.rmtree(folder, ignore_errors=True)
@@ -168,10 +178,10 @@ def rivals(store: VectorStore, queries: Vectors, device: torch.device) -> dict[s
 
 def tiled(queries: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     found = []
-    for part in queries.split(1024):
+    for part in torch.split(queries, 1024):
         best = [
             torch.topk(part @ tile.T, min(WIDTH, len(tile)), dim=1).values
-            for tile in rows.split(TILE)
+            for tile in torch.split(rows, TILE)
         ]
         found.append(torch.topk(torch.cat(best, dim=1), WIDTH, dim=1).values)
     return torch.cat(found).cpu()
@@ -181,7 +191,7 @@ def by_faiss(rows: torch.Tensor, queries: Vectors, device: torch.device) -> floa
     options = faiss.GpuIndexFlatConfig()
     options.useFloat16 = True
     flat = faiss.GpuIndexFlatIP(faiss.StandardGpuResources(), rows.shape[1], options)
-    for part in rows.split(PART):
+    for part in torch.split(rows, PART):
         flat.add(part.float().cpu().numpy())
     return seconds(lambda: flat.search(queries, WIDTH), device)
 

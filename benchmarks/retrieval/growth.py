@@ -24,7 +24,7 @@ import benchmarks.ready  # noqa: F401 - before what stands on Django
 from benchmarks.main_job import RESULTS
 from benchmarks.retrieval.growth_plot import draw
 from benchmarks.retrieval.vectors import store_of, unit
-from demo.stack import ROOT
+from demo.processes import ROOT
 from retrieval.index.approximate.hnsw import HnswIndex
 from retrieval.index.approximate.ivf import IvfIndex
 from retrieval.index.exact.exact import ExactIndex

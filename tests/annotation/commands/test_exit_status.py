@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.stack import without_outside
+from demo.processes import without_outside
 
 ROOT = Path(__file__).parents[3]
 NOBODY = "http://127.0.0.1:9"  # nothing listens there
