@@ -14,21 +14,21 @@ from annotation.api.campaigns.steps import (
     Collect,
     Count,
     DryRun,
+    FindControlCandidates,
     Pack,
     Publish,
     Reconcile,
     Retrieve,
-    Suggest,
 )
 from annotation.api.controls.campaign_controls import (
     CampaignControl,
     CampaignControls,
-    ConfirmSuggestion,
+    ConfirmControlCandidate,
+    ControlCandidates,
     ControlRates,
-    DismissSuggestion,
+    DismissControlCandidate,
     ReplaceCampaignControl,
     RetireCampaignControl,
-    Suggestions,
 )
 from annotation.api.controls.control_import import ImportControls
 from annotation.api.controls.controls import Controls, OneControl, ReplaceControl, RetireControl
@@ -86,7 +86,7 @@ urlpatterns = [
     path(f"{CAMPAIGN}/jobs/reconcile", Reconcile.as_view()),
     path(f"{CAMPAIGN}/jobs/dry-run", DryRun.as_view()),
     path(f"{CAMPAIGN}/jobs/snapshot", Count.as_view()),
-    path(f"{CAMPAIGN}/jobs/suggest", Suggest.as_view()),
+    path(f"{CAMPAIGN}/jobs/control-candidates", FindControlCandidates.as_view()),
     path(f"{CAMPAIGN}/dry-runs", DryRuns.as_view()),
     *(
         path(f"{CAMPAIGN}/operations/{name}", view.as_view())
@@ -116,9 +116,9 @@ urlpatterns = [
     path(f"{CAMPAIGN}/controls/<int:pk>/replace", ReplaceCampaignControl.as_view()),
     path(f"{CAMPAIGN}/controls/<int:pk>/retire", RetireCampaignControl.as_view()),
     path(f"{CAMPAIGN}/control-rates", ControlRates.as_view()),
-    path(f"{CAMPAIGN}/suggestions", Suggestions.as_view()),
-    path(f"{CAMPAIGN}/suggestions/<int:pk>/confirm", ConfirmSuggestion.as_view()),
-    path(f"{CAMPAIGN}/suggestions/<int:pk>/dismiss", DismissSuggestion.as_view()),
+    path(f"{CAMPAIGN}/control-candidates", ControlCandidates.as_view()),
+    path(f"{CAMPAIGN}/control-candidates/<int:pk>/confirm", ConfirmControlCandidate.as_view()),
+    path(f"{CAMPAIGN}/control-candidates/<int:pk>/dismiss", DismissControlCandidate.as_view()),
     path(f"{CAMPAIGN}/triplets", Triplets.as_view()),
     path(f"{CAMPAIGN}/triplets/<int:pk>", OneTriplet.as_view()),
     path(f"{CAMPAIGN}/triplets/<int:pk>/votes", Votes.as_view()),

@@ -11,7 +11,7 @@ from annotation.models import Campaign
 from annotation.operations.campaigns import KIND as CREATE
 from annotation.operations.campaigns import create_by_job
 from annotation.pipeline.advance import advance
-from annotation.pipeline.controls.suggest import suggest
+from annotation.pipeline.controls.candidates import find_candidates
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
@@ -48,8 +48,10 @@ def _pack(job: Job, watch: Watch) -> Result:
     return asdict(packed)
 
 
-def _suggest(job: Job, watch: Watch) -> Result:
-    return asdict(suggest(_campaign(job), progress=watch.stage("reading labelled triplets")))
+def _find_control_candidates(job: Job, watch: Watch) -> Result:
+    return asdict(
+        find_candidates(_campaign(job), progress=watch.stage("reading labelled triplets"))
+    )
 
 
 def _publish(job: Job, watch: Watch) -> Result:
@@ -142,7 +144,7 @@ HANDLERS: dict[str, Handler] = {
     "collect": _collect,
     "reconcile": _reconcile,
     "dry-run": _dry_run,
-    "suggest": _suggest,
+    "control-candidates": _find_control_candidates,
     "snapshot": _snapshot,
 }
 

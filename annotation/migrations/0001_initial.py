@@ -282,14 +282,14 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Suggestion',
+            name='ControlCandidate',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('state', models.CharField(choices=[('open', 'Open'), ('confirmed', 'Confirmed'), ('dismissed', 'Dismissed')], default='open', max_length=9)),
                 ('decided_by', models.CharField(blank=True, max_length=150)),
                 ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('control', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='suggestion', to='annotation.control')),
-                ('triplet', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='suggestion', to='annotation.triplet')),
+                ('control', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='control_candidate', to='annotation.control')),
+                ('triplet', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='control_candidate', to='annotation.triplet')),
             ],
         ),
         migrations.AddField(

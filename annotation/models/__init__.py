@@ -12,9 +12,9 @@ from annotation.models.assignment import (
 from annotation.models.campaign import (
     Campaign,
     Control,
+    ControlCandidate,
     ExpertLabel,
     Instructions,
-    Suggestion,
     Triplet,
 )
 from annotation.models.figures import ReviewFigures, Snapshot, WorkerFigures, Workforce
@@ -31,6 +31,7 @@ __all__ = [
     "AuditEntry",
     "Campaign",
     "Control",
+    "ControlCandidate",
     "Entry",
     "Exclusion",
     "ExpertLabel",
@@ -48,7 +49,6 @@ __all__ = [
     "ReviewFigures",
     "Role",
     "Snapshot",
-    "Suggestion",
     "Triplet",
     "Worker",
     "WorkerFigures",

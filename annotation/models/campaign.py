@@ -202,7 +202,7 @@ class ExpertLabel(models.Model):
         self.label, self.note = label, note
 
 
-class Suggestion(models.Model):
+class ControlCandidate(models.Model):
     """A triplet that all agreed on, as a control: until a person confirms it, it is none."""
 
     class State(models.TextChoices):
@@ -210,12 +210,14 @@ class Suggestion(models.Model):
         CONFIRMED = "confirmed"
         DISMISSED = "dismissed"
 
-    triplet = models.OneToOneField(Triplet, on_delete=models.CASCADE, related_name="suggestion")
+    triplet = models.OneToOneField(
+        Triplet, on_delete=models.CASCADE, related_name="control_candidate"
+    )
     state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
     decided_by = models.CharField(max_length=150, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
     control = models.OneToOneField(
-        Control, on_delete=models.PROTECT, null=True, blank=True, related_name="suggestion"
+        Control, on_delete=models.PROTECT, null=True, blank=True, related_name="control_candidate"
     )
 
     def __str__(self) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 from django.utils import timezone
 
 from annotation.access.audit_log import Actor, logged
-from annotation.models import AuditEntry, Campaign, Control, Suggestion
-from annotation.pipeline.controls import suggest
+from annotation.models import AuditEntry, Campaign, Control, ControlCandidate
+from annotation.pipeline.controls import candidates
 from annotation.pipeline.controls.controls import Texts, add_positive, replace, retire
 from annotation.pipeline.controls.import_controls import Imported, import_controls
 from annotation.pipeline.gold.rejected_rows import known_as
@@ -45,16 +45,16 @@ def retire_control(by: Actor, control: Control) -> None:
         _noted(entry, control)
 
 
-def confirm_suggestion(
-    by: Actor, campaign: Campaign, suggestion: Suggestion, texts: Texts
+def confirm_candidate(
+    by: Actor, campaign: Campaign, candidate: ControlCandidate, texts: Texts
 ) -> Control:
-    with logged(by, "confirm-control", campaign, triplet=suggestion.triplet_id) as entry:
-        return _noted(entry, suggest.confirm(suggestion, texts, by=by.name, now=timezone.now()))
+    with logged(by, "confirm-control", campaign, triplet=candidate.triplet_id) as entry:
+        return _noted(entry, candidates.confirm(candidate, texts, by=by.name, now=timezone.now()))
 
 
-def dismiss_suggestion(by: Actor, campaign: Campaign, suggestion: Suggestion) -> None:
-    with logged(by, "dismiss-control", campaign, subject=f"triplet {suggestion.triplet_id}"):
-        suggest.dismiss(suggestion, by=by.name, now=timezone.now())
+def dismiss_candidate(by: Actor, campaign: Campaign, candidate: ControlCandidate) -> None:
+    with logged(by, "dismiss-control", campaign, subject=f"triplet {candidate.triplet_id}"):
+        candidates.dismiss(candidate, by=by.name, now=timezone.now())
 
 
 def _noted(entry: AuditEntry, control: Control) -> Control:

@@ -10,10 +10,10 @@ from annotation.web.campaigns.overview import chart_csv, count_now, live, overvi
 from annotation.web.campaigns.publication import campaign_publish
 from annotation.web.campaigns.reconciliation import campaign_reconcile
 from annotation.web.campaigns.roles import campaign_roles, change_role
+from annotation.web.controls.candidates import control_candidate, find_control_candidates
 from annotation.web.controls.control import add_control, campaign_control, pool_control
 from annotation.web.controls.control_import import import_to_pool
 from annotation.web.controls.controls import campaign_controls, controls
-from annotation.web.controls.suggestions import look_for_controls, suggestion
 from annotation.web.database import build, count, pair, upload, withdraw
 from annotation.web.experts.gold_import import import_experts
 from annotation.web.experts.review import review
@@ -28,6 +28,8 @@ from annotation.web.studies.pilot import pilot
 from annotation.web.studies.pilots import pilots
 from annotation.web.workers.worker import controls_csv, exclusion_impact, worker
 from annotation.web.workers.workers import reports, times_csv, workers
+
+CANDIDATES = "campaigns/<slug:name>/control-candidates"
 
 urlpatterns = [
     path("database/upload", upload, name="database-upload"),
@@ -75,8 +77,8 @@ urlpatterns = [
     path("campaigns/<slug:name>/assignments/", assignments, name="campaign-assignments"),
     path("campaigns/<slug:name>/controls/", campaign_controls, name="campaign-controls"),
     path("campaigns/<slug:name>/controls/<int:pk>", campaign_control, name="campaign-control"),
-    path("campaigns/<slug:name>/suggestions/", look_for_controls, name="look-for-controls"),
-    path("campaigns/<slug:name>/suggestions/<int:pk>", suggestion, name="suggestion"),
+    path(f"{CANDIDATES}/", find_control_candidates, name="find-control-candidates"),
+    path(f"{CANDIDATES}/<int:pk>", control_candidate, name="control-candidate"),
     path("campaigns/<slug:name>/dry-run", dry_run, name="campaign-dry-run"),
     path("pilots/", pilots, name="pilots"),
     path("pilots/<slug:name>/", pilot, name="pilot"),

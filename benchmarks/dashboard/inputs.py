@@ -26,7 +26,7 @@ from django.utils import timezone
 from annotation.analytics.campaign import snapshots
 from annotation.jobs.tasks import run_job
 from annotation.models import Campaign, Role
-from annotation.pipeline.controls.suggest import suggest
+from annotation.pipeline.controls.candidates import find_candidates
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.setup.create import create_campaign, get_campaign
@@ -139,7 +139,7 @@ def take_figures(paper: Campaign, finished: Campaign) -> None:
     began = timezone.now() - timedelta(days=1)
     for campaign in (paper, finished):
         snapshots.take(campaign)
-        suggest(campaign)
+        find_candidates(campaign)
         past_snapshots(campaign, began)
     job = ask_to_count(None)
     assert job is not None

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from annotation.models import Assignment, AuditEntry, Campaign, Control, Suggestion
+from annotation.models import Assignment, AuditEntry, Campaign, Control, ControlCandidate
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.setup.create import get_campaign
 from benchmarks.campaign.inputs import NAME
@@ -150,9 +150,9 @@ def _records(paper: Campaign) -> Iterator[Page]:
     yield Page("control", OWNER, address("control", control.pk))
     negative = paper.controls.all()[0]
     yield Page("campaign's control", OWNER, address("campaign-control", paper, negative.pk))
-    suggestion = Suggestion.objects.filter(triplet__campaign=paper).first()
-    if suggestion:
-        yield Page("suggested control", OWNER, address("suggestion", paper, suggestion.pk))
+    candidate = ControlCandidate.objects.filter(triplet__campaign=paper).first()
+    if candidate:
+        yield Page("control candidate", OWNER, address("control-candidate", paper, candidate.pk))
     yield Page("new control", ROOT, address("add-control"))
     yield Page("controls from a file", ROOT, address("import-controls"))
 

@@ -162,14 +162,18 @@ class Count(APIView):
         return _requested(request, lambda by: ask_to_look(by, "snapshot", campaign))
 
 
-class Suggest(APIView):
+class FindControlCandidates(APIView):
     @_documented(
-        "suggest", "Look for controls among what all agreed on", Nothing, {}, CHANGE_CONTROLS
+        "control_candidates",
+        "Look for controls among what all agreed on",
+        Nothing,
+        {},
+        CHANGE_CONTROLS,
     )
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name, CHANGE_CONTROLS)
         body(request, Nothing)
-        return _requested(request, lambda by: ask_to_look(by, "suggest", campaign))
+        return _requested(request, lambda by: ask_to_look(by, "control-candidates", campaign))
 
 
 class DryRun(APIView):

@@ -1,4 +1,4 @@
-"""A campaign's own controls, its rates, and those that its votes suggest for the pool."""
+"""A campaign's own controls, its rates, and those that its votes propose for the pool."""
 
 from typing import Any
 
@@ -30,10 +30,10 @@ from annotation.api.controls.controls import (
     retired,
     shown,
 )
-from annotation.models import Campaign, Control, Suggestion
+from annotation.models import Campaign, Control, ControlCandidate
 from annotation.operations import controls as operations
+from annotation.pipeline.controls.candidates import control_candidates
 from annotation.pipeline.controls.controls import Texts
-from annotation.pipeline.controls.suggest import suggestions
 from annotation.protocol.screening.control_accuracy import ControlRate
 from core.rest.openapi import key_header, operation
 from core.rest.pagination import KeyPages, page
@@ -54,9 +54,9 @@ class RatesAnswer(serializers.Serializer[dict[str, Any]]):
     negative = KindRates(allow_null=True)
 
 
-class SuggestionRow(serializers.Serializer[Suggestion]):
+class ControlCandidateRow(serializers.Serializer[ControlCandidate]):
     id = serializers.IntegerField(source="pk")
-    state = serializers.ChoiceField(choices=Suggestion.State.choices)
+    state = serializers.ChoiceField(choices=ControlCandidate.State.choices)
     triplet = serializers.IntegerField(source="triplet_id")
     query = serializers.CharField(source="triplet.candidate.query.text")
     question = serializers.CharField(source="triplet.candidate.pair.question")
@@ -65,11 +65,11 @@ class SuggestionRow(serializers.Serializer[Suggestion]):
     decided_at = serializers.DateTimeField(allow_null=True)
 
 
-class SuggestionFilter(serializers.Serializer[dict[str, Any]]):
-    state = serializers.ChoiceField(required=False, choices=Suggestion.State.choices)
+class ControlCandidateFilter(serializers.Serializer[dict[str, Any]]):
+    state = serializers.ChoiceField(required=False, choices=ControlCandidate.State.choices)
 
 
-SUGGESTED = {
+CANDIDATE = {
     "id": 3,
     "state": "open",
     "triplet": 77,
@@ -160,27 +160,29 @@ class ControlRates(APIView):
         return Response(RatesAnswer(rates).data)
 
 
-class Suggestions(APIView):
+class ControlCandidates(APIView):
     pagination_class = KeyPages
 
     @operation(
-        "suggestion_list",
-        "Controls that votes suggest: each is none until a person confirms it",
+        "control_candidate_list",
+        "Controls that votes propose: each is none until a person confirms it",
         tag=TAG,
-        parameters=[SuggestionFilter],
-        answers={200: SuggestionRow(many=True)},
-        example=SUGGESTED,
+        parameters=[ControlCandidateFilter],
+        answers={200: ControlCandidateRow(many=True)},
+        example=CANDIDATE,
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        found = suggestions(campaign_of(request, name)).filter(**query(request, SuggestionFilter))
-        return page(self, found.select_related(*TEXTS), SuggestionRow)
+        found = control_candidates(campaign_of(request, name)).filter(
+            **query(request, ControlCandidateFilter)
+        )
+        return page(self, found.select_related(*TEXTS), ControlCandidateRow)
 
 
-class ConfirmSuggestion(APIView):
+class ConfirmControlCandidate(APIView):
     @operation(
-        "suggestion_confirm",
-        "Make a suggested control one of the pool, in these words",
+        "control_candidate_confirm",
+        "Make a control candidate one of the pool, in these words",
         tag=TAG,
         description=OF_THE_POOL,
         request=TextsSent,
@@ -193,35 +195,35 @@ class ConfirmSuggestion(APIView):
     def post(self, request: Request, name: str, pk: int) -> Response:
         campaign = campaign_of(request, name, CHANGE_CONTROLS)
         require(request, CHANGE_CONTROLS)
-        found = get_object_or_404(suggestions(campaign).select_related(*TEXTS), pk=pk)
+        found = get_object_or_404(control_candidates(campaign).select_related(*TEXTS), pk=pk)
         texts = Texts(**body(request, TextsSent))
 
         def execute() -> Done:
             by = by_api(user_of(request))
-            return made(operations.confirm_suggestion(by, campaign, found, texts))
+            return made(operations.confirm_candidate(by, campaign, found, texts))
 
         return once(request, execute)
 
 
-class DismissSuggestion(APIView):
+class DismissControlCandidate(APIView):
     @operation(
-        "suggestion_dismiss",
-        "Dismiss a suggested control: it does not come again",
+        "control_candidate_dismiss",
+        "Dismiss a control candidate: it does not come again",
         tag=TAG,
         description=OF_A_CAMPAIGN,
         request=Nothing,
         sent={},
-        answers={200: SuggestionRow},
-        example={**SUGGESTED, "state": "dismissed"},
+        answers={200: ControlCandidateRow},
+        example={**CANDIDATE, "state": "dismissed"},
         refusals=[404, 422],
     )
     def post(self, request: Request, name: str, pk: int) -> Response:
         campaign = campaign_of(request, name, CHANGE_CONTROLS)
-        found = get_object_or_404(suggestions(campaign).select_related(*TEXTS), pk=pk)
+        found = get_object_or_404(control_candidates(campaign).select_related(*TEXTS), pk=pk)
         body(request, Nothing)
-        operations.dismiss_suggestion(by_api(user_of(request)), campaign, found)
+        operations.dismiss_candidate(by_api(user_of(request)), campaign, found)
         found.refresh_from_db(fields=["state", "decided_by", "decided_at"])
-        return Response(SuggestionRow(found).data)
+        return Response(ControlCandidateRow(found).data)
 
 
 def _own(campaign: Campaign, pk: int) -> Control:

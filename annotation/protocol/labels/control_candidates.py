@@ -7,7 +7,7 @@ A positive control fails whoever says No to it, so nothing is left to taste here
 3. Query and question are not the same text, which would tell the control at a glance, yet share
    at least half of the words of the shorter one: plain wording, not a lucky guess.
 
-A person has the last word: nothing that is suggested is shown to a worker before.
+A person has the last word: nothing that is proposed is shown to a worker before.
 """
 
 from __future__ import annotations

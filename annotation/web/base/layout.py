@@ -63,7 +63,7 @@ UNDER = {
     "campaign-triplet": "campaign-triplets",
     "campaign-worker": "campaign-workers",
     "import-experts": "campaign-review",
-    "suggestion": "campaign-controls",
+    "control-candidate": "campaign-controls",
 }
 
 

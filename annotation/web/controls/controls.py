@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
 from annotation.analytics.quality import summary as review_figures
 from annotation.analytics.quality.control_accuracy import Figures, rates_of
-from annotation.models import Campaign, Control, Suggestion
-from annotation.pipeline.controls.suggest import suggestions
+from annotation.models import Campaign, Control, ControlCandidate
+from annotation.pipeline.controls.candidates import control_candidates
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.control_accuracy import ControlRate, worst_first
 from annotation.web.base.guards import campaign_page, dashboard_page
@@ -100,7 +100,7 @@ def campaign_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "positives": _lines(figures, Kind.POSITIVE, Control.objects.filter(campaign=None)),
         "negatives": _lines(figures, Kind.NEGATIVE, campaign.controls.all()),
         "all": window(campaign.controls.all(), start=start, reach=REACH),
-        "suggestions": _open(campaign),
+        "control_candidates": _open(campaign),
         "job": _newest_job(campaign),
         "may_change_pool": request.user.has_perm(CHANGE_CONTROLS),
     }
@@ -132,11 +132,13 @@ def _total(figures: Figures, kind: str) -> Total:
     return Total(counts["controls"], ControlRate(0, counts["answered"], counts["right"], 0))
 
 
-def _open(campaign: Campaign) -> list[Suggestion]:
-    waiting = suggestions(campaign).filter(state=Suggestion.State.OPEN)
+def _open(campaign: Campaign) -> list[ControlCandidate]:
+    waiting = control_candidates(campaign).filter(state=ControlCandidate.State.OPEN)
     return list(waiting.select_related(*TEXTS).order_by("pk")[:PAGE_SIZE])
 
 
 def _newest_job(campaign: Campaign) -> Job | None:
-    jobs = Job.objects.filter(subject=campaign.name, kind="suggest").select_related("requested_by")
+    jobs = Job.objects.filter(subject=campaign.name, kind="control-candidates").select_related(
+        "requested_by"
+    )
     return jobs.order_by("-requested_at").first()

@@ -83,7 +83,7 @@ OF_A_CAMPAIGN = {
     "/controls": OF_THE_CAMPAIGN,
     "/controls/{control}": OF_THE_CAMPAIGN,
     "/control-rates": OF_THE_CAMPAIGN,
-    "/suggestions": OF_THE_CAMPAIGN,
+    "/control-candidates": OF_THE_CAMPAIGN,
     "/instructions": OF_THE_CAMPAIGN,
     "/instructions/1": OF_THE_CAMPAIGN,
     "/dry-runs": RUNNERS,
@@ -105,13 +105,13 @@ POSTS = {
     "/jobs/collect": RUNNERS,
     "/jobs/reconcile": RUNNERS,
     "/jobs/dry-run": RUNNERS,
-    "/jobs/suggest": WHO["annotation.change_control"],
+    "/jobs/control-candidates": WHO["annotation.change_control"],
     "/jobs/snapshot": OF_THE_CAMPAIGN,
     "/instructions": {"owner", "manager", "root"},
     "/roles": OWNERS,
     "/controls/{control}/replace": WHO["annotation.change_control"],
     "/controls/{control}/retire": WHO["annotation.change_control"],
-    "/suggestions/{suggestion}/confirm": {"root"},  # the pool is of all campaigns
-    "/suggestions/{suggestion}/dismiss": WHO["annotation.change_control"],
+    "/control-candidates/{control-candidate}/confirm": {"root"},  # the pool is of all campaigns
+    "/control-candidates/{control-candidate}/dismiss": WHO["annotation.change_control"],
     **{f"/operations/{name}": WHO[one.permission] for name, one in OPERATIONS.items()},
 }

@@ -19,11 +19,11 @@ from annotation.models import (
     Assignment,
     Campaign,
     Control,
+    ControlCandidate,
     ExpertLabel,
     HitItem,
     ItemReport,
     Role,
-    Suggestion,
     Triplet,
 )
 from annotation.operations.pilots import make_pilot
@@ -133,7 +133,7 @@ def _of_the_campaign(campaign: Campaign, work: Assignment) -> dict[str, int]:
         "assignments": work.pk,
         "triplets": triplets[0].pk,
         "expert-labels": label.pk,
-        "suggestions": Suggestion.objects.create(triplet=triplets[2]).pk,
+        "control-candidates": ControlCandidate.objects.create(triplet=triplets[2]).pk,
         "roles": owner.pk,
         "builds": build.pk,
         "campaign controls": campaign.controls.order_by("pk")[0].pk,

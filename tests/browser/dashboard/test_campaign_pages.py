@@ -19,10 +19,10 @@ from annotation.models import (
     Account,
     Campaign,
     Control,
+    ControlCandidate,
     ItemReport,
     OutboxMessage,
     Role,
-    Suggestion,
     Worker,
 )
 from annotation.pipeline.publishing.publish import publish
@@ -120,13 +120,13 @@ def of_its_parts(campaign: Campaign) -> list[str]:
     triplet = campaign.triplets.filter(votes=2).order_by("pk")[0]
     eve = Worker.objects.get(worker_id="AEVE")
     own = Control.objects.filter(campaign=campaign).order_by("pk")[0]
-    waiting = Suggestion.objects.create(triplet=triplet)
+    waiting = ControlCandidate.objects.create(triplet=triplet)
     return [
         f"{HERE}triplets/{triplet.pk}",
         f"{HERE}hits/{campaign.hits.get(number=2).pk}",
         f"{HERE}workers/{eve.pk}",
         f"{HERE}controls/{own.pk}",
-        f"{HERE}suggestions/{waiting.pk}",
+        f"{HERE}control-candidates/{waiting.pk}",
         *(f"/admin/jobs/{job.pk}" for job in make_jobs()),
         f"{HERE}dry-run",
         f"{HERE}controls/",

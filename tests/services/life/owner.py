@@ -200,7 +200,7 @@ class Owner:
     # Its end
 
     def confirm_a_control(self) -> str:
-        """The question of the first that the votes suggest."""
+        """The question of the first that the votes propose."""
         self.press("Look for more")
         self.main.get_by_role("link", name="Decide").first.click(timeout=WORK_MS)
         question = self.page.get_by_label("Question").input_value()

@@ -10,10 +10,10 @@ from annotation.models import (
     Assignment,
     Campaign,
     Control,
+    ControlCandidate,
     ExpertLabel,
     Pilot,
     Role,
-    Suggestion,
     Triplet,
 )
 from retrieval.corpus.uploads import new_folder
@@ -56,7 +56,9 @@ def filled(path: str, campaign: Campaign) -> str:
         "pool control": lambda: (
             Control.objects.create(kind="positive", key="of the pool", **texts).pk
         ),
-        "suggestion": lambda: Suggestion.objects.create(triplet=campaign.triplets.get()).pk,
+        "control-candidate": lambda: (
+            ControlCandidate.objects.create(triplet=campaign.triplets.get()).pk
+        ),
         "pair": lambda: QaPair.objects.all()[0].pk,
         "import": lambda: import_job().pk,
     }
@@ -196,7 +198,7 @@ def shape(path: str) -> str:
     parts = path.removeprefix("/api/v1/").split("/")
     rows = {"campaigns", "sources", "indexes", "models", "hits", "assignments", "workers",
             "triplets", "expert-labels", "releases", "builds", "tokens", "pairs", "controls",
-            "suggestions", "roles", "pilots", "instructions", "charts"}  # fmt: skip
+            "control-candidates", "roles", "pilots", "instructions", "charts"}  # fmt: skip
     shown = [
         "{}"
         if place and parts[place - 1] in rows and part not in {"next", "search", "answer", "import"}

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from annotation.models import Campaign, ExpertLabel, OutboxMessage, Role, Suggestion, Worker
+from annotation.models import Campaign, ControlCandidate, ExpertLabel, OutboxMessage, Role, Worker
 from retrieval.models import Job
 from tests.annotation.api.campaign import campaign_at_work, hand_in
 from tests.annotation.api.people import Program, is_problem, person
@@ -25,8 +25,8 @@ def control_of(campaign: Campaign) -> int:
     return int(campaign.controls.get().pk)
 
 
-def suggestion_of(campaign: Campaign) -> int:
-    return Suggestion.objects.get(triplet__campaign=campaign).pk
+def candidate_of(campaign: Campaign) -> int:
+    return ControlCandidate.objects.get(triplet__campaign=campaign).pk
 
 
 def worker_of(campaign: Campaign) -> str:
@@ -49,12 +49,12 @@ READ: Mapping[str, Row] = {
 WRITTEN: Mapping[str, tuple[Row, object]] = {
     "controls/{}/replace": (control_of, TEXTS),
     "controls/{}/retire": (control_of, {}),
-    "suggestions/{}/confirm": (suggestion_of, TEXTS),
-    "suggestions/{}/dismiss": (suggestion_of, {}),
+    "control-candidates/{}/confirm": (candidate_of, TEXTS),
+    "control-candidates/{}/dismiss": (candidate_of, {}),
 }
 LISTS = (
-    "triplets", "labels", "hits", "assignments", "controls", "suggestions", "roles", "dry-runs",
-    "expert-labels", "workers/both/letters",
+    "triplets", "labels", "hits", "assignments", "controls", "control-candidates", "roles",
+    "dry-runs", "expert-labels", "workers/both/letters",
 )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def other(campaign: Campaign) -> Campaign:
     make_hit(other, real=[("a second query", "question", "answer")])
     other.instructions.create(version=2, text="# Rules")
     for each in (campaign, other):
-        Suggestion.objects.create(triplet=each.triplets.order_by("pk")[0])
+        ControlCandidate.objects.create(triplet=each.triplets.order_by("pk")[0])
         Role.objects.create(user=person(f"of {each}"), campaign=each, name="viewer")
         Job.objects.create(
             kind="dry-run", subject=each.name, arguments={}, state="done",
@@ -118,14 +118,14 @@ def test_a_row_of_another_campaign_is_not_changed(
     # Whoever may not confirm for all campaigns is told so before the row is looked for.
     assert is_problem(answer, 403 if path.endswith("confirm") else 404)
     assert other.controls.get().retired_at is None
-    assert Suggestion.objects.get(triplet__campaign=other).state == "open"
+    assert ControlCandidate.objects.get(triplet__campaign=other).state == "open"
 
 
-def test_nobody_confirms_a_suggestion_under_another_name(other: Campaign) -> None:
+def test_nobody_confirms_a_candidate_under_another_name(other: Campaign) -> None:
     root = Program(User.objects.create_superuser("root"))
-    path = f"campaigns/faq/suggestions/{suggestion_of(other)}/confirm"
+    path = f"campaigns/faq/control-candidates/{candidate_of(other)}/confirm"
     assert is_problem(root.post(path, TEXTS, key="one"), 404)
-    assert Suggestion.objects.get(triplet__campaign=other).state == "open"
+    assert ControlCandidate.objects.get(triplet__campaign=other).state == "open"
 
 
 def test_nobody_takes_a_role_under_another_name(other: Campaign, reader: Program) -> None:

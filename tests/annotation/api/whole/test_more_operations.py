@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import AuditEntry, Campaign, Control, Role, Suggestion
+from annotation.models import AuditEntry, Campaign, Control, ControlCandidate, Role
 from retrieval.jobs.queue import run, waiting_jobs
 from retrieval.models import QaPair
 from tests.annotation.api.people import Program, is_problem, person
@@ -71,12 +71,14 @@ def test_a_campaigns_control_is_its_own(root: Program, campaign: Campaign) -> No
     assert AuditEntry.objects.latest("pk").campaign == campaign
 
 
-def test_a_suggestion_is_confirmed_or_dismissed_once(root: Program, campaign: Campaign) -> None:
+def test_a_control_candidate_is_confirmed_or_dismissed_once(
+    root: Program, campaign: Campaign
+) -> None:
     triplet = campaign.triplets.get()
-    found = Suggestion.objects.create(triplet=triplet)
-    (row,) = root.get("campaigns/faq/suggestions?state=open").json()["results"]
+    found = ControlCandidate.objects.create(triplet=triplet)
+    (row,) = root.get("campaigns/faq/control-candidates?state=open").json()["results"]
     assert (row["triplet"], row["question"]) == (triplet.pk, "question")
-    path = f"campaigns/faq/suggestions/{found.pk}"
+    path = f"campaigns/faq/control-candidates/{found.pk}"
     made = root.post(f"{path}/confirm", TEXTS, key="one")
     assert (made.status_code, made.json()["kind"]) == (201, "positive")
     assert last() == ("confirm-control", "api", "root")
@@ -86,9 +88,9 @@ def test_a_suggestion_is_confirmed_or_dismissed_once(root: Program, campaign: Ca
     assert found.control.pk == made.json()["id"]
 
 
-def test_a_dismissed_suggestion_says_by_whom(root: Program, campaign: Campaign) -> None:
-    found = Suggestion.objects.create(triplet=campaign.triplets.get())
-    told = root.post(f"campaigns/faq/suggestions/{found.pk}/dismiss").json()
+def test_a_dismissed_candidate_says_by_whom(root: Program, campaign: Campaign) -> None:
+    found = ControlCandidate.objects.create(triplet=campaign.triplets.get())
+    told = root.post(f"campaigns/faq/control-candidates/{found.pk}/dismiss").json()
     assert (told["state"], told["decided_by"]) == ("dismissed", "root")
     assert last() == ("dismiss-control", "api", "root")
 

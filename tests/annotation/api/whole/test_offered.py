@@ -55,8 +55,10 @@ TABLE: Mapping[str, str] = {
     "admin/campaigns/<slug:name>/controls/": "campaign_control_list campaign_control_rates",
     "admin/campaigns/<slug:name>/controls/<int:pk>": "campaign_control_read "
     "campaign_control_replace campaign_control_retire",
-    "admin/campaigns/<slug:name>/suggestions/": "campaign_suggest suggestion_list",
-    "admin/campaigns/<slug:name>/suggestions/<int:pk>": "suggestion_confirm suggestion_dismiss",
+    "admin/campaigns/<slug:name>/control-candidates/": "campaign_control_candidates "
+    "control_candidate_list",
+    "admin/campaigns/<slug:name>/control-candidates/<int:pk>": "control_candidate_confirm "
+    "control_candidate_dismiss",
     "admin/campaigns/<slug:name>/dry-run": "campaign_dry_run dry_run_list",
     "admin/pilots/": "pilot_list pilot_create",
     "admin/pilots/<slug:name>/": "pilot_read",

@@ -6,7 +6,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.access.audit_log import by_api, record
-from annotation.models import Campaign, Role, Suggestion, Worker
+from annotation.models import Campaign, ControlCandidate, Role, Worker
 from retrieval.models import Job
 from tests.annotation.api.campaign import campaign_at_work, hand_in
 from tests.annotation.api.people import Program, person
@@ -17,7 +17,7 @@ PATHS = (
     "campaigns/faq/hits/1", "campaigns/faq/assignments", "campaigns/faq/workers",
     "campaigns/faq/triplets", "campaigns/faq/labels", "campaigns/faq/expert-labels",
     "campaigns/faq/builds", "campaigns/faq/roles", "campaigns/faq/controls", "controls", "pilots",
-    "campaigns/faq/suggestions", "campaigns/faq/instructions", "campaigns/faq/snapshots",
+    "campaigns/faq/control-candidates", "campaigns/faq/instructions", "campaigns/faq/snapshots",
     "campaigns/faq/charts", "campaigns/faq/worker-figures", "campaigns/faq/reports",
     "campaigns/faq/disagreements", "campaigns/faq/workers/faq-worker-0/letters",
     "campaigns/faq/workers/faq-worker-0/exclusion-impact",
@@ -42,7 +42,7 @@ def grow(user: User, campaign: Campaign) -> None:
         hand_in(hit, worker)
     campaign.triplets.update(status="labelled", label=1, votes=2, positive_votes=2)
     for triplet in campaign.triplets.all():
-        Suggestion.objects.get_or_create(triplet=triplet)
+        ControlCandidate.objects.get_or_create(triplet=triplet)
     for triplet in campaign.triplets.exclude(expert_labels__expert="cleo"):
         triplet.expert_labels.create(expert="cleo", label=1, source="sample")
 

@@ -19,8 +19,8 @@ from annotation.models import (
     Assignment,
     Campaign,
     Control,
+    ControlCandidate,
     ExpertLabel,
-    Suggestion,
     Triplet,
 )
 from retrieval.jobs.queue import request as request_job
@@ -60,7 +60,7 @@ def at_work(one_hit: Stage, _connection_stays: None) -> Campaign:
     campaign = one_hit.campaign
     triplet = campaign.triplets.order_by("pk").first()
     ExpertLabel.objects.create(triplet=triplet, expert="cleo", label=1, source="sample")
-    Suggestion.objects.create(triplet=triplet)
+    ControlCandidate.objects.create(triplet=triplet)
     request_job("collect", campaign.name, {}, by=None)
     return campaign
 
@@ -77,7 +77,7 @@ def rows_of(path: str, campaign: Campaign) -> dict[str, Any]:
         "builds": 1,
         "pairs": first(QaPair),
         "controls": first(Control, campaign=campaign if "{name}" in path else None),
-        "suggestions": first(Suggestion),
+        "control-candidates": first(ControlCandidate),
     }
     rows: dict[str, Any] = {"name": campaign.name, "number": 1, "version": 1, "source": "faq"}
     rows["key"] = "votes" if "/charts/" in path else "none"

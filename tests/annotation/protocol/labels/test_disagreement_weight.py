@@ -1,4 +1,4 @@
-"""What an expert should look at first, and the controls that the record suggests."""
+"""What an expert should look at first, and the controls that the record proposes."""
 
 import pytest
 from hypothesis import given

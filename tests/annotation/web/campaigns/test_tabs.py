@@ -17,7 +17,7 @@ NO_PAGES = {
     "campaign-worker-exclusion-impact",
     "campaign-workers-csv",
     "change-role",
-    "look-for-controls",
+    "find-control-candidates",
 }
 
 

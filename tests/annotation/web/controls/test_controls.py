@@ -12,12 +12,12 @@ from annotation.models import (
     AuditEntry,
     Campaign,
     Control,
+    ControlCandidate,
     Hit,
     HitItem,
     ReviewFigures,
-    Suggestion,
 )
-from annotation.pipeline.controls.suggest import suggest
+from annotation.pipeline.controls.candidates import find_candidates
 from annotation.protocol.labels.label_error import wilson_interval
 from retrieval.models import Job
 from tests.annotation.web.base.readers import plays, root, with_permission
@@ -240,7 +240,7 @@ def test_viewers_look_and_change_nothing(campaign: Campaign, role: str) -> None:
         for form in (TEXTS, {"retire": "yes"}):
             assert viewer.post(page, form).status_code == 403
     assert viewer.get(f"{POOL}add").status_code == 403
-    assert viewer.post(f"{PAGE[:-9]}suggestions/").status_code == 403
+    assert viewer.post(f"{PAGE[:-9]}control-candidates/").status_code == 403
     assert not Control.objects.exclude(retired_at=None).exists()
     assert not AuditEntry.objects.exists()
 
@@ -291,20 +291,20 @@ def test_changes_from_other_sites_are_refused(campaign: Campaign, editor: Client
     assert not AuditEntry.objects.exists()
 
 
-def suggestion(campaign: Campaign) -> Suggestion:
+def make_candidate(campaign: Campaign) -> ControlCandidate:
     triplet = campaign.triplets.get(candidate__query__key="moon", candidate__rank=1)
-    return Suggestion.objects.create(triplet=triplet)
+    return ControlCandidate.objects.create(triplet=triplet)
 
 
 def decide(campaign: Campaign, client: Client, form: dict[str, str]) -> Any:
-    pk = Suggestion.objects.get().pk
-    return client.post(f"/admin/campaigns/demo/suggestions/{pk}", form)
+    pk = ControlCandidate.objects.get().pk
+    return client.post(f"/admin/campaigns/demo/control-candidates/{pk}", form)
 
 
-def test_a_suggestion_is_confirmed_with_the_words_of_a_person(campaign: Campaign) -> None:
-    found = suggestion(campaign)
+def test_a_control_candidate_is_confirmed_with_the_words_of_a_person(campaign: Campaign) -> None:
+    found = make_candidate(campaign)
     client = root()
-    page = client.get(f"/admin/campaigns/demo/suggestions/{found.pk}").content.decode()
+    page = client.get(f"/admin/campaigns/demo/control-candidates/{found.pk}").content.decode()
     assert "What about moon" in page
     assert decide(campaign, client, TEXTS)["Location"] == PAGE
     control = Control.objects.get(query=TEXTS["query"])
@@ -317,49 +317,49 @@ def test_a_suggestion_is_confirmed_with_the_words_of_a_person(campaign: Campaign
     assert decide(campaign, client, TEXTS | {"query": "other"}).status_code == 422
 
 
-def test_a_manager_dismisses_a_suggestion_but_confirms_none(campaign: Campaign) -> None:
-    suggestion(campaign)
+def test_a_manager_dismisses_a_candidate_but_confirms_none(campaign: Campaign) -> None:
+    make_candidate(campaign)
     manager = plays("manager", campaign)
     assert decide(campaign, manager, TEXTS).status_code == 403
-    assert Suggestion.objects.get().state == "open"
+    assert ControlCandidate.objects.get().state == "open"
     assert decide(campaign, manager, {"dismiss": "yes"}).status_code == 302
-    assert Suggestion.objects.get().state == "dismissed"
+    assert ControlCandidate.objects.get().state == "dismissed"
     assert [entry.verb for entry in AuditEntry.objects.all()] == ["dismiss-control"]
     assert not Control.objects.filter(query=TEXTS["query"]).exists()
 
 
 @pytest.mark.parametrize("role", ["viewer", "adjudicator"])
 def test_whoever_may_not_change_controls_decides_nothing(campaign: Campaign, role: str) -> None:
-    suggestion(campaign)
+    make_candidate(campaign)
     client = plays(role, campaign)
     for form in (TEXTS, {"dismiss": "yes"}):
         assert decide(campaign, client, form).status_code == 403
-    assert Suggestion.objects.get().state == "open"
-    assert client.get(PAGE).context["suggestions"] == [Suggestion.objects.get()]
+    assert ControlCandidate.objects.get().state == "open"
+    assert client.get(PAGE).context["control_candidates"] == [ControlCandidate.objects.get()]
 
 
 def test_looking_for_controls_is_a_job_asked_for_once(campaign: Campaign) -> None:
     manager = plays("manager", campaign)
     for _ in range(2):
-        answer = manager.post("/admin/campaigns/demo/suggestions/")
+        answer = manager.post("/admin/campaigns/demo/control-candidates/")
         assert answer["Location"] == PAGE
     job = Job.objects.get()
-    assert (job.kind, job.subject, job.state) == ("suggest", "demo", "queued")
+    assert (job.kind, job.subject, job.state) == ("control-candidates", "demo", "queued")
     page = manager.get(PAGE).content.decode()
     assert f'id="job-{job.pk}"' in page
-    assert manager.get("/admin/campaigns/demo/suggestions/").status_code == 405
+    assert manager.get("/admin/campaigns/demo/control-candidates/").status_code == 405
 
 
 def test_hostile_texts_stay_texts(campaign: Campaign, editor: Client) -> None:
     Control.objects.update(query=HOSTILE, question=HOSTILE + "?", answer=HOSTILE, key=HOSTILE[:60])
-    triplet = suggestion(campaign).triplet
+    triplet = make_candidate(campaign).triplet
     triplet.candidate.pair.license = triplet.candidate.pair.question = HOSTILE
     triplet.candidate.pair.save()
     client = root()
-    pk, kinds = Suggestion.objects.get().pk, Control.objects.order_by("kind")
+    pk, kinds = ControlCandidate.objects.get().pk, Control.objects.order_by("kind")
     own, shared = kinds[0].pk, kinds[1].pk
     pages = [POOL, f"{POOL}?q={HOSTILE}", f"{POOL}{shared}", PAGE, f"{PAGE}{own}"]
-    for page in [*pages, f"/admin/campaigns/demo/suggestions/{pk}"]:
+    for page in [*pages, f"/admin/campaigns/demo/control-candidates/{pk}"]:
         response = client.get(page)
         assert response.status_code == 200
         assert "<script>alert" not in response.content.decode()
@@ -370,7 +370,7 @@ def test_the_pages_take_few_queries(
     counted: ReviewFigures, page: str, django_assert_max_num_queries: Any
 ) -> None:
     many()
-    suggest(counted.campaign)
+    find_candidates(counted.campaign)
     client = plays("manager", counted.campaign)
     with django_assert_max_num_queries(20):
         client.get(page)

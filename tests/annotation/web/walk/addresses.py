@@ -108,10 +108,10 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/campaigns/<slug:name>/controls/<int:pk>
     """),
     (NO, site("manage", 302), """
-        admin/campaigns/<slug:name>/suggestions/
+        admin/campaigns/<slug:name>/control-candidates/
     """),
     (site("manage", 404), site("manage", 404), """
-        admin/campaigns/<slug:name>/suggestions/<int:pk>
+        admin/campaigns/<slug:name>/control-candidates/<int:pk>
     """),
     (site("manage", 200), site("manage", 422), """
         admin/campaigns/<slug:name>/dry-run

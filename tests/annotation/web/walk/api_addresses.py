@@ -76,7 +76,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/charts
         api/v1/campaigns/<slug:name>/controls
         api/v1/campaigns/<slug:name>/control-rates
-        api/v1/campaigns/<slug:name>/suggestions
+        api/v1/campaigns/<slug:name>/control-candidates
         api/v1/campaigns/<slug:name>/workers/<str:worker>/exclusion-impact
         api/v1/campaigns/<slug:name>/workers/<str:worker>/letters
         api/v1/controls/<int:pk>
@@ -114,10 +114,10 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     (api("view", 405), api("manage", 404), """
         api/v1/campaigns/<slug:name>/controls/<int:pk>/replace
         api/v1/campaigns/<slug:name>/controls/<int:pk>/retire
-        api/v1/campaigns/<slug:name>/suggestions/<int:pk>/dismiss
+        api/v1/campaigns/<slug:name>/control-candidates/<int:pk>/dismiss
     """),
     (api("view", 405), api("root", 404), """
-        api/v1/campaigns/<slug:name>/suggestions/<int:pk>/confirm
+        api/v1/campaigns/<slug:name>/control-candidates/<int:pk>/confirm
     """),
     (api("view", 405), api("view", 400), """
         api/v1/campaigns/<slug:name>/jobs/snapshot
@@ -132,7 +132,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/jobs/collect
         api/v1/campaigns/<slug:name>/jobs/reconcile
         api/v1/campaigns/<slug:name>/jobs/dry-run
-        api/v1/campaigns/<slug:name>/jobs/suggest
+        api/v1/campaigns/<slug:name>/jobs/control-candidates
         api/v1/campaigns/<slug:name>/operations/pause
         api/v1/campaigns/<slug:name>/operations/resume
         api/v1/campaigns/<slug:name>/operations/expire

@@ -60,7 +60,7 @@ def of_the_world(world: World) -> Iterator[str]:
         "dollars": "1.50", "reason": "asked", "subject": "Thanks", "text": "Thank you.",
     }  # fmt: skip
     yield from (
-        f"{own}/charts/kappa.csv", f"{own}/suggestions/{ids['suggestions']}",
+        f"{own}/charts/kappa.csv", f"{own}/control-candidates/{ids['control-candidates']}",
         f"{own}/controls/{ids['campaign controls']}", f"{own}/triplets/{ids['triplets']}",
         f"{own}/plan", f"{own}/publish", "/admin/campaigns/next/publish?first=2",
         "/admin/pilots/answers/", f"/admin/database/imports/{ids['imports']}",

@@ -1,13 +1,18 @@
-"""Controls that the record suggests: a person has the last word."""
+"""Controls that the record proposes: a person has the last word."""
 
 import pytest
 from django.utils import timezone
 
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import Campaign, Control, Judgment, Suggestion, Triplet
-from annotation.pipeline.controls import suggest as suggesting
+from annotation.models import Campaign, Control, ControlCandidate, Judgment, Triplet
+from annotation.pipeline.controls import candidates
+from annotation.pipeline.controls.candidates import (
+    FoundCandidates,
+    confirm,
+    dismiss,
+    find_candidates,
+)
 from annotation.pipeline.controls.controls import Texts
-from annotation.pipeline.controls.suggest import Suggested, confirm, dismiss, suggest
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.publishing.pack import positive_names
 from core.errors import UserError
@@ -35,15 +40,15 @@ def campaign() -> Campaign:
     return campaign
 
 
-def suggested(campaign: Campaign) -> set[tuple[str, int]]:
-    rows = Suggestion.objects.filter(triplet__campaign=campaign)
+def proposed(campaign: Campaign) -> set[tuple[str, int]]:
+    rows = ControlCandidate.objects.filter(triplet__campaign=campaign)
     columns = "triplet__candidate__query__key", "triplet__candidate__rank"
     return set(rows.values_list(*columns))
 
 
-def test_what_three_agree_on_is_suggested(campaign: Campaign) -> None:
-    assert suggest(campaign) == Suggested(looked_at=4, new=2, open=2)
-    assert suggested(campaign) == {("moon", 1), ("tea", 1)}
+def test_what_three_agree_on_is_a_candidate(campaign: Campaign) -> None:
+    assert find_candidates(campaign) == FoundCandidates(looked_at=4, new=2, open=2)
+    assert proposed(campaign) == {("moon", 1), ("tea", 1)}
 
 
 def test_two_votes_are_enough_of_steady_workers(
@@ -51,44 +56,44 @@ def test_two_votes_are_enough_of_steady_workers(
 ) -> None:
     """Ada agrees with all six labels, bob with four of them."""
     monkeypatch.setattr("annotation.protocol.labels.control_candidates.STEADY_JUDGED", 4)
-    suggest(campaign)
-    assert suggested(campaign) == {("moon", 1), ("tea", 1)}
+    find_candidates(campaign)
+    assert proposed(campaign) == {("moon", 1), ("tea", 1)}
     monkeypatch.setattr("annotation.protocol.labels.control_candidates.STEADY_SHARE", 4 / 6)
-    suggest(campaign)
-    assert suggested(campaign) == {(name, rank) for name in ("moon", "tea") for rank in (1, 2)}
+    find_candidates(campaign)
+    assert proposed(campaign) == {(name, rank) for name in ("moon", "tea") for rank in (1, 2)}
 
 
-def test_votes_that_do_not_count_suggest_nothing(campaign: Campaign) -> None:
+def test_votes_that_do_not_count_propose_nothing(campaign: Campaign) -> None:
     Judgment.objects.filter(worker__worker_id="third").delete()
     write_labels(campaign)
-    assert suggest(campaign).new == 0
+    assert find_candidates(campaign).new == 0
 
 
-def test_what_somebody_has_reported_is_not_suggested(campaign: Campaign) -> None:
+def test_what_somebody_has_reported_is_no_candidate(campaign: Campaign) -> None:
     report(campaign.triplets.get(candidate__query__key="tea", candidate__rank=1))
-    suggest(campaign)
-    assert suggested(campaign) == {("moon", 1)}
+    find_candidates(campaign)
+    assert proposed(campaign) == {("moon", 1)}
 
 
-def test_run_again_it_suggests_nothing_twice(campaign: Campaign) -> None:
-    suggest(campaign)
-    dismiss(Suggestion.objects.all()[0], by="dan", now=timezone.now())
-    assert suggest(campaign) == Suggested(looked_at=2, new=0, open=1)
+def test_run_again_it_proposes_nothing_twice(campaign: Campaign) -> None:
+    find_candidates(campaign)
+    dismiss(ControlCandidate.objects.all()[0], by="dan", now=timezone.now())
+    assert find_candidates(campaign) == FoundCandidates(looked_at=2, new=0, open=1)
 
 
 def test_no_more_wait_than_a_person_can_read(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suggesting, "MOST_OPEN", 1)
-    assert suggest(campaign).open == 1
-    assert suggest(campaign).new == 0
+    monkeypatch.setattr(candidates, "MOST_OPEN", 1)
+    assert find_candidates(campaign).open == 1
+    assert find_candidates(campaign).new == 0
 
 
 def test_nothing_is_packed_before_a_person_has_confirmed_it(campaign: Campaign) -> None:
     before = positive_names()
-    suggest(campaign)
+    find_candidates(campaign)
     assert positive_names() == before
-    first, second = Suggestion.objects.order_by("pk")
+    first, second = ControlCandidate.objects.order_by("pk")
     dismiss(first, by="dan", now=timezone.now())
     assert positive_names() == before
     control = confirm(second, NEW, by="dan", now=timezone.now())
@@ -98,21 +103,21 @@ def test_nothing_is_packed_before_a_person_has_confirmed_it(campaign: Campaign) 
     assert Texts(control.query, control.question, control.answer) == NEW
 
 
-def test_a_suggestion_is_decided_once(campaign: Campaign) -> None:
-    suggest(campaign)
-    first = Suggestion.objects.all()[0]
+def test_a_control_candidate_is_decided_once(campaign: Campaign) -> None:
+    find_candidates(campaign)
+    first = ControlCandidate.objects.all()[0]
     confirm(first, NEW, by="dan", now=timezone.now())
     other = Texts("how old is ada", "the age of ada", "Ten.")
-    with pytest.raises(UserError, match="decided on this suggestion already"):
+    with pytest.raises(UserError, match="decided on this candidate already"):
         confirm(first, other, by="cleo", now=timezone.now())
-    with pytest.raises(UserError, match="decided on this suggestion already"):
+    with pytest.raises(UserError, match="decided on this candidate already"):
         dismiss(first, by="cleo", now=timezone.now())
     assert not Control.objects.filter(query=other.query).exists()
 
 
-def test_words_that_are_no_control_leave_the_suggestion_open(campaign: Campaign) -> None:
-    suggest(campaign)
-    first = Suggestion.objects.all()[0]
+def test_words_that_are_no_control_leave_the_candidate_open(campaign: Campaign) -> None:
+    find_candidates(campaign)
+    first = ControlCandidate.objects.all()[0]
     with pytest.raises(UserError, match="the answer is empty"):
         confirm(first, NEW._replace(answer=""), by="dan", now=timezone.now())
     first.refresh_from_db()
@@ -120,15 +125,15 @@ def test_words_that_are_no_control_leave_the_suggestion_open(campaign: Campaign)
 
 
 def test_what_is_disputed_since_cannot_be_confirmed(campaign: Campaign) -> None:
-    suggest(campaign)
-    first = Suggestion.objects.all()[0]
+    find_candidates(campaign)
+    first = ControlCandidate.objects.all()[0]
     Triplet.objects.filter(pk=first.triplet_id).update(votes=4)
-    first = Suggestion.objects.get(pk=first.pk)
+    first = ControlCandidate.objects.get(pk=first.pk)
     with pytest.raises(UserError, match="Not everybody says Yes"):
         confirm(first, NEW, by="dan", now=timezone.now())
 
 
 def test_it_is_a_job_that_says_what_it_found(campaign: Campaign) -> None:
-    job = run(request("suggest", "demo", {}, by=None).pk, "me", HANDLERS)
+    job = run(request("control-candidates", "demo", {}, by=None).pk, "me", HANDLERS)
     assert job
     assert job.result == {"looked_at": 4, "new": 2, "open": 2}

@@ -1,4 +1,4 @@
-"""Positive controls that the record of votes suggests; a person confirms each, or dismisses it."""
+"""Positive controls that the record of votes proposes; a person confirms each, or dismisses it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from annotation.models import Campaign, Control, ItemReport, Suggestion, Triplet
+from annotation.models import Campaign, Control, ControlCandidate, ItemReport, Triplet
 from annotation.pipeline.controls.controls import Texts, add_positive
 from annotation.pipeline.labelling.votes import ROWS, valid_judgments
 from annotation.protocol.labels.control_candidates import (
@@ -22,11 +22,11 @@ from core.progress import Progress, no_progress
 
 MOST_OPEN = 60  # that wait for a person, of one campaign
 TEXTS = ("candidate__query__text", "candidate__pair__question", "candidate__pair__answer")
-State = Suggestion.State
+State = ControlCandidate.State
 
 
 @dataclass(frozen=True)
-class Suggested:
+class FoundCandidates:
     looked_at: int
     new: int
     open: int  # that wait for a person now
@@ -40,9 +40,9 @@ class _Fit(NamedTuple):
     pk: int
 
 
-def suggest(campaign: Campaign, *, progress: Progress = no_progress) -> Suggested:
-    """Run again it finds others: what was confirmed or dismissed is not suggested twice."""
-    waiting = suggestions(campaign).filter(state=State.OPEN).count()
+def find_candidates(campaign: Campaign, *, progress: Progress = no_progress) -> FoundCandidates:
+    """Run again it finds others: what was confirmed or dismissed is not proposed twice."""
+    waiting = control_candidates(campaign).filter(state=State.OPEN).count()
     looked_at, fits = 0, []
     for row in _unanimous(campaign).iterator(chunk_size=ROWS):
         looked_at += 1
@@ -53,39 +53,41 @@ def suggest(campaign: Campaign, *, progress: Progress = no_progress) -> Suggeste
             fits.append(_Fit(votes, -sum(map(len, texts)), pk))
     chosen = nlargest(max(0, MOST_OPEN - waiting), fits)
     # Two at once may choose the same: one row a triplet.
-    Suggestion.objects.bulk_create(
-        [Suggestion(triplet_id=fit.pk) for fit in chosen], ignore_conflicts=True
+    ControlCandidate.objects.bulk_create(
+        [ControlCandidate(triplet_id=fit.pk) for fit in chosen], ignore_conflicts=True
     )
-    return Suggested(looked_at, len(chosen), waiting + len(chosen))
+    return FoundCandidates(looked_at, len(chosen), waiting + len(chosen))
 
 
-def suggestions(campaign: Campaign) -> QuerySet[Suggestion]:
-    return Suggestion.objects.filter(triplet__campaign=campaign)
+def control_candidates(campaign: Campaign) -> QuerySet[ControlCandidate]:
+    return ControlCandidate.objects.filter(triplet__campaign=campaign)
 
 
 @transaction.atomic
-def confirm(suggestion: Suggestion, texts: Texts, *, by: str, now: datetime) -> Control:
-    """The words may differ from the triplet's; the suggestion keeps where they came from."""
-    triplet = suggestion.triplet
+def confirm(candidate: ControlCandidate, texts: Texts, *, by: str, now: datetime) -> Control:
+    """The words may differ from the triplet's; the candidate keeps where they came from."""
+    triplet = candidate.triplet
     if triplet.label != 1 or triplet.votes != triplet.positive_votes:
         raise UserError(
-            f"Not everybody says Yes to triplet {triplet.pk} any more: dismiss the suggestion."
+            f"Not everybody says Yes to triplet {triplet.pk} any more: dismiss the candidate."
         )
-    _decide(suggestion, State.CONFIRMED, by=by, now=now)
+    _decide(candidate, State.CONFIRMED, by=by, now=now)
     control = add_positive(texts)
-    Suggestion.objects.filter(pk=suggestion.pk).update(control=control)
+    ControlCandidate.objects.filter(pk=candidate.pk).update(control=control)
     return control
 
 
 @transaction.atomic
-def dismiss(suggestion: Suggestion, *, by: str, now: datetime) -> None:
-    _decide(suggestion, State.DISMISSED, by=by, now=now)
+def dismiss(candidate: ControlCandidate, *, by: str, now: datetime) -> None:
+    _decide(candidate, State.DISMISSED, by=by, now=now)
 
 
-def _decide(suggestion: Suggestion, state: Suggestion.State, *, by: str, now: datetime) -> None:
-    still_open = Suggestion.objects.filter(pk=suggestion.pk, state=State.OPEN)
+def _decide(
+    candidate: ControlCandidate, state: ControlCandidate.State, *, by: str, now: datetime
+) -> None:
+    still_open = ControlCandidate.objects.filter(pk=candidate.pk, state=State.OPEN)
     if not still_open.update(state=state, decided_by=by, decided_at=now):
-        raise UserError("Somebody has decided on this suggestion already.")
+        raise UserError("Somebody has decided on this candidate already.")
 
 
 def _unanimous(campaign: Campaign) -> QuerySet[Triplet, Any]:
@@ -94,7 +96,7 @@ def _unanimous(campaign: Campaign) -> QuerySet[Triplet, Any]:
     votes = valid_judgments(campaign).filter(triplet=OuterRef("pk"))
     by_steady = ~Exists(votes.exclude(worker__in=_steady_workers(campaign)))
     labelled = campaign.triplets.filter(
-        label=1, positive_votes=F("votes"), votes__gte=STEADY_VOTES, suggestion=None
+        label=1, positive_votes=F("votes"), votes__gte=STEADY_VOTES, control_candidate=None
     )
     rows = labelled.exclude(Exists(told)).annotate(by_steady=by_steady).order_by("pk")
     return rows.values_list("pk", "votes", "positive_votes", "by_steady", *TEXTS)

@@ -1,4 +1,4 @@
-"""Controls that votes suggest: looked for by a job, confirmed or dismissed by a person."""
+"""Controls that votes propose: looked for by a job, confirmed or dismissed by a person."""
 
 from typing import Any, cast
 
@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.access.audit_log import by_page
 from annotation.access.roles import CHANGE_CONTROLS
 from annotation.jobs.requests import ask_to_look
-from annotation.models import Campaign, Suggestion
-from annotation.operations.controls import confirm_suggestion, dismiss_suggestion
-from annotation.pipeline.controls.suggest import suggestions
+from annotation.models import Campaign, ControlCandidate
+from annotation.operations.controls import confirm_candidate, dismiss_candidate
+from annotation.pipeline.controls.candidates import control_candidates
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.controls.control import ControlForm, lacks
@@ -24,9 +24,9 @@ TEXTS = ("triplet__candidate__query", "triplet__candidate__pair")
 
 @require_POST
 @campaign_page(CHANGE_CONTROLS)
-def look_for_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+def find_control_candidates(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     try:
-        ask_to_look(by_page(cast(User, request.user)), "suggest", campaign)
+        ask_to_look(by_page(cast(User, request.user)), "control-candidates", campaign)
     except UserError as error:
         messages.error(request, str(error))
     return redirect("campaign-controls", campaign.name)
@@ -34,8 +34,8 @@ def look_for_controls(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @campaign_page(CHANGE_CONTROLS)
-def suggestion(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
-    found = get_object_or_404(suggestions(campaign).select_related(*TEXTS), pk=pk)
+def control_candidate(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
+    found = get_object_or_404(control_candidates(campaign).select_related(*TEXTS), pk=pk)
     candidate = found.triplet.candidate
     words = {
         "query": candidate.query.text,
@@ -56,25 +56,27 @@ def suggestion(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespons
     return _page(request, campaign, found, form)
 
 
-def _decide(request: HttpRequest, campaign: Campaign, found: Suggestion, form: ControlForm) -> str:
+def _decide(
+    request: HttpRequest, campaign: Campaign, found: ControlCandidate, form: ControlForm
+) -> str:
     by = by_page(cast(User, request.user))
     if "dismiss" in request.POST:
-        dismiss_suggestion(by, campaign, found)
-        return "The suggestion is dismissed: it will not come again."
-    confirm_suggestion(by, campaign, found, form.texts)
+        dismiss_candidate(by, campaign, found)
+        return "The candidate is dismissed: it will not come again."
+    confirm_candidate(by, campaign, found, form.texts)
     return "The pool has a new control: HITs to come may hold it."
 
 
 def _page(
     request: HttpRequest,
     campaign: Campaign,
-    found: Suggestion,
+    found: ControlCandidate,
     form: ControlForm,
     *,
     fault: str = "",
 ) -> HttpResponse:
     context: dict[str, Any] = {
-        "suggestion": found,
+        "control_candidate": found,
         "triplet": found.triplet,
         "form": form,
         "fault": fault,
@@ -83,9 +85,9 @@ def _page(
     faulty = fault or (form.is_bound and form.errors)
     return page(
         request,
-        "annotation/controls/suggestion.html",
+        "annotation/controls/candidate.html",
         context,
-        title="Suggested control",
+        title="Control candidate",
         campaign=campaign,
         status=422 if faulty else 200,
     )
