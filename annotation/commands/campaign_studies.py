@@ -22,7 +22,7 @@ from annotation.operations.pilots import make_pilot
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of
 from annotation.pipeline.setup.create_pilot import TRIPLETS, pilot_of
-from annotation.pipeline.setup.pool_depth import QUERIES, audit_report, create_audit
+from annotation.pipeline.setup.pool_depth import QUERIES, create_depth_study, depth_report
 from annotation.protocol.estimates.cost import quote
 from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
 from annotation.protocol.studies.pilot import Comparison
@@ -192,7 +192,7 @@ def pool_depth(
     study_name: Annotated[
         str | None,
         typer.Option(
-            "--name", metavar="STUDY", help="Name of the new campaign; without it, NAME-audit."
+            "--name", metavar="STUDY", help="Name of the new campaign; without it, NAME-depth."
         ),
     ] = None,
     budget: Budget = None,
@@ -201,9 +201,9 @@ def pool_depth(
     """Create a campaign that judges deeper ranks, for some of this campaign's queries."""
     cents = None if budget is None else cents_of(budget)
     with progress(queries, "Retrieving", "query") as bar:
-        audit = create_audit(
+        study = create_depth_study(
             campaign,
-            study_name or f"{campaign}-audit",
+            study_name or f"{campaign}-depth",
             queries=queries,
             to=to,
             seed=seed,
@@ -211,25 +211,25 @@ def pool_depth(
             made=partial(_record, campaign, cents),
             progress=bar.update,
         )
-    first, last = audit.query_set.retrieval["ranks"]
-    count = audit.query_set.queries.count()
+    first, last = study.query_set.retrieval["ranks"]
+    count = study.query_set.queries.count()
     return {
-        "campaign": audit.name,
-        "audits": campaign.name,
+        "campaign": study.name,
+        "study_of": campaign.name,
         "queries": count,
         "first_rank": first,
         "last_rank": last,
         "candidates": count * (last - first + 1),
-        "seed": audit.seed,
-        "budget_cents": account_of(audit).budget_cents,
+        "seed": study.seed,
+        "budget_cents": account_of(study).budget_cents,
     }
 
 
-def _record(audited: Campaign, budget: int | None, audit: Campaign) -> None:
+def _record(studied: Campaign, budget: int | None, study: Campaign) -> None:
     if budget is not None:
-        set_budget(audit, budget)
-    details = {"audits": audited.name, "budget_cents": budget or 0}
-    record(by_command(), "audit", campaign=audit, details=details)
+        set_budget(study, budget)
+    details = {"study_of": studied.name, "budget_cents": budget or 0}
+    record(by_command(), "pool-depth", campaign=study, details=details)
 
 
 def _hidden(result: Result) -> Rendered:
@@ -247,12 +247,12 @@ def _hidden(result: Result) -> Rendered:
 @campaign_verb("pool-depth-report", panel=STUDIES, render=_hidden)
 def pool_depth_results(campaign: Campaign) -> Result:
     """Report how many positives lie below the last rank of the original campaign."""
-    report = audit_report(campaign)
+    report = depth_report(campaign)
     found, first, last = report.hidden, report.first, report.last
     upper, lower = f"ranks_1_to_{first}", f"ranks_{first + 1}_to_{last}"
     return {
         "campaign": campaign.name,
-        "audits": report.audited.name,
+        "study_of": report.studied.name,
         "partial": found.queries < report.queries,
         "queries": report.queries,
         "queries_counted": found.queries,

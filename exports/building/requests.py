@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 
 from annotation.models import Campaign
 from annotation.pipeline.setup.create_pilot import pilot_of, source_of
-from annotation.pipeline.setup.pool_depth import audited_by
+from annotation.pipeline.setup.pool_depth import studied_campaign
 from core.errors import UserError
 from exports.building.options import Options
 from exports.building.stages import SHARES, WHOLE, reached
@@ -35,14 +35,15 @@ def thousandths(build: Build) -> int:
 
 
 def check_releasable(campaign: Campaign) -> None:
-    """Not an audit or a pilot: its queries would lie in two releases, and may be in two splits.
+    """Not a study or a pilot: its queries would lie in two releases, and may be in two splits.
 
     Nor are candidates from rank 31 on, alone, a dataset to train or evaluate with.
     """
-    if audited := audited_by(campaign):
+    if studied := studied_campaign(campaign):
         raise UserError(
-            f"Campaign {campaign} audits {audited}, in whose releases its queries are: it has none "
-            f"of its own. What it found says `quorum campaign pool-depth-report {campaign}`."
+            f"Campaign {campaign} is a pool depth study of {studied}, in whose releases its "
+            "queries are: it has none of its own. `quorum campaign pool-depth-report "
+            f"{campaign}` shows what it found."
         )
     if pilot := pilot_of(campaign):
         raise UserError(

@@ -70,12 +70,12 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100, unique=True)),
-                ('origin', models.CharField(choices=[('sample', 'sampled from the database'), ('file', 'given in a file'), ('import', 'labelled elsewhere'), ('audit', 'drawn from another query set, to judge what its ranks leave out'), ('copy', 'drawn from another query set with candidates, to judge them once more')], max_length=6)),
+                ('origin', models.CharField(choices=[('sample', 'sampled from the database'), ('file', 'given in a file'), ('import', 'labelled elsewhere'), ('depth', 'drawn from another query set, to judge what its ranks leave out'), ('copy', 'drawn from another query set with candidates, to judge them once more')], max_length=6)),
                 ('seed', models.BigIntegerField(blank=True, null=True)),
                 ('duplicates', models.PositiveIntegerField(default=0)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('retrieval', models.JSONField(blank=True, default=dict)),
-                ('audits', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='audited_by', to='retrieval.queryset')),
+                ('drawn_from', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='drawn_sets', to='retrieval.queryset')),
                 ('retrieved_with', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='query_sets', to='retrieval.indexversion')),
             ],
         ),
@@ -183,11 +183,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='queryset',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('origin__in', ['sample', 'audit', 'copy']), ('seed__isnull', False)), models.Q(('origin__in', ['file', 'import']), ('seed__isnull', True)), _connector='OR'), name='query_set_seeded_iff_sampled'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('origin__in', ['sample', 'depth', 'copy']), ('seed__isnull', False)), models.Q(('origin__in', ['file', 'import']), ('seed__isnull', True)), _connector='OR'), name='query_set_seeded_iff_sampled'),
         ),
         migrations.AddConstraint(
             model_name='queryset',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('audits__isnull', False), ('origin__in', ['audit', 'copy'])), models.Q(models.Q(('origin__in', ['audit', 'copy']), _negated=True), ('audits__isnull', True)), _connector='OR'), name='query_set_audits_iff_audit'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('drawn_from__isnull', False), ('origin__in', ['depth', 'copy'])), models.Q(models.Q(('origin__in', ['depth', 'copy']), _negated=True), ('drawn_from__isnull', True)), _connector='OR'), name='query_set_drawn_from_iff_drawn'),
         ),
         migrations.AddConstraint(
             model_name='query',

@@ -15,14 +15,14 @@ class QuerySet(models.Model):
         SAMPLE = "sample", "sampled from the database"
         FILE = "file", "given in a file"
         IMPORT = "import", "labelled elsewhere"
-        AUDIT = "audit", "drawn from another query set, to judge what its ranks leave out"
+        POOL_DEPTH = "depth", "drawn from another query set, to judge what its ranks leave out"
         COPY = "copy", "drawn from another query set with candidates, to judge them once more"
 
     name = models.CharField(max_length=100, unique=True)
     origin = models.CharField(max_length=6, choices=Origin.choices)
-    # Of an audit or a copy: the query set whose queries are looked at again.
-    audits = models.ForeignKey(
-        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="audited_by"
+    # Of a pool depth study or a copy: the query set its queries come from.
+    drawn_from = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="drawn_sets"
     )
     seed = models.BigIntegerField(null=True, blank=True)
     # Rows of the file that repeated an earlier row's question and were dropped.
@@ -37,14 +37,14 @@ class QuerySet(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(
-                condition=Q(origin__in=["sample", "audit", "copy"], seed__isnull=False)
+                condition=Q(origin__in=["sample", "depth", "copy"], seed__isnull=False)
                 | Q(origin__in=["file", "import"], seed__isnull=True),
                 name="query_set_seeded_iff_sampled",
             ),
             models.CheckConstraint(
-                condition=Q(origin__in=["audit", "copy"], audits__isnull=False)
-                | (~Q(origin__in=["audit", "copy"]) & Q(audits__isnull=True)),
-                name="query_set_audits_iff_audit",
+                condition=Q(origin__in=["depth", "copy"], drawn_from__isnull=False)
+                | (~Q(origin__in=["depth", "copy"]) & Q(drawn_from__isnull=True)),
+                name="query_set_drawn_from_iff_drawn",
             ),
         ]
 

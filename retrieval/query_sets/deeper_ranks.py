@@ -9,7 +9,7 @@ from retrieval.encoders.lazy import load_encoder
 from retrieval.index.open_index import OpenIndex, open_index
 from retrieval.index.versions import current_index
 from retrieval.models import Candidate, IndexVersion, Query, QuerySet
-from retrieval.query_sets.held_out import drawn_again, save_audit
+from retrieval.query_sets.held_out import drawn_again, save_drawn
 from retrieval.registry.registry import model_of
 from retrieval.search.candidates import Found, find, require_enough, require_same_model, save
 from retrieval.search.retrievers import open_retrievers
@@ -22,7 +22,7 @@ LOOKUP = 200  # queries, with all their candidates
 class Deeper:
     """What the same search ranks next for these queries of the query set, unsaved."""
 
-    audited: QuerySet
+    studied: QuerySet
     first_rank: int
     last_rank: int
     seed: int
@@ -30,7 +30,7 @@ class Deeper:
 
 
 def look_deeper(
-    audited: QuerySet,
+    studied: QuerySet,
     *,
     queries: int,
     k: int,
@@ -44,42 +44,44 @@ def look_deeper(
 
     The search is the one of before: its index, its retrievers, and all its queries held out.
     """
-    version = _same_index(audited)
-    drawn = drawn_again(audited, queries, seed)
+    version = _same_index(studied)
+    drawn = drawn_again(studied, queries, seed)
     index = open_index(version)
-    excluded = index.excluded(list(audited.queries.values_list("question_key", flat=True)))
+    excluded = index.excluded(list(studied.queries.values_list("question_key", flat=True)))
     require_enough(drawn, index, excluded, to)
     encoder = encoder or load_encoder(model_of(version), device)
     require_same_model(version, encoder)
     vectors = encoder.encode_questions([query.text for query in drawn])
-    asked = open_retrievers(version, index, audited.retrievers)
+    asked = open_retrievers(version, index, studied.retrievers)
     known = _known(drawn, index)
     found = find(drawn, vectors, asked, to - k, excluded, known=known, progress=progress)
-    return Deeper(audited, k + 1, to, seed, found)
+    return Deeper(studied, k + 1, to, seed, found)
 
 
-def store_audit(name: str, deeper: Deeper) -> QuerySet:
+def store_deeper(name: str, deeper: Deeper) -> QuerySet:
     """Inside a transaction of the caller's."""
-    query_set = save_audit(name, deeper.audited, deeper.found.queries, deeper.seed)
-    query_set.retrieved_with = deeper.audited.retrieved_with
+    query_set = save_drawn(
+        name, QuerySet.Origin.POOL_DEPTH, deeper.studied, deeper.found.queries, deeper.seed
+    )
+    query_set.retrieved_with = deeper.studied.retrieved_with
     ranks = [deeper.first_rank, deeper.last_rank]
-    query_set.retrieval = {"retrievers": list(deeper.audited.retrievers), "ranks": ranks}
+    query_set.retrieval = {"retrievers": list(deeper.studied.retrievers), "ranks": ranks}
     query_set.save(update_fields=["retrieved_with", "retrieval"])
     copies = list(query_set.queries.order_by("position"))
     save(replace(deeper.found, queries=copies), first_rank=deeper.first_rank)
     return query_set
 
 
-def _same_index(audited: QuerySet) -> IndexVersion:
-    then = audited.retrieved_with
+def _same_index(studied: QuerySet) -> IndexVersion:
+    then = studied.retrieved_with
     if then is None:
         raise UserError(
-            f"The candidates of {audited} are not retrieved yet, so no rank hides anything: run "
-            f"`quorum campaign retrieve {audited}` first."
+            f"The candidates of {studied} are not retrieved yet, so no rank hides anything: run "
+            f"`quorum campaign retrieve {studied}` first."
         )
     if then != (now := current_index()):
         raise UserError(
-            f"The candidates of {audited} were retrieved with another index ({then}) than the one "
+            f"The candidates of {studied} were retrieved with another index ({then}) than the one "
             f"of now ({now}), whose next ranks would not be theirs: choose that index again by "
             f"`quorum index build --model {then.known_as} --form {then.form}`, where no pair has "
             "come."

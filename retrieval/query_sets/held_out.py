@@ -139,16 +139,16 @@ def drawn_again(query_set: QuerySet, count: int, seed: int) -> list[Query]:
     return heapq.nsmallest(count, queries, key=lambda query: _number(seed, query.question_key))
 
 
-def save_copy(name: str, copied: QuerySet, queries: Sequence[Query], seed: int) -> QuerySet:
-    """The same queries once more, in this order, for some of their candidates."""
+def save_drawn(
+    name: str,
+    origin: QuerySet.Origin,
+    drawn_from: QuerySet,
+    queries: Sequence[Query],
+    seed: int,
+) -> QuerySet:
+    """The same queries once more, in this order, to judge others or some of their candidates."""
     drafts = [Draft(query.key, query.text, query.question_key) for query in queries]
-    return _save(drafts, name=name, origin=QuerySet.Origin.COPY, seed=seed, audits=copied)
-
-
-def save_audit(name: str, audited: QuerySet, queries: Sequence[Query], seed: int) -> QuerySet:
-    """The same queries once more, in this order, to be looked at again."""
-    drafts = [Draft(query.key, query.text, query.question_key) for query in queries]
-    return _save(drafts, name=name, origin=QuerySet.Origin.AUDIT, seed=seed, audits=audited)
+    return _save(drafts, name=name, origin=origin, seed=seed, drawn_from=drawn_from)
 
 
 def read_draft(row: Row) -> Draft:
@@ -175,7 +175,7 @@ def _save(
     origin: QuerySet.Origin,
     seed: int | None = None,
     duplicates: int = 0,
-    audits: QuerySet | None = None,
+    drawn_from: QuerySet | None = None,
 ) -> QuerySet:
     name = clean_text(name)
     if not 1 <= len(name) <= MAX_NAME:
@@ -183,7 +183,11 @@ def _save(
     try:
         with transaction.atomic():
             query_set = QuerySet.objects.create(
-                name=name, origin=origin, seed=seed, duplicates=duplicates, audits=audits
+                name=name,
+                origin=origin,
+                seed=seed,
+                duplicates=duplicates,
+                drawn_from=drawn_from,
             )
     except IntegrityError as taken:
         message = f"There is already a query set {name!r}: choose another name."

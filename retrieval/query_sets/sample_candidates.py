@@ -10,7 +10,7 @@ from django.db.models import Count
 
 from core.errors import UserError
 from retrieval.models import Candidate, Query, QuerySet
-from retrieval.query_sets.held_out import save_copy
+from retrieval.query_sets.held_out import save_drawn
 
 QUERIES = 500  # in one database query
 
@@ -58,7 +58,7 @@ def copy_candidates(
 ) -> QuerySet:
     """With their pairs, ranks and scores."""
     queries: dict[int, Query] = {row.query_id: row.query for row in candidates}
-    query_set = save_copy(name, copied, list(queries.values()), seed)
+    query_set = save_drawn(name, QuerySet.Origin.COPY, copied, list(queries.values()), seed)
     query_set.retrieved_with = copied.retrieved_with
     query_set.retrieval = {k: v for k, v in copied.retrieval.items() if k == "retrievers"}
     query_set.save(update_fields=["retrieved_with", "retrieval"])

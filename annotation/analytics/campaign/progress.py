@@ -10,7 +10,7 @@ from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage
 from annotation.pipeline.labelling.votes import first_pairs, valid_judgments
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.outbox.claims import waiting
-from annotation.pipeline.setup.pool_depth import audited_by
+from annotation.pipeline.setup.pool_depth import studied_campaign
 from annotation.protocol.labels.agreement import Pairs, agreement
 from retrieval.models import Candidate
 
@@ -22,7 +22,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
         "status": campaign_status(campaign),  # reads the state again
         "state": campaign.state,
         "crowd": campaign.endpoint or "not published yet",
-        **_audit(campaign),
+        **_study_of(campaign),
         **question_counts(campaign),
         **hit_counts(campaign),
         **assignment_counts(campaign),
@@ -37,9 +37,9 @@ def progress(campaign: Campaign) -> dict[str, object]:
     }
 
 
-def _audit(campaign: Campaign) -> dict[str, object]:
-    audited = audited_by(campaign)
-    return {"audits": audited.name} if audited else {}
+def _study_of(campaign: Campaign) -> dict[str, object]:
+    studied = studied_campaign(campaign)
+    return {"study_of": studied.name} if studied else {}
 
 
 def question_counts(campaign: Campaign) -> dict[str, object]:

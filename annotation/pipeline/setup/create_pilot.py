@@ -57,13 +57,13 @@ def pilot_of(campaign: Campaign) -> Pilot | None:
 
 def pilots() -> QuerySet[Pilot]:
     """With their conditions and the source, which a report asks for at once."""
-    source = "shown__query_set__audits__campaign"
+    source = "shown__query_set__drawn_from__campaign"
     return Pilot.objects.select_related("shown__account", "hidden__account", source)
 
 
 def source_of(pilot: Pilot) -> Campaign:
     """Whose triplets it copies."""
-    copied = pilot.shown.query_set.audits
+    copied = pilot.shown.query_set.drawn_from
     assert copied is not None  # a condition's query set is a copy
     source: Campaign = copied.campaign
     return source

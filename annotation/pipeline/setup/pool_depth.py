@@ -11,7 +11,7 @@ from annotation.protocol.studies.pool_depth import Hidden, Labels, hidden
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.models import QuerySet
-from retrieval.query_sets.deeper_ranks import Deeper, look_deeper, store_audit
+from retrieval.query_sets.deeper_ranks import Deeper, look_deeper, store_deeper
 from retrieval.vectors.types import Encoder
 
 QUERIES = 100  # as many as a person can judge, and enough for an interval
@@ -19,15 +19,15 @@ DEEPEST = 1000
 
 
 @dataclass(frozen=True)
-class AuditReport:
-    audited: Campaign
+class DepthReport:
+    studied: Campaign
     first: int  # ranks 1 to `first` were judged before
     last: int
-    queries: int  # of the audit; those that count have no open triplet
+    queries: int  # of the study; those that count have no open triplet
     hidden: Hidden
 
 
-def create_audit(
+def create_depth_study(
     parent: Campaign,
     name: str,
     *,
@@ -47,7 +47,7 @@ def create_audit(
     check_name_and_seed(name, seed)
     k = parent.policy.candidates_per_query
     to = 2 * k if to is None else to
-    _check_auditable(parent, k, to)
+    _check_depth(parent, k, to)
     total = parent.query_set.queries.count()
     deeper = look_deeper(
         parent.query_set,
@@ -60,24 +60,25 @@ def create_audit(
         progress=progress,
     )
     with transaction.atomic():
-        audit = _start(parent, name, deeper, seed)
-        made(audit)
-    return audit
+        study = _start(parent, name, deeper, seed)
+        made(study)
+    return study
 
 
-def _check_auditable(parent: Campaign, k: int, to: int) -> None:
+def _check_depth(parent: Campaign, k: int, to: int) -> None:
     if parent.query_set.brings_candidates:
         raise UserError(
             f"Campaign {parent} came with its candidates: no search of ours says what follows them."
         )
-    if audited := audited_by(parent):
+    if studied := studied_campaign(parent):
         raise UserError(
-            f"Campaign {parent} is an audit itself: audit {audited}, to a deeper rank (--to)."
+            f"Campaign {parent} is a pool depth study itself: study {studied}, to a deeper rank "
+            "(--to)."
         )
     if not k < to <= DEEPEST:
         raise UserError(
-            f"Campaign {parent} has the ranks 1 to {k}: an audit goes on to a rank from {k + 1} to "
-            f"{DEEPEST}, not {to}."
+            f"Campaign {parent} has the ranks 1 to {k}: a pool depth study goes on to a "
+            f"rank from {k + 1} to {DEEPEST}, not {to}."
         )
 
 
@@ -85,7 +86,7 @@ def _start(parent: Campaign, name: str, deeper: Deeper, seed: int) -> Campaign:
     ranks = deeper.last_rank - deeper.first_rank + 1
     policy = replace(parent.policy, candidates_per_query=ranks)
     text = parent.instructions.latest("version").text
-    campaign = new_campaign(store_audit(name, deeper), policy=policy, seed=seed, text=text)
+    campaign = new_campaign(store_deeper(name, deeper), policy=policy, seed=seed, text=text)
     items = list(parent.practice_items.order_by("position"))
     for item in items:
         item.pk, item.campaign = None, campaign
@@ -93,36 +94,37 @@ def _start(parent: Campaign, name: str, deeper: Deeper, seed: int) -> Campaign:
     return campaign
 
 
-def audited_by(campaign: Campaign) -> Campaign | None:
-    """The campaign that this one audits; None where it is no audit."""
+def studied_campaign(campaign: Campaign) -> Campaign | None:
+    """The campaign that this one is a pool depth study of; None: it is none."""
     query_set = campaign.query_set
-    if query_set.origin != QuerySet.Origin.AUDIT or query_set.audits is None:
+    if query_set.origin != QuerySet.Origin.POOL_DEPTH or query_set.drawn_from is None:
         return None
-    return Campaign.objects.get(query_set=query_set.audits)
+    return Campaign.objects.get(query_set=query_set.drawn_from)
 
 
-def audit_report(audit: Campaign) -> AuditReport:
+def depth_report(study: Campaign) -> DepthReport:
     """Over the queries that are judged at all ranks of both campaigns."""
-    audited = audited_by(audit)
-    if audited is None:
+    studied = studied_campaign(study)
+    if studied is None:
         raise UserError(
-            f"Campaign {audit} is no audit: make one by `quorum campaign pool-depth {audit}`."
+            f"Campaign {study} is no pool depth study: make one by `quorum campaign pool-depth "
+            f"{study}`."
         )
-    first, last = audit.query_set.retrieval["ranks"]
-    labels = _labels(audited, audit, last)
+    first, last = study.query_set.retrieval["ranks"]
+    labels = _labels(studied, study, last)
     if not labels:
         raise UserError(
-            f"No query of {audit} has all its labels yet, at ranks 1 to {first - 1} in {audited} "
-            f"and {first} to {last} in {audit}: collect their votes first."
+            f"No query of {study} has all its labels yet, at ranks 1 to {first - 1} in {studied} "
+            f"and {first} to {last} in {study}: collect their votes first."
         )
     found = hidden(labels, first=first - 1)
-    return AuditReport(audited, first - 1, last, audit.query_set.queries.count(), found)
+    return DepthReport(studied, first - 1, last, study.query_set.queries.count(), found)
 
 
-def _labels(audited: Campaign, audit: Campaign, last: int) -> list[Labels]:
+def _labels(studied: Campaign, study: Campaign, last: int) -> list[Labels]:
     """By rank, of each query that has no open triplet and a triplet at every rank."""
-    keys = audit.query_set.queries.values("key")
-    triplets = Triplet.objects.filter(campaign__in=[audited, audit], candidate__query__key__in=keys)
+    keys = study.query_set.queries.values("key")
+    triplets = Triplet.objects.filter(campaign__in=[studied, study], candidate__query__key__in=keys)
     by_query: dict[str, dict[int, int | None]] = {}
     for key, rank, status, label in triplets.values_list(
         "candidate__query__key", "candidate__rank", "status", "label"

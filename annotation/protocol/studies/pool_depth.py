@@ -28,7 +28,7 @@ Labels = Sequence[int | None]
 
 @dataclass(frozen=True)
 class Hidden:
-    """Two blocks of ranks: those that every query was judged at, and those of the audit."""
+    """Two blocks of ranks: those that every query was judged at, and those of the study."""
 
     queries: int
     positives_at_first: list[int]

@@ -24,14 +24,14 @@ PAGE_SIZE = 50
 COLUMNS = ("at", "by", "via", "did", "to", "campaign", "details")
 # Offered beside the names of the operations; any other name can be typed.
 OTHER_VERBS = (
-    "activate", "add-account", "add-control", "add-group", "add-role", "audit", "build index",
+    "activate", "add-account", "add-control", "add-group", "add-role", "build index",
     "build-release", "change-account", "change-group", "change-password", "change-role", "collect",
     "confirm-control", "create", "create-token", "deactivate", "delete-account", "delete-group",
     "delete-role", "delete-token", "dismiss-control", "give-role", "import", "import pairs",
     "import-controls", "import-gold", "instructions", "invite", "join", "label", "lockout",
-    "pack", "pilot", "prune vectors", "publish", "reconcile", "register model", "replace-control",
-    "restore pair", "restore pairs", "retire-control", "retrieve", "revoke-invitation", "take-role",
-    "unlock", "withdraw pair", "withdraw pairs",
+    "pack", "pilot", "pool-depth", "prune vectors", "publish", "reconcile", "register model",
+    "replace-control", "restore pair", "restore pairs", "retire-control", "retrieve",
+    "revoke-invitation", "take-role", "unlock", "withdraw pair", "withdraw pairs",
 )  # fmt: skip
 
 

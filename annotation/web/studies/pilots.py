@@ -92,7 +92,7 @@ def _render(
 ) -> HttpResponse:
     seen = visible_campaigns(request.user).values("pk")
     found = Pilot.objects.filter(shown__in=seen, hidden__in=seen)
-    found = found.select_related("shown__query_set__audits", "hidden").order_by("-pk")
+    found = found.select_related("shown__query_set__drawn_from", "hidden").order_by("-pk")
     context = {
         "pilots": found[:SHOWN],
         "form": form,

@@ -1,4 +1,4 @@
-"""`quorum campaign pool-depth` and `audit-report`, and the retrievers of `campaign retrieve`."""
+"""`campaign pool-depth` and `pool-depth-report`, and the retrievers of `campaign retrieve`."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from annotation.commands.campaign_noun import worded
 from annotation.models import Campaign
-from annotation.pipeline.setup.pool_depth import create_audit
+from annotation.pipeline.setup.pool_depth import create_depth_study
 from tests.annotation.commands.test_commands import refused, run, run_json
 from tests.annotation.pipeline.setup.test_pool_depth import judged
 from tests.worlds.mturk import MTurk
@@ -17,19 +17,19 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
 
 def test_the_report_says_what_is_hidden_in_json_and_in_words(tmp_path: Path, mturk: MTurk) -> None:
     parent = retrieved_campaign(tmp_path, candidates_per_query=2)
-    audit = create_audit(parent, "faq-audit", seed=1, encoder=ENCODER)
-    assert "No query of faq-audit has all its labels" in refused(
-        "campaign", "pool-depth-report", "faq-audit"
+    study = create_depth_study(parent, "faq-depth", seed=1, encoder=ENCODER)
+    assert "No query of faq-depth has all its labels" in refused(
+        "campaign", "pool-depth-report", "faq-depth"
     )
-    for campaign in (parent, audit):
+    for campaign in (parent, study):
         judged(campaign, mturk, lambda query, rank: int(rank in {1, 4}))
-    audit.triplets.filter(candidate__query__key="piano").update(status="open", label=None)
-    report = run_json("campaign", "pool-depth-report", "faq-audit")
+    study.triplets.filter(candidate__query__key="piano").update(status="open", label=None)
+    report = run_json("campaign", "pool-depth-report", "faq-depth")
     low_and_high = report.pop("hidden_share_interval")
     assert low_and_high == [0.5, 0.5]
     assert report == {
-        "campaign": "faq-audit",
-        "audits": "faq",
+        "campaign": "faq-depth",
+        "study_of": "faq",
         "partial": True,
         "queries": 5,
         "queries_counted": 4,
@@ -43,7 +43,7 @@ def test_the_report_says_what_is_hidden_in_json_and_in_words(tmp_path: Path, mtu
         "queries_without_a_positive_at_ranks_1_to_2": 0,
         "of_them_with_one_at_ranks_3_to_4": 0,
     }
-    told = run("campaign", "pool-depth-report", "faq-audit")
+    told = run("campaign", "pool-depth-report", "faq-depth")
     assert "positives by rank at ranks 3 to 4           0 4\n" in told
     share = "hidden share of the positives in the top 4  0.5000 (95% interval 0.5000 to 0.5000)\n"
     assert share in told
@@ -51,7 +51,7 @@ def test_the_report_says_what_is_hidden_in_json_and_in_words(tmp_path: Path, mtu
     assert "partial                                     yes\n" in told
 
 
-def test_what_cannot_be_audited_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_study_that_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
     retrieved_campaign(tmp_path)
     assert "a rank from 6 to 1000, not 3" in refused("campaign", "pool-depth", "faq", "--to", "3")
     assert "There is a campaign 'faq' already" in refused(

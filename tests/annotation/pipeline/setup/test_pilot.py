@@ -29,7 +29,7 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.create_pilot import create_pilot, pilot_of, source_of
 from annotation.pipeline.setup.instructions import add_version
-from annotation.pipeline.setup.pool_depth import create_audit
+from annotation.pipeline.setup.pool_depth import create_depth_study
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from annotation.web.annotator.eligibility import closed_queues
@@ -174,11 +174,11 @@ def test_the_queries_stay_held_out_as_they_were(source: Campaign) -> None:
     assert pilot.shown.query_set.retrieved_with == source.query_set.retrieved_with
 
 
-def test_a_condition_is_not_retrieved_audited_drawn_from_or_released(source: Campaign) -> None:
+def test_a_condition_is_not_retrieved_studied_drawn_from_or_released(source: Campaign) -> None:
     condition = pilot_over(source).shown
     assert "came with its candidates" in refused("campaign", "retrieve", condition.name)
     with pytest.raises(UserError, match="came with its candidates"):
-        create_audit(condition, "deeper", seed=1)
+        create_depth_study(condition, "deeper", seed=1)
     with pytest.raises(UserError, match="is a condition of pilot pilot itself: draw from faq"):
         pilot_over(condition, "more")
     with pytest.raises(UserError, match="whose queries are in releases of faq"):

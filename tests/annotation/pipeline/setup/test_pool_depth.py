@@ -1,4 +1,4 @@
-"""An audit judges the ranks below a campaign's, and tells by labels known here what they hide."""
+"""A study judges the ranks below a campaign's, and tells by labels known here what they hide."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from annotation.pipeline.publishing.pack import pack_campaign
 from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import add_version
-from annotation.pipeline.setup.pool_depth import audit_report, create_audit
+from annotation.pipeline.setup.pool_depth import create_depth_study, depth_report
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from core.text.clean import pair_key, question_key
@@ -37,8 +37,8 @@ from tests.worlds.small_campaign import (
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
 
 
-def audit_of(parent: Campaign, name: str = "faq-audit", **options: Any) -> Campaign:
-    return create_audit(parent, name, **{"seed": 1, "encoder": ENCODER, **options})
+def depth_study(parent: Campaign, name: str = "faq-depth", **options: Any) -> Campaign:
+    return create_depth_study(parent, name, **{"seed": 1, "encoder": ENCODER, **options})
 
 
 def ranked(campaign: Campaign) -> dict[str, list[str]]:
@@ -67,61 +67,61 @@ def judged(campaign: Campaign, mturk: MTurk, judge: Judge) -> None:
     stage.advance()
 
 
-def test_an_audit_holds_the_next_ranks_of_the_same_search(tmp_path: Path) -> None:
+def test_a_study_holds_the_next_ranks_of_the_same_search(tmp_path: Path) -> None:
     parent = retrieved_campaign(tmp_path, candidates_per_query=3)
     deeper = retrieved_campaign(tmp_path, "deeper", candidates_per_query=8)
-    audit = audit_of(parent, queries=4, to=8)
-    assert ranks(audit) == {4, 5, 6, 7, 8}
-    whole, first, found = ranked(deeper), ranked(parent), ranked(audit)
+    study = depth_study(parent, queries=4, to=8)
+    assert ranks(study) == {4, 5, 6, 7, 8}
+    whole, first, found = ranked(deeper), ranked(parent), ranked(study)
     assert len(found) == 4
     for query, pairs in found.items():
         assert first[query] + pairs == whole[query]
-    assert audit.query_set.origin == QuerySet.Origin.AUDIT
-    assert audit.query_set.audits == parent.query_set
-    assert audit.query_set.retrieved_with == parent.query_set.retrieved_with
-    assert audit.query_set.retrieval == {"retrievers": ["dense"], "ranks": [4, 8]}
-    assert progress(audit)["audits"] == "faq"
+    assert study.query_set.origin == QuerySet.Origin.POOL_DEPTH
+    assert study.query_set.drawn_from == parent.query_set
+    assert study.query_set.retrieved_with == parent.query_set.retrieved_with
+    assert study.query_set.retrieval == {"retrievers": ["dense"], "ranks": [4, 8]}
+    assert progress(study)["study_of"] == "faq"
 
 
 def test_the_seed_draws_the_queries(tmp_path: Path) -> None:
     parent = retrieved_campaign(tmp_path)
-    names = [f"audit-{seed}" for seed in range(6)]
+    names = [f"depth-{seed}" for seed in range(6)]
     drawn = [
-        frozenset(ranked(audit_of(parent, name, queries=2, seed=seed)))
+        frozenset(ranked(depth_study(parent, name, queries=2, seed=seed)))
         for seed, name in enumerate(names)
     ]
     assert len(set(drawn)) > 1
-    assert frozenset(ranked(audit_of(parent, "again", queries=2, seed=0))) == drawn[0]
+    assert frozenset(ranked(depth_study(parent, "again", queries=2, seed=0))) == drawn[0]
 
 
 def test_it_goes_twice_as_deep_over_all_queries_where_nothing_is_said(tmp_path: Path) -> None:
-    audit = audit_of(retrieved_campaign(tmp_path))
-    assert ranks(audit) == {6, 7, 8, 9, 10}
-    assert audit.query_set.queries.count() == 5
+    study = depth_study(retrieved_campaign(tmp_path))
+    assert ranks(study) == {6, 7, 8, 9, 10}
+    assert study.query_set.queries.count() == 5
 
 
 def test_every_query_of_the_parent_stays_held_out(tmp_path: Path) -> None:
     parent = retrieved_campaign(tmp_path)
-    audit = audit_of(parent, queries=1, to=31)
+    study = depth_study(parent, queries=1, to=31)
     held_out = set(parent.query_set.queries.values_list("question_key", flat=True))
-    found = Candidate.objects.filter(query__query_set__in=[parent.query_set, audit.query_set])
+    found = Candidate.objects.filter(query__query_set__in=[parent.query_set, study.query_set])
     assert not held_out & set(found.values_list("pair__question_key", flat=True))
     with pytest.raises(UserError, match="has only 31 candidates of 32"):
-        audit_of(parent, "too-deep", queries=1, to=32)
+        depth_study(parent, "too-deep", queries=1, to=32)
 
 
-def test_of_a_pool_the_audit_holds_what_it_left_out(tmp_path: Path) -> None:
+def test_of_a_pool_the_study_holds_what_it_left_out(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "q.jsonl", [{"id": "a", "query": "is bread really old and lent"}])
     policy = Policy.from_dict({**POLICY, "candidates_per_query": 4})
     parent = create_campaign("pooled", policy=policy, seed=7, queries=path)
     both = ["dense", "bm25"]
     retrieve(parent.query_set, k=4, retrievers=both, encoder=ENCODER)
-    audit = audit_of(parent, to=9)
-    first, found = ranked(parent)["a"], ranked(audit)["a"]
+    study = depth_study(parent, to=9)
+    first, found = ranked(parent)["a"], ranked(study)["a"]
     assert len(found) == 5
     assert not set(first) & set(found)
-    assert audit.query_set.retrievers == ("dense", "bm25")
-    rows = Candidate.objects.filter(query__query_set=audit.query_set)
+    assert study.query_set.retrievers == ("dense", "bm25")
+    rows = Candidate.objects.filter(query__query_set=study.query_set)
     assert all(rows.values_list("found_by", flat=True))
 
 
@@ -129,25 +129,25 @@ def test_policy_and_instructions_are_the_parents_and_the_budget_is_its_own(tmp_p
     parent = retrieved_campaign(tmp_path, practice_items=4, reward_cents=17)
     add_version(parent, "Ask yourself twice.")
     set_budget(parent, 1234)
-    audit = audit_of(parent, queries=2, to=7)
-    mine, theirs = audit.policy.to_dict(), parent.policy.to_dict()
+    study = depth_study(parent, queries=2, to=7)
+    mine, theirs = study.policy.to_dict(), parent.policy.to_dict()
     assert (mine.pop("candidates_per_query"), theirs.pop("candidates_per_query")) == (2, 5)
     assert mine == theirs
-    assert audit.instructions.get().text == "Ask yourself twice."
+    assert study.instructions.get().text == "Ask yourself twice."
     texts = "position", "query", "question", "expected"
-    assert list(audit.practice_items.values_list(*texts)) == list(
+    assert list(study.practice_items.values_list(*texts)) == list(
         parent.practice_items.values_list(*texts)
     )
     assert parent.practice_items.count() == 4
-    assert account_of(audit).budget_cents == 0
+    assert account_of(study).budget_cents == 0
 
 
-def test_later_campaigns_draw_the_same_queries_as_without_an_audit(tmp_path: Path) -> None:
+def test_later_campaigns_draw_the_same_queries_as_without_a_study(tmp_path: Path) -> None:
     parent = retrieved_campaign(tmp_path)
     before = sample_queries("before", 4, 3)
     drawn = set(before.queries.values_list("key", flat=True))
     before.delete()
-    audit_of(parent, queries=3)
+    depth_study(parent, queries=3)
     after = sample_queries("after", 4, 3)
     assert set(after.queries.values_list("key", flat=True)) == drawn
 
@@ -168,20 +168,20 @@ def test_an_index_that_is_no_longer_the_one_of_then_is_refused(tmp_path: Path) -
     parent = retrieved_campaign(tmp_path)
     build_index("keywords", "QQ", encoder=ENCODER)
     with pytest.raises(UserError, match=r"another index \(QQA keywords, 36 pairs\) than"):
-        audit_of(parent)
+        depth_study(parent)
     build_index("keywords", "QQA", encoder=ENCODER)
     new_pair()
     with pytest.raises(UserError, match="pairs have changed since the index was made"):
-        audit_of(parent)
-    assert not Campaign.objects.filter(name="faq-audit").exists()
+        depth_study(parent)
+    assert not Campaign.objects.filter(name="faq-depth").exists()
 
 
-def test_a_pair_withdrawn_since_is_in_no_audit(tmp_path: Path) -> None:
+def test_a_pair_withdrawn_since_is_in_no_study(tmp_path: Path) -> None:
     parent = retrieved_campaign(tmp_path)
-    next_one = ranked(audit_of(parent, queries=1))
+    next_one = ranked(depth_study(parent, queries=1))
     [(query, pairs)] = next_one.items()
     QaPair.objects.filter(pair_key=pairs[0]).update(withdrawn_at=timezone.now())
-    again = ranked(audit_of(parent, "again", queries=1))
+    again = ranked(depth_study(parent, "again", queries=1))
     assert again[query][:4] == pairs[1:]
 
 
@@ -190,14 +190,14 @@ def test_a_campaign_without_candidates_of_a_search_is_refused(tmp_path: Path) ->
     policy = Policy.from_dict(POLICY)
     waiting = create_campaign("waiting", policy=policy, seed=7, queries=path)
     with pytest.raises(UserError, match="are not retrieved yet, so no rank hides anything: run"):
-        audit_of(waiting, "nothing")
+        depth_study(waiting, "nothing")
     made = tmp_path / "made.jsonl"
     made.write_text(
         '{"query": "why", "candidates": [{"question": "why so", "answer": "so", "label": 1}]}\n'
     )
     imported = import_dataset([made], "made", policy=policy, seed=7).campaign
     with pytest.raises(UserError, match="came with its candidates"):
-        audit_of(imported, "nothing")
+        depth_study(imported, "nothing")
 
 
 @pytest.mark.parametrize(
@@ -214,33 +214,37 @@ def test_what_cannot_be_drawn_or_judged_is_refused(
 ) -> None:
     parent = retrieved_campaign(tmp_path)
     with pytest.raises(UserError, match=refusal):
-        audit_of(parent, **options)
+        depth_study(parent, **options)
 
 
-def test_an_audit_is_not_audited_and_not_released(tmp_path: Path) -> None:
+def test_a_study_is_not_studied_and_not_released(tmp_path: Path) -> None:
     parent = retrieved_campaign(tmp_path)
-    audit = audit_of(parent)
-    with pytest.raises(UserError, match="is an audit itself: audit faq, to a deeper rank"):
-        audit_of(audit, "deeper")
-    with pytest.raises(UserError, match="audits faq, in whose releases its queries are"):
-        request_build(audit, options=Options(), by=None)
-    with pytest.raises(UserError, match="faq is no audit: make one by"):
-        audit_report(parent)
+    study = depth_study(parent)
+    with pytest.raises(
+        UserError, match="is a pool depth study itself: study faq, to a deeper rank"
+    ):
+        depth_study(study, "deeper")
+    with pytest.raises(
+        UserError, match="is a pool depth study of faq, in whose releases its queries are"
+    ):
+        request_build(study, options=Options(), by=None)
+    with pytest.raises(UserError, match="faq is no pool depth study: make one by"):
+        depth_report(parent)
 
 
 def test_the_report_is_the_one_worked_out_by_hand(tmp_path: Path, mturk: MTurk) -> None:
     """At ranks 1 and 2 bread has two positives, piano one; at 3 and 4 piano has one, rocket two."""
     good = {("bread", 1), ("bread", 2), ("piano", 1), ("piano", 4), ("rocket", 3), ("rocket", 4)}
     parent = retrieved_campaign(tmp_path, candidates_per_query=2)
-    audit = audit_of(parent)
-    with pytest.raises(UserError, match="No query of faq-audit has all its labels yet"):
-        audit_report(audit)
+    study = depth_study(parent)
+    with pytest.raises(UserError, match="No query of faq-depth has all its labels yet"):
+        depth_report(study)
     judged(parent, mturk, lambda query, rank: int((query, rank) in good))
-    with pytest.raises(UserError, match="No query of faq-audit has all its labels yet"):
-        audit_report(audit)
-    judged(audit, mturk, lambda query, rank: int((query, rank) in good))
-    report = audit_report(audit)
-    assert (report.audited, report.first, report.last, report.queries) == (parent, 2, 4, 5)
+    with pytest.raises(UserError, match="No query of faq-depth has all its labels yet"):
+        depth_report(study)
+    judged(study, mturk, lambda query, rank: int((query, rank) in good))
+    report = depth_report(study)
+    assert (report.studied, report.first, report.last, report.queries) == (parent, 2, 4, 5)
     found = report.hidden
     assert (found.queries, found.without_a_label) == (5, 0)
     assert (found.positives_at_first, found.positives_at_next) == ([2, 1], [1, 2])
@@ -253,12 +257,12 @@ def test_a_query_with_an_open_triplet_is_left_out_of_the_report(
     tmp_path: Path, mturk: MTurk
 ) -> None:
     parent = retrieved_campaign(tmp_path, candidates_per_query=2)
-    audit = audit_of(parent)
-    for campaign in (parent, audit):
+    study = depth_study(parent)
+    for campaign in (parent, study):
         judged(campaign, mturk, lambda query, rank: 1)
-    triplet = audit.triplets.get(candidate__query__key="piano", candidate__rank=3)
+    triplet = study.triplets.get(candidate__query__key="piano", candidate__rank=3)
     triplet.status, triplet.label = "open", None
     triplet.save()
-    report = audit_report(audit)
+    report = depth_report(study)
     assert (report.queries, report.hidden.queries) == (5, 4)
     assert report.hidden.positives_at_next == [4, 4]
