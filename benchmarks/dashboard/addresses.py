@@ -81,9 +81,9 @@ def program(paper: Campaign) -> Iterator[Page]:
     triplet = paper.triplets.order_by("-pk")[0]
     plain = ("me", "tokens", "jobs", "log", "campaigns", "releases", "schema")
     own = (
-        "", "/policy", "/quote", "/hits", f"/hits/{hit.number}", "/hits?published=false",
-        "/hits?repack=true", "/assignments", "/assignments?status=submitted",
-        "/assignments?passed=false", "/assignments?worker=A00100", f"/assignments?worker={NOTHING}",
+        "", "/policy", "/quote", "/hits", f"/hits/{hit.number}", "/hits?state=planned",
+        "/hits?round=repack", "/assignments", "/assignments?status=submitted",
+        "/assignments?passed=no", "/assignments?worker=A00100", f"/assignments?worker={NOTHING}",
         f"/assignments?hit={hit.number}", f"/assignments/{work.pk}", "/workers", "/workers/A00100",
         "/triplets", "/triplets?status=unresolved", "/triplets?label=1", "/triplets?query=q000077",
         f"/triplets?query={NOTHING}", f"/triplets/{triplet.pk}", "/labels", "/labels?label=1",

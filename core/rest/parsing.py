@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 
 TOO_DEEP = "The JSON is nested too deeply."
+PAGING = ("cursor", "page_size")  # what every list has, see `pagination`
 
 
 class BoundedJson(JSONParser):
@@ -62,7 +63,17 @@ def body(request: Request, serializer: type[S], **context: Any) -> dict[str, Any
 
 def query(request: Request, serializer: type[S]) -> dict[str, Any]:
     """The address's parameters that were given; as of a form, a flag that is absent were false."""
-    return _checked(serializer(data=request.query_params.dict()))
+    asked = serializer(data=request.query_params.dict())
+    refuse_unknown(request, asked.fields)
+    return _checked(asked)
+
+
+def refuse_unknown(request: Request, names: Iterable[str]) -> None:
+    """A misspelt parameter must not pass for none: the answer would be the whole list."""
+    known = [*names, *PAGING]
+    words = f"Unknown parameter: choose among {', '.join(known)}."
+    if unknown := request.query_params.keys() - known:
+        raise ValidationError({name: [words] for name in unknown})
 
 
 def _unknown(serializer: Serializer[Any], data: Any) -> dict[str, list[str]]:

@@ -1,7 +1,5 @@
 """The log of what people did to money, votes and people."""
 
-from typing import Any
-
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -9,10 +7,11 @@ from rest_framework.views import APIView
 
 from annotation.access.roles import visible_campaigns
 from annotation.api.base.access import user_of
+from annotation.api.base.filters import parameters, read_filter
 from annotation.models import AuditEntry
+from annotation.web.base.filters import LogFilter, Text
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
-from core.rest.parsing import query
 
 
 class AuditEntryRow(serializers.Serializer[AuditEntry]):
@@ -29,14 +28,8 @@ class AuditEntryRow(serializers.Serializer[AuditEntry]):
         return entry.campaign.name if entry.campaign else None
 
 
-class ActionFilter(serializers.Serializer[dict[str, Any]]):
-    campaign = serializers.SlugField(required=False, max_length=60)
-    verb = serializers.CharField(required=False, max_length=40)
-    actor = serializers.CharField(required=False, max_length=150)
-    via = serializers.ChoiceField(required=False, choices=AuditEntry.Via.choices)
-
-
-COLUMNS = {"campaign": "campaign__name", "verb": "verb", "actor": "actor", "via": "via"}
+class EntryFilter(LogFilter):
+    campaign = Text(max_length=60, by="campaign__name")
 
 
 class Log(APIView):
@@ -48,7 +41,7 @@ class Log(APIView):
         tag="log",
         description="Entries of the campaigns that you can see. "
         "Only staff see entries without a campaign.",
-        parameters=[ActionFilter],
+        parameters=parameters(EntryFilter),
         answers={200: AuditEntryRow(many=True)},
         example={
             "id": 12,
@@ -66,5 +59,5 @@ class Log(APIView):
         entries = AuditEntry.objects.select_related("campaign")
         if not user.is_staff and not user.is_superuser:
             entries = entries.filter(campaign__in=visible_campaigns(user))
-        wanted = {COLUMNS[key]: value for key, value in query(request, ActionFilter).items()}
-        return page(self, entries.filter(**wanted), AuditEntryRow, pages=NewestPages)
+        found = read_filter(request, EntryFilter, entries)
+        return page(self, found, AuditEntryRow, pages=NewestPages)

@@ -9,13 +9,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.api.base.access import campaign_of
+from annotation.api.base.filters import parameters, read_filter
 from annotation.models import Assignment, Judgment
+from annotation.web.base.filters import AssignmentFilter
 from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
-from core.rest.parsing import query
 
 TAG = "workers"
-LARGEST = 2**63 - 1
 
 
 class AssignmentRow(serializers.Serializer[Assignment]):
@@ -46,13 +46,6 @@ class AssignmentRead(AssignmentRow):
         return [dict(JudgmentRow(row).data) for row in rows]
 
 
-class WorkFilter(serializers.Serializer[dict[str, Any]]):
-    worker = serializers.CharField(required=False, max_length=64, help_text="as the crowd names it")
-    hit = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST)
-    status = serializers.ChoiceField(required=False, choices=Assignment.Status.choices)
-    passed = serializers.BooleanField(required=False)
-
-
 ROW = {
     "id": 501,
     "crowd_id": "3XYZ",
@@ -64,12 +57,6 @@ ROW = {
     "accepted_at": "2026-11-22T10:04:00Z",
     "submitted_at": "2026-11-22T10:06:30Z",
 }
-COLUMNS = {
-    "worker": "worker__worker_id",
-    "hit": "hit__number",
-    "status": "status",
-    "passed": "passed",
-}
 
 
 class Assignments(APIView):
@@ -79,16 +66,15 @@ class Assignments(APIView):
         "assignment_list",
         "What was handed in for a campaign",
         tag=TAG,
-        parameters=[WorkFilter],
+        parameters=parameters(AssignmentFilter),
         answers={200: AssignmentRow(many=True)},
         example=ROW,
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        campaign = campaign_of(request, name)
-        wanted = {COLUMNS[key]: value for key, value in query(request, WorkFilter).items()}
-        works = Assignment.objects.filter(hit__campaign=campaign, **wanted)
-        return page(self, works.select_related("hit", "worker"), AssignmentRow)
+        works = Assignment.objects.filter(hit__campaign=campaign_of(request, name))
+        found = read_filter(request, AssignmentFilter, works.select_related("hit", "worker"))
+        return page(self, found, AssignmentRow)
 
 
 class OneAssignment(APIView):

@@ -9,21 +9,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotation.analytics.quality.hit_states import HitState, with_state
 from annotation.api.base.access import campaign_of
+from annotation.api.base.filters import parameters, read_filter
 from annotation.models import Hit, HitItem
+from annotation.web.base.filters import HitFilter
 from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
-from core.rest.parsing import query
 
 TAG = "HITs"
-STATES = ("planned", "open", "expired", "closed", "gone")
 KINDS = ("triplet", "positive", "negative")
 
 
 class HitRow(serializers.Serializer[Hit]):
     number = serializers.IntegerField(help_text="within the campaign")
     crowd_id = serializers.CharField(allow_null=True)
-    state = serializers.SerializerMethodField(help_text=", ".join(STATES))
+    state = serializers.ChoiceField(source="condition", choices=HitState.choices)
     repack = serializers.BooleanField(help_text="triplets of other HITs, judged once more")
     max_assignments = serializers.IntegerField(help_text="assignments asked for so far")
     spare = serializers.IntegerField(help_text="assignments reserved to break ties")
@@ -31,17 +32,8 @@ class HitRow(serializers.Serializer[Hit]):
     published_at = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
     closed_at = serializers.DateTimeField(allow_null=True)
+    gone = serializers.BooleanField(help_text="the crowd does not know it any more")
     fault = serializers.CharField(help_text="why its record could not be read; empty: it could")
-
-    def get_state(self, hit: Hit) -> str:
-        if hit.gone:
-            return "gone"
-        if hit.crowd_id is None:
-            return "planned"
-        if hit.closed_at is not None:
-            return "closed"
-        over = hit.expires_at is not None and hit.expires_at <= timezone.now()
-        return "expired" if over else "open"
 
 
 class Item(serializers.Serializer[HitItem]):
@@ -87,11 +79,6 @@ class HitRead(HitRow):
         return [dict(Item(item).data) for item in items]
 
 
-class HitFilter(serializers.Serializer[dict[str, Any]]):
-    published = serializers.BooleanField(required=False)
-    repack = serializers.BooleanField(required=False)
-
-
 ROW = {
     "number": 12,
     "crowd_id": "3ABC",
@@ -103,6 +90,7 @@ ROW = {
     "published_at": "2026-11-22T10:00:00Z",
     "expires_at": "2026-11-29T10:00:00Z",
     "closed_at": None,
+    "gone": False,
     "fault": "",
 }
 ITEM = {
@@ -131,19 +119,14 @@ class Hits(APIView):
         "hit_list",
         "A campaign's HITs",
         tag=TAG,
-        parameters=[HitFilter],
+        parameters=parameters(HitFilter),
         answers={200: HitRow(many=True)},
         example=ROW,
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        hits = campaign_of(request, name).hits.all()
-        wanted = query(request, HitFilter)
-        if "published" in wanted:
-            hits = hits.filter(crowd_id__isnull=not wanted["published"])
-        if "repack" in wanted:
-            hits = hits.filter(repack=wanted["repack"])
-        return page(self, hits, HitRow, pages=NumberPages)
+        hits = with_state(campaign_of(request, name).hits.all(), timezone.now())
+        return page(self, read_filter(request, HitFilter, hits), HitRow, pages=NumberPages)
 
 
 class OneHit(APIView):
@@ -156,7 +139,8 @@ class OneHit(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str, number: int) -> Response:
-        hits = campaign_of(request, name).hits.select_related("instructions")
+        own = campaign_of(request, name).hits.select_related("instructions")
+        hits = with_state(own, timezone.now())
         return Response(HitRead(get_object_or_404(hits, number=number)).data)
 
 

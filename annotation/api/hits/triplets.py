@@ -1,7 +1,5 @@
 """Triplets with their votes, and the labels that follow from them."""
 
-from typing import Any
-
 from rest_framework import serializers
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
@@ -9,14 +7,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.api.base.access import campaign_of
+from annotation.api.base.filters import parameters, read_filter
 from annotation.models import Triplet
+from annotation.web.base.filters import LabelFilter, TripletFilter
 from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
-from core.rest.parsing import query
 
 TAG = "labels"
 TEXTS = ("candidate__query", "candidate__pair")
-BITS = [0, 1]
 
 
 class LabelRow(serializers.Serializer[Triplet]):
@@ -39,15 +37,6 @@ class TripletRow(LabelRow):
     answer = serializers.CharField(source="candidate.pair.answer")
 
 
-class LabelFilter(serializers.Serializer[dict[str, Any]]):
-    label = serializers.ChoiceField(required=False, choices=BITS)  # type: ignore[assignment]
-    query = serializers.CharField(required=False, max_length=64, help_text="the query's id")
-
-
-class TripletFilter(LabelFilter):
-    status = serializers.ChoiceField(required=False, choices=Triplet.Status.choices)
-
-
 LABEL = {
     "triplet": 77,
     "query": "q0f3a",
@@ -66,7 +55,6 @@ ROW = {
     "question": "how do I bake bread",
     "answer": "Of flour, water, yeast and salt.",
 }
-COLUMNS = {"label": "label", "status": "status", "query": "candidate__query__key"}
 
 
 class Triplets(APIView):
@@ -76,16 +64,14 @@ class Triplets(APIView):
         "triplet_list",
         "A campaign's triplets, with texts and votes",
         tag=TAG,
-        parameters=[TripletFilter],
+        parameters=parameters(TripletFilter),
         answers={200: TripletRow(many=True)},
         example=ROW,
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        campaign = campaign_of(request, name)
-        wanted = {COLUMNS[key]: value for key, value in query(request, TripletFilter).items()}
-        triplets = campaign.triplets.filter(**wanted).select_related(*TEXTS)
-        return page(self, triplets, TripletRow)
+        triplets = campaign_of(request, name).triplets.select_related(*TEXTS)
+        return page(self, read_filter(request, TripletFilter, triplets), TripletRow)
 
 
 class OneTriplet(APIView):
@@ -110,13 +96,12 @@ class Labels(APIView):
         "The labels that a campaign has so far",
         tag=TAG,
         description="Derived from the valid votes: one may change as long as votes come in.",
-        parameters=[LabelFilter],
+        parameters=parameters(LabelFilter),
         answers={200: LabelRow(many=True)},
         example=LABEL,
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        campaign = campaign_of(request, name)
-        wanted = {COLUMNS[key]: value for key, value in query(request, LabelFilter).items()}
-        labelled = campaign.triplets.filter(status=Triplet.Status.LABELLED, **wanted)
-        return page(self, labelled.select_related("candidate__query"), LabelRow)
+        triplets = campaign_of(request, name).triplets.select_related("candidate__query")
+        labelled = triplets.filter(status=Triplet.Status.LABELLED)
+        return page(self, read_filter(request, LabelFilter, labelled), LabelRow)

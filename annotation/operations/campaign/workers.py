@@ -6,7 +6,7 @@ from functools import partial
 
 from annotation.access.roles import MANAGE_WORKERS
 from annotation.analytics.workers.exclusion_impact import if_excluded, if_restored
-from annotation.crowd.inhouse.members import is_member, member_called
+from annotation.crowd.inhouse.members import id_of, is_member
 from annotation.crowd.worker_notices import FAREWELL
 from annotation.models import Campaign, OutboxMessage
 from annotation.operations.operation import Argument, Operation, Options, Result
@@ -30,10 +30,7 @@ TEXT = Argument("text", "text", "Message", "shown to the worker")
 
 def worker_of(campaign: Campaign, name: str) -> str:
     """The worker's id at the crowd: one's own people are better known by their user names."""
-    if not campaign.policy.crowd_traits.has_accounts or is_member(name):
-        return name  # an id comes first: who joins may take another member's for a user name
-    found = member_called(name)
-    return found.worker_id if found else name
+    return id_of(name) if campaign.policy.crowd_traits.has_accounts else name
 
 
 def _preview_exclude(campaign: Campaign, options: Options) -> list[str]:

@@ -2,20 +2,20 @@
 
 import csv
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime
 from typing import cast
 from urllib.parse import urlencode
 
-from django import forms
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import visible_campaigns
 from annotation.models import AuditEntry, Campaign
 from annotation.operations.registry import OPERATIONS
 from annotation.web.account.log_details import details_in_words
+from annotation.web.base.filters import LogFilter
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
 from core.files.csv_safety import harmless
@@ -33,37 +33,6 @@ OTHER_VERBS = (
     "replace-control", "restore pair", "restore pairs", "retire-control", "retrieve",
     "revoke-invitation", "take-role", "unlock", "withdraw pair", "withdraw pairs",
 )  # fmt: skip
-
-
-class Filters(forms.Form):
-    verb = forms.CharField(label="Action", max_length=40, required=False)
-    person = forms.CharField(label="By", max_length=150, required=False)
-    via = forms.ChoiceField(
-        label="Way", choices=[("", "Any"), *AuditEntry.Via.choices], required=False
-    )
-    since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
-    until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
-
-    def __init__(self, given: QueryDict) -> None:
-        super().__init__(given)
-        self.fields["verb"].widget.attrs["list"] = "verbs"
-
-    def apply(self, entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
-        """What is no date or no way narrows nothing: its field says so."""
-        self.is_valid()
-        chosen = self.cleaned_data
-        if verb := chosen.get("verb"):
-            entries = entries.filter(verb=verb)
-        if via := chosen.get("via"):
-            entries = entries.filter(via=via)
-        if person := chosen.get("person"):
-            known = User.objects.filter(username=person).first()
-            entries = entries.filter(Q(user=known) if known else Q(actor=person, user=None))
-        if since := chosen.get("since"):
-            entries = entries.filter(at__gte=datetime.combine(since, time.min, UTC))
-        if until := chosen.get("until"):
-            entries = entries.filter(at__lte=datetime.combine(until, time.max, UTC))
-        return entries
 
 
 @require_safe
@@ -86,15 +55,16 @@ def campaign_log(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 def _answer(
     request: HttpRequest, entries: QuerySet[AuditEntry], campaign: Campaign | None
 ) -> HttpResponse:
-    filters = Filters(request.GET)
-    found = filters.apply(entries).select_related("campaign").order_by("-at", "-pk")
+    filters = LogFilter(request.GET)
+    filters.is_valid()  # what is no date or no way narrows nothing: its field says so
+    found = entries.filter(filters.where()).select_related("campaign").order_by("-at", "-pk")
     if request.GET.get("as") == "csv":
         return cast(HttpResponse, _csv(found, f"{campaign}-log" if campaign else "log"))
     return _page(request, found, filters, campaign)
 
 
 def _page(
-    request: HttpRequest, found: QuerySet[AuditEntry], filters: Filters, campaign: Campaign | None
+    request: HttpRequest, found: QuerySet[AuditEntry], filters: LogFilter, campaign: Campaign | None
 ) -> HttpResponse:
     key = _key(request.GET.get("before", ""))
     if key is not None:

@@ -1,14 +1,12 @@
 """What workers have handed in for a campaign, in the order of its HITs."""
 
-from typing import Any
-
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from annotation.models import Assignment, Campaign, Worker
-from annotation.operations.campaign.workers import worker_of
+from annotation.models import Assignment, Campaign
+from annotation.web.base.filters import AssignmentFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import list_page
 from annotation.web.base.pagination import PAGE_SIZE, Window
@@ -18,63 +16,26 @@ REACH = 5_000  # HITs whose assignments one page looks through
 MOST_OF_A_HIT = 100
 
 
-class AssignmentFilter(forms.Form):
+class AssignmentSearch(AssignmentFilter):
+    field_order = ("q",)
     q = forms.CharField(
-        label="Search",
-        required=False,
-        max_length=64,
-        help_text="An assignment's id at the crowd, or a HIT's number",
+        label="Search", required=False, max_length=64, help_text="An assignment's id at the crowd"
     )
-    worker = forms.CharField(
-        required=False, max_length=150, help_text="As the crowd names them; in-house the user name"
-    )
-    status = forms.ChoiceField(required=False, choices=[("", "Any"), *Assignment.Status.choices])
-    passed = forms.ChoiceField(
-        label="Controls",
-        required=False,
-        choices=[("", "Any"), ("yes", "Passed"), ("no", "Failed"), ("none", "Not reviewed yet")],
-    )
-
-
-PASSED = {"yes": True, "no": False, "none": None}
 
 
 @require_safe
 @campaign_page()
 def assignments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    form = AssignmentFilter(request.GET)
-    return list_page(
-        request,
-        campaign,
-        form,
-        _window_of,
-        template="annotation/hits/assignments.html",
-        title="Assignments",
-    )
+    return list_page(request, campaign, AssignmentSearch, _window_of, title="Assignments")
 
 
-def _window_of(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
-    rows = Assignment.objects.filter(hit__campaign=campaign).select_related("hit", "worker")
-    if asked["status"]:
-        rows = rows.filter(status=asked["status"])
-    if asked["passed"]:
-        rows = rows.filter(passed=PASSED[asked["passed"]])
-    if asked["worker"]:
-        rows = rows.filter(worker__in=_workers(campaign, asked["worker"]))
-    if name := asked["q"]:
-        named = Q(crowd_id=name)
-        if name.isascii() and name.isdigit() and len(name) < 10:
-            # By its key: of two tables at once no index would help.
-            named |= Q(hit__in=list(campaign.hits.filter(number=int(name))))
-        found = rows.filter(named).order_by("hit__number", "pk")
-        return Window(list(found[:MOST_OF_A_HIT]), 0, None)
+def _window_of(campaign: Campaign, asked: AssignmentSearch, *, start: int) -> Window:
+    rows = Assignment.objects.filter(asked.where(), hit__campaign=campaign)
+    rows, name = rows.select_related("hit", "worker"), asked.cleaned_data["q"]
+    if name or asked.cleaned_data["hit"] is not None:
+        found = rows.filter(crowd_id=name) if name else rows
+        return Window(list(found.order_by("hit__number", "pk")[:MOST_OF_A_HIT]), 0, None)
     return _window(campaign, rows, start=start)
-
-
-def _workers(campaign: Campaign, name: str) -> list[int]:
-    worker = worker_of(campaign, name)
-    found = Worker.objects.filter(crowd=campaign.policy.crowd, worker_id=worker)
-    return list(found.values_list("pk", flat=True))
 
 
 def _window(campaign: Campaign, rows: QuerySet[Assignment], *, start: int) -> Window:

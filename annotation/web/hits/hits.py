@@ -1,15 +1,14 @@
 """A campaign's HITs in their order, by state."""
 
-from typing import Any
-
 from django import forms
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from annotation.analytics.quality.hit_states import HitState, with_state
+from annotation.analytics.quality.hit_states import with_state
 from annotation.models import Campaign
+from annotation.web.base.filters import HitFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import list_page
 from annotation.web.base.pagination import Window, window
@@ -17,35 +16,26 @@ from annotation.web.base.pagination import Window, window
 REACH = 10_000  # HITs that one page looks through
 
 
-class HitFilter(forms.Form):
+class HitSearch(HitFilter):
+    field_order = ("q",)
     q = forms.CharField(
         label="Search",
         required=False,
         max_length=64,
         help_text="A HIT's number, its key or its id at the crowd",
     )
-    state = forms.ChoiceField(required=False, choices=[("", "Any"), *HitState.choices])
-    kind = forms.ChoiceField(
-        required=False,
-        choices=[("", "Any"), ("first", "First round"), ("repack", "Repacked")],
-    )
 
 
 @require_safe
 @campaign_page()
 def hits(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    form = HitFilter(request.GET)
-    return list_page(
-        request, campaign, form, _window_of, template="annotation/hits/hits.html", title="HITs"
-    )
+    return list_page(request, campaign, HitSearch, _window_of, title="HITs")
 
 
-def _window_of(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
-    rows = with_state(campaign.hits.all(), timezone.now())
-    if asked["kind"]:
-        rows = rows.filter(repack=asked["kind"] == "repack")
-    where = Q(condition=asked["state"]) if asked["state"] else Q()
-    if name := asked["q"]:
+def _window_of(campaign: Campaign, asked: HitSearch, *, start: int) -> Window:
+    rows = with_state(campaign.hits.filter(asked.where("round")), timezone.now())
+    where = asked.where("state")
+    if name := asked.cleaned_data["q"]:
         named = Q(key=name) | Q(crowd_id=name)
         if name.isascii() and name.isdigit() and len(name) < 10:
             named |= Q(number=int(name))

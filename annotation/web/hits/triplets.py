@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from annotation.models import Campaign, Triplet
+from annotation.web.base.filters import TripletFilter
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.list_page import list_page
 from annotation.web.base.pagination import Window, key_of, window
@@ -26,45 +27,31 @@ MANY = (
     "More than {0} queries have these words: here are the triplets of the first {0}. Another word "
     "narrows it."
 )
-LABELS = [("", "Any"), ("1", "Yes"), ("0", "No"), ("none", "None")]
 
 
-class TripletFilter(forms.Form):
+class TripletSearch(TripletFilter):
+    field_order = ("q", "within")
     q = forms.CharField(
         label="Search", required=False, max_length=LONGEST, help_text="Words, or a triplet's number"
     )
     within = forms.ChoiceField(
         label="In", required=False, choices=[("query", "Queries"), ("question", "Questions")]
     )
-    status = forms.ChoiceField(required=False, choices=[("", "Any"), *Triplet.Status.choices])
-    label = forms.ChoiceField(required=False, choices=LABELS)
-    votes = forms.IntegerField(required=False, min_value=0, max_value=99)
-    from_rank = forms.IntegerField(label="From rank", required=False, min_value=1, max_value=9999)
-    to_rank = forms.IntegerField(label="To rank", required=False, min_value=1, max_value=9999)
 
 
 @require_safe
 @campaign_page()
 def triplets(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    form = TripletFilter(request.GET)
-    return list_page(
-        request,
-        campaign,
-        form,
-        _window_of,
-        template="annotation/hits/triplets.html",
-        title="Triplets",
-    )
+    return list_page(request, campaign, TripletSearch, _window_of, title="Triplets")
 
 
-def _window_of(campaign: Campaign, asked: dict[str, Any], *, start: int) -> Window:
-    rows = campaign.triplets.select_related(*TEXTS)
-    if asked["status"]:
-        rows = rows.filter(status=asked["status"])
-    where, words = _where(asked), asked["q"].split()
-    if asked["q"].isascii() and asked["q"].isdigit():
-        rows, words = rows.filter(pk=key_of(asked["q"])), []
-    elif words and asked["within"] != "question":
+def _window_of(campaign: Campaign, asked: TripletSearch, *, start: int) -> Window:
+    rows = campaign.triplets.filter(asked.where("status", "query")).select_related(*TEXTS)
+    where, q = asked.where("label", "votes", "from_rank", "to_rank"), asked.cleaned_data["q"]
+    words = q.split()
+    if q.isascii() and q.isdigit():
+        rows, words = rows.filter(pk=key_of(q)), []
+    elif words and asked.cleaned_data["within"] != "question":
         queries = _queries(campaign, words)
         rows = rows.filter(where, candidate__query__in=queries[:MOST_QUERIES])
         note = MANY.format(MOST_QUERIES) if len(queries) > MOST_QUERIES else ""
@@ -85,19 +72,6 @@ def _with_words(words: Sequence[str], near: QuerySet[Triplet]) -> Q:
         pairs = pairs.filter(question__icontains=word)
     fitting = set(pairs.values_list("pk", flat=True))
     return Q(candidate__in=[one for one, pair in candidates.items() if pair in fitting])
-
-
-def _where(asked: dict[str, Any]) -> Q:
-    where = Q()
-    if asked["label"]:
-        where &= Q(label=None) if asked["label"] == "none" else Q(label=int(asked["label"]))
-    if asked["votes"] is not None:
-        where &= Q(votes=asked["votes"])
-    if asked["from_rank"] is not None:
-        where &= Q(candidate__rank__gte=asked["from_rank"])
-    if asked["to_rank"] is not None:
-        where &= Q(candidate__rank__lte=asked["to_rank"])
-    return where
 
 
 def _queries(campaign: Campaign, words: Sequence[str]) -> list[int]:

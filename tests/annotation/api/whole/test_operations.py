@@ -154,17 +154,19 @@ def test_a_hit_shows_its_items_with_the_controls_among_them(
         ({}, "planned"),
         ({"crowd_id": "H1"}, "open"),
         ({"crowd_id": "H1", "expires_at": timezone.now()}, "expired"),
-        ({"crowd_id": "H1", "closed_at": timezone.now()}, "closed"),
-        ({"crowd_id": "H1", "gone": True}, "gone"),
+        ({"crowd_id": "H1", "closed_at": timezone.now()}, "expired"),
+        ({"crowd_id": "H1", "gone": True}, "expired"),
+        ({"crowd_id": "H1", "max_assignments": 1}, "full"),
+        ({"crowd_id": "H1", "fault": "unreadable"}, "faulty"),
     ],
 )
 def test_a_hit_is_in_one_state(
     campaign: Campaign, owner: Program, facts: dict[str, object], state: str
 ) -> None:
     campaign.hits.update(**facts)
-    assert owner.get("campaigns/faq/hits").json()["results"][0]["state"] == state
-    published = owner.get("campaigns/faq/hits?published=true").json()["results"]
-    assert len(published) == int(state != "planned")
+    assert owner.get("campaigns/faq/hits/1").json()["state"] == state
+    told = owner.get(f"campaigns/faq/hits?state={state}").json()["results"]
+    assert [row["state"] for row in told] == [state]
 
 
 def test_an_assignment_shows_its_judgments(campaign: Campaign, owner: Program) -> None:

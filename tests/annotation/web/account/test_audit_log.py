@@ -74,11 +74,11 @@ def test_operations_are_found_by_verb_person_and_way(campaign: Campaign, root: C
     record(Actor(None, "ada", Via.COMMAND), "budget", campaign=campaign)
     assert verbs(root, HERE, verb="pause") == ["pause"]
     assert verbs(root, HERE, via="api") == ["resume"]
-    assert verbs(root, HERE, person="ada") == ["resume", "pause"]  # not the shell of that name
-    assert verbs(root, HERE, via="command", person="nobody") == []
+    assert verbs(root, HERE, actor="ada") == ["resume", "pause"]  # not the shell of that name
+    assert verbs(root, HERE, via="command", actor="nobody") == []
     User.objects.filter(pk=ada.pk).update(username="ada-2")
-    assert verbs(root, HERE, person="ada-2") == ["resume", "pause"]
-    assert verbs(root, HERE, person="ada") == ["budget"]
+    assert verbs(root, HERE, actor="ada-2") == ["resume", "pause"]
+    assert verbs(root, HERE, actor="ada") == ["budget"]
 
 
 def test_operations_are_found_by_day_and_no_day_is_told_and_narrows_nothing(
@@ -156,7 +156,7 @@ def test_a_page_asks_few_questions_whatever_the_size(
     with django_assert_max_num_queries(20):  # type: ignore[operator]
         root.get(LOG)
     with django_assert_max_num_queries(20):  # type: ignore[operator]
-        root.get(HERE, {"person": "ada"})
+        root.get(HERE, {"actor": "ada"})
 
 
 @pytest.mark.parametrize(

@@ -198,8 +198,8 @@ def test_a_hit_is_found_by_number_key_and_id(campaign: Campaign) -> None:
 @pytest.mark.usefixtures("short")
 def test_repacked_hits_can_be_told_from_the_first_round(campaign: Campaign) -> None:
     campaign.hits.filter(number__in=[3, 12]).update(repack=True)
-    assert [hit.number for hit in walk(root(), "hits", kind="repack")] == [3, 12]
-    assert len(walk(root(), "hits", kind="first")) == 13
+    assert [hit.number for hit in walk(root(), "hits", round="repack")] == [3, 12]
+    assert len(walk(root(), "hits", round="first")) == 13
 
 
 ASSIGNMENTS: list[tuple[dict[str, object], Callable[[Assignment], bool]]] = [
@@ -210,7 +210,7 @@ ASSIGNMENTS: list[tuple[dict[str, object], Callable[[Assignment], bool]]] = [
     ({"passed": "none"}, lambda row: row.passed is None),
     ({"worker": "third"}, lambda row: row.worker.worker_id == "third"),
     ({"worker": "nobody"}, lambda _: False),
-    ({"q": "4"}, lambda row: row.hit.number == 4),
+    ({"hit": "4"}, lambda row: row.hit.number == 4),
 ]
 
 
