@@ -9,6 +9,7 @@ from django.db import connection
 from pytest_django import Settings
 
 from benchmarks.campaign import inputs
+from benchmarks.campaign.size import Step
 from benchmarks.campaign.steps import Taken
 from benchmarks.release import record, size, steps
 from tests.worlds.small_campaign import fill_database, packed_campaign
@@ -45,7 +46,7 @@ def test_each_step_runs_and_the_figures_are_kept(
     assert (tmp_path / "release" / "parquet" / "train.parquet").stat().st_size
 
 
-def taken(name: str) -> size.Step:
+def taken(name: str) -> Step:
     step = Taken()
     steps.STEPS[name](step)
-    return size.Step(name, 1.0, step.rows, step.unit, step.seconds, wall=0.1, peak_mb=1.0)
+    return Step(name, 1.0, step.rows, step.unit, step.seconds, wall=0.1, peak_mb=1.0)

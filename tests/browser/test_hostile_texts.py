@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
+from operator import ne
 from pathlib import Path
 
 import pytest
@@ -172,7 +174,7 @@ def judge_with_reports(page: Page, watch: Watch, team: Team) -> None:
         items.first.wait_for()
         watch.look(page)
         page.get_by_role("button", name="Submit").click()
-        page.wait_for_url(lambda url, here=here: url != here)
+        page.wait_for_url(partial(ne, here))
         assert len(team.works("ada")) > number
 
 

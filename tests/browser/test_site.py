@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
+from operator import ne
 from pathlib import Path
 
 import pytest
@@ -153,7 +155,7 @@ def work_a_little(page: Page, count: int) -> None:
         for _ in range(7):
             page.keyboard.press("y")
         page.keyboard.press("Enter")
-        page.wait_for_url(lambda address, here=here: address != here)
+        page.wait_for_url(partial(ne, here))
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import HttpResponse
 from django.test import Client
 from pytest_django import Settings
 
 from annotation.models import Campaign
 from tests.proof.harm import harm
+from tests.support.pages import Response
 from tests.worlds.hostile_campaign import hostile_campaign
 from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import Stage
 
-Read = Callable[..., HttpResponse]
+Read = Callable[..., Response]
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def stage(campaign: Campaign, mturk: MTurk) -> Stage:
 def read(client: Client) -> Read:
     """Open an address; the page answers in good order and holds no harm."""
 
-    def get(address: str, parameters: dict[str, str] | None = None) -> HttpResponse:
-        response: HttpResponse = client.get(address, parameters or {})
+    def get(address: str, parameters: dict[str, str] | None = None) -> Response:
+        response: Response = client.get(address, parameters or {})
         assert response.status_code < 500, (address, parameters)
         if response["Content-Type"].startswith("text/html") and response.content:
             assert harm(response.content) == [], (address, parameters)

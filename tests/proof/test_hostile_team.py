@@ -7,7 +7,6 @@ from urllib.parse import unquote
 import pytest
 from django.contrib.auth.models import User
 from django.db.models import F
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 from lxml.html import HtmlElement
@@ -31,6 +30,7 @@ from tests.proof.hostile_forms import (
     practice_path,
 )
 from tests.proof.test_hostile_pages import read_admin
+from tests.support.pages import Response
 from tests.worlds.hostile import HALF_CHARACTERS, LONG, MARK
 from tests.worlds.hostile_campaign import PRACTICE, TEXTS
 from tests.worlds.hostile_work import SECOND, hostile_team, judge, label_all
@@ -78,9 +78,9 @@ def clients_of(team: Team) -> Clients:
     return found
 
 
-def check(client: Client, address: str, form: dict[str, str] | None = None) -> HttpResponse:
+def check(client: Client, address: str, form: dict[str, str] | None = None) -> Response:
     """What the page shows has become nothing more, nor what it leads on to."""
-    response: HttpResponse = client.get(address) if form is None else client.post(address, form)
+    response: Response = client.get(address) if form is None else client.post(address, form)
     for name, value in response.headers.items():
         assert "\n" not in value, name
     if response["Content-Type"].startswith("text/html") and response.content:
@@ -173,17 +173,17 @@ def test_each_text_stays_one_before_and_after_the_experts_decision(
     assert {clean_text(answer) for answer in answers_of(judged, what)} <= shown
 
 
-def triplet_of(page: HttpResponse) -> Triplet | None:
+def triplet_of(page: Response) -> Triplet | None:
     (pk,) = parse(page.content).xpath("//input[@name='triplet']/@value") or [None]
     return None if pk is None else Triplet.objects.get(pk=pk)
 
 
-def words(page: HttpResponse, name: str) -> list[str]:
+def words(page: Response, name: str) -> list[str]:
     elements: list[HtmlElement] = parse(page.content).xpath(f"//*[@class='{name}']")
     return [element.text_content() for element in elements]
 
 
-def quotes(page: HttpResponse) -> list[str]:
+def quotes(page: Response) -> list[str]:
     return [clean_text(element.text_content()) for element in parse(page.content).xpath("//q")]
 
 

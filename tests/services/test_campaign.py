@@ -1,5 +1,6 @@
 """A campaign whose publisher goes home: workers and beat alone bring it to its end."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from annotation.analytics.campaign.progress import progress
 from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.knowledge import Gold, read_gold
-from annotation.crowd.simulated.workers import Simulation, WorkerProfiles
+from annotation.crowd.simulated.profiles import WorkerProfiles
+from annotation.crowd.simulated.workers import Simulation
 from annotation.models import Assignment, Campaign, Judgment
 from annotation.pipeline.publishing.publish import publish
 from demo.services import Services
@@ -29,18 +31,17 @@ def is_finished(campaign: Campaign) -> bool:
     return has_all_calls_made(campaign) and not progress(campaign)["open"]
 
 
+def has_reviewed(campaign: Campaign, submitted: int) -> bool:
+    return Assignment.objects.count() == submitted and has_all_calls_made(campaign)
+
+
 def judge(campaign: Campaign, stack: ServiceStack, gold: Gold) -> None:
     """The crowd takes what there is; whatever it hands in is fetched before it looks again."""
     for _ in range(MOST_TURNS):
         with WorkerSite(stack.emulator_url) as site:
             Simulation(PROFILES, gold, site).run()
         handed_in = count(stack, "assignments WHERE submit_number IS NOT NULL")
-        wait_until(
-            lambda fetched=handed_in: (
-                Assignment.objects.count() == fetched and has_all_calls_made(campaign)
-            ),
-            "what was handed in was reviewed",
-        )
+        wait_until(partial(has_reviewed, campaign, handed_in), "what was handed in was reviewed")
         if is_finished(campaign):
             return
     raise AssertionError(f"after {MOST_TURNS} turns of the crowd: {progress(campaign)}")

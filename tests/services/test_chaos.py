@@ -21,7 +21,8 @@ from annotation.analytics.campaign.progress import progress
 from annotation.crowd.port import CrowdError
 from annotation.crowd.simulated.browser import WorkerSite
 from annotation.crowd.simulated.knowledge import Gold, read_gold
-from annotation.crowd.simulated.workers import Simulation, WorkerProfiles
+from annotation.crowd.simulated.profiles import WorkerProfiles
+from annotation.crowd.simulated.workers import Simulation
 from annotation.models import Campaign, OutboxMessage
 from annotation.pipeline.controls.import_controls import SHIPPED, import_controls
 from annotation.pipeline.ledger.accounts import set_budget

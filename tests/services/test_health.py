@@ -26,6 +26,10 @@ def is_well(stack: ServiceStack, process: str) -> bool:
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
 
 
+def is_lost(stack: ServiceStack, process: str) -> bool:
+    return not is_well(stack, process)
+
+
 def test_who_lives_is_well_and_who_was_killed_is_not(stack: ServiceStack) -> None:
     processes = "site", "beat", "worker-1"
     for process in processes:
@@ -33,7 +37,7 @@ def test_who_lives_is_well_and_who_was_killed_is_not(stack: ServiceStack) -> Non
     for process in processes:
         stack.kill(process)
     for process in processes:
-        wait_until(lambda lost=process: not is_well(stack, lost), f"{process} was missed")
+        wait_until(partial(is_lost, stack, process), f"{process} was missed")
     assert is_well(stack, "worker-2")
 
 

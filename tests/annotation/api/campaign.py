@@ -23,7 +23,7 @@ def campaign_at_work(name: str = "faq", *, hits: int = 1, workers: int = 1) -> C
         hit = make_hit(campaign, real=[(f"query {campaign.hits.count()}", "question", "answer")])
         for worker in people:
             hand_in(hit, worker)
-    triplet = campaign.triplets.order_by("pk").first()
+    triplet = campaign.triplets.earliest("pk")
     ExpertLabel.objects.create(
         triplet=triplet, expert="cleo", label=1, source=ExpertLabel.Source.ADJUDICATION
     )

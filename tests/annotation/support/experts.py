@@ -3,10 +3,10 @@
 import re
 
 from django.contrib.auth.models import Permission, User
-from django.http import HttpResponse
 from django.test import Client
 
 from annotation.models import Assignment, Campaign, HitItem, ItemReport, Triplet
+from tests.support.pages import Response
 
 ADDRESS = "/campaigns/demo/adjudicate"
 
@@ -23,7 +23,7 @@ def at(user: User) -> Client:
     return client
 
 
-def shown(response: HttpResponse) -> Triplet | None:
+def shown(response: Response) -> Triplet | None:
     found = re.search(r'name="triplet" value="(\d+)"', response.content.decode())
     return Triplet.objects.get(pk=int(found[1])) if found else None
 
@@ -34,7 +34,7 @@ def show(client: Client, what: str = "unresolved") -> Triplet | None:
 
 def decide(
     client: Client, triplet: Triplet | None, label: int, what: str = "unresolved", **more: str
-) -> HttpResponse:
+) -> Response:
     assert triplet is not None
     form = {"triplet": str(triplet.pk), "label": str(label), **more}
     return client.post(f"{ADDRESS}?what={what}", form)
@@ -42,7 +42,7 @@ def decide(
 
 def report(triplet: Triplet, text: str = "what a mess") -> ItemReport:
     item = HitItem.objects.get(triplet=triplet)
-    work = Assignment.objects.filter(hit=item.hit).first()
+    work = Assignment.objects.filter(hit=item.hit).earliest("pk")
     return ItemReport.objects.create(assignment=work, item=item, reason="unclear", text=text)
 
 

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 from django.contrib.auth.models import Permission, User
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 from lxml import html
@@ -14,6 +13,7 @@ from annotation.crowd.port import HitTypeSpec
 from annotation.models import Campaign, Hit
 from annotation.protocol.policy.crowds import INHOUSE
 from tests.annotation.support.hits import make_campaign, make_hit
+from tests.support.pages import Response
 
 PASSWORD = "a long sentence of hers"
 HOUR = 3600
@@ -101,7 +101,7 @@ def hit_at(address: str) -> Hit:
     return Hit.objects.get(key=work.posted_hit.annotation)
 
 
-def text(response: HttpResponse) -> str:
+def text(response: Response) -> str:
     document = html.document_fromstring(response.content.decode())
     return " ".join(" ".join(document.itertext()).split())
 

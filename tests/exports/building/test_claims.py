@@ -130,7 +130,7 @@ def test_a_command_that_is_stopped_leaves_nothing_to_wait_for(campaign: Campaign
 def test_a_disk_that_fills_up_leaves_nothing_half_released(
     campaign: Campaign, releases: Path, monkeypatch: pytest.MonkeyPatch, write: int
 ) -> None:
-    save, writes = storages["releases"]._save, 0
+    save, writes = storages["releases"]._save, 0  # type: ignore[attr-defined]
 
     def filling(name: str, content: Any) -> str:
         nonlocal writes

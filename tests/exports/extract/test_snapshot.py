@@ -87,7 +87,7 @@ def test_transactions_begin_as_before_afterwards(campaign: Campaign) -> None:
                 assert not failing
         except AssertionError:
             assert failing
-        assert connection.transaction_mode == "IMMEDIATE"
+        assert connection.transaction_mode == "IMMEDIATE"  # type: ignore[attr-defined]
 
 
 def test_a_connection_that_is_not_open_yet_reads_without_the_lock_too(campaign: Campaign) -> None:

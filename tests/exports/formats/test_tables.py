@@ -93,5 +93,5 @@ def by_pandas(path: Path) -> list[dict[str, Any]]:
         keep_default_na=False,
         na_values={"score": [""]},
     )
-    found = frame.to_dict("records")
+    found: list[Any] = frame.to_dict("records")
     return [row | {"score": None if pd.isna(row["score"]) else row["score"]} for row in found]

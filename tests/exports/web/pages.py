@@ -3,20 +3,19 @@
 import html
 import re
 
-from django.http import HttpResponse
-
 from annotation.models import Campaign
 from exports.models import Release
+from tests.support.pages import Response
 
 ADDRESS = "/campaigns/demo/releases"
 
 
-def text(response: HttpResponse) -> str:
+def text(response: Response) -> str:
     assert response.status_code == 200
     return html.unescape(response.content.decode())
 
 
-def words(response: HttpResponse) -> str:
+def words(response: Response) -> str:
     """Without the tags, and with single spaces."""
     return " ".join(re.sub(r"<[^>]+>", " ", text(response)).split())
 

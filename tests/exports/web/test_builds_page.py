@@ -3,7 +3,6 @@
 import html
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 
 from annotation.models import Campaign
@@ -13,6 +12,7 @@ from tests.annotation.web.stage import signed_in
 from tests.exports.support import campaigns
 from tests.exports.support.builds import build_of, build_queued
 from tests.exports.web.people import reader
+from tests.support.pages import Response
 
 ADDRESS = "/campaigns/demo/releases"
 FORM = {"split": "clusters", "judgments": "on"}
@@ -24,7 +24,7 @@ def cleos(campaign: Campaign) -> Client:
     return signed_in(reader("cleo", "download_release", "add_build"))
 
 
-def text(response: HttpResponse) -> str:
+def text(response: Response) -> str:
     return html.unescape(response.content.decode())
 
 

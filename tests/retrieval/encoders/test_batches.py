@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_only_so_many_items_are_made_ahead() -> None:
             made.append(number)
             yield number
 
-    taking = ahead(items(), 3)
+    taking: Any = ahead(items(), 3)
     assert list(islice(taking, 10)) == list(range(10))
     taking.close()
     assert 10 <= len(made) <= 13

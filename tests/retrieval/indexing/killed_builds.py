@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ from retrieval.index.lazy import index_class  # noqa: E402
 from retrieval.index.open_index import open_index  # noqa: E402
 from retrieval.index.versions import current_index  # noqa: E402
 from retrieval.indexing import encode  # noqa: E402
-from retrieval.indexing.build import BuildOptions, build_index  # noqa: E402
+from retrieval.indexing.build import build_index  # noqa: E402
+from retrieval.indexing.plan import BuildOptions  # noqa: E402
 from retrieval.models import IndexVersion, QaPair  # noqa: E402
 from retrieval.vectors import checksums  # noqa: E402
 from retrieval.vectors.types import unpacked  # noqa: E402
@@ -148,7 +150,7 @@ def main(kind: str, kills: int) -> None:
     fatal = {count, *random.Random(6).sample(range(1, count), kills - 1)}
     for point in sorted(fatal):
         asked(point, lambda: with_a_version_before(kind))
-        status = asked(point, lambda point=point: build(kind, Points(point)))
+        status = asked(point, partial(build, kind, Points(point)))
         assert status == signal.SIGKILL, (point, status)
         assert asked(point, lambda: resumed(kind)) == expected, point
     print(f"{count} points, killed at {sorted(fatal)}")

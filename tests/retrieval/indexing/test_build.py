@@ -240,7 +240,7 @@ def test_shards_that_do_not_arrive_leave_no_index_and_the_next_build_makes_them(
 ) -> None:
     add_pairs(PAIRS)
     monkeypatch.setattr(encode, "SHARD_PAIRS", 64)
-    whole = build_module.encode_missing
+    whole = encode.encode_missing
     with monkeypatch.context() as lossy:
         lossy.setattr(build_module, "encode_missing", lambda *given: islice(whole(*given), 2))
         with pytest.raises(UserError, match=r"^72 pairs have no vector after the encoding"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from celery import current_app
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 from pytest_django import Settings
@@ -87,7 +88,7 @@ class Workers:
 def workers(monkeypatch: pytest.MonkeyPatch) -> Workers:
     """The broker is real elsewhere: here a message is a call."""
     workers = Workers()
-    monkeypatch.setattr(distributed.current_app, "send_task", workers.send_task)
+    monkeypatch.setattr(current_app, "send_task", workers.send_task)
     return workers
 
 
@@ -328,7 +329,7 @@ def test_a_broker_that_is_away_is_told(missing: PairKeys, monkeypatch: pytest.Mo
     def away(*args: object, **options: object) -> None:
         raise BrokerError("no route to host")
 
-    monkeypatch.setattr(distributed.current_app, "send_task", away)
+    monkeypatch.setattr(current_app, "send_task", away)
     with pytest.raises(UserError, match=r"cannot be reached \(no route to host\): check QUORUM_BR"):
         spread_out(missing)
 

@@ -162,7 +162,7 @@ def test_the_record_is_sent_last(
 ) -> None:
     lie_at(str(tmp_path / "far"), settings)
     names: list[str] = []
-    save = storages["vectors"]._save
+    save = storages["vectors"]._save  # type: ignore[attr-defined]
 
     def noting(name: str, content: IO[bytes]) -> Any:
         names.append(name)

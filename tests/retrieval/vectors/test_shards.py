@@ -26,7 +26,7 @@ from retrieval.vectors.shards import (
     write_shard,
 )
 from retrieval.vectors.store import VectorStore
-from retrieval.vectors.unfinished import UNFINISHED, unfinished
+from retrieval.vectors.unfinished import UNFINISHED, sync, sync_folder, unfinished
 from tests.retrieval.vectors.shard_files import IDENTITY, keys_of, shard_of_pairs, vectors_of
 
 
@@ -111,8 +111,8 @@ def kill_at(step: int, steps: Path, patch: pytest.MonkeyPatch) -> None:
 
         return counted
 
-    patch.setattr(shards, "sync", killing(shards.sync))
-    patch.setattr(shards, "sync_folder", killing(shards.sync_folder))
+    patch.setattr(shards, "sync", killing(sync))
+    patch.setattr(shards, "sync_folder", killing(sync_folder))
     patch.setattr(Path, "replace", killing(Path.replace))
 
 

@@ -10,7 +10,8 @@ from config.settings import _storage_at
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from retrieval.index.versions import current_index, folder_of
-from retrieval.indexing.build import BuildOptions, build_index
+from retrieval.indexing.build import build_index
+from retrieval.indexing.plan import BuildOptions
 from retrieval.models import IndexVersion
 from retrieval.vectors.shards import files_of
 from retrieval.vectors.types import Vectors

@@ -1,6 +1,7 @@
 """What shutting out would change is worked out from one worker's votes: as doing it would show."""
 
 import random
+from functools import partial
 
 import pytest
 
@@ -71,11 +72,9 @@ def test_it_says_what_doing_it_brings_about(set_stage: SetStage, tie_mode: str, 
     campaign = stage.campaign
     for name in Worker.objects.values_list("worker_id", flat=True):
         seen = if_excluded(campaign, name)
-        assert as_change(seen) == preview(lambda name=name: exclude(campaign, name, reason=REASON))
+        assert as_change(seen) == preview(partial(exclude, campaign, name, reason=REASON))
         exclude(campaign, name, reason=REASON)
-        assert as_change(if_restored(campaign, name)) == preview(
-            lambda name=name: restore(campaign, name)
-        )
+        assert as_change(if_restored(campaign, name)) == preview(partial(restore, campaign, name))
         restore(campaign, name)
 
 

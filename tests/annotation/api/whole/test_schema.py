@@ -58,7 +58,7 @@ def at_work(one_hit: Stage, _connection_stays: None) -> Campaign:
         one_hit.work(name, 1, 1)
     one_hit.advance()
     campaign = one_hit.campaign
-    triplet = campaign.triplets.order_by("pk").first()
+    triplet = campaign.triplets.earliest("pk")
     ExpertLabel.objects.create(triplet=triplet, expert="cleo", label=1, source="sample")
     ControlCandidate.objects.create(triplet=triplet)
     request_job("collect", campaign.name, {}, by=None)

@@ -20,13 +20,8 @@ from annotation.crowd.hit_url import hit_url
 from annotation.crowd.port import HitTypeSpec
 from annotation.crowd.simulated.browser import QuestionForm, WorkerSite
 from annotation.crowd.simulated.knowledge import Gold
-from annotation.crowd.simulated.workers import (
-    STRAYS,
-    Outcome,
-    Simulation,
-    WorkerProfiles,
-    make_workers,
-)
+from annotation.crowd.simulated.profiles import WorkerProfiles, make_workers
+from annotation.crowd.simulated.workers import STRAYS, Outcome, Simulation
 from annotation.models import Exclusion, Hit, Worker
 from core.errors import UserError
 from core.text.clean import normalise_question

@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Invitation, Member
 from tests.annotation.web.stage import PASSWORD, signed_in
+from tests.support.pages import Response
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def account(name: str, password: str = PASSWORD) -> dict[str, str]:
     return {"username": name, "password1": password, "password2": password}
 
 
-def text(response: HttpResponse) -> str:
+def text(response: Response) -> str:
     return response.content.decode()
 
 

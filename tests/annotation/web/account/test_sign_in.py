@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -13,6 +12,7 @@ from annotation.access.throttle import Limit
 from annotation.models import Attempt
 from annotation.web.account import sign_in
 from annotation.web.account.sign_in import BOTH
+from tests.support.pages import Response
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def ada() -> User:
     return User.objects.create_user(**RIGHT)
 
 
-def text(response: HttpResponse) -> str:
+def text(response: Response) -> str:
     return response.content.decode()
 
 

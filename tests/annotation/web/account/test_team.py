@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -16,13 +15,14 @@ from annotation.crowd.inhouse.models import Assignment, Invitation, Member
 from annotation.models import Hit
 from annotation.web.account import team
 from tests.annotation.web.stage import make_member, offer_hits, sheet, signed_in, staff
+from tests.support.pages import Response
 
 pytestmark = pytest.mark.django_db
 
 ATTACK = "</strong><script>alert(1)</script>{{ 7|add:7 }}"
 
 
-def text(response: HttpResponse) -> str:
+def text(response: Response) -> str:
     return response.content.decode()
 
 

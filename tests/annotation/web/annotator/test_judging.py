@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 from django.db import OperationalError, connection
-from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -17,6 +16,7 @@ from pytest_django import Settings
 from annotation.crowd.hit_url import hit_url
 from annotation.models import Assignment, Campaign, Exclusion, Hit, HitItem, Worker
 from tests.annotation.support.hits import NEGATIVE, POSITIVE, REAL, make_campaign, make_hit
+from tests.support.pages import Response, parse
 
 pytestmark = pytest.mark.django_db
 
@@ -41,21 +41,16 @@ def hit(campaign: Campaign) -> Hit:
     return make_hit(campaign)
 
 
-Open = Callable[..., HttpResponse]
+Open = Callable[..., Response]
 
 
 @pytest.fixture
 def visit(client: Client) -> Open:
-    def open_page(hit: Hit, parameters: dict[str, str] = ADAS) -> HttpResponse:
+    def open_page(hit: Hit, parameters: dict[str, str] = ADAS) -> Response:
         path = hit_url(hit.key).removeprefix("https://quorum.example.org")
         return client.get(path, parameters)
 
     return open_page
-
-
-def parse(response: HttpResponse) -> HtmlElement:
-    parser = html.HTMLParser(encoding="utf-8")
-    return html.document_fromstring(response.content, parser=parser)
 
 
 def test_the_page_keeps_the_contract_that_workers_programs_read(hit: Hit, visit: Open) -> None:
@@ -287,7 +282,7 @@ def test_every_item_count_costs_the_same_queries(campaign: Campaign, visit: Open
     assert len(queries) <= 5
 
 
-def directives(response: HttpResponse) -> dict[str, list[str]]:
+def directives(response: Response) -> dict[str, list[str]]:
     rules = [rule.split() for rule in response["Content-Security-Policy"].split(";")]
     return {name: values for name, *values in rules}
 

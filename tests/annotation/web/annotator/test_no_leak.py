@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from annotation.models import Campaign, Hit, HitItem
 from annotation.pipeline.outbox.hit_type import hit_type
 from annotation.protocol.policy.crowds import INHOUSE
 from tests.annotation.support.item_markup import items_of, without_texts
+from tests.support.pages import Response
 from tests.worlds.wide_campaign import wide_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -60,16 +60,16 @@ class Readers:
     member: Member
     offers: Mapping[str, PostedHit]  # of the HITs with even numbers, by the HIT's key
 
-    def page(self, hit: Hit) -> HttpResponse:
+    def page(self, hit: Hit) -> Response:
         offer = self.offers.get(hit.key)
         return self._framed(hit) if offer is None else self._taken(offer)
 
-    def _framed(self, hit: Hit) -> HttpResponse:
+    def _framed(self, hit: Hit) -> Response:
         path = "/" + hit_url(hit.key).partition("//")[2].partition("/")[2]
         worker = {"assignmentId": f"3A{hit.number}", "hitId": f"3H{hit.number}", "workerId": "AADA"}
         return self.client.get(path, worker)
 
-    def _taken(self, offer: PostedHit) -> HttpResponse:
+    def _taken(self, offer: PostedHit) -> Response:
         now = timezone.now()
         work = Assignment.objects.create(
             posted_hit=offer, member=self.member, accepted_at=now, deadline=now + timedelta(hours=1)
@@ -118,7 +118,7 @@ def read_pages(
     return np.array(rows), np.array(truth), np.array(groups)
 
 
-def read_page(response: HttpResponse) -> list[tuple[str, list[float]]]:
+def read_page(response: Response) -> list[tuple[str, list[float]]]:
     assert response.status_code == 200
     bare = without_texts(response.content.decode())
     assert bare.left_out <= TEXT_ELEMENTS

@@ -10,12 +10,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.signing import Signer
 from django.db import connection
-from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from lxml import html
-from lxml.html import HtmlElement
 from pytest_django import Settings
 
 from annotation.access.throttle import Limit
@@ -38,6 +36,7 @@ from annotation.models import (
 from annotation.pipeline.moderation import qualification as pipeline
 from annotation.web.annotator import qualification as practice
 from tests.annotation.support.hits import make_campaign, make_hit
+from tests.support.pages import Response, main_of, parse
 from tests.worlds.team import Team, make_team
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +51,7 @@ RIGHT = {f"item-{position}": str(item[3]) for position, item in enumerate(ITEMS)
 WRONG = {name: str(1 - int(value)) for name, value in RIGHT.items()}
 HALF = RIGHT | {"item-0": "0", "item-1": "1"}
 
-Visit = Callable[..., HttpResponse]
+Visit = Callable[..., Response]
 
 
 def make_round(name: str = "faq", **policy: object) -> Campaign:
@@ -88,21 +87,13 @@ def path_of(campaign: Campaign) -> str:
 def hand_in(client: Client, campaign: Campaign) -> Visit:
     """Ada's answers."""
 
-    def post(answers: dict[str, str], worker_id: str = "AADA") -> HttpResponse:
+    def post(answers: dict[str, str], worker_id: str = "AADA") -> Response:
         return client.post(path_of(campaign), {"workerId": worker_id, **answers})
 
     return post
 
 
-def parse(response: HttpResponse) -> HtmlElement:
-    return html.fromstring(response.content.decode())
-
-
-def words(response: HttpResponse) -> str:
-    return " ".join(parse(response).xpath("//main")[0].text_content().split())
-
-
-def verdicts(response: HttpResponse) -> list[str]:
+def verdicts(response: Response) -> list[str]:
     found = parse(response).xpath("//article//*[@class='verdict']")
     return [each.text_content().split()[-1] for each in found]
 
@@ -119,7 +110,7 @@ def test_the_address_names_the_campaign_and_cannot_be_guessed(
     for forged in (campaign.uid.hex, f"{campaign.uid.hex}:x", Signer(salt="hit").sign("faq"), ":"):
         response = client.get(f"/practice/{forged}")
         assert response.status_code == 404
-        assert "There is no qualification test at this address" in words(response)
+        assert "There is no qualification test at this address" in main_of(response)
 
 
 def test_a_campaign_without_items_has_no_round(client: Client, campaign: Campaign) -> None:
@@ -140,7 +131,7 @@ def test_a_round_that_is_not_open_says_so(
     Campaign.objects.update(**change)
     for response in (client.get(path_of(campaign)), client.post(path_of(campaign), RIGHT)):
         assert response.status_code == 409
-        assert sentence in words(response)
+        assert sentence in main_of(response)
     assert not PracticeResult.objects.exists()
 
 
@@ -149,7 +140,7 @@ def test_a_round_that_is_not_open_says_so(
 
 def test_it_says_what_it_is_and_asks_every_item(client: Client, campaign: Campaign) -> None:
     response = client.get(path_of(campaign))
-    shown = words(response)
+    shown = main_of(response)
     assert "judge 4 items" in shown
     assert "You pass with at least 3 of 4 right" in shown
     assert "You have 3 tries" in shown
@@ -189,7 +180,7 @@ def test_the_worker_id_of_the_address_stands_in_the_form(
 def test_who_names_nobody_loses_no_answer(hand_in: Visit, worker_id: str) -> None:
     response = hand_in(RIGHT, worker_id)
     assert response.status_code == 422
-    assert "Nothing was counted yet. Your answers are still here." in words(response)
+    assert "Nothing was counted yet. Your answers are still here." in main_of(response)
     checked = parse(response).xpath("//input[@checked]")
     assert {each.get("name"): each.get("value") for each in checked} == RIGHT
     assert parse(response).xpath("//script[not(@src)]") == []
@@ -223,7 +214,7 @@ def test_instructions_and_reasons_are_read_in_their_own_direction(
 def test_each_item_is_explained_and_the_score_told(hand_in: Visit) -> None:
     response = hand_in(HALF)
     assert verdicts(response) == ["Wrong", "Wrong", "Right", "Right"]
-    shown = words(response)
+    shown = main_of(response)
     assert "2 of 4 right; 3 are needed" in shown
     assert "you have 2 tries left" in shown
     assert all(f"Reason {number}." in shown for number in range(4))
@@ -235,8 +226,8 @@ def test_each_item_is_explained_and_the_score_told(hand_in: Visit) -> None:
 
 def test_who_passes_reads_so_and_is_to_be_let_in(hand_in: Visit, campaign: Campaign) -> None:
     response = hand_in(RIGHT)
-    assert "You passed" in words(response)
-    assert "takes about a minute" in words(response)
+    assert "You passed" in main_of(response)
+    assert "takes about a minute" in main_of(response)
     message = OutboxMessage.objects.get()
     assert (message.kind, message.campaign, message.worker.worker_id) == ("train", campaign, "AADA")
 
@@ -246,7 +237,7 @@ def test_who_has_passed_is_told_so_when_they_come_back(
 ) -> None:
     hand_in(RIGHT)
     response = client.get(path_of(campaign), {"workerId": "AADA"})
-    assert "You passed" in words(response)
+    assert "You passed" in main_of(response)
     # The id is only claimed: what somebody answered is nobody else's business.
     assert verdicts(response) == []
 
@@ -258,11 +249,11 @@ def test_after_the_last_try_it_says_whom_to_write_to(
     hand_in(WRONG)
     hand_in(WRONG | {"item-0": "1"})
     response = hand_in(HALF)
-    assert "That was the last of 3 tries" in words(response)
-    assert "write to people@example.org" in words(response)
+    assert "That was the last of 3 tries" in main_of(response)
+    assert "write to people@example.org" in main_of(response)
     assert verdicts(response) == ["Wrong", "Wrong", "Right", "Right"]
     for later in (hand_in(RIGHT), client.get(path_of(campaign), {"workerId": "AADA"})):
-        assert "That was the last of 3 tries" in words(later)
+        assert "That was the last of 3 tries" in main_of(later)
         assert verdicts(later) == []
     assert PracticeResult.objects.count() == 3
     assert not OutboxMessage.objects.exists()
@@ -270,8 +261,8 @@ def test_after_the_last_try_it_says_whom_to_write_to(
 
 def test_two_clicks_are_one_try(hand_in: Visit) -> None:
     first, second = hand_in(WRONG), hand_in(WRONG)
-    assert "you have 2 tries left" in words(first)
-    assert words(second) == words(first)
+    assert "you have 2 tries left" in main_of(first)
+    assert main_of(second) == main_of(first)
     assert PracticeResult.objects.count() == 1
 
 
@@ -285,11 +276,11 @@ def test_tries_in_ever_other_names_from_one_address_come_to_an_end(
         assert hand_in(RIGHT, f"A{number}").status_code == 200
     response = hand_in(RIGHT, "AADA")
     assert response.status_code == 429
-    assert "Come back in an hour." in words(response)
+    assert "Come back in an hour." in main_of(response)
     assert not Worker.objects.filter(worker_id="AADA").exists()
     elsewhere = Client(REMOTE_ADDR="192.0.2.9")
     form = {"workerId": "AADA", **RIGHT}
-    assert "You passed" in words(elsewhere.post(path_of(campaign), form))
+    assert "You passed" in main_of(elsewhere.post(path_of(campaign), form))
 
 
 def test_the_real_limit_leaves_room_for_a_full_house(hand_in: Visit) -> None:
@@ -297,7 +288,7 @@ def test_the_real_limit_leaves_room_for_a_full_house(hand_in: Visit) -> None:
         assert hand_in(WRONG, f"A{number}").status_code == 200
     response = hand_in(WRONG, "AADA")
     assert response.status_code == 429
-    assert "from your address" in words(response)
+    assert "from your address" in main_of(response)
 
 
 def test_when_too_many_wait_to_be_let_in_nobodys_try_is_lost(
@@ -308,10 +299,10 @@ def test_when_too_many_wait_to_be_let_in_nobodys_try_is_lost(
         hand_in(RIGHT, name)
     response = hand_in(RIGHT)
     assert response.status_code == 503
-    assert "come back in a few minutes" in words(response)
+    assert "come back in a few minutes" in main_of(response)
     assert not Worker.objects.filter(worker_id="AADA").exists()
     OutboxMessage.objects.update(state="done")
-    assert "You passed" in words(hand_in(RIGHT))
+    assert "You passed" in main_of(hand_in(RIGHT))
 
 
 def test_who_is_excluded_reads_why_and_cannot_practise(
@@ -324,7 +315,7 @@ def test_who_is_excluded_reads_why_and_cannot_practise(
         hand_in(RIGHT, "AEVE"),
     ):
         assert response.status_code == 403
-        assert "2 of your first 10 HITs failed" in words(response)
+        assert "2 of your first 10 HITs failed" in main_of(response)
     assert not PracticeResult.objects.exists()
 
 
@@ -474,7 +465,7 @@ def team(small_database: None, tmp_path: Path) -> Team:
     return make_team(tmp_path, "", practice_items=4, practice_pass_percent=50)
 
 
-def practise_as(name: str, team: Team) -> HttpResponse:
+def practise_as(name: str, team: Team) -> Response:
     client = Client()
     client.force_login(User.objects.get(username=name))
     items = team.campaign.practice_items.values_list("position", "expected")
@@ -489,7 +480,7 @@ def take(name: str, team: Team) -> Assignment | None:
 def test_the_queue_opens_to_a_member_as_soon_as_they_have_passed(team: Team) -> None:
     assert take("ada", team) is None
     response = practise_as("ada", team)
-    assert "The HITs of this campaign are in your queue now." in words(response)
+    assert "The HITs of this campaign are in your queue now." in main_of(response)
     assert parse(response).xpath("//main//a[contains(@class, 'button')]/@href") == ["/work"]
     assert take("ada", team) is not None
     assert take("bob", team) is None
@@ -508,7 +499,7 @@ def test_what_could_not_be_granted_at_once_is_granted_by_the_next_pass(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(practice, "open_crowd", lambda kind, *, live: Away())
-    assert "You passed" in words(practise_as("ada", team))
+    assert "You passed" in main_of(practise_as("ada", team))
     assert take("ada", team) is None
     team.advance()
     assert take("ada", team) is not None

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from django.db import OperationalError, connection
-from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from lxml import html
@@ -21,11 +20,12 @@ from annotation.models import (
     Worker,
 )
 from tests.annotation.web.stage import offer_hits, sheet
+from tests.support.pages import Response
 
 pytestmark = pytest.mark.django_db
 
 
-def text(response: HttpResponse) -> str:
+def text(response: Response) -> str:
     assert response.status_code == 200
     document = html.document_fromstring(response.content.decode())
     return " ".join(" ".join(document.itertext()).split())
@@ -45,7 +45,7 @@ def test_instructions_are_read_in_their_own_direction(adas: Client) -> None:
     hit.save()
     Instructions.objects.create(campaign=hit.campaign, version=3, text="Of HITs yet to come.")
     page = html.document_fromstring(adas.get("/work/instructions/faq").content.decode())
-    (rules,) = page.find_class("prose")
+    rules = page.xpath("//*[contains(@class, 'prose')]")[0]
     assert "هل السؤالان" in rules.text_content()
     assert rules.get("dir") == "auto"
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
@@ -16,6 +15,7 @@ from annotation.models import Campaign, Role
 from retrieval.jobs import queue
 from retrieval.models import Job
 from tests.annotation.support.hits import make_campaign
+from tests.support.pages import Response
 from tests.worlds.small_campaign import retrieved_campaign
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +48,7 @@ def address(job: Job) -> str:
     return f"/admin/jobs/{job.pk}"
 
 
-def look(client: Client, job: Job) -> HttpResponse:
+def look(client: Client, job: Job) -> Response:
     """As htmx asks."""
     return client.get(address(job), headers={"HX-Request": "true"})
 

@@ -8,11 +8,8 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError
 from django.db import connection
-from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from lxml import html
-from lxml.html import HtmlElement
 
 from annotation.analytics.campaign.snapshots import take
 from annotation.models import Account, Campaign, Hit, Instructions, OutboxMessage
@@ -27,6 +24,7 @@ from tests.annotation.pipeline.publishing.test_top_up import disagree
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.conftest import SetStage
 from tests.support.command_line import quorum
+from tests.support.pages import Response, main_of, parse
 from tests.support.threads import together
 from tests.worlds.small_campaign import Stage, write_rows
 
@@ -35,7 +33,7 @@ pytestmark = pytest.mark.django_db
 PATH = "/campaigns/faq/instructions"
 NEW = "# Rules\n\nThey ask **exactly** the same."
 
-Send = Callable[..., HttpResponse]
+Send = Callable[..., Response]
 
 
 @pytest.fixture
@@ -57,21 +55,13 @@ def send(client: Client, campaign: Campaign) -> Send:
     """Ada's form, as she opened it when version 1 was the newest."""
     client.force_login(editor())
 
-    def post(text: str = NEW, *, based_on: object = 1, button: str = "save") -> HttpResponse:
+    def post(text: str = NEW, *, based_on: object = 1, button: str = "save") -> Response:
         return client.post(PATH, {"text": text, "based_on": based_on, button: "1"})
 
     return post
 
 
-def parse(response: HttpResponse) -> HtmlElement:
-    return html.fromstring(response.content.decode())
-
-
-def words(response: HttpResponse) -> str:
-    return " ".join(parse(response).xpath("//main")[0].text_content().split())
-
-
-def form_of(response: HttpResponse) -> dict[str, Any]:
+def form_of(response: Response) -> dict[str, Any]:
     """As a browser reads it: without the line break that begins a textarea."""
     fields = dict(parse(response).forms[-1].fields)
     return fields | {"text": fields["text"].removeprefix("\n")}
@@ -88,7 +78,7 @@ def versions() -> list[tuple[int, str, str]]:
 def test_a_new_version_is_saved_with_its_author(send: Send) -> None:
     response = send()
     assert response.status_code == 200
-    assert "Saved as version 2." in words(response)
+    assert "Saved as version 2." in main_of(response)
     assert versions()[1:] == [(2, NEW, "ada")]
     assert form_of(response)["based_on"] == "2"
 
@@ -117,7 +107,7 @@ def test_the_hits_of_a_large_campaign_are_told_as_they_were_counted(
     with CaptureQueriesContext(connection) as queries:
         page = client.get(PATH)
     assert shown_hits(page) == ["1"]
-    assert f"These figures are as counted at {at:%Y-%m-%d %H:%M} UTC." in words(page)
+    assert f"These figures are as counted at {at:%Y-%m-%d %H:%M} UTC." in main_of(page)
     assert not [query["sql"] for query in queries if "COUNT(" in query["sql"]]
 
 
@@ -135,10 +125,10 @@ def test_of_a_version_saved_since_the_count_nothing_is_told(
 
 
 def test_figures_of_now_have_no_time(client: Client, send: Send) -> None:
-    assert "as counted at" not in words(client.get(PATH))
+    assert "as counted at" not in main_of(client.get(PATH))
 
 
-def shown_hits(page: HttpResponse) -> list[str]:
+def shown_hits(page: Response) -> list[str]:
     """Of each version, the newest first."""
     return [row.xpath("string(td[3])") for row in parse(page).xpath("//tbody/tr")]
 
@@ -159,8 +149,8 @@ def test_the_form_loaded_again_after_the_save_accuses_nobody(send: Send) -> None
     send()
     again = send()
     assert again.status_code == 422
-    assert "version 2 has exactly this text" in words(again)
-    assert "somebody else" not in words(again)
+    assert "version 2 has exactly this text" in main_of(again)
+    assert "somebody else" not in main_of(again)
     assert form_of(again)["based_on"] == "2"
     assert len(versions()) == 2
 
@@ -175,7 +165,7 @@ def test_an_earlier_version_can_be_shown_and_saved_anew(send: Send, client: Clie
 
 def test_a_preview_saves_nothing(send: Send) -> None:
     response = send(button="preview")
-    assert "Nothing is saved yet" in words(response)
+    assert "Nothing is saved yet" in main_of(response)
     assert parse(response).xpath("//*[contains(@class, 'prose')]//strong")[0].text == "exactly"
     assert form_of(response)["text"] == NEW
     assert len(versions()) == 1
@@ -185,12 +175,12 @@ def test_who_was_overtaken_sees_both_texts_and_loses_none(send: Send, campaign: 
     add_version(campaign, "# Theirs", author="bob")
     response = send()
     assert response.status_code == 409
-    assert "somebody else has saved version 2 meanwhile (bob)" in words(response)
+    assert "somebody else has saved version 2 meanwhile (bob)" in main_of(response)
     texts = [each.text.strip() for each in parse(response).xpath("//textarea")]
     assert texts == [NEW, "# Theirs"]
     assert len(versions()) == 2
     again = send(based_on=form_of(response)["based_on"])
-    assert "Saved as version 3." in words(again)
+    assert "Saved as version 3." in main_of(again)
 
 
 @pytest.mark.parametrize("based_on", ["", "x", "-1", "0", "9" * 40])
@@ -212,7 +202,7 @@ def test_a_form_without_its_version_is_as_good_as_overtaken(send: Send, based_on
 def test_what_cannot_be_saved_stays_in_the_form(send: Send, text: str, fault: str) -> None:
     response = send(text)
     assert response.status_code == 422
-    assert fault in words(response)
+    assert fault in main_of(response)
     kept = form_of(response)["text"].replace("\r\n", "\n")
     assert kept == text.replace("\r\n", "\n").replace("\x00", "")
     assert len(versions()) == 1
@@ -288,7 +278,7 @@ def test_a_campaign_that_there_is_not_is_not_found(send: Send, client: Client) -
     """As one that the reader may not see: its name is told to nobody."""
     response = client.get("/campaigns/nowhere/instructions")
     assert response.status_code == 404
-    assert "Page not found" in words(response)
+    assert "Page not found" in main_of(response)
 
 
 # Which HITs show it

@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import HttpResponse
 from django.test import Client
-from lxml import html
-from lxml.html import HtmlElement
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.analytics.campaign.milestones import plan_of
@@ -26,6 +23,7 @@ from retrieval.jobs import queue
 from retrieval.models import Job
 from retrieval.search.retrieve import retrieve
 from tests.conftest import StartMTurk
+from tests.support.pages import Response, parse, text_of
 from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import (
     ENCODER,
@@ -50,15 +48,6 @@ def client_of(campaign: Campaign, role: str) -> Client:
     return client
 
 
-def parse(response: HttpResponse) -> HtmlElement:
-    return html.fromstring(response.content.decode())
-
-
-def text_of(response: HttpResponse) -> str:
-    texts = parse(response).xpath("//body//text()[not(ancestor::script or ancestor::style)]")
-    return " ".join(" ".join(texts).split())
-
-
 def buttons(client: Client) -> list[str]:
     """The steps that the plan offers."""
     page = parse(client.get(PLAN))
@@ -79,7 +68,7 @@ def done(kind: str) -> Job:
     return job
 
 
-def confirm(client: Client, mturk: MTurk, first: str = "", **typed: str) -> HttpResponse:
+def confirm(client: Client, mturk: MTurk, first: str = "", **typed: str) -> Response:
     """Read the page and press its button."""
     address = f"{PUBLISH}?first={first}" if first else PUBLISH
     [endpoint] = parse(client.get(address)).xpath("//input[@name='endpoint']/@value")
@@ -266,7 +255,7 @@ def test_a_teams_preview_speaks_of_the_team(small_database: None, tmp_path: Path
     assert "Accept the HIT" not in text_of(shown)
 
 
-def ancestors(response: HttpResponse) -> list[str]:
+def ancestors(response: Response) -> list[str]:
     rules = [rule.split() for rule in response["Content-Security-Policy"].split(";")]
     [frames] = [values for name, *values in rules if name == "frame-ancestors"]
     return frames

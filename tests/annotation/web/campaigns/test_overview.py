@@ -22,7 +22,7 @@ from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.publishing.publish import publish
 from retrieval.jobs.queue import request
-from retrieval.models import Job
+from retrieval.models import Job, QuerySet
 from tests.worlds.small_campaign import Stage, retrieved_campaign
 from tests.worlds.team import Team, make_team
 
@@ -398,9 +398,7 @@ def test_only_who_has_a_part_in_the_campaign_sees_it(
 
 
 def _query_set(name: str) -> Any:
-    return Campaign._meta.get_field("query_set").related_model.objects.create(
-        name=name, origin="file"
-    )
+    return QuerySet.objects.create(name=name, origin="file")
 
 
 def test_a_form_of_another_site_counts_nothing(stage: Stage) -> None:

@@ -104,7 +104,7 @@ def test_unresolved_triplets_lead_to_their_pages(campaign: Campaign) -> None:
 def test_reported_items_are_listed_with_what_was_said(campaign: Campaign) -> None:
     moon = at_rank_2(campaign, "moon")
     first = report(moon, HOSTILE)
-    control = HitItem.objects.filter(hit=first.item.hit, triplet=None).first()
+    control = HitItem.objects.filter(hit=first.item.hit, triplet=None).earliest("pk")
     ItemReport.objects.create(assignment=first.assignment, item=control, reason="unclear")
     response = root().get(PAGE)
     assert [one.triplet for one in response.context["reported"]] == [None, moon.pk]

@@ -10,10 +10,7 @@ from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.db.models import Model
-from django.http import HttpResponse
 from django.test import Client
-from lxml import html
-from lxml.html import HtmlElement
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.jobs.handlers import HANDLERS
@@ -30,6 +27,7 @@ from retrieval.jobs import queue
 from retrieval.models import IndexVersion, Job, QuerySet
 from retrieval.registry.registry import register
 from tests.retrieval.registry.trainings import trained
+from tests.support.pages import Response, parse, text_of
 from tests.worlds.small_campaign import POLICY
 
 pytestmark = pytest.mark.django_db
@@ -68,26 +66,17 @@ def file_of(text: str, name: str = "mine.txt") -> SimpleUploadedFile:
     return SimpleUploadedFile(name, text.encode())
 
 
-def parse(response: HttpResponse) -> HtmlElement:
-    return html.fromstring(response.content.decode())
-
-
-def text_of(response: HttpResponse) -> str:
-    texts = parse(response).xpath("//body//text()[not(ancestor::script or ancestor::style)]")
-    return " ".join(" ".join(texts).split())
-
-
-def leads_to(response: HttpResponse, words: str) -> str:
+def leads_to(response: Response, words: str) -> str:
     [link] = parse(response).xpath(f"//main//a[normalize-space()='{words}']")
     return str(link.get("href"))
 
 
-def errors_at(response: HttpResponse, name: str) -> str:
+def errors_at(response: Response, name: str) -> str:
     [field] = parse(response).xpath(f"//*[@name='{name}'][1]/ancestor::div[@class][1]")
     return " ".join(one.text_content() for one in field.find_class("dash-error"))
 
 
-def values(response: HttpResponse) -> dict[str, str]:
+def values(response: Response) -> dict[str, str]:
     """What the fields of the page hold."""
     page = parse(response)
     typed = page.xpath("//main//*[self::input or self::textarea][@name][not(@type='radio')]")
@@ -108,7 +97,7 @@ def walk(client: Client, start: Mapping[str, object], policy: Mapping[str, str])
     assert client.post(POLICY_STEP, policy)["Location"] == BUDGET_STEP
 
 
-def create(client: Client, dollars: str) -> HttpResponse:
+def create(client: Client, dollars: str) -> Response:
     """Press the last button and wait for the worker: what the page shows then."""
     assert client.post(BUDGET_STEP, {"dollars": dollars})["Location"] == BUDGET_STEP
     assert not Campaign.objects.filter(name="faq").exists()

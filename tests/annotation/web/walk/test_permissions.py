@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
@@ -13,6 +12,7 @@ from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Assignment, Invitation, Member
 from annotation.models import Hit
 from tests.annotation.web.stage import make_member, offer_hits, sheet, signed_in, staff
+from tests.support.pages import Response
 
 pytestmark = pytest.mark.django_db
 
@@ -109,7 +109,7 @@ def cases() -> list[object]:
     ]
 
 
-def answer(client: Client, method: str, path: str, work: Assignment, code: str) -> HttpResponse:
+def answer(client: Client, method: str, path: str, work: Assignment, code: str) -> Response:
     address = path.replace("CODE", code).replace("HIT", work.assignment_id)
     if "PK" in path:
         pk = Invitation.objects.get().pk if "invitations" in path else work.member_id

@@ -149,6 +149,6 @@ class Site:
             else:
                 answer = client.post(self.address(route))
             if answer.streaming:
-                b"".join(answer.streaming_content)  # type: ignore[arg-type]
+                answer.getvalue()
             transaction.set_rollback(True)
         return answer.status_code

@@ -7,11 +7,9 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from lxml import html
 from lxml.html import HtmlElement
 
 from annotation.analytics.campaign import snapshots
@@ -29,6 +27,7 @@ from annotation.protocol.policy.policy import Policy
 from annotation.web.workers.worker import controls_chart, verdict
 from tests.annotation.support.crew import NOON, Crew, make_crew
 from tests.annotation.support.hits import make_campaign
+from tests.support.pages import parse
 from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
@@ -53,11 +52,6 @@ def reader(stage: Stage | Crew, role: str) -> Client:
     client = Client()
     client.force_login(user)
     return client
-
-
-def parse(response: HttpResponse) -> HtmlElement:
-    assert response.status_code == 200
-    return html.document_fromstring(response.content.decode())
 
 
 def words(page: HtmlElement) -> str:

@@ -6,10 +6,8 @@ import io
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from lxml import html
 from lxml.html import HtmlElement
 
 from annotation.analytics.campaign import snapshots
@@ -22,6 +20,7 @@ from annotation.protocol.policy.policy import Policy
 from annotation.web.workers.columns import duration, limit_of
 from tests.annotation.support.crew import NOON, Crew, make_crew
 from tests.annotation.support.hits import make_campaign, make_hit
+from tests.support.pages import parse
 
 pytestmark = pytest.mark.django_db
 
@@ -40,11 +39,6 @@ def crew() -> Crew:
 def staff(client: Client) -> Client:
     client.force_login(User.objects.create_superuser("ada"))
     return client
-
-
-def parse(response: HttpResponse) -> HtmlElement:
-    assert response.status_code == 200
-    return html.document_fromstring(response.content.decode())
 
 
 def names(page: HtmlElement) -> list[str]:

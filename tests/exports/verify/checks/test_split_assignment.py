@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from exports.building.assemble import Options
 from exports.building.changelog import write_changes
+from exports.building.options import Options
 from exports.card.readme import write_card
 from exports.evaluation.baselines import write_runs
 from exports.formats.write import write_formats

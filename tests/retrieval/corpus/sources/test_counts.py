@@ -80,7 +80,7 @@ class CountsOfAnything(TestCase):
         counts, total = source_counts()
         by_source = {one.source: one for one in counts}
         assert set(by_source) == {source for source, *_ in rows}
-        for name, found in {**by_source, None: total}.items():
+        for name, found in [*by_source.items(), (None, total)]:
             own = [row for row in rows if name in (row[0], None)]
             assert found.pairs == len(own)
             assert found.questions == len({normalise_question(row[1]) for row in own})

@@ -36,9 +36,9 @@ def cross_encoder(folder: Path, outputs: int = 1) -> Path:
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=16,
-        num_labels=outputs,
         initializer_range=0.5,
     )
+    config.num_labels = outputs
     BertForSequenceClassification(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

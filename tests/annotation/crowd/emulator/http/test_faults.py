@@ -134,7 +134,7 @@ def test_the_pages_of_workers_are_served_as_always(turk: Turk) -> None:
 def kinds(rate: float, seed: int, calls: int = 2_000) -> list[str | None]:
     faults = Faults(rate, seed)
     met = [faults.of_call() for _ in range(calls)]
-    return [fault and fault.kind for fault in met]
+    return [fault.kind if fault else None for fault in met]
 
 
 def test_the_same_seed_gives_the_same_calls_the_same_faults() -> None:
