@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.labels.agreement import Estimate, Figure, estimate, kappa, observed
+from annotation.protocol.labels.agreement import (
+    Estimate,
+    Figure,
+    agreement,
+    estimate,
+    kappa,
+    observed,
+)
 from tests.annotation.protocol.steady import steady
 
 ROUNDING = 0.00006  # figures are told with four decimals
@@ -60,6 +67,12 @@ def test_agreement_and_kappa_are_those_worked_out_by_hand(
 ) -> None:
     assert observed_agreement(votes) == pytest.approx(agreement)
     assert cohen_kappa(votes) == pytest.approx(by_hand)
+
+
+def test_nothing_is_divided_by_nothing() -> None:
+    with np.errstate(all="raise"):
+        assert agreement(table([])) is None
+        assert np.isnan(kappa(table(pairs(yes=3)).astype(float)))
 
 
 many_pairs = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=30)
