@@ -42,7 +42,7 @@ def _queries(facts: Facts) -> Iterator[str]:
     queries = facts["queries"]
     total, dropped = plural(queries["total"], "query", "queries"), queries["duplicates_dropped"]
     if is_imported(facts):
-        yield f"{total} came with a dataset that was made elsewhere, with their candidates."
+        yield f"{total} came with a labelled dataset, together with their candidates."
         return
     if queries["origin"] == "sample":
         seed = facts["seeds"]["sample"]

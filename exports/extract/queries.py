@@ -187,7 +187,7 @@ def _check_ids(query: Query) -> None:
 
 
 def _wanted(campaign: Campaign) -> int | None:
-    """How many candidates a complete query has; a dataset made elsewhere may have any number."""
+    """How many candidates a complete query has; a labelled dataset may have any number."""
     return None if campaign.query_set.brings_candidates else campaign.policy.candidates_per_query
 
 

@@ -28,7 +28,7 @@ from exports.statistics.gold import Gold, read_gold
 from exports.statistics.judgments import Judged, read_judged
 from exports.statistics.splits import read_released
 
-# Of queries whose labels were made elsewhere: such a label stands where the votes make none.
+# Of queries of a labelled dataset: its label stands where the votes make none.
 IMPORTED = "import"
 
 

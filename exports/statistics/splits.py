@@ -57,7 +57,7 @@ class Released:
         self.splits[split].add(positives=positives, negatives=negatives, votes=votes)
 
     def rows_by_rank(self, ranks: int) -> dict[str, object]:
-        """`ranks`: how many the policy wants; a dataset made elsewhere may have more."""
+        """`ranks`: how many the policy wants; a labelled dataset may have more."""
         last = max([ranks, *self.candidates_at])
         queries = sum(counts.candidates.n for counts in self.splits.values())
         return {

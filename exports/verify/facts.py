@@ -28,7 +28,7 @@ class Facts:
 
     @property
     def imported(self) -> bool:
-        """Labels made elsewhere stand where no votes make one."""
+        """Imported labels stand where no votes make one."""
         return bool(self.campaign["queries"]["origin"] == IMPORTED)
 
     @property

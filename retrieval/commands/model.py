@@ -143,7 +143,7 @@ def _shown(result: Result) -> Rendered:
     facts = Facts({**plain, "queries": counted or None, "note": None, "former": former})
     told = []
     for name, value in result.get("test", {}).items():
-        gain = result["lift"].get(name)
+        gain = result["improvement"].get(name)
         over = "" if gain is None else f", {in_points(gain)} over {result['former']}"
         told.append(f"{name} {percent(value)} (seeds: {result['over_seeds'][name]}){over}")
     return [facts, *told, *filter(None, [result.get("note")])]
@@ -225,7 +225,7 @@ def _row(shown: Shown) -> dict[str, object]:
         "queries": dict(shown.training.queries),
         "test": {name: shown.training.best.test[name] for name in figure_names(shown.training)},
         "former": shown.improvement.former,
-        "lift": {gain.metric: gain.difference for gain in shown.improvement.gains},
+        "improvement": {gain.metric: gain.difference for gain in shown.improvement.gains},
         "note": shown.improvement.note,
     }
 

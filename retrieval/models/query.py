@@ -74,7 +74,7 @@ class Query(models.Model):
     text = models.TextField()
     question_key = models.CharField(max_length=64, db_index=True)
     position = models.PositiveIntegerField()
-    # Of a dataset made elsewhere: the split that it was published in. Empty: none is known.
+    # Of a labelled dataset: the split that it was published in. Empty: none is known.
     split = models.CharField(max_length=5, blank=True, default="")
 
     class Meta:
@@ -95,7 +95,7 @@ class Candidate(models.Model):
     query = models.ForeignKey(Query, on_delete=models.CASCADE, related_name="candidates")
     pair = models.ForeignKey(QaPair, on_delete=models.PROTECT, related_name="candidacies")
     rank = models.PositiveSmallIntegerField()
-    # Null: of a dataset made elsewhere that tells none.
+    # Null: of a labelled dataset that has none.
     score = models.FloatField(null=True, blank=True, help_text="cosine, rounded to 6 decimals")
     # The rank in each retriever that found it, by its name. Null: the dense one alone, at `rank`.
     found_by = models.JSONField(null=True, blank=True)

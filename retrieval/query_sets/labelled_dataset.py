@@ -1,4 +1,4 @@
-"""Datasets labelled elsewhere: queries with the candidates and labels that they came with.
+"""Labelled datasets: queries with the candidates and labels that they came with.
 
 A line is a query, as in a release: {"query" (or "question"), "candidates": [{"question" (or
 "text"), "answer", "label"}, ...]}, with an optional "id", and of each candidate "rank" and
@@ -29,11 +29,11 @@ DEEPEST = 10_000  # rank in one retriever
 FAULTS_SHOWN = 3
 QUESTION = ("question", "text")
 ANSWER = ("answer",)
-# What the files of a split are called, by whom ever.
+# What the files of a split are called.
 SPLITS = {"train": "train", "dev": "dev", "valid": "dev", "validation": "dev", "test": "test"}
 
 
-class MadeCandidate(NamedTuple):
+class LabelledCandidate(NamedTuple):
     pair: Pair
     rank: int
     score: float | None
@@ -42,12 +42,12 @@ class MadeCandidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MadeQuery:
+class LabelledQuery:
     key: str
     text: str
     question_key: str
     split: str
-    candidates: Sequence[MadeCandidate]
+    candidates: Sequence[LabelledCandidate]
 
 
 @dataclass
@@ -67,14 +67,14 @@ class Faults:
         return "; ".join(self.first) + (f" and {more:,} more" if more else "")
 
 
-class MadeLabel(NamedTuple):
+class CandidateLabel(NamedTuple):
     candidate: int  # primary key
     label: int | None
 
 
 def read_dataset(
     paths: Sequence[Path], source: str, *, license: str, faults: Faults, progress: Progress
-) -> Iterator[MadeQuery]:
+) -> Iterator[LabelledQuery]:
     """The usable lines of all files; the others go to `faults`. `progress` counts bytes."""
     texts: dict[str, str] = {}
     keys: dict[str, str] = {}
@@ -92,7 +92,9 @@ def read_dataset(
                 yield query
 
 
-def store_dataset(query_set: QuerySet, queries: Iterator[MadeQuery]) -> Iterator[list[MadeLabel]]:
+def store_dataset(
+    query_set: QuerySet, queries: Iterator[LabelledQuery]
+) -> Iterator[list[CandidateLabel]]:
     """Stores some queries at a time, and yields the labels of their candidates."""
     position = 0
     finders: set[str] = set()
@@ -126,7 +128,7 @@ def store_dataset(query_set: QuerySet, queries: Iterator[MadeQuery]) -> Iterator
         ]
         Candidate.objects.bulk_create([candidate for candidate, _ in both])
         finders.update(name for _, made in both for name in made.found_by or ())
-        yield [MadeLabel(candidate.pk, made.label) for candidate, made in both]
+        yield [CandidateLabel(candidate.pk, made.label) for candidate, made in both]
     if finders:
         query_set.retrieval = {"retrievers": [name for name in RETRIEVERS if name in finders]}
         query_set.save(update_fields=["retrieval"])
@@ -146,13 +148,13 @@ def _check_new(key: str, places: Mapping[str, str], fault: str) -> None:
         raise RowFault(f"{fault} {places[key]}")
 
 
-def _query(row: Row, source: str, license: str, split: str) -> MadeQuery:
+def _query(row: Row, source: str, license: str, split: str) -> LabelledQuery:
     draft = read_draft(row)
     candidates = _candidates(row, source, license)
-    return MadeQuery(draft.key, draft.text, draft.question_key, split, candidates)
+    return LabelledQuery(draft.key, draft.text, draft.question_key, split, candidates)
 
 
-def _candidates(row: Row, source: str, license: str) -> list[MadeCandidate]:
+def _candidates(row: Row, source: str, license: str) -> list[LabelledCandidate]:
     given = row.fields.get("candidates")
     if not isinstance(given, list) or not given:
         raise RowFault("the list of candidates is missing")
@@ -170,15 +172,15 @@ def _candidates(row: Row, source: str, license: str) -> list[MadeCandidate]:
     return sorted(candidates, key=lambda candidate: candidate.rank)
 
 
-def _candidate(row: Row, number: int, source: str, license: str) -> MadeCandidate:
+def _candidate(row: Row, number: int, source: str, license: str) -> LabelledCandidate:
     question = text_field(row, QUESTION, limit=MAX_QUESTION)
     answer = text_field(row, ANSWER, limit=MAX_ANSWER)
     key = pair_key(question, answer)
     pair = Pair(source, key, question, answer, license, question_key(question), key)
-    return MadeCandidate(pair, _rank(row, number), _score(row), _found_by(row), _label(row))
+    return LabelledCandidate(pair, _rank(row, number), _score(row), _found_by(row), _label(row))
 
 
-def _check_distinct(candidates: Sequence[MadeCandidate]) -> None:
+def _check_distinct(candidates: Sequence[LabelledCandidate]) -> None:
     ranks: dict[int, int] = {}
     pairs: dict[str, int] = {}
     for number, candidate in enumerate(candidates, start=1):
@@ -226,7 +228,7 @@ def _label(row: Row) -> int | None:
     raise RowFault(f"the label must be 1, 0 or null, not {str(label)[:40]!r}")
 
 
-def _stored_pairs(queries: Sequence[MadeQuery]) -> dict[str, int]:
+def _stored_pairs(queries: Sequence[LabelledQuery]) -> dict[str, int]:
     """Pair key -> primary key; those that the database lacks are added."""
     wanted = {c.pair.pair_key: c.pair for query in queries for c in query.candidates}
     known = _primary_keys(list(wanted))

@@ -4,7 +4,7 @@
         {"id": "4be0...", "question": "...", "answer": "...", "rank": 1, "score": 0.912345,
          "label": 1, "votes": {"yes": 2, "no": 1}}, ...]}
 
-`rank` and `score` (cosine, 6 decimals; null where a dataset made elsewhere has none) are the
+`rank` and `score` (cosine, 6 decimals; null where a labelled dataset has none) are the
 retriever's. Where several retrievers found the candidates, `rank` is that of their pool, and
 `found_by` follows the score, the rank in each that found it: {"bm25": 1, "dense": 3}. `votes`
 counts the valid votes that made the label: "yes, both ask the same". None on either side: the

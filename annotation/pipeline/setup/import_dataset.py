@@ -14,7 +14,12 @@ from core.files.bulk_insert import insert
 from core.progress import Progress, no_progress
 from retrieval.corpus.pair_reader import check_license, check_source
 from retrieval.models import QuerySet
-from retrieval.query_sets.labelled_dataset import Faults, MadeLabel, read_dataset, store_dataset
+from retrieval.query_sets.labelled_dataset import (
+    CandidateLabel,
+    Faults,
+    read_dataset,
+    store_dataset,
+)
 
 COLUMNS = (
     "campaign_id",
@@ -74,7 +79,7 @@ def import_dataset(
     return _summary(campaign, faults)
 
 
-def _create_triplets(campaign: Campaign, labels: Sequence[MadeLabel]) -> None:
+def _create_triplets(campaign: Campaign, labels: Sequence[CandidateLabel]) -> None:
     insert(
         Triplet,
         COLUMNS,

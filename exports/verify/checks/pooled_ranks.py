@@ -13,7 +13,7 @@ from retrieval.ranking.records import CandidateRecord
 
 
 def pool_faults(candidates: Sequence[CandidateRecord], facts: Facts) -> Iterator[str]:
-    """Of one query's; a dataset made elsewhere may be pooled and ranked in another way."""
+    """Of one query's; a labelled dataset may be pooled and ranked in another way."""
     for name in facts.retrievers:
         ranks = Counter((each.found_by or {}).get(name) for each in candidates)
         twice = sorted(rank for rank, times in ranks.items() if rank and times > 1)

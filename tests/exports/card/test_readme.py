@@ -184,7 +184,7 @@ def test_the_instructions_are_linked_with_their_checksums(tmp_path: Path) -> Non
 def test_an_imported_campaign_says_where_its_labels_are_from(tmp_path: Path) -> None:
     origin = {"queries": {"origin": "import", "duplicates_dropped": 0, "total": 20}}
     words = read(ready(tmp_path / "x", campaign=origin | {"retriever": None}))
-    assert "20 queries came with a dataset that was made elsewhere" in words
+    assert "20 queries came with a labelled dataset" in words
     assert "Which retriever ranked the candidates is not recorded" in words
     assert "the number of candidates differs from query to query" in words
     assert "only the candidates that came with the dataset have a label" in words

@@ -31,7 +31,7 @@ def encode(texts: Sequence[str]) -> NDArray[np.float32]:
     return rows
 
 
-def placing_of(
+def split_assignment_of(
     extract: Extract,
     folder: Path,
     *,
@@ -50,7 +50,7 @@ def easy(seed: int = 1, queries: int = 60) -> Extract:
 
 def test_every_query_has_a_row_in_the_order_of_the_ids(tmp_path: Path) -> None:
     extract = easy()
-    assignment = placing_of(extract, tmp_path)
+    assignment = split_assignment_of(extract, tmp_path)
     assert [row["id"] for row in assignment.rows] == [query.id for query in extract.queries]
     for row, counted in zip(assignment.rows, extract.counts, strict=True):
         assert list(row) == [
@@ -63,7 +63,7 @@ def test_every_query_has_a_row_in_the_order_of_the_ids(tmp_path: Path) -> None:
 
 def test_near_copies_share_a_cluster_and_a_split(tmp_path: Path) -> None:
     extract = easy()
-    assignment = placing_of(extract, tmp_path)
+    assignment = split_assignment_of(extract, tmp_path)
     by_text: dict[str, set[tuple[str, str]]] = {}
     for query, row in zip(extract.queries, assignment.rows, strict=True):
         words = query.query.lower().rstrip("?! ")
@@ -81,14 +81,14 @@ def test_a_positive_joins_two_queries_and_a_negative_does_not(tmp_path: Path) ->
         for place, query in enumerate((first, second)):
             candidates = [shared, *query.candidates[1:]]
             extract.queries[place] = replace(query, candidates=candidates)
-        rows = placing_of(extract, tmp_path / f"{label}").rows
+        rows = split_assignment_of(extract, tmp_path / f"{label}").rows
         assert (rows[0]["cluster"] == rows[1]["cluster"]) is bool(label)
 
 
 def test_vectors_join_what_words_do_not(tmp_path: Path) -> None:
     extract = easy()
-    by_words = placing_of(extract, tmp_path)
-    by_vectors = placing_of(extract, tmp_path, vectors=True)
+    by_words = split_assignment_of(extract, tmp_path)
+    by_vectors = split_assignment_of(extract, tmp_path, vectors=True)
     assert by_words.nearness == {"jaccard": 0.7, "cosine": 0.9, "vectors": False}
     assert by_vectors.nearness == {"jaccard": 0.7, "cosine": 0.9, "vectors": True}
     assert by_words.rows[1]["cluster"] == "q001"
@@ -99,7 +99,7 @@ def test_a_query_without_labels_is_in_no_split(tmp_path: Path) -> None:
     extract = easy()
     extract.queries[3] = replace(extract.queries[3], candidates=[])
     extract.counts[3] |= {"labelled": 0, "complete": False}
-    row = placing_of(extract, tmp_path).rows[3]
+    row = split_assignment_of(extract, tmp_path).rows[3]
     assert (row["split"], row["reason"]) == (None, "no candidate has a label")
 
 
@@ -108,33 +108,33 @@ def test_a_query_whose_candidates_are_all_gone_is_not_complete(tmp_path: Path) -
     extract = easy()
     extract.queries[3] = replace(extract.queries[3], candidates=[])
     extract.counts[3] |= {"candidates": 0, "labelled": 0, "complete": True}
-    assert placing_of(extract, tmp_path).rows[3]["split"] is None
+    assert split_assignment_of(extract, tmp_path).rows[3]["split"] is None
 
 
 def test_policy_and_seed_are_the_campaigns(tmp_path: Path) -> None:
     extract = random_extract(1, queries=60, candidates=3, train=30, dev=7, test=5)
-    rows = placing_of(extract, tmp_path).rows
+    rows = split_assignment_of(extract, tmp_path).rows
     sizes = [sum(row["split"] == split for row in rows) for split in SPLITS]
     assert sizes == [30, 7, 5]
     extract.campaign["seeds"] = {"campaign": 7, "sample": 11, "split": 8}
-    assert placing_of(extract, tmp_path).rows != rows
+    assert split_assignment_of(extract, tmp_path).rows != rows
 
 
 def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
     extract = random_extract(1, queries=20, candidates=3, train=30, dev=7, test=5)
     with pytest.raises(SplitError, match="the splits want 42 queries, but only 20 have labels"):
-        placing_of(extract, tmp_path)
+        split_assignment_of(extract, tmp_path)
 
 
 def test_an_extract_whose_files_do_not_agree_is_no_input(tmp_path: Path) -> None:
     extract = easy()
     extract.counts.pop()
     with pytest.raises(ValueError, match="argument 2 is shorter"):
-        placing_of(extract, tmp_path)
+        split_assignment_of(extract, tmp_path)
 
 
 def test_an_empty_campaign_has_three_empty_splits(tmp_path: Path) -> None:
-    assignment = placing_of(random_extract(1, queries=0), tmp_path, vectors=True)
+    assignment = split_assignment_of(random_extract(1, queries=0), tmp_path, vectors=True)
     assert assignment.rows == []
     write_splits(tmp_path, tmp_path, assignment)
     assert all((tmp_path / f"{split}.jsonl").read_bytes() == b"" for split in SPLITS)
@@ -142,7 +142,7 @@ def test_an_empty_campaign_has_three_empty_splits(tmp_path: Path) -> None:
 
 def test_the_splits_hold_the_extracts_own_lines(tmp_path: Path) -> None:
     extract = easy()
-    assignment = placing_of(extract, tmp_path / "extract")
+    assignment = split_assignment_of(extract, tmp_path / "extract")
     (tmp_path / "release").mkdir()
     write_splits(tmp_path / "extract", tmp_path / "release", assignment)
     lines = (tmp_path / "extract" / QUERIES).read_bytes().splitlines(keepends=True)
@@ -158,9 +158,9 @@ def test_the_splits_hold_the_extracts_own_lines(tmp_path: Path) -> None:
 
 def test_a_later_release_moves_no_query(tmp_path: Path) -> None:
     small = easy(queries=60)
-    before: Before = {row["id"]: row["split"] for row in placing_of(small, tmp_path).rows}
+    before: Before = {row["id"]: row["split"] for row in split_assignment_of(small, tmp_path).rows}
     more = random_extract(1, queries=90, candidates=3, train=0.8, dev=0.1, test=0.1)
-    after = {row["id"]: row for row in placing_of(more, tmp_path, before=before).rows}
+    after = {row["id"]: row for row in split_assignment_of(more, tmp_path, before=before).rows}
     for key, split in before.items():
         assert after[key]["split"] in ({split, None} if split else {None, *SPLITS})
     assert sum(row["split"] == "dev" for row in after.values()) == 9
@@ -181,7 +181,7 @@ def test_random_campaigns_are_split_by_the_rules(
         seed, queries=40, candidates=3, shared=shared, train=0.84, dev=0.08, test=0.08
     )
     try:
-        assignment = placing_of(extract, folder, way=way, vectors=vectors)
+        assignment = split_assignment_of(extract, folder, way=way, vectors=vectors)
     except SplitError:
         return
     write_splits(folder, folder, assignment)
@@ -193,4 +193,4 @@ def test_random_campaigns_are_split_by_the_rules(
             assert split == "train" or (row["complete"] and len(query.candidates) == 3)
             if way == "clusters":
                 assert seen.setdefault(row["cluster"], split) == split
-    assert placing_of(extract, folder, way=way, vectors=vectors) == assignment
+    assert split_assignment_of(extract, folder, way=way, vectors=vectors) == assignment

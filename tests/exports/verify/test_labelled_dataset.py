@@ -1,4 +1,4 @@
-"""A dataset that was made elsewhere is released anew, with what it came with."""
+"""A labelled dataset is released anew, with what it came with."""
 
 import json
 from pathlib import Path

@@ -90,7 +90,7 @@ def test_what_changed_since_the_release_before_is_checked_where_that_is_at_hand(
 
 
 def imported(extract: Extract) -> Extract:
-    """The same labels as if made elsewhere: no votes, no scores, queries of any length."""
+    """The same labels as if they were imported: no votes, no scores, queries of any length."""
     queries = [
         replace(
             query,
@@ -140,7 +140,7 @@ def test_imported_labels_are_whole_and_told_to_be_unchecked(tmp_path: Path) -> N
     folder = finished(tmp_path / "r", imported(random_extract(4, queries=20)))
     report = verify(folder)
     assert report.differences == []
-    assert any("labels were made elsewhere" in sentence for sentence in report.unchecked)
+    assert any("labels came with the dataset" in sentence for sentence in report.unchecked)
     assert any("no gold" in sentence for sentence in report.unchecked)
 
 

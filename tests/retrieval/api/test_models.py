@@ -28,7 +28,7 @@ def test_where_no_model_is_the_list_is_empty(ada: Program) -> None:
     assert is_problem(ada.get("models/%00"), 404)
 
 
-def test_a_model_is_listed_with_its_figures_and_its_lift(ada: Program) -> None:
+def test_a_model_is_listed_with_its_figures_and_its_improvement(ada: Program) -> None:
     model = register(trained("faq-qqa"))
     [row] = ada.get("models").json()["results"]
     assert {name: row[name] for name in ("name", "kind", "form", "base", "release", "sha256")} == {
@@ -36,8 +36,8 @@ def test_a_model_is_listed_with_its_figures_and_its_lift(ada: Program) -> None:
         "sha256": model.sha256,
     }  # fmt: skip
     assert (row["test"], row["way"]) == (figures(0.48), "qrc")
-    assert row["lift"]["former"] == BASE
-    assert row["lift"]["gains"]["P@1"] == pytest.approx(0.093)
+    assert row["improvement"]["former"] == BASE
+    assert row["improvement"]["gains"]["P@1"] == pytest.approx(0.093)
     assert not row["in_use"]
 
 
@@ -59,8 +59,8 @@ NEW = {"best_seed", "seeds", "before", "card"}
 def test_a_selector_has_a_threshold_and_nothing_before_it(ada: Program) -> None:
     register(trained("faq-qaq", **SELECTOR))
     told = ada.get("models/faq-qaq").json()
-    assert (told["threshold"], told["before"], told["lift"]["gains"]) == (0.37, None, {})
-    assert told["lift"]["note"].startswith("There was no answer selector before it")
+    assert (told["threshold"], told["before"], told["improvement"]["gains"]) == (0.37, None, {})
+    assert told["improvement"]["note"].startswith("There was no answer selector before it")
 
 
 def test_an_index_names_the_registered_model_that_it_was_made_with(

@@ -103,11 +103,11 @@ def test_the_list_says_which_is_in_use(add_pairs: AddPairs) -> None:
     )
 
 
-def test_one_is_shown_with_its_lift() -> None:
+def test_one_is_shown_with_its_improvement() -> None:
     model = register(trained("faq-qqa"))
     facts = models("show", "faq-qqa")
     assert (facts["former"], facts["note"], facts["seeds"]) == (BASE, "", 3)
-    assert facts["lift"]["P@1"] == pytest.approx(0.093)
+    assert facts["improvement"]["P@1"] == pytest.approx(0.093)
     assert facts["over_seeds"]["P@1"] == "46.0 ± 2.0"
     assert facts["sha256"] == model.sha256
     said = words("show", "faq-qqa")

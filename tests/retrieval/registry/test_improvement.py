@@ -213,7 +213,7 @@ def test_the_line_of_an_index_tells_how_many_queries_its_figure_rests_on() -> No
     assert "P@1 48.0 (QRC) on test of faq-1 (5 queries), +9.3" in retriever_line(index_by(model))
 
 
-def test_the_line_of_an_index_says_why_it_tells_no_lift() -> None:
+def test_the_line_of_an_index_says_why_it_shows_no_improvement() -> None:
     index_by("keywords")
     assert retriever_line(index_by(register(trained("first")))) == (
         "Retriever: first, P@1 48.0 (QRC) on test of faq-1. first and keywords cannot be compared: "
