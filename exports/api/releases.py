@@ -180,7 +180,7 @@ class Builds(APIView):
         "build_create",
         "Build the next release",
         tag=TAG,
-        description="Long work, which the next free worker takes up: its address is in "
+        description="A job, which the next free worker takes up: its address is in "
         "`Location`. Takes the permission `exports.add_build`.",
         request=BuildOptions,
         sent={"judgments": True, "partial": False},

@@ -106,7 +106,7 @@ def _record(build: Build) -> None:
 
 def _listed(result: Result) -> Rendered:
     lines = [_line(release) for release in result["releases"]]
-    lines += [_said_of(build) for build in result["builds"]]
+    lines += [_build_line(build) for build in result["builds"]]
     return lines or "nothing has been released yet"
 
 
@@ -185,15 +185,15 @@ def _builds(name: str | None) -> list[dict[str, object]]:
     ]
 
 
-def _said_of(build: dict[str, Any]) -> str:
-    unchanged = f"made none: nothing has changed since release {build['unchanged_since']}"
-    said = {
-        Build.State.QUEUED: "waits for a worker",
+def _build_line(build: dict[str, Any]) -> str:
+    unchanged = f"made no release: nothing has changed since release {build['unchanged_since']}"
+    words = {
+        Build.State.QUEUED: "is queued",
         Build.State.RUNNING: f"is running: {build['stage']}",
         Build.State.DONE: unchanged,
         Build.State.FAILED: f"failed: {build['error']}",
     }
-    return f"{build['campaign']}: the last build {said[build['state']]}"
+    return f"{build['campaign']}: the last build {words[build['state']]}"
 
 
 def _line(release: dict[str, Any]) -> str:

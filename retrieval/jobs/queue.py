@@ -1,11 +1,11 @@
-"""Long work that pages and programs ask for. The database is the queue; a worker does it.
+"""Long jobs that pages and programs ask for. The database is the queue; a worker does them.
 
 1. `request` writes the row; one update makes it a worker's (`core.leases`), a beat holds it.
 2. A table names the handler of each kind. Every handler can safely run again.
 3. The row ends with the result, or with one sentence that says what was wrong.
 
-A refusal ends a job; what was cut off is taken up again, as often as `claims` allows. A run that
-its time ends does not count where it got further than the one before: long work takes many.
+A refusal ends a job; one that was cut off is taken up again, as often as `core.leases` allows. A
+run that its time limit ends does not count if it got further than the one before.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +39,7 @@ class JobLost(Exception):
 
 
 class Watch(Heartbeat):
-    """Tells a job's row how far the work is."""
+    """Writes to a job's row how far it is."""
 
     def __init__(self, job: Job) -> None:
         super().__init__(_held(job))
@@ -68,7 +68,7 @@ Handler = Callable[[Job, Watch], Result]
 
 
 def request(kind: str, subject: str, arguments: Arguments, *, by: User | None) -> Job:
-    """UserError where the same work is under way for this subject already."""
+    """UserError where the same job is queued or running for this subject already."""
     try:
         with transaction.atomic():
             return Job.objects.create(
@@ -76,15 +76,15 @@ def request(kind: str, subject: str, arguments: Arguments, *, by: User | None) -
             )
     except IntegrityError as error:
         raise UserError(
-            f"The work {kind!r} is already running for {subject or 'the site'}: wait until it ends."
+            f"The job {kind!r} is already running for {subject or 'the site'}: wait until it ends."
         ) from error
 
 
 def waiting_jobs() -> QuerySet[Job]:
     """Those that nobody is at; those that were cut off too often end here."""
     idle = Job.objects.filter(free(timezone.now()))
-    tired = idle.filter(attempts__gte=MOST_ATTEMPTS)
-    tired.update(state=State.FAILED, error=GIVEN_UP, ended_at=timezone.now())
+    exhausted = idle.filter(attempts__gte=MOST_ATTEMPTS)
+    exhausted.update(state=State.FAILED, error=GIVEN_UP, ended_at=timezone.now())
     return idle.filter(attempts__lt=MOST_ATTEMPTS).order_by("requested_at")
 
 
@@ -107,7 +107,7 @@ def carry_out(job: Job, handler: Handler) -> None:
 
 
 class _Reached(NamedTuple):
-    """How far a job's runs have come, as its row tells it."""
+    """How far a job's runs have come, by its row."""
 
     result: Any
     stage: str
@@ -148,7 +148,7 @@ def _accounted(job: Job, watch: Watch) -> Iterator[None]:
 def keep(job: Job, result: Result) -> None:
     """What is done so far, within the transaction that does it: the next run goes on from it.
 
-    The beat is told as well: on SQLite nobody could write one while that transaction went on.
+    The heartbeat is written as well: on SQLite nobody else can while that transaction goes on.
     """
     if not _held(job).update(result=result, beat_at=timezone.now()):
         raise JobLost

@@ -32,10 +32,10 @@ class EncodingShard(models.Model):
     """Some pairs, encoded by whoever claims them."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", "waits for a worker"
-        RUNNING = "running", "being encoded"
-        DONE = "done", "encoded"
-        FAILED = "failed", "given up"
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
 
     job = models.ForeignKey(EncodingJob, on_delete=models.CASCADE, related_name="shards")
     number = models.PositiveIntegerField()

@@ -1,4 +1,4 @@
-"""The long work that pages and programs ask for."""
+"""The long jobs that pages and programs ask for."""
 
 from typing import ClassVar
 
@@ -8,13 +8,13 @@ from django.db.models import Q
 
 
 class Job(models.Model):
-    """Long work that a page or a program has asked for; `retrieval.jobs.queue` does it."""
+    """A long job that a page or a program has asked for; `retrieval.jobs.queue` runs it."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", "waits for a worker"
-        RUNNING = "running", "under way"
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
         DONE = "done", "done"
-        FAILED = "failed", "given up"
+        FAILED = "failed", "failed"
 
     kind = models.CharField(max_length=30)
     subject = models.CharField(max_length=100, blank=True)  # a campaign's name, a source's
@@ -24,14 +24,14 @@ class Job(models.Model):
     )
     requested_at = models.DateTimeField(auto_now_add=True)
     state = models.CharField(max_length=7, choices=State.choices, default=State.QUEUED)
-    claim = models.CharField(max_length=32, blank=True)  # of the process that is at it
-    beat_at = models.DateTimeField(null=True, blank=True)  # when it last said so
+    claim = models.CharField(max_length=32, blank=True)  # of the process that runs it
+    beat_at = models.DateTimeField(null=True, blank=True)  # the last heartbeat
     attempts = models.PositiveSmallIntegerField(default=0)
     stage = models.CharField(max_length=100, blank=True)  # what is being done, for people
     done = models.PositiveBigIntegerField(default=0)  # of `total`, in this stage
-    total = models.PositiveBigIntegerField(null=True, blank=True)  # null: nobody knows
-    result = models.JSONField(null=True, blank=True)  # of the work that is done
-    error = models.TextField(blank=True)  # of the work that failed, one sentence
+    total = models.PositiveBigIntegerField(null=True, blank=True)  # null: unknown
+    result = models.JSONField(null=True, blank=True)  # of a job that is done
+    error = models.TextField(blank=True)  # of a job that failed, one sentence
     ended_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
