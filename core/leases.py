@@ -76,15 +76,15 @@ class Heartbeat(AbstractContextManager["Heartbeat"]):
     def _beat(self) -> None:
         try:
             while not self._ended.wait(BEAT_SECONDS):
-                self._tell()
+                self._write()
         finally:
             connection.close()
 
-    def _tell(self) -> None:
+    def _write(self) -> None:
         try:
             updated = self._mine.update(beat_at=timezone.now(), **self.facts())
         except OperationalError as error:  # busy, or away for a moment: in a second again
-            log.warning("a worker could not say that it goes on: %s", error)
+            log.warning("a heartbeat could not be written: %s", error)
             connection.close()
         else:
             self._lost = not updated

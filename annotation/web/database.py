@@ -20,10 +20,10 @@ from annotation.web.base.middleware import wants_json
 from core.errors import UserError
 from retrieval.models import Job, QaPair, QuerySet
 from retrieval.web.access import BUILD, IMPORT, WITHDRAW, database_page
-from retrieval.web.database import database_shown
+from retrieval.web.database import render_database
 from retrieval.web.forms import BuildForm, ImportForm
-from retrieval.web.import_view import import_shown
-from retrieval.web.pairs import pair_shown
+from retrieval.web.import_view import render_import
+from retrieval.web.pairs import render_pair
 from retrieval.web.upload_stream import Received, receiving
 
 MOST_REASON = 500
@@ -57,7 +57,7 @@ def _taken(request: HttpRequest, received: Received) -> HttpResponse:
     if wants_json(request):
         faults = [received.fault, *_faults(form)]
         return JsonResponse({"error": " ".join(filter(None, faults))}, status=422)
-    return import_shown(request, form, fault=received.fault, status=422)
+    return render_import(request, form, fault=received.fault, status=422)
 
 
 def _import(request: HttpRequest, form: ImportForm, received: Received) -> Job:
@@ -87,12 +87,12 @@ def _faults(form: ImportForm) -> list[str]:
 def build(request: HttpRequest) -> HttpResponse:
     form = BuildForm(request.POST)
     if not form.is_valid():
-        return database_shown(request, form, status=422)
+        return render_database(request, form, status=422)
     try:
         ask_for_index(by_page(cast(User, request.user)), form.wanted())
     except UserError as error:
         form.add_error(None, str(error))
-        return database_shown(request, form, status=422)
+        return render_database(request, form, status=422)
     return redirect("database")
 
 
@@ -117,7 +117,7 @@ def _render(
     """With the queries that it was found for, of the campaigns that the reader sees."""
     seen = visible_campaigns(request.user)
     query_sets = QuerySet.objects.filter(pk__in=seen.values("query_set"))
-    return pair_shown(request, found, query_sets, fault=fault, status=status)
+    return render_pair(request, found, query_sets, fault=fault, status=status)
 
 
 @require_POST

@@ -33,7 +33,7 @@ from retrieval.encoders.score_candidates import score_with_encoder
 from retrieval.ranking.records import CandidateRecord, QueryRecord
 from retrieval.training.loop.fit import Plan, fit
 from retrieval.training.loop.tasks import save, task_of
-from retrieval.training.recipe import Recipe, Settings, made
+from retrieval.training.recipe import Recipe, Settings, parse_recipe
 
 TARGET = 0.9
 SELECT = 500  # candidates of one question
@@ -62,7 +62,9 @@ def measured(folder: Path, device: str, *, small: bool) -> dict[str, Any]:
     rows = list(pairs_to_learn())
     bench = Bench(rows, trained, folder, device)
     ways = {
-        f"training {what}": compared(bench.trainings(made({**BASE, **told})), trained, rounds)
+        f"training {what}": compared(
+            bench.trainings(parse_recipe({**BASE, **told})), trained, rounds
+        )
         for what, told in RECIPES.items()
     }
     pairs = [(query, question) for query, question, _ in rows[:scored]]
@@ -150,7 +152,7 @@ class Bench:
 
     def selector(self) -> tuple[Scoring, Scoring]:
         """Both from a folder that a training of ours left."""
-        recipe, folder = made({**BASE, "kind": "selector"}), self._folder / "selector"
+        recipe, folder = parse_recipe({**BASE, "kind": "selector"}), self._folder / "selector"
         shutil.rmtree(folder, ignore_errors=True)
         save(recipe, self._fitted(recipe), folder)
         ours = load_selector(folder, self._device)

@@ -46,7 +46,7 @@ def insert_objects(objects: Sequence[Model]) -> None:
     insert(model, [field.attname for field in fields], map(values, objects))
 
 
-def insert_found(model: type[Model], names: Sequence[str], rows: QuerySet[Any, Any]) -> int:
+def insert_from_query(model: type[Model], names: Sequence[str], rows: QuerySet[Any, Any]) -> int:
     """What a query finds, without its passing through this process; how many rows."""
     fields = _fields(model, names)
     query, parameters = rows.query.sql_with_params()

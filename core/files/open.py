@@ -19,7 +19,7 @@ def check_is_file(path: Path) -> None:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+def open_unpacked(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """The file's content, unpacked where it ends in .gz, and the file as it lies on the disk."""
     try:
         with path.open("rb") as raw:

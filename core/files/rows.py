@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UserError
-from core.files.open import check_is_file, opened, refuse_other_encodings
+from core.files.open import check_is_file, open_unpacked, refuse_other_encodings
 from core.progress import Progress, no_progress
 from core.text.clean import clean_text, in_utf8, is_utf8
 
@@ -140,7 +140,7 @@ def read_lines(
     path: Path, progress: Progress = no_progress, *, longest: int = MAX_LINE_BYTES
 ) -> Iterator[str]:
     """Decoded lines; a byte that is not UTF-8 becomes a lone surrogate, as no valid text has."""
-    with opened(path) as (stream, raw):
+    with open_unpacked(path) as (stream, raw):
         reported = number = 0
         while line := stream.readline(longest + 1):
             number += 1

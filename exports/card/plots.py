@@ -66,10 +66,10 @@ def _positives_by_rank(retriever: Mapping[str, Any] | None) -> Plot | None:
         made.set_xlim(ranks[0] - width * 0.7, ranks[-1] + width * 0.7)
         made.set_xticks(_rank_ticks(len(candidates)))
         made.axhline(average, color=theme.other, linewidth=1.2)
-        _say(made, theme.ink, (ranks[0], shares[0]), f"{shares[0]:.0%}")
+        _annotate(made, theme.ink, (ranks[0], shares[0]), f"{shares[0]:.0%}")
         note = f"all ranks: {average:.1%}"
         place = (ranks[-1] + width * 0.5, average)
-        _say(made, theme.other, place, note, align="right")
+        _annotate(made, theme.other, place, note, align="right")
 
     return Plot(
         "positives-by-rank",
@@ -116,7 +116,7 @@ def _hit_at_k(retriever: Mapping[str, Any] | None) -> Plot | None:
         made.set_xticks([k for k, _ in known])
         for k, share in known:
             align = "right" if k == known[-1][0] else "left"
-            _say(made, theme.ink, (k, share), f"{share:.1%}", align=align, below=True)
+            _annotate(made, theme.ink, (k, share), f"{share:.1%}", align=align, below=True)
 
     said = ", ".join(f"Hit@{k} {share:.1%}" for k, share in known)
     return Plot(
@@ -144,7 +144,7 @@ def _agreement_by_worker(workers: Mapping[str, Any] | None) -> Plot | None:
         whole_numbers(made, max(counts))
         for (left, right), n in zip(pairwise(edges), counts, strict=True):
             if n:
-                _say(made, theme.ink, ((left + right) / 2, n), f"{n:,}")
+                _annotate(made, theme.ink, ((left + right) / 2, n), f"{n:,}")
 
     best = sum(n for low, n in zip(edges, counts, strict=False) if low >= 0.9)
     alike = "agree with the majority of the others on 90% or more of the votes that have one"
@@ -221,7 +221,7 @@ def _bars(made: Axes, colour: str, edges: Sequence[float], heights: Sequence[flo
     made.set_xlim(edges[0], edges[-1])
 
 
-def _say(
+def _annotate(
     made: Axes,
     colour: str,
     at: tuple[float, float],

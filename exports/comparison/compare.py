@@ -14,7 +14,7 @@ import numpy as np
 
 from core.errors import UserError
 from exports.comparison.named_runs import NamedRuns
-from exports.comparison.published_results import papers
+from exports.comparison.published_results import published_results
 from exports.evaluation.pair_intervals import certainty, replicates
 from exports.evaluation.pair_metrics import (
     PAIRWISE,
@@ -75,7 +75,7 @@ def compare(
         },
         "against": against,
         "systems": [_report(one, None if one is other else other, depth) for one in scored],
-        "papers": papers() if paper else None,
+        "papers": published_results() if paper else None,
         "level": LEVEL,
         "replicates": REPLICATES,
         "flips": FLIPS,

@@ -89,7 +89,7 @@ POINTS = (
 )
 
 
-def papers() -> dict[str, object]:
+def published_results() -> dict[str, object]:
     """As shares, as ours are."""
     return {
         "note": NOTE,

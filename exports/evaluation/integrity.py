@@ -10,7 +10,7 @@ from exports.layout.files import MANIFEST
 from exports.layout.manifest import checksum
 
 
-def require_as_told(release: Path, file: Path) -> None:
+def require_unchanged(release: Path, file: Path) -> None:
     """UserError where the release's manifest tells of other bytes.
 
     A file that it does not name is the user's own; so is a folder without a manifest.

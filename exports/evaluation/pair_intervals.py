@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from exports.evaluation.pair_metrics import PAIRWISE, columns, taken_in
+from exports.evaluation.pair_metrics import PAIRWISE, columns, predicted_positive
 from exports.evaluation.scoring import Pairs
 from retrieval.ranking.bootstrap import LEVEL, REPLICATES, SEED, Values
 
@@ -71,7 +71,7 @@ def _figures(pairs: Pairs, threshold: float | None, times: Values) -> Values:
     query = np.repeat(np.arange(len(pairs.sizes)), pairs.sizes)
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: undefined
         if threshold is not None:
-            taken = taken_in(pairs, threshold)
+            taken = predicted_positive(pairs, threshold)
             right, hit, either = (
                 times @ np.bincount(query, weights, len(pairs.sizes))
                 for weights in (labels == taken, labels & taken, labels.astype(int) + taken)

@@ -60,7 +60,7 @@ def pairwise(pairs: Pairs, threshold: float | None) -> dict[str, float | None]:
     labels, scores = columns(pairs)
     found: dict[str, float | None] = dict.fromkeys(PAIRWISE)
     if threshold is not None:
-        taken = taken_in(pairs, threshold)
+        taken = predicted_positive(pairs, threshold)
         found["Accuracy"] = float(accuracy_score(labels, taken))
         found["F1"] = _defined(f1_score(labels, taken, zero_division=math.nan))
     if 0 < labels.sum() < len(labels):
@@ -68,7 +68,7 @@ def pairwise(pairs: Pairs, threshold: float | None) -> dict[str, float | None]:
     return found
 
 
-def taken_in(pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
+def predicted_positive(pairs: Pairs, threshold: float) -> NDArray[np.bool_]:
     scores = np.asarray(pairs.scores)
     taken: NDArray[np.bool_] = (scores >= threshold) & ~np.isnan(scores)
     return taken

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.errors import UserError
 from exports.evaluation.coverage import Coverage, coverage, damaged, refuse_foreign_ids, sentences
-from exports.evaluation.integrity import require_as_told
+from exports.evaluation.integrity import require_unchanged
 from exports.evaluation.runs import quote
 from exports.evaluation.scoring import Labels, Pairs, counted, score_run, split_labels
 from exports.layout.files import PLACEMENTS
@@ -44,7 +44,7 @@ def labels_of(release: Path, split: str) -> Labels:
             f"{release} is no release's folder, it lacks {split}.jsonl or {PLACEMENTS}: name the "
             "folder that `quorum release build` wrote, or the one in the archive."
         )
-    require_as_told(release, release / f"{split}.jsonl")
+    require_unchanged(release, release / f"{split}.jsonl")
     try:
         labels = split_labels(release, split)
     except (DatasetError, OSError) as error:
@@ -63,7 +63,7 @@ def refuse_own_dev_run(split: str, has_dev_run: bool) -> None:
 
 
 def read_system(run: Path, release: Path, split: str, labels: Labels) -> System:
-    require_as_told(release, run)
+    require_unchanged(release, run)
     scores = score_run(run, labels)
     refuse_foreign_ids(scores, labels, run=run, release=release, split=split)
     found = coverage(scores, release)

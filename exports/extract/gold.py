@@ -1,4 +1,4 @@
-"""What experts said of a campaign's triplets."""
+"""The expert labels of a campaign's triplets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from exports.layout.files import GOLD
 from retrieval.ranking.records import ID_LENGTH
 
 
-class Said(NamedTuple):
+class ExpertRow(NamedTuple):
     """An expert's label, in the order of COLUMNS."""
 
     query: str
@@ -42,25 +42,25 @@ COLUMNS = (
 def write_gold(campaign: Campaign, folder: Path, people: People) -> None:
     """By query, rank and expert; the experts by the digests that stand for them."""
     with (folder / GOLD).open("wb") as file:
-        for _, labels in groupby(_said(campaign), key=lambda said: (said.query, said.rank)):
+        for _, labels in groupby(_expert_labels(campaign), key=lambda row: (row.query, row.rank)):
             # By their names, the order would tell who is who.
-            named = sorted((people.expert(said.expert), said) for said in labels)
-            file.writelines(_line(expert, said) for expert, said in named)
+            named = sorted((people.expert(row.expert), row) for row in labels)
+            file.writelines(_line(expert, row) for expert, row in named)
 
 
-def _said(campaign: Campaign) -> Iterator[Said]:
+def _expert_labels(campaign: Campaign) -> Iterator[ExpertRow]:
     rows = ExpertLabel.objects.filter(triplet__campaign=campaign)
     in_order = rows.order_by(by_code_points(COLUMNS[0]), COLUMNS[1])
-    return map(Said._make, in_order.values_list(*COLUMNS).iterator())
+    return map(ExpertRow._make, in_order.values_list(*COLUMNS).iterator())
 
 
-def _line(expert: str, said: Said) -> bytes:
+def _line(expert: str, row: ExpertRow) -> bytes:
     values = {
-        "query_id": said.query,
-        "candidate_id": said.pair[:ID_LENGTH],
+        "query_id": row.query,
+        "candidate_id": row.pair[:ID_LENGTH],
         "expert": expert,
-        "label": said.label,
-        "blind_label": said.blind_label,
-        "source": said.source,
+        "label": row.label,
+        "blind_label": row.blind_label,
+        "source": row.source,
     }
     return orjson.dumps(values) + b"\n"

@@ -18,7 +18,7 @@ TripletKey = tuple[str, str]  # query, candidate
 
 
 @dataclass
-class Said:
+class ExpertVotes:
     """How many experts said yes and no of a triplet; `sampled_*` without looking."""
 
     yes: int = 0
@@ -29,37 +29,37 @@ class Said:
 
 @dataclass
 class Gold:
-    """What experts said, and, as it is found in the other files, what the crowd made of it."""
+    """The experts' votes, and the crowd's labels of the same triplets from the other files."""
 
-    said: dict[TripletKey, Said]
+    votes: dict[TripletKey, ExpertVotes]
     labels: dict[TripletKey, int] = field(default_factory=dict)  # the released ones
     unresolved: set[TripletKey] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.queries = {query for query, _ in self.said}
+        self.queries = {query for query, _ in self.votes}
 
     def figures(self, unresolved: int) -> ExpertFigures:
         """`unresolved`: how many triplets of the campaign are."""
-        said = self.said.values()
+        votes = self.votes.values()
         # A label that was imported stands where the votes make none.
         adjudicated = len(self.unresolved - self.labels.keys())
         return ExpertFigures(
-            labels=sum(each.yes + each.no for each in said),
-            triplets=len(said),
+            labels=sum(each.yes + each.no for each in votes),
+            triplets=len(votes),
             unresolved_adjudicated=adjudicated / unresolved if unresolved else None,
-            agreement=pair_agreement((each.yes, each.no) for each in said),
+            agreement=pair_agreement((each.yes, each.no) for each in votes),
             label_error=label_error(
-                Verdict(label, self.said[key].sampled_yes, self.said[key].sampled_no)
+                Verdict(label, self.votes[key].sampled_yes, self.votes[key].sampled_no)
                 for key, label in self.labels.items()
             ),
         )
 
 
 def read_gold(path: Path) -> Gold:
-    said: defaultdict[TripletKey, Said] = defaultdict(Said)
+    votes: defaultdict[TripletKey, ExpertVotes] = defaultdict(ExpertVotes)
     with path.open("rb") as file:
         for row in map(orjson.loads, file):
-            each = said[row["query_id"], row["candidate_id"]]
+            each = votes[row["query_id"], row["candidate_id"]]
             # Blind: what was said before the votes were shown.
             blind = row["label"] if row["blind_label"] is None else row["blind_label"]
             sampled = row["source"] in CHOSEN_WITHOUT_LOOKING
@@ -67,4 +67,4 @@ def read_gold(path: Path) -> Gold:
             each.no += blind == 0
             each.sampled_yes += sampled and blind == 1
             each.sampled_no += sampled and blind == 0
-    return Gold(dict(said))
+    return Gold(dict(votes))

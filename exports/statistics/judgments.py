@@ -68,7 +68,7 @@ class Judged:
             if query in self.gold.queries:
                 for triplet in votes.triplets_of(number):
                     key = query, votes.candidate(triplet)
-                    if decided[triplet] == "unresolved" and key in self.gold.said:
+                    if decided[triplet] == "unresolved" and key in self.gold.votes:
                         self.gold.unresolved.add(key)
 
     def counts(self) -> VoteCounts:

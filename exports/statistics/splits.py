@@ -103,7 +103,7 @@ def read_released(
                 released.controls += controls_in(record, controls)
             if record.id in gold.queries:
                 for candidate in record.candidates:
-                    if (record.id, candidate.id) in gold.said:
+                    if (record.id, candidate.id) in gold.votes:
                         gold.labels[record.id, candidate.id] = candidate.label
     return released
 

@@ -122,7 +122,7 @@ def _check_contents(
     if not any(findings.differences()):  # of other labels or clusters, other splits would be drawn
         check_split_assignment(records, facts, findings)
     _rebuild(folder, paths, facts, previous, findings, say)
-    _tell_unchecked(facts, records, findings)
+    _list_unchecked(facts, records, findings)
 
 
 def _lacking(paths: set[str], findings: Findings, tables: Sequence[str]) -> list[str]:
@@ -185,7 +185,7 @@ def _rebuild(
                 return
 
 
-def _tell_unchecked(facts: Facts, records: Records, findings: Findings) -> None:
+def _list_unchecked(facts: Facts, records: Records, findings: Findings) -> None:
     if not facts.judgments:
         findings.unchecked.append(LEFT_OUT)
     if records.imported:

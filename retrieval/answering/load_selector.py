@@ -6,7 +6,7 @@ from pathlib import Path
 from core.errors import UserError
 from retrieval.models import TrainedModel
 from retrieval.registry.registry import registered_selector
-from retrieval.registry.training_record import FILE, made, read_training
+from retrieval.registry.training_record import FILE, parse_training, read_training
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def training_of(folder: Path) -> Path:
 
 def _best(folder: Path) -> NamedSelector:
     """As the training recorded it."""
-    training = made(read_training(folder))
+    training = parse_training(read_training(folder))
     if training.kind != TrainedModel.Kind.SELECTOR:
         raise UserError(f"{folder} holds a retriever and no answer selector: name a selector's.")
     return NamedSelector(training.name, folder / training.best.model, training.threshold)

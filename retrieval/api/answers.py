@@ -28,7 +28,7 @@ ROW = {
 }
 
 
-class Asked(serializers.Serializer[dict[str, Any]]):
+class QuestionSent(serializers.Serializer[dict[str, Any]]):
     question = Text(max_length=MAX_QUESTION)
     k = Whole(
         min_value=1,
@@ -75,7 +75,7 @@ class Answers(APIView):
             "chooses one of them. Without a selector, the first pair is used. This operation is "
             "read-only."
         ),
-        request=Asked,
+        request=QuestionSent,
         sent={"question": "how is bread made", "k": 500},
         answers={200: AnsweredQuestion},
         example={
@@ -89,5 +89,5 @@ class Answers(APIView):
         refusals=[422],
     )
     def post(self, request: Request) -> Response:
-        asked = body(request, Asked)
+        asked = body(request, QuestionSent)
         return Response(AnsweredQuestion(answered(asked["question"], asked["k"])).data)

@@ -14,8 +14,8 @@ from retrieval.api.access import MayLook
 from retrieval.models import TrainedModel
 from retrieval.ranking.metrics import WAYS
 from retrieval.registry.card import card
-from retrieval.registry.improvement import Shelf, Shown
-from retrieval.registry.training_record import made
+from retrieval.registry.improvement import ModelReport, ModelReports
+from retrieval.registry.training_record import parse_training
 
 TAG = "database"
 
@@ -105,19 +105,19 @@ SEED = {
 }
 
 
-def _row(shown: Shown) -> dict[str, Any]:
-    model, improvement = shown.model, shown.improvement
+def _row(report: ModelReport) -> dict[str, Any]:
+    model, improvement = report.model, report.improvement
     names = ("name", "kind", "form", "base", "release", "release_sha256", "sha256", "threshold",
              "created_at")  # fmt: skip
     return {name: getattr(model, name) for name in names} | {
-        "way": shown.training.way,
-        "test": shown.training.best.test,
+        "way": report.training.way,
+        "test": report.training.best.test,
         "improvement": {
             "former": improvement.former,
             "gains": {gain.metric: gain.difference for gain in improvement.gains},
             "note": improvement.note,
         },
-        "in_use": shown.in_use,
+        "in_use": report.in_use,
     }
 
 
@@ -133,13 +133,13 @@ class Models(APIView):
         example=MODEL,
     )
     def get(self, request: Request) -> Response:
-        shelf = Shelf()
+        reports = ModelReports()
         return page(
             self,
             TrainedModel.objects.all(),
             ModelRow,
             pages=NewestPages,
-            prepare=lambda models: [_row(shelf.shown(one)) for one in models],
+            prepare=lambda models: [_row(reports.of(one)) for one in models],
         )
 
 
@@ -162,8 +162,8 @@ class Model(APIView):
     )
     def get(self, request: Request, name: str) -> Response:
         model = get_object_or_404(TrainedModel.objects.all(), name=name)
-        training = made(model.training)
-        details = _row(Shelf().shown(model)) | {
+        training = parse_training(model.training)
+        details = _row(ModelReports().of(model)) | {
             "best_seed": training.best.seed,
             "seeds": training.seeds,
             "before": training.before,

@@ -17,13 +17,13 @@ from retrieval.web.search import RETRIEVERS
 from retrieval.web.search_runner import find
 
 
-class Sought(serializers.Serializer[dict[str, Any]]):
+class SearchSent(serializers.Serializer[dict[str, Any]]):
     question = Text(max_length=MAX_QUESTION)
     by = serializers.ChoiceField(choices=sorted(RETRIEVERS), default="both")
     most = Whole(min_value=1, max_value=DEPTH, default=10)
 
 
-class FoundRow(serializers.Serializer[Any]):
+class HitRow(serializers.Serializer[Any]):
     pair = serializers.IntegerField(source="pair.pk")
     source = serializers.CharField(source="pair.source")  # type: ignore[assignment]
     source_id = serializers.CharField(source="pair.source_id")
@@ -40,7 +40,7 @@ class FoundRow(serializers.Serializer[Any]):
 
 
 class SearchAnswer(serializers.Serializer[Any]):
-    found = FoundRow(many=True)
+    results = HitRow(many=True)
 
 
 class Search(APIView):
@@ -51,11 +51,11 @@ class Search(APIView):
         "Find pairs by words (BM25), by meaning (dense), or by both",
         tag="database",
         description="Searches the current index. This operation is read-only.",
-        request=Sought,
+        request=SearchSent,
         sent={"question": "how is bread made", "by": "meaning", "most": 10},
         answers={200: SearchAnswer},
         example={
-            "found": [
+            "results": [
                 {
                     "pair": 4012,
                     "source": "faq",
@@ -72,6 +72,6 @@ class Search(APIView):
         refusals=[422],
     )
     def post(self, request: Request) -> Response:
-        sought = body(request, Sought)
-        found = find(sought["question"], RETRIEVERS[sought["by"]])[: sought["most"]]
-        return Response(SearchAnswer({"found": found}).data)
+        sent = body(request, SearchSent)
+        results = find(sent["question"], RETRIEVERS[sent["by"]])[: sent["most"]]
+        return Response(SearchAnswer({"results": results}).data)

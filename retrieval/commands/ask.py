@@ -15,7 +15,7 @@ from retrieval.commands.stdin_questions import (
     SHOWN,
     Question,
     Retrievers,
-    asked_questions,
+    read_questions,
 )
 from retrieval.encoders.lazy import load_selector
 from retrieval.index.versions import current_index
@@ -58,7 +58,7 @@ def ask(
 ) -> Result:
     """Answer a question, or each line of standard input, with the best pair of the corpus."""
     one_of({"--selector": selector, "--no-selector": no_selector})
-    questions = asked_questions(question)
+    questions = read_questions(question)
     if threshold is not None and not -1 <= threshold <= 1:
         raise UserError(f"A score lies between -1 and 1, so --threshold cannot be {threshold:g}.")
     named = "" if no_selector else settings.SELECTOR if selector is None else selector

@@ -11,11 +11,11 @@ from core.command import Device, Noun, ReleaseFolder, Result, progress, say
 from core.errors import UserError
 from core.output import Facts, Rendered
 from retrieval.registry.card import card, figure_names, over_seeds, percent
-from retrieval.registry.improvement import Shelf, Shown, in_points
+from retrieval.registry.improvement import ModelReport, ModelReports, in_points
 from retrieval.registry.names import require_own_name, require_untaken
 from retrieval.registry.register import register_and_record
 from retrieval.registry.registry import model_named, verify
-from retrieval.registry.training_record import made
+from retrieval.registry.training_record import parse_training
 from retrieval.training.lazy import train_model
 from retrieval.training.recipe import read_recipe
 
@@ -133,7 +133,7 @@ def _figure_line(label: str, cells: Iterable[str]) -> str:
     return f"{label:22}" + "".join(f"{cell:>8}" for cell in cells)
 
 
-def _shown(result: Result) -> Rendered:
+def _model_details(result: Result) -> Rendered:
     """What was just registered has no figures yet."""
     plain = {name: value for name, value in result.items() if not isinstance(value, dict)}
     counted = ", ".join(
@@ -149,7 +149,7 @@ def _shown(result: Result) -> Rendered:
     return [facts, *told, *filter(None, [result.get("note")])]
 
 
-@app.verb("register", render=_shown)
+@app.verb("register", render=_model_details)
 def register_model(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder that `quorum model train` made.")
@@ -166,14 +166,14 @@ def _listed(result: Result) -> Rendered:
 @app.verb("list", render=_listed)
 def list_models() -> Result:
     """List the models, the newest first, and which are in use."""
-    shelf = Shelf()
-    return {"models": [_row(shelf.shown(one)) for one in shelf.models]}
+    reports = ModelReports()
+    return {"models": [_row(reports.of(one)) for one in reports.models]}
 
 
-@app.verb("show", render=_shown)
+@app.verb("show", render=_model_details)
 def show_model(name: Name) -> Result:
     """Show a model with its figures and its improvement over the model before it."""
-    return _facts(Shelf().shown(model_named(name)))
+    return _facts(ModelReports().of(model_named(name)))
 
 
 def _verified(result: Result) -> Rendered:
@@ -193,7 +193,7 @@ def verify_models(
     ] = None,
 ) -> Result:
     """Read every file of the models again. Exit status 2 if any has changed."""
-    models = [model_named(name)] if name else Shelf().models
+    models = [model_named(name)] if name else ModelReports().models
     found = []
     with progress(len(models), "Reading", " models") as bar:
         for model in models:
@@ -209,36 +209,36 @@ def verify_models(
 def print_card(name: Name) -> Result:
     """Print the model's card as Markdown."""
     model = model_named(name)
-    return {"name": model.name, "card": card(made(model.training))}
+    return {"name": model.name, "card": card(parse_training(model.training))}
 
 
-def _row(shown: Shown) -> dict[str, object]:
-    model = shown.model
+def _row(report: ModelReport) -> dict[str, object]:
+    model = report.model
     return {
         "name": model.name,
         "kind": model.kind,
         "form": model.form,
         "base": model.base,
         "release": model.release,
-        "in_use": shown.in_use,
-        "way": shown.way,
-        "queries": dict(shown.training.queries),
-        "test": {name: shown.training.best.test[name] for name in figure_names(shown.training)},
-        "former": shown.improvement.former,
-        "improvement": {gain.metric: gain.difference for gain in shown.improvement.gains},
-        "note": shown.improvement.note,
+        "in_use": report.in_use,
+        "way": report.way,
+        "queries": dict(report.training.queries),
+        "test": {name: report.training.best.test[name] for name in figure_names(report.training)},
+        "former": report.improvement.former,
+        "improvement": {gain.metric: gain.difference for gain in report.improvement.gains},
+        "note": report.improvement.note,
     }
 
 
-def _facts(shown: Shown) -> dict[str, object]:
-    model, training = shown.model, shown.training
-    return _row(shown) | {
+def _facts(report: ModelReport) -> dict[str, object]:
+    model, training = report.model, report.training
+    return _row(report) | {
         "folder": str(model.path),
         "sha256": model.sha256,
         "release_sha256": model.release_sha256,
         "threshold": model.threshold,
         "seeds": len(training.seeds),
-        "over_seeds": {name: over_seeds(training, "test", name) for name, _ in shown.test},
+        "over_seeds": {name: over_seeds(training, "test", name) for name, _ in report.test},
         "registered": model.created_at,
     }
 

@@ -13,7 +13,7 @@ from retrieval.commands.stdin_questions import (
     SHOWN,
     Question,
     Retrievers,
-    asked_questions,
+    read_questions,
 )
 from retrieval.index.versions import current_index
 from retrieval.search.search_session import DEPTH, Searcher
@@ -21,15 +21,15 @@ from retrieval.search.search_session import DEPTH, Searcher
 app = Noun(alone=True)
 
 
-def _found(result: Result) -> Rendered:
+def _results(result: Result) -> Rendered:
     blocks: list[Any] = []
-    for one in result["found"]:
+    for one in result["results"]:
         lines = {"question": one["question"]} | dict(map(_line, one["hits"]))
         blocks += [Facts(lines), ""]
     return blocks[:-1]
 
 
-@app.verb("search", render=_found)
+@app.verb("search", render=_results)
 def search(
     question: Question = None,
     k: Annotated[int, typer.Option("-k", help="Pairs per question.")] = DEPTH,
@@ -37,15 +37,15 @@ def search(
     device: Device = settings.ENCODER_DEVICE,
 ) -> Result:
     """Find the pairs nearest to a question, or to each line of standard input."""
-    questions = asked_questions(question)
+    questions = read_questions(question)
     searcher = Searcher(current_index(), device)
     with progress(len(questions), "Searching", " questions") as bar:
-        found = []
+        results = []
         for each in questions:
             hits = searcher.search(each, k, retrievers=retrievers.split(","))
-            found.append({"question": each, "hits": [asdict(hit) for hit in hits]})
+            results.append({"question": each, "hits": [asdict(hit) for hit in hits]})
             bar.update()
-    return {"found": found}
+    return {"results": results}
 
 
 def _line(hit: dict[str, Any]) -> tuple[str, str]:

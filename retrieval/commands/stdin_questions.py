@@ -24,7 +24,7 @@ Retrievers = Annotated[
 ]
 
 
-def asked_questions(one: str | None) -> list[str]:
+def read_questions(one: str | None) -> list[str]:
     """Cleaned as the texts of pairs are. UserError where there is none."""
     given = [_checked(one, "The question")] if one is not None else lines()
     questions = [question for question in given if question]

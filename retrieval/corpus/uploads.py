@@ -17,7 +17,7 @@ from pathlib import Path
 from django.conf import settings
 
 from core.errors import UserError
-from core.files.open import opened, refuse_other_encodings
+from core.files.open import open_unpacked, refuse_other_encodings
 from core.files.rows import DELIMITERS
 from core.progress import Progress
 from retrieval.corpus.sources.lazy import parquet_bytes
@@ -154,7 +154,7 @@ def require_moderate(path: Path, progress: Progress) -> None:
         unpacked = parquet_bytes(path)
         progress(size)
     elif path.name.endswith(".gz"):
-        with opened(path) as (stream, raw):
+        with open_unpacked(path) as (stream, raw):
             reported = 0
             while unpacked <= most and (step := stream.read(STEP)):
                 unpacked += len(step)

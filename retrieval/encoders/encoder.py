@@ -59,12 +59,12 @@ class SentenceEncoder:
 
     def _encode(self, inputs: Inputs, progress: Progress) -> Vectors:
         vectors = np.empty((len(inputs), self.dimension), np.float32)
-        for rows, found in self._found(inputs):
-            vectors[rows] = found
-            progress(len(found))
+        for rows, encoded in self._batches(inputs):
+            vectors[rows] = encoded
+            progress(len(encoded))
         return vectors
 
-    def _found(self, inputs: Inputs) -> Iterator[tuple[Rows, Vectors]]:
+    def _batches(self, inputs: Inputs) -> Iterator[tuple[Rows, Vectors]]:
         if not self._reads_tokens:
             return self._plain(inputs)
         budget = BUDGETS[self._model.device.type]

@@ -47,7 +47,7 @@ def load_model(name: str, device: str) -> tuple[SentenceTransformer, str]:
     # Bars and notes for a load of half a second are noise on standard error.
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    with told_if_broken(name):
+    with refuse_if_broken(name):
         bundled = bundled_folder(name)
         folder = bundled or Path(name).resolve()
         local = folder.is_dir()
@@ -75,7 +75,7 @@ def folder_of(name: str) -> Path | None:
 
 
 @contextmanager
-def told_if_broken(name: str) -> Iterator[None]:
+def refuse_if_broken(name: str) -> Iterator[None]:
     """UserError where what is loaded meanwhile, the model of this name, cannot be."""
     try:
         yield

@@ -17,7 +17,7 @@ from retrieval.vectors.types import Mask, Positions, Vectors
 
 
 @dataclass(frozen=True)
-class Found:
+class Neighbours:
     """Rows near each query, queries x width, nearest first; -1 and -inf where there are fewer."""
 
     positions: Positions
@@ -53,7 +53,7 @@ class VectorIndex(Protocol):
     def remove(self, positions: Positions) -> None:
         """Rows never found again; others keep their positions."""
 
-    def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
+    def search(self, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
         """`excluded`: rows that must not be found, a flag for each position of the store."""
 
     def save(self, folder: Path) -> None:

@@ -42,7 +42,7 @@ def measure(
     if at < 1 or not len(queries):
         return Recall(at=0, sample=0, value=1.0, low=0.0)
     last = cutoffs(store, queries, own, excluded, at)
-    value = float(shares_found(index, store, queries, own, excluded, last, at).mean())
+    value = float(recall_per_query(index, store, queries, own, excluded, last, at).mean())
     return Recall(at, len(queries), value, wilson_low(value, len(queries)))
 
 
@@ -55,7 +55,7 @@ def cutoffs(
     return _without_own(positions, scores, own)[:, at - 1]
 
 
-def shares_found(
+def recall_per_query(
     index: VectorIndex,
     store: VectorStore,
     queries: Vectors,

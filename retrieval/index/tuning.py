@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from retrieval.index.port import VectorIndex
-from retrieval.index.recall import cutoffs, shares_found
+from retrieval.index.recall import cutoffs, recall_per_query
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Positions
 
@@ -40,7 +40,7 @@ def tune(
     last = cutoffs(store, queries, own, excluded, at)
     for value in values:
         take(value)
-        found = shares_found(index, store, queries, own, excluded, last, at).mean()
+        found = recall_per_query(index, store, queries, own, excluded, last, at).mean()
         if found >= wanted + HEADROOM * (1 - wanted):
             break
     return value

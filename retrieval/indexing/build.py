@@ -25,7 +25,7 @@ from retrieval.index.versions import (
 from retrieval.indexing.coverage import Coverage, cover, packed
 from retrieval.indexing.distributed import spread
 from retrieval.indexing.encode import encode_missing, identity_of
-from retrieval.indexing.incremental import Made, ground, is_whole, make_index
+from retrieval.indexing.incremental import MadeIndex, ground, is_whole, make_index
 from retrieval.indexing.plan import (
     AUTO,
     BuildOptions,
@@ -120,7 +120,7 @@ def _build(request: BuildRequest, progress: Progress, announce: Announce) -> Ind
     if before is None:
         coverage = packed(folder, identity, coverage, pairs.keys)
     store = VectorStore(folder, identity, coverage.shards)
-    made = _made(request, choice, store, coverage.removed, before, pairs.keys)
+    made = _make_index(request, choice, store, coverage.removed, before, pairs.keys)
     facts = words | _facts(store, made) | {"versions": dict(request.encoder.versions)}
     return _write_version(made.index, coverage, pairs, facts)
 
@@ -158,14 +158,14 @@ def _encoded(
         yield shard
 
 
-def _made(
+def _make_index(
     request: BuildRequest,
     choice: Choice,
     store: VectorStore,
     removed: Mask,
     before: IndexVersion | None,
     keys: PairKeys,
-) -> Made:
+) -> MadeIndex:
     """Refused where it finds less than was asked for."""
 
     def measure(index: VectorIndex) -> "Recall":
@@ -186,7 +186,7 @@ def _made(
     return made
 
 
-def _facts(store: VectorStore, made: Made) -> dict[str, Any]:
+def _facts(store: VectorStore, made: MadeIndex) -> dict[str, Any]:
     recall = made.recall
     return {
         "built_over": made.built_over,

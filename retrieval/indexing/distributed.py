@@ -95,7 +95,7 @@ class Watch:
         if now - self._sent_at >= settings.PASS_SECONDS:
             self._send()
             self._sent_at = now
-        self._tell()
+        self._report()
         unfinished = self._job.shards.exclude(state=State.DONE)
         if unfinished.exclude(free(timezone.now())).exists():
             self._alive_at = now
@@ -132,7 +132,7 @@ class Watch:
                 "QUORUM_BROKER_URL and run the command again; workers continue with what they have."
             ) from error
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         """A shard taken over begins anew: nothing is counted twice."""
         each = Case(When(state=State.DONE, then=F("pairs")), default=F("done"))
         done = self._job.shards.aggregate(done=Sum(each))["done"] or 0

@@ -49,7 +49,7 @@ def ground(
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeIndex:
     index: VectorIndex
     recall: "Recall | None"  # None: it is exact
     built_over: dict[str, int]  # before it grew
@@ -65,7 +65,7 @@ def make_index(
     before: IndexVersion | None,
     measure: Callable[[VectorIndex], "Recall"],
     wanted: float,
-) -> Made:
+) -> MadeIndex:
     """Grown where it can be and is still good enough, else built."""
     if before is not None:
         made = _measured(grown(before, store, removed), before.manifest["built_over"], measure)
@@ -78,8 +78,8 @@ def make_index(
 
 def _measured(
     index: VectorIndex, built_over: dict[str, int], measure: Callable[[VectorIndex], "Recall"]
-) -> Made:
-    return Made(index, None if index.exact else measure(index), built_over)
+) -> MadeIndex:
+    return MadeIndex(index, None if index.exact else measure(index), built_over)
 
 
 def grown(before: IndexVersion, store: VectorStore, removed: Mask) -> VectorIndex:

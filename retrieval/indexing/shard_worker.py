@@ -52,7 +52,7 @@ def encode_row(row_id: int, mine: str, load: Load) -> Shard | None:
         return None
     row = EncodingShard.objects.select_related("job").get(pk=row_id)
     with _accounted(row), ShardHeartbeat(row) as beat:
-        shard = _made(row, load, beat)
+        shard = _encoded_shard(row, load, beat)
         # The builder may ask for it as soon as the row says that it is done.
         done = {"state": State.DONE, "shard": asdict(shard), "done": row.pairs}
         if not _held(row).update(keys=b"", error="", **done):
@@ -64,7 +64,7 @@ def keys_of(row: EncodingShard) -> PairKeys:
     return np.frombuffer(bytes(row.keys), "S32")
 
 
-def _made(row: EncodingShard, load: Load, beat: ShardHeartbeat) -> Shard:
+def _encoded_shard(row: EncodingShard, load: Load, beat: ShardHeartbeat) -> Shard:
     identity = Identity(**row.job.identity)
     encoder = load(row.job.model, identity.precision)
     _require_same(identity, identity_of(encoder, identity.form, identity.dtype))

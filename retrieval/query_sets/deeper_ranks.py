@@ -9,9 +9,9 @@ from retrieval.encoders.lazy import load_encoder
 from retrieval.index.open_index import OpenIndex, open_index
 from retrieval.index.versions import current_index
 from retrieval.models import Candidate, IndexVersion, Query, QuerySet
-from retrieval.query_sets.held_out import drawn_again, save_drawn
+from retrieval.query_sets.held_out import sample_of, save_drawn
 from retrieval.registry.registry import model_of
-from retrieval.search.candidates import Found, find, require_enough, require_same_model, save
+from retrieval.search.candidates import Retrieved, find, require_enough, require_same_model, save
 from retrieval.search.retrievers import open_retrievers
 from retrieval.vectors.types import Encoder
 
@@ -26,7 +26,7 @@ class Deeper:
     first_rank: int
     last_rank: int
     seed: int
-    found: Found
+    found: Retrieved
 
 
 def look_deeper(
@@ -45,7 +45,7 @@ def look_deeper(
     The search is the one of before: its index, its retrievers, and all its queries held out.
     """
     version = _same_index(studied)
-    drawn = drawn_again(studied, queries, seed)
+    drawn = sample_of(studied, queries, seed)
     index = open_index(version)
     excluded = index.excluded(list(studied.queries.values_list("question_key", flat=True)))
     require_enough(drawn, index, excluded, to)

@@ -129,7 +129,7 @@ def read_queries(path: Path) -> tuple[list[Draft], int]:
     return list(drafts.values()), rows - len(drafts)
 
 
-def drawn_again(query_set: QuerySet, count: int, seed: int) -> list[Query]:
+def sample_of(query_set: QuerySet, count: int, seed: int) -> list[Query]:
     """Some of its queries, drawn by the seed."""
     queries = query_set.queries.order_by("question_key")
     if not 1 <= count <= len(queries):

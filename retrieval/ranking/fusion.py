@@ -22,12 +22,12 @@ K = TypeVar("K", bound=Any)  # keys that have an order
 
 
 @dataclass(frozen=True)
-class Pooled(Generic[K]):
+class Fused(Generic[K]):
     key: K
     found_by: dict[str, int]  # the rank, from 1, in each retriever that found it
 
 
-def fused(ranked: Mapping[str, Sequence[K]], k: int) -> list[Pooled[K]]:
+def fused(ranked: Mapping[str, Sequence[K]], k: int) -> list[Fused[K]]:
     """The k best of all lists, each in the order of one retriever; ties in the order of the keys.
 
     Fewer where the lists hold fewer keys; a key is in a list once.
@@ -37,7 +37,7 @@ def fused(ranked: Mapping[str, Sequence[K]], k: int) -> list[Pooled[K]]:
         for rank, key in enumerate(keys, start=1):
             found.setdefault(key, {})[retriever] = rank
     order = sorted(found, key=lambda key: (-fused_score(found[key].values()), key))
-    return [Pooled(key, found[key]) for key in order[:k]]
+    return [Fused(key, found[key]) for key in order[:k]]
 
 
 def fused_score(ranks: Iterable[int]) -> float:

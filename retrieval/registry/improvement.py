@@ -13,7 +13,7 @@ from django.conf import settings
 from retrieval.models import IndexVersion, TrainedModel
 from retrieval.ranking.metrics import WAYS, Way
 from retrieval.registry.card import figure_names, percent
-from retrieval.registry.training_record import Figures, Training, made
+from retrieval.registry.training_record import Figures, Training, parse_training
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ WITHOUT_SELECTOR = Improvement(
 
 
 @dataclass(frozen=True)
-class Shown:
+class ModelReport:
     """A registered model as people read of it."""
 
     model: TrainedModel
@@ -94,7 +94,7 @@ class _Index:
         return self.chosen if self.chosen < until else self.made
 
 
-class Shelf:
+class ModelReports:
     """Every registered model, and what the indexes were made with: read once."""
 
     @cached_property
@@ -108,9 +108,11 @@ class Shelf:
         rows = chosen.values_list("model", "trained", "created_at", "chosen_at")
         return [_Index(*row) for row in rows]
 
-    def shown(self, model: TrainedModel) -> Shown:
-        training = made(model.training)
-        return Shown(model, training, self._improvement(model, training), self._is_in_use(model))
+    def of(self, model: TrainedModel) -> ModelReport:
+        training = parse_training(model.training)
+        return ModelReport(
+            model, training, self._improvement(model, training), self._is_in_use(model)
+        )
 
     def _is_in_use(self, model: TrainedModel) -> bool:
         """By the index chosen last; a selector, by the setting."""
@@ -176,7 +178,7 @@ def improvement(
 
 def _over_registered(training: Training, former: TrainedModel) -> Improvement:
     tuned = training.base == former.name or _is_named(training.base, str(former.path))
-    return improvement(training, made(former.training), tuned_from_it=tuned)
+    return improvement(training, parse_training(former.training), tuned_from_it=tuned)
 
 
 def improvement_over_base(training: Training, former: str) -> Improvement:
@@ -194,16 +196,16 @@ def retriever_line(index: IndexVersion) -> str:
     """Of the model that the index was made with; empty where it was not trained here."""
     if index.trained is None:
         return ""
-    shown = Shelf().shown(index.trained)
-    metric, value = shown.first
+    report = ModelReports().of(index.trained)
+    metric, value = report.first
     line = f"Retriever: {index.trained.name}"
     if metric:
-        line += f", {metric} {value} ({shown.way}) on test of {shown.training.release}"
-        if queries := shown.training.queries.get("test"):
+        line += f", {metric} {value} ({report.way}) on test of {report.training.release}"
+        if queries := report.training.queries.get("test"):
             line += f" ({queries:,} queries)"
-    if index.form != shown.training.form:
-        line += f", trained for {shown.training.form} and not for this index's {index.form}"
-    return f"{line}{_over(shown.improvement, metric)}"
+    if index.form != report.training.form:
+        line += f", trained for {report.training.form} and not for this index's {index.form}"
+    return f"{line}{_over(report.improvement, metric)}"
 
 
 def in_points(difference: float) -> str:

@@ -14,7 +14,7 @@ from retrieval.encoders.lazy import load_encoder
 from retrieval.models import IndexVersion, TrainedModel
 from retrieval.registry.card import card
 from retrieval.registry.names import require_own_name
-from retrieval.registry.training_record import FILE, Training, made, read_training
+from retrieval.registry.training_record import FILE, Training, parse_training, read_training
 from retrieval.vectors.checksums import sha256_of
 
 CARD = "card.md"
@@ -29,7 +29,7 @@ def register(
     new one is told to `conclude`, in the transaction that records it.
     """
     values = read_training(folder)
-    training = made(values)
+    training = parse_training(values)
     _require_its_place(folder, training)
     require_own_name(training.name, training.base)
     model = folder / training.best.model
@@ -143,7 +143,7 @@ def trained_form(model: str) -> str | None:
     folder = place.parent.parent  # as of seed-1/model
     if not (place.is_dir() and (folder / FILE).is_file()):
         return None
-    training = made(read_training(folder))
+    training = parse_training(read_training(folder))
     return training.form if any(folder / one.model == place for one in training.seeds) else None
 
 

@@ -83,13 +83,13 @@ def read_training(folder: Path) -> dict[str, Any]:
         raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
     try:
         values = _parsed(text)
-        made(values)
+        parse_training(values)
     except Fault as fault:
         raise UserError(f"{path} is not what a training leaves: {fault}.") from fault
     return values
 
 
-def made(values: Values) -> Training:
+def parse_training(values: Values) -> Training:
     """Raises Fault."""
     if values.get("format") != FORMAT:
         _refused("format", values.get("format"), f"{FORMAT}, no other is read here")

@@ -22,7 +22,7 @@ LOOKUP = 2_000  # keys in one database query
 
 
 @dataclass(frozen=True)
-class Found:
+class Retrieved:
     """The candidates of some queries in arrays, queries x k, best first: see Pools."""
 
     queries: Sequence[Query]
@@ -61,7 +61,7 @@ def find(
     *,
     known: Sequence[Collection[int]] | None = None,
     progress: Progress = no_progress,
-) -> Found:
+) -> Retrieved:
     """Their k best; `known`: positions of candidates that each query has already."""
     positions = np.empty((len(queries), k), np.int64)
     scores = np.empty((len(queries), k), np.float64)
@@ -76,7 +76,7 @@ def find(
             ranks[step], pooled = pools.ranks, True
         progress(len(texts))
     ids = pair_ids(retrievers.index, positions)
-    return Found(queries, retrievers.names, ids, scores, ranks if pooled else None)
+    return Retrieved(queries, retrievers.names, ids, scores, ranks if pooled else None)
 
 
 def pair_ids(index: OpenIndex, positions: Positions) -> NDArray[np.int64]:
@@ -91,7 +91,7 @@ def pair_ids(index: OpenIndex, positions: Positions) -> NDArray[np.int64]:
     return ids[back].reshape(positions.shape)
 
 
-def save(found: Found, *, first_rank: int = 1) -> None:
+def save(found: Retrieved, *, first_rank: int = 1) -> None:
     """Some queries at a time: half a million rows are never in memory together."""
     for start in range(0, len(found.queries), SAVED_AT_ONCE):
         step = range(start, min(start + SAVED_AT_ONCE, len(found.queries)))
@@ -99,7 +99,7 @@ def save(found: Found, *, first_rank: int = 1) -> None:
         Candidate.objects.bulk_create(rows)
 
 
-def _candidates(found: Found, number: int, first_rank: int) -> Iterator[Candidate]:
+def _candidates(found: Retrieved, number: int, first_rank: int) -> Iterator[Candidate]:
     pairs, scores = found.pair_ids[number].tolist(), found.scores[number].tolist()
     for place, (pair_id, score) in enumerate(zip(pairs, scores, strict=True)):
         yield Candidate(
@@ -111,7 +111,7 @@ def _candidates(found: Found, number: int, first_rank: int) -> Iterator[Candidat
         )
 
 
-def _found_by(found: Found, number: int, place: int) -> dict[str, int] | None:
+def _found_by(found: Retrieved, number: int, place: int) -> dict[str, int] | None:
     if found.ranks is None:
         return None
     ranks = zip(found.retrievers, found.ranks[number, place].tolist(), strict=True)

@@ -13,7 +13,7 @@ from retrieval.index.lazy import lexical_index
 from retrieval.index.open_index import OpenIndex
 from retrieval.index.rescore import Scores, rescored
 from retrieval.models import IndexVersion
-from retrieval.ranking.fusion import ALONE, BM25, DENSE, RETRIEVERS, Pooled, fused
+from retrieval.ranking.fusion import ALONE, BM25, DENSE, RETRIEVERS, Fused, fused
 from retrieval.vectors.types import Mask, Positions, Vectors
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Retrievers:
 
     def _pool(
         self, ranked: Mapping[str, tuple[Positions, Scores]], k: int, taken: Collection[int]
-    ) -> list[Pooled[Place]]:
+    ) -> list[Fused[Place]]:
         # BM25 has found what shares a word with the query, and nothing else unless it must.
         holding = {
             name: positions[scores > 0] if name == BM25 else positions

@@ -94,7 +94,7 @@ def checked_inputs(request: TrainingRequest) -> Inputs:
         _require_pairs(recipe, first, request.pairs)
     data = StageData(of_release(recipe, release.train), of_release(recipe, release.dev))
     _require_rows(recipe, data, request.release)
-    base = found_base(recipe)
+    base = check_base(recipe)
     facts = _facts(request, release, pairs, first, base, device)
     return Inputs(release, base, device, first, data, facts)
 
@@ -166,7 +166,7 @@ def _require_batches(recipe: Recipe, data: StageData, where: str) -> None:
         )
 
 
-def found_base(recipe: Recipe) -> Base:
+def check_base(recipe: Recipe) -> Base:
     """UserError where it cannot be loaded, or has no places for the recipe's longest inputs."""
     name = resolve_base(recipe.base, recipe.kind)
     task_of(recipe, name, max(recipe.max_length), "cpu").make_model()

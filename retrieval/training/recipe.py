@@ -116,7 +116,7 @@ def read_recipe(path: Path) -> Recipe:
             "in recipes/."
         ) from error
     try:
-        return made(values)
+        return parse_recipe(values)
     except Fault as fault:
         raise UserError(f"The recipe {path}: {fault}.") from fault
 
@@ -125,7 +125,7 @@ class Fault(ValueError):
     """What is wrong with a recipe, without its file and full stop."""
 
 
-def made(values: object) -> Recipe:
+def parse_recipe(values: object) -> Recipe:
     """Raises Fault."""
     if not isinstance(values, Mapping):
         raise Fault("it must map setting names to values; see recipes/")

@@ -86,11 +86,11 @@ def _trained(
     return {
         "rows": rows,
         "queries_left_out": left_out,
-        **_found(folder, grid, trained, figures, first),
+        **_summary(folder, grid, trained, figures, first),
     }
 
 
-def _found(
+def _summary(
     folder: Path,
     grid: Sequence[Trained],
     trained: Sequence[Trained],

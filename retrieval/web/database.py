@@ -34,10 +34,10 @@ class Version:
 @require_safe
 @database_page()
 def database(request: HttpRequest) -> HttpResponse:
-    return database_shown(request, BuildForm())
+    return render_database(request, BuildForm())
 
 
-def database_shown(request: HttpRequest, form: BuildForm, *, status: int = 200) -> HttpResponse:
+def render_database(request: HttpRequest, form: BuildForm, *, status: int = 200) -> HttpResponse:
     """`form`: of the index that may be built."""
     kept = newest_figures()
     jobs = list(_jobs())

@@ -29,10 +29,10 @@ COLUMNS = ("line", "reason", "text")
 @require_safe
 @database_page(IMPORT)
 def import_page(request: HttpRequest) -> HttpResponse:
-    return import_shown(request, ImportForm(initial={"source": request.GET.get("source", "")}))
+    return render_import(request, ImportForm(initial={"source": request.GET.get("source", "")}))
 
 
-def import_shown(
+def render_import(
     request: HttpRequest, form: ImportForm, *, fault: str = "", status: int = 200
 ) -> HttpResponse:
     kept = newest_figures()

@@ -15,7 +15,7 @@ from retrieval.registry.card import (
     percent,
     values_in_words,
 )
-from retrieval.registry.improvement import Shelf
+from retrieval.registry.improvement import ModelReports
 from retrieval.registry.training_record import Training
 from retrieval.web.access import database_page
 
@@ -25,10 +25,10 @@ SHOWN = 100
 @require_safe
 @database_page()
 def models(request: HttpRequest) -> HttpResponse:
-    shelf = Shelf()
+    reports = ModelReports()
     context = {
-        "models": [shelf.shown(one) for one in shelf.models[:SHOWN]],
-        "more": len(shelf.models) > SHOWN,
+        "models": [reports.of(one) for one in reports.models[:SHOWN]],
+        "more": len(reports.models) > SHOWN,
         "shown": SHOWN,
     }
     return framed(request, "retrieval/models.html", context, title="Models")
@@ -38,10 +38,10 @@ def models(request: HttpRequest) -> HttpResponse:
 @database_page()
 def model(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(TrainedModel, name=name.replace("\0", ""))
-    shown = Shelf().shown(found)
-    training = shown.training
+    report = ModelReports().of(found)
+    training = report.training
     context = {
-        "one": shown,
+        "one": report,
         "rows": _rows(training),
         "chosen": values_in_words(training.chosen),
         "recipe": values_in_words(training.recipe),

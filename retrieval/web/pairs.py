@@ -17,7 +17,7 @@ SHOWN = 10  # queries that a pair is a candidate of
 @database_page()
 def pairs(request: HttpRequest) -> HttpResponse:
     """In the order of the source's ids, from after `after` on: an index holds that order."""
-    source, after = (_given(request, name) for name in ("source", "after"))
+    source, after = (_parameter(request, name) for name in ("source", "after"))
     if len(source) > MAX_SOURCE or len(after) > MAX_ID:
         source = ""
     found = QaPair.objects.filter(source=source, source_id__gt=after).order_by("source_id")
@@ -33,7 +33,7 @@ def pairs(request: HttpRequest) -> HttpResponse:
     return framed(request, "retrieval/pairs.html", context, title=title)
 
 
-def pair_shown(
+def render_pair(
     request: HttpRequest,
     found: QaPair,
     query_sets: db.QuerySet[QuerySet],
@@ -54,6 +54,6 @@ def pair_shown(
     return framed(request, "retrieval/pair.html", context, title=title, status=status)
 
 
-def _given(request: HttpRequest, name: str) -> str:
+def _parameter(request: HttpRequest, name: str) -> str:
     """PostgreSQL cannot even be asked for a text with this character."""
     return request.GET.get(name, "").replace("\0", "")

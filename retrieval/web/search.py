@@ -15,7 +15,7 @@ from retrieval.jobs.count_sources import newest_figures
 from retrieval.models import QaPair
 from retrieval.ranking.fusion import BM25, DENSE
 from retrieval.web.access import database_page, may
-from retrieval.web.search_runner import MAX_ASKED, Found, find
+from retrieval.web.search_runner import MAX_ASKED, SearchResult, find
 
 BY_ID = "id"
 RETRIEVERS = {"both": (DENSE, BM25), "meaning": (DENSE,), "words": (BM25,)}
@@ -43,7 +43,7 @@ class SearchForm(forms.Form):
 
 @dataclass(frozen=True)
 class Answer:
-    found: list[Found] = field(default_factory=list)
+    found: list[SearchResult] = field(default_factory=list)
     pairs: list[QaPair] = field(default_factory=list)  # by an id
     fault: str = ""
 

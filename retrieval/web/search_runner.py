@@ -26,19 +26,19 @@ _alone = Lock()
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     pair: QaPair
     hit: Hit
 
 
-def find(question: str, retrievers: Sequence[str]) -> list[Found]:
+def find(question: str, retrievers: Sequence[str]) -> list[SearchResult]:
     """The nearest pairs; what only makes up the number is left out. UserError where there is no
     index that can be searched so."""
     with current_searcher(retrievers) as searcher:
         k = min(DEPTH, searcher.findable())
         hits = searcher.search(question, k, retrievers=retrievers) if k else []
     pairs = QaPair.objects.in_bulk([hit.pair_id for hit in hits])
-    return [Found(pairs[hit.pair_id], hit) for hit in hits if hit.found_by]
+    return [SearchResult(pairs[hit.pair_id], hit) for hit in hits if hit.found_by]
 
 
 @contextmanager

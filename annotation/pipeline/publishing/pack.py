@@ -23,7 +23,7 @@ from annotation.protocol.packing.pack import (
 )
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from core.files.bulk_insert import insert, insert_found
+from core.files.bulk_insert import insert, insert_from_query
 from core.progress import Progress, no_progress
 from retrieval.models import Candidate
 
@@ -98,7 +98,7 @@ def _create_triplets(campaign: Campaign) -> None:
             f"Campaign {campaign} has {found} candidates where its policy wants {wanted}: "
             f"run `quorum campaign retrieve {campaign}` first."
         )
-    insert_found(
+    insert_from_query(
         Triplet,
         ("campaign_id", "candidate_id", "status", "votes", "positive_votes"),
         candidates.order_by("query__key", "rank").values_list(

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from annotation.operations.campaigns import Wanted, forget_old_queries, own_queries_folder
 from core.errors import UserError
-from core.files.open import opened
+from core.files.open import open_unpacked
 from retrieval.query_sets.held_out import read_queries
 
 KEY = "new_campaign"
@@ -116,7 +116,7 @@ def read_upload(upload: "UploadedFile[Any]") -> QueriesFile:
 def _check_unpacked(path: Path) -> None:
     """A few packed bytes may be made to fill the memory, into which the queries are read."""
     unpacked = 0
-    with opened(path) as (stream, _):
+    with open_unpacked(path) as (stream, _):
         while unpacked <= MOST_UNPACKED and (step := stream.read(STEP)):
             unpacked += len(step)
     if unpacked > MOST_UNPACKED:

@@ -139,7 +139,7 @@ def check_judgments(
         _check_order(votes, last, findings)
         last = votes.query_ids[-1]
         _report(votes, _wrong_value(votes), "a vote is 0 or 1", findings)
-        _report(votes, _again(votes), "a second vote of the same worker", findings)
+        _report(votes, _repeated(votes), "a second vote of the same worker", findings)
         _report(votes, np.isin(votes.worker, barred), "the vote of an excluded worker", findings)
         done = numbers(votes.table, "hit") * WORKERS + votes.worker
         _report(
@@ -167,7 +167,7 @@ def _wrong_value(votes: Votes) -> NDArray[np.bool_]:
     return np.isin(votes.value, (0, 1), invert=True)
 
 
-def _again(votes: Votes) -> NDArray[np.bool_]:
+def _repeated(votes: Votes) -> NDArray[np.bool_]:
     pairs = votes.triplet * WORKERS + votes.worker
     _, first = np.unique(pairs, return_index=True)
     again = np.ones(len(pairs), dtype=bool)

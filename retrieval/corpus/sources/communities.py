@@ -10,13 +10,13 @@ from core.progress import Progress
 from retrieval.corpus.sources.records import (
     LONGEST_RECORD,
     NO_ANSWER,
-    Found,
+    Extracted,
     Record,
     Skip,
     a_list,
     an_object,
     check_names,
-    found_rows,
+    extracted_rows,
     numbered,
     pairs_of,
 )
@@ -29,7 +29,7 @@ WIKIQA_COLUMNS = (("QuestionID",), ("Question",), ("SentenceID",), ("Sentence",)
 NOT_RIGHT = "labelled 0: not a right answer"
 
 
-def eli5(record: Record) -> Iterator[Found]:
+def eli5(record: Record) -> Iterator[Extracted]:
     """Of ELI5's scripts, before and after they choose documents, or of the `datasets` library."""
     if "title" not in record:
         return _finished(record)
@@ -44,7 +44,7 @@ def eli5(record: Record) -> Iterator[Found]:
     return _answered(title, first, answers)
 
 
-def _finished(record: Record) -> Iterator[Found]:
+def _finished(record: Record) -> Iterator[Extracted]:
     """The question is title and text together, and of the answers only the best one is left."""
     question, answer = record.get("question"), record.get("answer")
     if isinstance(question, str):
@@ -56,7 +56,7 @@ def _finished(record: Record) -> Iterator[Found]:
 
 def _answered(
     title: object, first: object, answers: list[tuple[object, object]]
-) -> Iterator[Found]:
+) -> Iterator[Extracted]:
     if not answers:
         yield Skip(NO_ANSWER)
     for number, (text, score) in enumerate(answers, 1):
@@ -80,7 +80,7 @@ def read_wikianswers(path: Path, progress: Progress) -> Iterator[Row]:
         for number, line in lines
         if line.strip()
     )
-    return not_empty(path, found_rows(clusters, _wikianswers))
+    return not_empty(path, extracted_rows(clusters, _wikianswers))
 
 
 def _items(path: Path, number: int, line: str) -> list[str]:
@@ -93,7 +93,7 @@ def _items(path: Path, number: int, line: str) -> list[str]:
     return items
 
 
-def _wikianswers(record: Record) -> Iterator[Found]:
+def _wikianswers(record: Record) -> Iterator[Extracted]:
     items = [str(item) for item in a_list(record, "items")]
     if any(not item.startswith(("q:", "a:")) for item in items):
         raise RowFault("an item begins with neither q: nor a:")
@@ -112,7 +112,7 @@ def read_wikiqa(path: Path, progress: Progress) -> Iterator[Row]:
     header = next(lines, "").rstrip("\r\n").split("\t")
     check_names(path, dict.fromkeys(header), format="wikiqa", needs=WIKIQA_COLUMNS)
     rows = (_wikiqa_row(number, line, header) for number, line in enumerate(lines, 2))
-    return not_empty(path, found_rows(rows, _wikiqa))
+    return not_empty(path, extracted_rows(rows, _wikiqa))
 
 
 def _wikiqa_row(number: int, line: str, header: list[str]) -> Row:
@@ -123,7 +123,7 @@ def _wikiqa_row(number: int, line: str, header: list[str]) -> Row:
     return Row(number, dict(zip(header, values, strict=True)), excerpt=line[:EXCERPT])
 
 
-def _wikiqa(record: Record) -> Iterator[Found]:
+def _wikiqa(record: Record) -> Iterator[Extracted]:
     # A sentence may be a candidate of two questions.
     both = f"{record['QuestionID']}/{record['SentenceID']}"
     return labelled(
@@ -136,7 +136,7 @@ def _wikiqa(record: Record) -> Iterator[Found]:
     )
 
 
-def labelled(record: Record) -> Iterator[Found]:
+def labelled(record: Record) -> Iterator[Extracted]:
     """Candidates of which those labelled 1 are right."""
     label = record.get("label")
     if str(label).strip() not in ("0", "1", "0.0", "1.0"):
@@ -144,7 +144,7 @@ def labelled(record: Record) -> Iterator[Found]:
     yield Skip(NOT_RIGHT) if str(label).strip().startswith("0") else record
 
 
-def quora_pairs(record: Record) -> Iterator[Found]:
+def quora_pairs(record: Record) -> Iterator[Extracted]:
     """Each of the two questions with the answer that was joined to it, `answer1` and `answer2`."""
     for side in ("1", "2"):
         if f"answer{side}" not in record:
@@ -156,7 +156,7 @@ def quora_pairs(record: Record) -> Iterator[Found]:
             yield own | {"id": own.get("qid")}
 
 
-def quora_match(record: Record) -> Iterator[Found]:
+def quora_match(record: Record) -> Iterator[Extracted]:
     """The answers are those to the second question."""
     answer = record.get("answer", record.get("answer2"))
     if not str(answer or "").strip():

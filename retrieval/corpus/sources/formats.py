@@ -10,7 +10,7 @@ from core.files.rows import Column, Row, not_empty, read_rows
 from core.progress import Progress
 from retrieval.corpus.sources import communities, question_answering
 from retrieval.corpus.sources.lazy import parquet_rows
-from retrieval.corpus.sources.records import Extract, check_names, found_rows, read_records
+from retrieval.corpus.sources.records import Extract, check_names, extracted_rows, read_records
 
 Read = Callable[[Path, Progress], Iterator[Row]]
 PAIR: tuple[Column, ...] = (("question",), ("answer",))
@@ -48,7 +48,7 @@ def _records(format: str, needs: Sequence[Column], extract: Extract) -> Read:
 def _table(format: str, needs: Sequence[Column], extract: Extract) -> Read:
     def read(path: Path, progress: Progress) -> Iterator[Row]:
         rows = read_plain(path, progress, needs)
-        return found_rows(_checked(path, rows, format, needs), extract)
+        return extracted_rows(_checked(path, rows, format, needs), extract)
 
     return read
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.errors import UserError
-from core.files.open import opened, refuse_other_encodings
+from core.files.open import open_unpacked, refuse_other_encodings
 from core.files.rows import EXCERPT, json_type
 from core.progress import Progress
 
@@ -94,13 +94,13 @@ class Window:
 
 
 def first_sign(path: Path) -> str:
-    with opened(path) as (stream, raw):
+    with open_unpacked(path) as (stream, raw):
         return Window(path, stream, raw, lambda increment: None).sign()
 
 
 def elements(path: Path, progress: Progress) -> Iterator[object]:
     """Of a document that is a list."""
-    with opened(path) as (stream, raw):
+    with open_unpacked(path) as (stream, raw):
         window = Window(path, stream, raw, progress)
         yield from _elements(window)
         _end(window)
@@ -108,7 +108,7 @@ def elements(path: Path, progress: Progress) -> Iterator[object]:
 
 def member_elements(path: Path, member: str, expected: str, progress: Progress) -> Iterator[object]:
     """Of the list under one name of a document that is an object; the others are passed over."""
-    with opened(path) as (stream, raw):
+    with open_unpacked(path) as (stream, raw):
         window = Window(path, stream, raw, progress)
         found: list[str] = []
         if window.sign() != "{":

@@ -9,12 +9,12 @@ from core.files.rows import EXCERPT, Row, RowFault, not_empty
 from core.progress import Progress
 from retrieval.corpus.sources.json_stream import member_elements
 from retrieval.corpus.sources.records import (
-    Found,
+    Extracted,
     Record,
     Skip,
     a_list,
     an_object,
-    found_rows,
+    extracted_rows,
     pairs_of,
 )
 
@@ -26,7 +26,7 @@ ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U(000[0-9a-f]{5}|0010[0
 SPACES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
-def gooaq(record: Record) -> Iterator[Found]:
+def gooaq(record: Record) -> Iterator[Extracted]:
     answer = record.get("answer") or record.get("short_answer")
     if isinstance(answer, str) and PRINTED_LIST.fullmatch(answer):
         answer = " ".join(_unescaped(item[1:-1]) for item in PRINTED_ITEM.findall(answer))
@@ -42,7 +42,7 @@ def _unescaped(item: str) -> str:
     return ESCAPE.sub(sign, item)
 
 
-def open_answers(record: Record) -> Iterator[Found]:
+def open_answers(record: Record) -> Iterator[Extracted]:
     """Of NQ-open and PAQ: equally right ones; PAQ's metadata has a single text instead."""
     answer = record.get("answer")
     if isinstance(answer, str) and "passage_score" in record:
@@ -52,13 +52,13 @@ def open_answers(record: Record) -> Iterator[Found]:
     return pairs_of(record, question=record.get("question"), answers=answers)
 
 
-def hotpotqa(record: Record) -> Iterator[Found]:
+def hotpotqa(record: Record) -> Iterator[Extracted]:
     answer = record.get("answer")
     with_id = {**record, "id": record.get("_id", record.get("id"))}
     return pairs_of(with_id, question=record.get("question"), answers=[answer] if answer else [])
 
 
-def natural_questions(record: Record) -> Iterator[Found]:
+def natural_questions(record: Record) -> Iterator[Extracted]:
     """Of each annotation the short answer, else yes or no, else the long answer."""
     tokens = _tokens(record)
     annotations = (an_object(one, "annotation") for one in a_list(record, "annotations"))
@@ -104,7 +104,7 @@ def read_squad(path: Path, progress: Progress) -> Iterator[Row]:
         Row(number, record, fault, str(record.get("question", ""))[:EXCERPT])
         for number, (record, fault) in enumerate(questions, 1)
     )
-    return not_empty(path, found_rows(rows, _squad))
+    return not_empty(path, extracted_rows(rows, _squad))
 
 
 def _questions(article: object) -> Iterator[tuple[Record, str]]:
@@ -117,7 +117,7 @@ def _questions(article: object) -> Iterator[tuple[Record, str]]:
         yield {}, str(fault)
 
 
-def _squad(record: Record) -> Iterator[Found]:
+def _squad(record: Record) -> Iterator[Extracted]:
     if record.get("is_impossible"):
         return iter([Skip("the question is unanswerable")])
     answers = [an_object(one, "answer").get("text") for one in a_list(record, "answers")]

@@ -26,8 +26,8 @@ class Skip:
     reason: str
 
 
-Found = Record | Skip
-Extract = Callable[[Record], Iterator[Found]]
+Extracted = Record | Skip
+Extract = Callable[[Record], Iterator[Extracted]]
 
 
 def read_records(
@@ -40,7 +40,7 @@ def read_records(
 ) -> Iterator[Row]:
     """`needs`: of each, the first record that can be read has one of the names."""
     records = _recognised(path, records_of(path, progress), format, needs)
-    return found_rows(not_empty(path, records), extract)
+    return extracted_rows(not_empty(path, records), extract)
 
 
 def records_of(path: Path, progress: Progress) -> Iterator[Row]:
@@ -61,7 +61,7 @@ def _element_row(number: int, value: object) -> Row:
     return Row(number, {}, f"the entry is not an object but {json_type(value)}", excerpt)
 
 
-def found_rows(records: Iterator[Row], extract: Extract) -> Iterator[Row]:
+def extracted_rows(records: Iterator[Row], extract: Extract) -> Iterator[Row]:
     for row in records:
         if row.fault:
             yield row
@@ -100,7 +100,7 @@ def check_names(path: Path, found: Record, *, format: str, needs: Sequence[Colum
         )
 
 
-def pairs_of(record: Record, *, question: object, answers: Sequence[object]) -> Iterator[Found]:
+def pairs_of(record: Record, *, question: object, answers: Sequence[object]) -> Iterator[Extracted]:
     """One pair for each answer; the record's id stands for the first one."""
     scores = {
         name: value

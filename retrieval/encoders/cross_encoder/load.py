@@ -14,7 +14,7 @@ from core.errors import UserError
 from retrieval.encoders.bundled import bundled_folder
 from retrieval.encoders.cross_encoder.model import SelectorModel
 from retrieval.encoders.cross_encoder.port import FORM_FILE, form_of
-from retrieval.encoders.loading import BROKEN, chosen_device, fingerprint_of, told_if_broken
+from retrieval.encoders.loading import BROKEN, chosen_device, fingerprint_of, refuse_if_broken
 from retrieval.ranking.input_forms import parts
 
 BATCH = 64
@@ -62,7 +62,7 @@ def new_selector(base: str, device: str, *, max_length: int | None = None) -> Se
     # It tells at length that a new head is new.
     transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    with told_if_broken(base):
+    with refuse_if_broken(base):
         model: SelectorModel = SelectorModel(
             _source(base),
             num_labels=1,

@@ -13,7 +13,7 @@ import faiss
 import numpy as np
 
 from core.errors import UserError
-from retrieval.index.port import Found
+from retrieval.index.port import Neighbours
 from retrieval.index.tuning import RECALL, tune
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
@@ -59,11 +59,11 @@ class FaissIndex(ABC):
         self._removed[positions] = True
         self._kept = None
 
-    def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
+    def search(self, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
         params = self._search_parameters(excluded)
         scores, positions = self._index.search(queries, width, params=params)
         scores[positions < 0] = -np.inf
-        return Found(positions, scores)
+        return Neighbours(positions, scores)
 
     def save(self, folder: Path) -> None:
         faiss.write_index(self._index, str(folder / f"{self.kind}.faiss"))

@@ -27,7 +27,7 @@ from retrieval.index.approximate.pgvector_tables import (
     shards_in,
     shards_of,
 )
-from retrieval.index.port import Found
+from retrieval.index.port import Neighbours
 from retrieval.index.tuning import RECALL, tune
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
@@ -103,7 +103,7 @@ class PgVectorIndex:
     def remove(self, positions: Positions) -> None:
         self._removed[positions] = True
 
-    def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
+    def search(self, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
         """Fewer than there are where the graph, or a scan of it, does not reach them."""
         self._exclude(excluded | self._removed)
         positions = np.full((len(queries), width), -1, np.int64)
@@ -112,7 +112,7 @@ class PgVectorIndex:
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
             self._nearest(queries[part], width, positions[part], scores[part])
-        return Found(positions, scores)
+        return Neighbours(positions, scores)
 
     def save(self, folder: Path) -> None:
         shards = "\n".join(name for name, _ in shards_of(self._store))

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from retrieval.index.exact.scan import scan
-from retrieval.index.port import Found
+from retrieval.index.port import Neighbours
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 
@@ -32,7 +32,7 @@ class ExactIndex:
     def remove(self, positions: Positions) -> None:
         self._removed[positions] = True
 
-    def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
+    def search(self, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
         return scan(self._store, queries, width, excluded | self._removed)
 
     def save(self, folder: Path) -> None:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from core.errors import UserError
-from retrieval.index.port import Found, rounding_error
+from retrieval.index.port import Neighbours, rounding_error
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 
@@ -70,7 +70,7 @@ class GpuIndex:
         self._removed[positions] = True
         self._kept = None
 
-    def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
+    def search(self, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
         asked = torch.from_numpy(np.ascontiguousarray(queries)).to(self._device)
         half = asked.half()
         bias = self._bias(excluded)
@@ -82,7 +82,7 @@ class GpuIndex:
                 scores[some], positions[some] = self._best(half[some], width, bias)
         margin = self._margin(asked, half)
         found = scores.float().cpu().numpy()
-        return Found(np.where(np.isneginf(found), -1, positions.cpu().numpy()), found, margin)
+        return Neighbours(np.where(np.isneginf(found), -1, positions.cpu().numpy()), found, margin)
 
     def save(self, folder: Path) -> None:
         """The store is all it needs."""

@@ -11,7 +11,7 @@ import torch
 from threadpoolctl import ThreadpoolController
 
 from retrieval.index.exact.top_k import TopK, in_half_precision, margin
-from retrieval.index.port import Found
+from retrieval.index.port import Neighbours
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Stored, Vectors
 
@@ -25,7 +25,7 @@ Block = tuple[int, Stored]  # start and rows
 _one_search = threading.Lock()
 
 
-def scan(store: VectorStore, queries: Vectors, width: int, left_out: Mask) -> Found:
+def scan(store: VectorStore, queries: Vectors, width: int, left_out: Mask) -> Neighbours:
     """The best of each query among all rows that are not left out."""
     half = in_half_precision(len(queries), store.identity.dtype)
     # In half precision torch multiplies, with threads of its own.
@@ -49,7 +49,7 @@ def scan(store: VectorStore, queries: Vectors, width: int, left_out: Mask) -> Fo
         some_found = threads.map(_merged, shared)
         for (some, _), found in zip(_shares(len(queries), workers), some_found, strict=True):
             positions[some], scores[some] = found.found()
-    return Found(positions, scores, margin(queries, half=half))
+    return Neighbours(positions, scores, margin(queries, half=half))
 
 
 @cache

@@ -13,7 +13,7 @@ from django.db.models import F, Value
 
 from annotation.models import Control, Hit
 from core.files import bulk_insert
-from core.files.bulk_insert import insert, insert_found, insert_objects, update_each
+from core.files.bulk_insert import insert, insert_from_query, insert_objects, update_each
 from tests.annotation.support.hits import make_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.concurrent]
@@ -127,7 +127,7 @@ def test_what_a_query_finds_is_copied_in_the_database() -> None:
         Value("positive"), F("query"), F("question"), Value("copied"), F("pk")
     )
     names = ("kind", "query", "question", "answer", "key")
-    assert insert_found(Control, names, found) == len(HOSTILE)
+    assert insert_from_query(Control, names, found) == len(HOSTILE)
     copies = Control.objects.filter(answer="copied").order_by("pk")
     assert list(copies.values_list("query", flat=True)) == list(HOSTILE)
 

@@ -8,7 +8,7 @@ from lxml import etree
 from core.errors import UserError
 from exports.card.canvas import THEMES, Plot, Theme, render
 from exports.comparison.hit_plot import COLOURS, hit_plot, plot_path, write_hit_plot
-from exports.comparison.published_results import papers
+from exports.comparison.published_results import published_results
 from tests.exports.card.test_plots import SVG, contrast, texts
 
 FLAT = [0.4, 0.5, 0.6]
@@ -18,7 +18,7 @@ def result(*names: str, paper: bool = False, seeds: int = 1) -> dict[str, Any]:
     lowest = [share - 0.1 * (seeds > 1) for share in FLAT]
     shares = {"value": FLAT, "lowest": lowest, "highest": FLAT}
     systems = [{"name": name, "runs": ["x.run"] * seeds, "hit_at": shares} for name in names]
-    return {"split": "test", "systems": systems, "papers": papers() if paper else None}
+    return {"split": "test", "systems": systems, "papers": published_results() if paper else None}
 
 
 def drawn(of: dict[str, Any], theme: Theme = THEMES[0]) -> bytes:

@@ -82,8 +82,8 @@ def test_a_search_finds_what_the_page_finds(add_pairs: AddPairs, minilm: Any) ->
     for by, names in RETRIEVERS.items():
         answer = program.post("pairs/search", {"question": asked, "by": by, "most": 2})
         wanted = find(asked, names)[:2]
-        assert [(row["pair"], row["score"], row["found_by"]) for row in answer.json()["found"]] == [
-            (one.pair.pk, one.hit.score, one.hit.found_by) for one in wanted
-        ]
+        assert [
+            (row["pair"], row["score"], row["found_by"]) for row in answer.json()["results"]
+        ] == [(one.pair.pk, one.hit.score, one.hit.found_by) for one in wanted]
     by_meaning = program.post("pairs/search", {"question": asked, "by": "meaning"}).json()
-    assert by_meaning["found"][0]["question"] == ABOUT[0][0]
+    assert by_meaning["results"][0]["question"] == ABOUT[0][0]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval.index.exact.exact import ExactIndex
-from retrieval.index.port import Found
+from retrieval.index.port import Neighbours
 from retrieval.index.recall import measure, wilson_low
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
@@ -24,7 +24,7 @@ class ForgetfulIndex(ExactIndex):
         super().__init__(store)
         self._forgotten = forgotten
 
-    def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
+    def search(self, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
         return super().search(queries, width, excluded | self._forgotten)
 
 

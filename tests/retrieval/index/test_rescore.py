@@ -10,7 +10,7 @@ from core.errors import UserError
 from retrieval.index import rescore
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.exact.gpu import GpuIndex
-from retrieval.index.port import Found, VectorIndex
+from retrieval.index.port import Neighbours, VectorIndex
 from retrieval.index.rescore import nearest
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Vectors
@@ -39,12 +39,12 @@ class Off(ExactIndex):
 
     margin = 0.05
 
-    def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
+    def search(self, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
         found = super().search(queries, len(self._store), excluded)
         noise = np.random.default_rng(1).uniform(-1, 1, found.scores.shape) * self.margin
         scores = (found.scores + noise).astype(np.float32)
         best = np.argsort(-scores, axis=1)[:, :width]
-        return Found(
+        return Neighbours(
             np.take_along_axis(found.positions, best, axis=1),
             np.take_along_axis(scores, best, axis=1),
             self.margin + 1e-6,
@@ -56,7 +56,7 @@ class Blind(ExactIndex):
 
     exact: ClassVar[bool] = False
 
-    def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
+    def search(self, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
         unseen = np.arange(len(self._store)) % 3 > 0
         return super().search(queries, width, excluded | unseen)
 
@@ -172,7 +172,7 @@ def test_one_vector_more_is_asked_for_until_no_other_can_be_nearer(tmp_path: Pat
     asked: list[int] = []
 
     class Counted(ExactIndex):
-        def search(self, queries: Vectors, width: int, excluded: Mask) -> Found:
+        def search(self, queries: Vectors, width: int, excluded: Mask) -> Neighbours:
             asked.append(width)
             return super().search(queries, width, excluded)
 

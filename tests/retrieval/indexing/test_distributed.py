@@ -195,11 +195,11 @@ def test_who_hears_of_the_loss_stops(missing: PairKeys) -> None:
     row.refresh_from_db()
     beat = ShardHeartbeat(row)
     beat.count(3)
-    beat._tell()
+    beat._write()
     row.refresh_from_db()
     assert row.done == 3
     EncodingShard.objects.update(claim="theirs")
-    beat._tell()
+    beat._write()
     with pytest.raises(ShardLost):
         beat.count(1)
 
@@ -340,5 +340,5 @@ def test_progress_counts_nothing_twice_when_a_row_is_taken_over(missing: PairKey
     watch = distributed.Watch(rows[0].job, seen.append)
     for done in (4, 0, 3, 5):
         EncodingShard.objects.filter(pk=rows[0].pk).update(done=done)
-        watch._tell()
+        watch._report()
     assert seen == [4, 1]

@@ -6,7 +6,7 @@ from core.errors import UserError
 from retrieval.index.choice import GIB
 from retrieval.index.versions import index_root
 from retrieval.indexing import plan
-from retrieval.indexing.incremental import Made
+from retrieval.indexing.incremental import MadeIndex
 from retrieval.indexing.plan import BuildOptions, BuildRequest, choice_of, precision_of
 from retrieval.vectors.pair_keys import database_pairs
 from tests.retrieval.commands.weather import PAIRS, build
@@ -54,7 +54,7 @@ def test_the_width_of_the_index_chosen_last_stays_whatever_a_refused_build_left(
     asked = BuildRequest("k", "QQA", "cpu", BuildOptions(), KEYWORDS, given=True)
     half = BuildOptions(store="float16", kind="hnsw")
     with monkeypatch.context() as patched:
-        patched.setattr(Made, "finds", lambda made, wanted: False)
+        patched.setattr(MadeIndex, "finds", lambda made, wanted: False)
         with pytest.raises(UserError, match="was discarded"):
             build(encoder=KEYWORDS, options=half)
     assert list(index_root().glob("stores/*/shard-*.json"))

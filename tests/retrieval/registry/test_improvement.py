@@ -7,7 +7,7 @@ import pytest
 
 from retrieval.indexing.build import build_index
 from retrieval.models import IndexVersion, TrainedModel
-from retrieval.registry.improvement import Improvement, Shelf, retriever_line
+from retrieval.registry.improvement import Improvement, ModelReports, retriever_line
 from retrieval.registry.registry import register
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
@@ -30,7 +30,7 @@ def index_by(model: TrainedModel | str, form: str = "QQA") -> IndexVersion:
 
 
 def improvement_of(model: TrainedModel) -> Improvement:
-    return Shelf().shown(model).improvement
+    return ModelReports().of(model).improvement
 
 
 def gains(improvement: Improvement) -> dict[str, str]:
@@ -71,7 +71,7 @@ def test_a_model_is_compared_with_the_one_in_use_before_it_and_never_with_its_su
     index_by(second, "QQ")
     assert improvement_of(second).former == "first"
     assert (improvement_of(first).former, gains(improvement_of(first))["P@1"]) == (BASE, "+9.3")
-    assert [Shelf().shown(one).in_use for one in (first, second)] == [False, True]
+    assert [ModelReports().of(one).in_use for one in (first, second)] == [False, True]
 
 
 def test_without_an_index_before_it_a_model_is_compared_with_its_base() -> None:
@@ -170,7 +170,7 @@ def test_a_selector_is_compared_with_the_selector_before_it(settings: Any) -> No
     assert improvement_of(second).former == "first"
     for named in ("second", str(second.path), f"{settings.MODELS_DIR}/second"):
         settings.SELECTOR = named
-        assert [Shelf().shown(one).in_use for one in (first, second)] == [False, True]
+        assert [ModelReports().of(one).in_use for one in (first, second)] == [False, True]
 
 
 def test_tuned_from_the_selector_before_it_a_selector_is_compared_as_its_training_measured_it() -> (

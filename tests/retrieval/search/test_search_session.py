@@ -157,7 +157,7 @@ def test_the_command_answers_every_line_of_standard_input(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("rain?\n\nthe composer Bach\n"))
     quorum("search", "-k", "1", "--retrievers", "dense,bm25", "--device", "cpu", "--json")
-    [rain, bach] = json.loads(capsys.readouterr().out)["found"]
+    [rain, bach] = json.loads(capsys.readouterr().out)["results"]
     assert (rain["question"], rain["hits"][0]["pair_id"]) == ("rain?", real_index[0].pk)
     assert (bach["question"], bach["hits"][0]["pair_id"]) == ("the composer Bach", real_index[1].pk)
     assert bach["hits"][0]["found_by"] == {"dense": 1, "bm25": 1}

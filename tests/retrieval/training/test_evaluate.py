@@ -12,12 +12,14 @@ from retrieval.training import evaluate
 from retrieval.training.data.release_splits import read_release
 from retrieval.training.evaluate import Evaluation
 from retrieval.training.loop.grid import Trained
-from retrieval.training.recipe import Recipe, Settings, made
+from retrieval.training.recipe import Recipe, Settings, parse_recipe
 from tests.retrieval.training.releases import release
 
 
 def recipe(kind: str, form: str) -> Recipe:
-    return made({"kind": kind, "form": form, "base": "told apart from what it is loaded by"})
+    return parse_recipe(
+        {"kind": kind, "form": form, "base": "told apart from what it is loaded by"}
+    )
 
 
 def measured(folder: Path, base: Path, told: Recipe, model: Path) -> Evaluation:

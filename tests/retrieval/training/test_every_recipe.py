@@ -20,7 +20,7 @@ from retrieval.training.data.examples import of_release
 from retrieval.training.loop.fit import Fitted, Plan, fit
 from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.losses import LOSSES
-from retrieval.training.recipe import Recipe, Settings, made
+from retrieval.training.recipe import Recipe, Settings, parse_recipe
 from tests.retrieval.training.killing import killed
 
 RECIPES = [(loss.kind, form, name) for name, loss in LOSSES.items() for form in FORMS[loss.kind]]
@@ -28,7 +28,7 @@ every_recipe = pytest.mark.parametrize(
     "recipe",
     [
         pytest.param(
-            made(
+            parse_recipe(
                 {"kind": kind, "form": form, "base": "tiny", "loss": loss}
                 | ({"hard_negatives": 2} if LOSSES[loss].in_batch_negatives else {})
             ),

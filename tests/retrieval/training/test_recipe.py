@@ -3,20 +3,20 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
-from retrieval.training.recipe import Fault, Settings, made, read_recipe
+from retrieval.training.recipe import Fault, Settings, parse_recipe, read_recipe
 
 RECIPES = Path(__file__).parents[3] / "recipes"
 LEAST = {"kind": "selector", "form": "QAQ", "base": "some-model"}
 
 
 def test_what_is_left_out_has_the_papers_values() -> None:
-    recipe = made(LEAST)
+    recipe = parse_recipe(LEAST)
     assert recipe.loss == "binary-cross-entropy"
     assert recipe.learning_rate == (5e-6, 1e-5, 3e-5, 5e-5)
     assert recipe.batch_size == (64, 128, 1024)
     assert recipe.max_length == (256,)
     assert recipe.patience == 2
-    retriever = made({**LEAST, "kind": "retriever", "form": "QQA"})
+    retriever = parse_recipe({**LEAST, "kind": "retriever", "form": "QQA"})
     assert retriever.loss == "multiple-negatives-ranking"
     assert retriever.learning_rate == (5e-6, 1e-5, 2e-5, 5e-5)
     assert retriever.batch_size == (64, 128, 256, 384)
@@ -24,7 +24,9 @@ def test_what_is_left_out_has_the_papers_values() -> None:
 
 
 def test_the_grid_is_every_combination_in_order() -> None:
-    recipe = made({**LEAST, "learning_rate": [1e-5, 2e-5], "batch_size": [8, 16], "max_length": 64})
+    recipe = parse_recipe(
+        {**LEAST, "learning_rate": [1e-5, 2e-5], "batch_size": [8, 16], "max_length": 64}
+    )
     assert list(recipe.grid()) == [
         Settings(1e-5, 8, 64),
         Settings(1e-5, 16, 64),
@@ -71,7 +73,7 @@ def test_a_wrong_setting_is_named_with_what_may_stand_there(
     values: dict[str, object], told: str
 ) -> None:
     with pytest.raises(Fault) as found:
-        made({**LEAST, **values})
+        parse_recipe({**LEAST, **values})
     assert str(found.value).startswith(told)
 
 

@@ -17,7 +17,7 @@ from sentence_transformers import CrossEncoder
 from core.command import Error
 from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.registry.registry import digest_of_folder
-from retrieval.registry.training_record import made, read_training
+from retrieval.registry.training_record import parse_training, read_training
 from tests.retrieval.training.releases import LETTERS, release, write_manifest
 from tests.support.command_line import quorum
 
@@ -86,7 +86,7 @@ def test_a_retriever_is_trained_chosen_on_dev_and_better_than_before(
     path = recipe(tmp_path, RETRIEVER, form=form, base=tiny_retriever, loss=loss)
     found = train(path, "--release", folder, "--name", "mine")
     place = data_dir / "models" / "mine"
-    told = made(read_training(place))
+    told = parse_training(read_training(place))
     assert found["chosen"]["learning_rate"] == 1e-2  # the other one learns nothing
     assert [one["learning_rate"] for one in found["grid"]] == [1e-2, 1e-9]
     assert found["grid"][0]["dev_loss"] < found["grid"][1]["dev_loss"]
@@ -115,7 +115,7 @@ def test_a_selector_is_trained_in_each_form(
         recipe(tmp_path, SELECTOR, form=form, epochs=4, seeds=1, base=bare), "--release", folder
     )
     place = data_dir / "models" / "recipe"  # by its file's name
-    told = made(read_training(place))
+    told = parse_training(read_training(place))
     assert found["before"] is None
     assert load_selector(place / told.best.model, "cpu").form == form
     precision = found["trainings"][0]["test"]["P@1"]
@@ -388,7 +388,7 @@ def test_a_base_with_scores_of_its_own_gives_scores_from_0_to_1(
     found = train(path, "--release", release(tmp_path / "demo-1"))
     place = data_dir / "models" / "recipe"
     assert 0 <= found["threshold"] <= 1
-    assert made(read_training(place)).threshold == found["threshold"]
+    assert parse_training(read_training(place)).threshold == found["threshold"]
 
 
 def test_a_selector_is_no_base_of_a_retriever(tmp_path: Path, bare: Path, data_dir: Path) -> None:

@@ -8,11 +8,11 @@ from core.errors import UserError
 from retrieval.ranking.records import CandidateRecord, QueryRecord
 from retrieval.training.data.duplicates import Duplicate
 from retrieval.training.data.examples import of_duplicates, of_release
-from retrieval.training.recipe import Recipe, made
+from retrieval.training.recipe import Recipe, parse_recipe
 
 
 def recipe(kind: str, form: str, **values: object) -> Recipe:
-    return made({"kind": kind, "form": form, "base": "tiny", **values})
+    return parse_recipe({"kind": kind, "form": form, "base": "tiny", **values})
 
 
 def query(name: str, labels: Sequence[int]) -> QueryRecord:

@@ -13,11 +13,11 @@ from retrieval.training.data.batches import EveryRow, dealt, halved
 from retrieval.training.data.examples import of_release
 from retrieval.training.loop.fit import fit
 from retrieval.training.loop.tasks import task_of
-from retrieval.training.recipe import made
+from retrieval.training.recipe import parse_recipe
 from tests.retrieval.training.loop.test_fit import plan
 from tests.retrieval.training.releases import records
 
-RANKING = made(
+RANKING = parse_recipe(
     {"kind": "retriever", "form": "QQ", "base": "tiny", "hard_negatives": 0, "patience": 9}
 )
 

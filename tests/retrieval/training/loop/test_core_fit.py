@@ -18,7 +18,7 @@ from retrieval.training.loop import fit as module
 from retrieval.training.loop.fit import fit
 from retrieval.training.loop.out_of_memory import enough_memory
 from retrieval.training.loop.tasks import task_of
-from retrieval.training.recipe import Settings, made
+from retrieval.training.recipe import Settings, parse_recipe
 from tests.retrieval.training.loop.test_fit import SELECTOR, letters, plan, trained
 
 PAIRS = [("b", ["b", "c"]), ("x", ["y", "z"])]
@@ -168,7 +168,7 @@ class Several(CrossEncoderTrainingArguments):
 
 
 def test_of_several_gpus_it_takes_one(bare: Path, tmp_path: Path) -> None:
-    task = replace(task_of(made(SELECTOR), str(bare), 24, "cpu"), arguments=Several)
+    task = replace(task_of(parse_recipe(SELECTOR), str(bare), 24, "cpu"), arguments=Several)
     steps: list[int] = []
     rows = letters(64, seed=1), letters(32, seed=2)
     fit(task, *rows, plan(epochs=1), tmp_path / "a", order={}, progress=steps.append)
@@ -209,7 +209,7 @@ def test_a_base_with_a_prompt_learns_what_it_will_encode(
         device="cpu",
     )
     model.save_pretrained(str(tmp_path / "base"), create_model_card=False)
-    recipe = made({"kind": "retriever", "form": "QQ", "base": "tiny"})
+    recipe = parse_recipe({"kind": "retriever", "form": "QQ", "base": "tiny"})
     task = task_of(recipe, str(tmp_path / "base"), 24, "cpu")
     read: set[str | None] = set()
     rows = Dataset.from_dict({"anchor": ["a", "b", "c", "d"], "positive": ["e", "f", "g", "h"]})

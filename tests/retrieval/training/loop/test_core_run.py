@@ -14,7 +14,7 @@ from core.errors import UserError
 from retrieval.registry.registry import digest_of_folder
 from retrieval.training import run
 from retrieval.training.loop import grid
-from retrieval.training.preflight import Inputs, TrainingRequest, checked_inputs, found_base
+from retrieval.training.preflight import Inputs, TrainingRequest, check_base, checked_inputs
 from retrieval.training.recipe import read_recipe
 from tests.retrieval.training import tiny
 from tests.retrieval.training.releases import release
@@ -95,7 +95,7 @@ def test_a_base_in_the_hubs_cache_is_known_by_its_files(
     for path in bare.iterdir():
         shutil.copy(path, cache / "blobs" / path.name)
         (snapshot / path.name).symlink_to(cache / "blobs" / path.name)
-    base = found_base(read_recipe(short(tmp_path, Path("quorum/tiny"))))
+    base = check_base(read_recipe(short(tmp_path, Path("quorum/tiny"))))
     assert (base.name, base.sha256) == ("quorum/tiny", digest_of_folder(bare))
 
 

@@ -16,7 +16,7 @@ from core.errors import UserError
 from retrieval.encoders.cross_encoder.load import load_selector
 from retrieval.training.loop.fit import Plan, fit
 from retrieval.training.loop.tasks import save, task_of
-from retrieval.training.recipe import Settings, made
+from retrieval.training.recipe import Settings, parse_recipe
 from tests.retrieval.training import killing
 
 LETTERS = "abcdefgh"
@@ -44,7 +44,7 @@ def letters(rows: int, *, seed: int, swapped: bool = False) -> Dataset:
 def trained(
     base: Path, folder: Path, train: Dataset, dev: Dataset, the_plan: Plan, **options: Any
 ) -> Any:
-    task = task_of(made(SELECTOR), str(base), the_plan.settings.max_length, "cpu")
+    task = task_of(parse_recipe(SELECTOR), str(base), the_plan.settings.max_length, "cpu")
     return fit(task, train, dev, the_plan, folder, order={}, **options)
 
 
@@ -84,7 +84,7 @@ def test_it_stops_after_two_epochs_that_are_no_better_and_keeps_the_best(
 
 def test_a_reloaded_model_gives_the_same_scores(bare: Path, tmp_path: Path) -> None:
     found = trained(bare, tmp_path / "a", letters(64, seed=1), letters(32, seed=2), plan(epochs=1))
-    save(made(SELECTOR), found.model, tmp_path / "model")
+    save(parse_recipe(SELECTOR), found.model, tmp_path / "model")
     loaded = load_selector(tmp_path / "model", "cpu")
     pairs = [("b", "c"), ("x", "y"), ("b", "a longer one of flour " * 9)]  # too long for 24 tokens
     scores = found.model.predict([("b", list(pair)) for pair in pairs])
@@ -193,7 +193,7 @@ def test_every_seed_is_measured_on_the_same_batches_of_dev(
     tmp_path: Path, tiny_retriever: Path
 ) -> None:
     """The loss of ranking depends on who stands in a batch together."""
-    wanted = made({"kind": "retriever", "form": "QQ", "base": "tiny"})
+    wanted = parse_recipe({"kind": "retriever", "form": "QQ", "base": "tiny"})
     rows = Dataset.from_dict(
         {
             "anchor": [f"{a} {b}" for a in LETTERS for b in "qrstuv"] * 2,
