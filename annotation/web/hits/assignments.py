@@ -29,7 +29,7 @@ def assignments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return list_page(request, campaign, AssignmentSearch, _window_of, title="Assignments")
 
 
-def _window_of(campaign: Campaign, asked: AssignmentSearch, *, start: int) -> Window:
+def _window_of(campaign: Campaign, asked: AssignmentSearch, start: int) -> Window:
     rows = Assignment.objects.filter(asked.where(), hit__campaign=campaign)
     rows, name = rows.select_related("hit", "worker"), asked.cleaned_data["q"]
     if name or asked.cleaned_data["hit"] is not None:

@@ -32,7 +32,7 @@ def hits(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return list_page(request, campaign, HitSearch, _window_of, title="HITs")
 
 
-def _window_of(campaign: Campaign, asked: HitSearch, *, start: int) -> Window:
+def _window_of(campaign: Campaign, asked: HitSearch, start: int) -> Window:
     rows = with_state(campaign.hits.filter(asked.where("round")), timezone.now())
     where = asked.where("state")
     if name := asked.cleaned_data["q"]:

@@ -45,7 +45,7 @@ def triplets(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return list_page(request, campaign, TripletSearch, _window_of, title="Triplets")
 
 
-def _window_of(campaign: Campaign, asked: TripletSearch, *, start: int) -> Window:
+def _window_of(campaign: Campaign, asked: TripletSearch, start: int) -> Window:
     rows = campaign.triplets.filter(asked.where("status", "query")).select_related(*TEXTS)
     where, q = asked.where("label", "votes", "from_rank", "to_rank"), asked.cleaned_data["q"]
     words = q.split()
