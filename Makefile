@@ -16,7 +16,7 @@ ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-examples run lint lock bench bench-models mutants services services-stop test-services chaos
+.PHONY: help setup demo test test-examples run lint lock bench bench-models bench-gpu mutants services services-stop test-services chaos
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
@@ -87,6 +87,9 @@ bench: $(VENV)/.dev ## the main job on real data; SIZE=paper: a campaign of the 
 
 bench-models: $(VENV)/.dev ## trains and compares models on real data, and times it (ONLY=answers,speed; FULL=1: the paper's grid, for a GPU; MPNET=FOLDER)
 	$(BIN)/python -m benchmarks.models $(if $(ONLY),--only $(ONLY)) $(if $(FULL),--full) $(if $(MPNET),--mpnet $(MPNET))
+
+bench-gpu: $(VENV)/.dev ## what only a GPU shows: search among 6.3M vectors, encoding in each precision, training and selection (EXTRA=gpu: faiss-gpu too)
+	$(BIN)/python -m benchmarks.gpu
 
 lock: $(VENV)/.dev ## writes the locks anew from pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" requirements/lock

@@ -14,17 +14,16 @@ import json
 import os
 import platform
 import re
-import shutil
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from demo.processes import ROOT, StackError
+from benchmarks import folders
+from demo.processes import StackError
 from demo.stack import LocalStack, Ran
 
-PAIRS = ROOT.parent / "shared" / "data" / "qa_db" / "qa_pairs.jsonl.gz"
-RESULTS = ROOT / "benchmarks" / "results"
 NAME = "bench"
 SEED = 1
 MOST_TURNS = 60
@@ -39,28 +38,23 @@ class Step:
     peak_mb: float
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--form", default="QQ", choices=["QQA", "QQ"])
     parser.add_argument("--pairs", type=int, help="only the first so many")
     parser.add_argument("--queries", type=int, default=500)
-    options = parser.parse_args()
-    if not PAIRS.exists():
-        print(f"{PAIRS} is not here: this benchmark needs the real pairs.", file=sys.stderr)
+    options = parser.parse_args(words)
+    if paths := folders.missing([folders.PAIRS]):
+        print(f"{paths[0]} is not here: this benchmark needs the real pairs.", file=sys.stderr)
         return 2
     try:
-        steps = run(fresh_stack(), options.form, options.pairs, options.queries)
+        stack = LocalStack(folders.fresh("main_job"))
+        steps = run(stack, options.form, options.pairs, options.queries)
     except StackError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     report(steps, options.form)
     return 0
-
-
-def fresh_stack() -> LocalStack:
-    data = ROOT / "var" / "bench"
-    shutil.rmtree(data, ignore_errors=True)
-    return LocalStack(data)
 
 
 def run(stack: LocalStack, form: str, limit: int | None, queries: int) -> list[Step]:
@@ -91,7 +85,11 @@ def run(stack: LocalStack, form: str, limit: int | None, queries: int) -> list[S
 
 def write_inputs(pairs: Path, gold: Path, limit: int | None) -> int:
     written = 0
-    with gzip.open(PAIRS, "rt") as source, pairs.open("w") as out, gold.open("w") as meanings:
+    with (
+        gzip.open(folders.DATA / folders.PAIRS, "rt") as source,
+        pairs.open("w") as out,
+        gold.open("w") as meanings,
+    ):
         for line in source:
             if written == limit:
                 break
@@ -136,11 +134,8 @@ def report(steps: list[Step], form: str) -> None:
             f"{rate:>10,.0f}{step.peak_mb:>9,.0f}"
         )
     print("\n" + "\n".join(lines))
-    RESULTS.mkdir(exist_ok=True)
     kept = {"machine": machine(), "form": form, "steps": [asdict(step) for step in steps]}
-    path = RESULTS / f"main_job_{form.lower()}.json"
-    path.write_text(json.dumps(kept, indent=2) + "\n")
-    print(f"kept in {path.relative_to(ROOT)}")
+    folders.keep(f"main_job_{form.lower()}", kept)
 
 
 def machine() -> dict[str, object]:

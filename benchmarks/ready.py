@@ -3,10 +3,12 @@
 import os
 
 import django
+from django.apps import apps
 
-from demo.processes import ROOT
+from benchmarks import folders
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# Nothing that a benchmark writes lands in the data folder of the project.
-os.environ["QUORUM_DATA"] = str(ROOT / "var" / "bench" / "retrieval")
-django.setup()
+if not apps.ready:  # in a test all is set already
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    # Nothing that a benchmark writes lands in the data folder of the project.
+    os.environ["QUORUM_DATA"] = str(folders.WORK / "retrieval")
+    django.setup()

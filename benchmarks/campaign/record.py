@@ -16,7 +16,7 @@ from annotation.models import Assignment, Campaign, HitItem, OutboxMessage, Work
 from annotation.pipeline.collecting.review import FIELD
 from benchmarks.campaign.inputs import SEED, copy
 
-WORKERS = 600
+WORKERS = 600  # from a tenth of the paper's size on
 POSITIVES = 0.19  # of the triplets, as in the paper
 DISAGREEMENT = 0.22  # of two votes on a triplet, as in the paper
 MISTAKE = (1 - (1 - 2 * DISAGREEMENT) ** 0.5) / 2  # a worker's, where both err alike
@@ -36,14 +36,14 @@ class Work:
     answers: Mapping[str, str]
 
 
-def first_round(campaign: Campaign) -> Iterator[Work]:
+def first_round(campaign: Campaign, workers: int = WORKERS) -> Iterator[Work]:
     """All works on all HITs, HIT by HIT."""
     rng = random.Random(SEED)
-    careless = set(rng.sample(range(WORKERS), round(WORKERS * CARELESS)))
+    careless = set(rng.sample(range(workers), max(1, round(workers * CARELESS))))
     number = 0
     for hit, items in _items(campaign):
         truth = {key: _truth(control, rng) for key, control in items.items()}
-        for worker in rng.sample(range(WORKERS), campaign.policy.annotators):
+        for worker in rng.sample(range(workers), campaign.policy.annotators):
             slips = rng.random() < (CARELESS_SLIP if worker in careless else SLIP)
             yield Work(hit, worker, number, _answers(items, truth, slips, rng))
             number += 1
@@ -72,8 +72,9 @@ def _answers(
 
 
 @transaction.atomic
-def load_record(campaign: Campaign) -> int:
+def load_record(campaign: Campaign, share: float) -> int:
     """As if all HITs had been published and collected; how many assignments."""
+    people = max(6, min(WORKERS, round(10 * share * WORKERS)))
     began = timezone.now() - timedelta(days=1)
     campaign.hits.update(
         crowd_id=Concat(Value("H"), F("key")),
@@ -82,9 +83,9 @@ def load_record(campaign: Campaign) -> int:
     )
     campaign.outbox.update(state=OutboxMessage.State.DONE, first_sent_at=began, attempts=1)
     crowd = campaign.policy.crowd
-    names = [Worker(crowd=crowd, worker_id=f"A{number:05d}") for number in range(WORKERS)]
+    names = [Worker(crowd=crowd, worker_id=f"A{number:05d}") for number in range(people)]
     workers = [worker.pk for worker in Worker.objects.bulk_create(names)]
-    rows = (_row(work, workers, began) for work in first_round(campaign))
+    rows = (_row(work, workers, began) for work in first_round(campaign, people))
     copy(Assignment._meta.db_table, (*COLUMNS, "account"), rows)
     return Assignment.objects.count()
 

@@ -10,7 +10,6 @@ Results are kept in benchmarks/results/, with the machine named.
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -19,12 +18,12 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.main_job import RESULTS, machine
+from benchmarks import folders
+from benchmarks.main_job import machine
 from demo.processes import ROOT, StackError, dies_with_parent
 from demo.services import Services
 from demo.stack import LocalStack
 
-FOLDER = ROOT / "var" / "bench_paper"
 TENTH, FULL = 0.1, 1.0
 PARTS = ("tenth", "full", "calls")
 START = "import django; django.setup(); from {module} import main; main()"
@@ -53,34 +52,38 @@ class Step:
     peak_mb: float
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.campaign.size", description=__doc__)
     parser.add_argument("--only", choices=PARTS, help="one part, whose results are not kept")
-    only = parser.parse_args().only
-    shutil.rmtree(FOLDER, ignore_errors=True)
+    parser.add_argument(
+        "--share", type=float, default=FULL, help="of the paper's size; for a trial"
+    )
+    options = parser.parse_args(words)
+    only, share, folder = options.only, options.share, folders.fresh("paper")
     try:
-        tenth = measure(TENTH) if only in (None, "tenth") else []
-        full = measure(FULL) if only in (None, "full") else []
-        calls = measure_calls() if only in (None, "calls") else {}
+        tenth = measure(folder, TENTH * share) if only in (None, "tenth") else []
+        full = measure(folder, share) if only in (None, "full") else []
+        calls = measure_calls(folder, TENTH * share) if only in (None, "calls") else {}
     except StackError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     if not only:
         report(tenth, full)
+    if not only and share == FULL:
         keep([*tenth, *full], calls)
     return 0
 
 
-def measure(share: float) -> list[Step]:
-    with Place(FOLDER / f"{share:g}") as place:
+def measure(folder: Path, share: float) -> list[Step]:
+    with Place(folder / f"{share:g}") as place:
         print(f"\n{share:.0%} of the paper's size", flush=True)
         return [place.step(name, share) for name in STEPS]
 
 
-def measure_calls() -> dict[str, object]:
-    with Place(FOLDER / "calls") as place:
+def measure_calls(folder: Path, share: float) -> dict[str, object]:
+    with Place(folder / "calls") as place:
         for name in ("inputs", "pack", "publish"):
-            place.step(name, TENTH)
+            place.step(name, share)
         print("\nThe crowd's calls", flush=True)
         printed, _, peak = place.run(
             "benchmarks.campaign.calls", str(place.stack.data / "mturk_emulator.sqlite3")
@@ -150,9 +153,7 @@ def report(tenth: Sequence[Step], full: Sequence[Step]) -> None:
 
 def keep(steps: Sequence[Step], calls: Mapping[str, object]) -> None:
     kept = {"machine": machine(), "steps": [asdict(step) for step in steps], "calls": calls}
-    path = RESULTS / "paper_size.json"
-    path.write_text(json.dumps(kept, indent=2) + "\n")
-    print(f"kept in {path.relative_to(ROOT)}")
+    folders.keep("paper_size", kept)
 
 
 if __name__ == "__main__":

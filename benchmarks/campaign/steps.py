@@ -38,7 +38,7 @@ class Taken:
     def part(self, name: str) -> Iterator[None]:
         began = time.monotonic()
         yield
-        self.seconds[name] = round(time.monotonic() - began, 3)
+        self.seconds[name] = round(time.monotonic() - began, 6)
 
 
 def inputs(taken: Taken, share: float) -> None:
@@ -88,7 +88,7 @@ def ask(taken: Taken, share: float) -> None:
 
 def record(taken: Taken, share: float) -> None:
     with taken.part("load the record"):
-        taken.rows, taken.unit = load_record(get_campaign(NAME)), "assignments"
+        taken.rows, taken.unit = load_record(get_campaign(NAME), share), "assignments"
 
 
 def check(taken: Taken, share: float) -> None:

@@ -1,9 +1,9 @@
 """`make bench SIZE=dashboard`: every page of the dashboard over a campaign of the paper's size.
 
-1. A database of that size on PostgreSQL (`dashboard_inputs`); `--keep` takes that of the last run.
-2. Each page's queries and the rows that they read (`dashboard_plans`).
+1. A database of that size on PostgreSQL (`inputs`); `--keep` takes that of the last run.
+2. Each page's queries and the rows that they read (`plans`).
 3. The real server, by the Procfile's own command: the time to the first byte of each page over a
-   kept connection, in rounds in which an empty signed-in page (`dashboard_empty`) takes its turn
+   kept connection, in rounds in which an empty signed-in page (`empty`) takes its turn
    before each three of them; medians and their ratio.
 
 Results are kept in benchmarks/results/, with the machine named.
@@ -14,21 +14,21 @@ import http.client
 import json
 import os
 import re
-import shutil
 import statistics
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from benchmarks import folders
 from benchmarks.campaign.size import Place
 from benchmarks.dashboard.plot import draw
-from benchmarks.main_job import RESULTS, machine
-from demo.processes import ROOT, StackError
+from benchmarks.main_job import machine
+from demo.processes import StackError
 
-FOLDER = ROOT / "var" / "bench_dashboard"
-MADE = FOLDER / "made"  # whole, and so may be taken again
+MADE = "made"  # a file: the database is whole, and so may be taken again
 ROUNDS = 15
 WARM = 1  # rounds that are not counted
 GROUP = 3  # pages after each empty one
@@ -44,18 +44,19 @@ SHARED = {
 Figures = dict[str, Any]
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench SIZE=dashboard", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="take the database of the last run")
     parser.add_argument("--share", type=float, default=1.0, help="of the paper's size; for a trial")
     parser.add_argument("--only", default="", help="pages whose name fits this pattern")
     parser.add_argument("--plans", action="store_true", help="queries and rows alone")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    options = parser.parse_args()
-    if not (options.keep and MADE.exists()):
-        shutil.rmtree(FOLDER, ignore_errors=True)
+    options = parser.parse_args(words)
+    folder = folders.WORK / "dashboard"
+    if not (options.keep and (folder / MADE).exists()):
+        folders.fresh("dashboard")
     try:
-        figures = measure(options)
+        figures = measure(options, folder)
     except StackError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -65,15 +66,15 @@ def main() -> int:
     return 0
 
 
-def measure(options: argparse.Namespace) -> Figures:
-    place = Place(FOLDER, durable=False)
+def measure(options: argparse.Namespace, folder: Path) -> Figures:
+    place = Place(folder, durable=False)
     place.stack.environment |= SHARED
     with place:
-        if not MADE.exists():
+        if not (folder / MADE).exists():
             print("A database of the paper's size", flush=True)
             print(place.run("benchmarks.dashboard.inputs", str(options.share))[0], flush=True)
-            MADE.touch()
-        path = FOLDER / "pages.json"
+            (folder / MADE).touch()
+        path = folder / "pages.json"
         every = json.loads(place.run("benchmarks.dashboard.pages")[0])
         pages = [page for page in every if re.search(options.only, page["name"])]
         path.write_text(json.dumps(pages))
@@ -165,10 +166,8 @@ def report(rows: Sequence[Figures]) -> None:
 def keep(figures: Figures) -> None:
     load = round(os.getloadavg()[1], 1)
     kept = {"machine": machine() | {"load": load}, "rounds": ROUNDS, "target": TARGET, **figures}
-    path = RESULTS / "dashboard.json"
-    path.write_text(json.dumps(kept, indent=2) + "\n")
-    draw(figures["pages"], RESULTS / "dashboard.svg")
-    print(f"kept in {path.relative_to(ROOT)}")
+    draw(figures["pages"], folders.RESULTS / "dashboard.svg")
+    folders.keep("dashboard", kept)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 1. 400,000 q/a pairs with an index, and the paper's 15,211 queries with 30 candidates each.
 2. Smaller campaigns; one of them is finished, has a release and was piloted.
-3. What the crowd has done with the large one and the finished one (`release_record`).
-4. What else a campaign gathers (`dashboard_rows`), 600,000 more pairs among it.
+3. What the crowd has done with the large one and the finished one (`benchmarks.release.record`).
+4. What else a campaign gathers (`rows`), 600,000 more pairs among it.
 5. The figures that pages read, taken as the site's own jobs take them.
 """
 
@@ -86,7 +86,7 @@ def main() -> None:
     with told("what else there is"):
         reopen_some(paper)
         owner = make_readers(folder / SESSIONS)
-        add_rows(paper, owner)
+        add_rows(paper, owner, share)
     with told("figures"):
         take_figures(paper, finished)
     with told("a pilot, a release"):

@@ -57,7 +57,7 @@ DECISIONS = """
     FROM annotation_assignment a JOIN annotation_hit h ON h.id = a.hit_id
     WHERE h.campaign_id = %(campaign)s
 """
-# A cent each: the sums of the campaign are two entries of `release_record`.
+# A cent each: the sums of the campaign are two entries of `benchmarks.release.record`.
 ENTRIES = """
     INSERT INTO annotation_entry (account_id, key, source, target, cents, hit_id, at)
     SELECT c.id, 'hit-' || h.id, 'available', 'reserved', 1, h.id, h.published_at
@@ -97,16 +97,16 @@ JOBS_DONE = """
 """
 
 
-def add_rows(campaign: Campaign, owner: User) -> None:
-    """To the large campaign, and to what belongs to none."""
+def add_rows(campaign: Campaign, owner: User, share: float) -> None:
+    """To the large campaign, and to what belongs to none; of the longest tables a share."""
     values: dict[str, int | str] = {
         "campaign": campaign.pk,
         "name": campaign.name,
         "owner": owner.pk,
-        "pairs": MORE_PAIRS,
+        "pairs": round(share * MORE_PAIRS),
         "texts": min(TEXTS, QaPair.objects.filter(source="random").count()),
         "reports": REPORTS,
-        "entries": LOG_ENTRIES,
+        "entries": round(share * LOG_ENTRIES),
         "labels": EXPERT_LABELS,
         "jobs": JOBS,
     }

@@ -7,68 +7,84 @@ else the machine does falls on both. A hand-in takes the next HIT too, as the pa
 Results are kept in benchmarks/results/, with the machine named.
 """
 
+import argparse
 import json
 import os
-import shutil
 import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from benchmarks import folders
 from benchmarks.campaign.size import Place
 from benchmarks.desk.clients import Clients, Job
-from benchmarks.main_job import RESULTS, machine
-from demo.processes import ROOT, StackError
+from benchmarks.main_job import machine
+from demo.processes import StackError
 from demo.stack import LocalStack
 
-FOLDER = ROOT / "var" / "bench_desk"
 SIDES = ("site", "bare")
 VERBS = ("next", "submit")
-CONCURRENCIES = (1, 4, 16)
-ROUNDS = 7  # the first of each is not counted
-REQUESTS = 48  # a round
 TARGET = 1.5
 SHARED = {"QUORUM_WEB_WORKERS": "2", "QUORUM_SECRET_KEY": "of a benchmark on loopback"}
 COLUMNS = f"{'verb':<8}{'at once':>8}{'p50':>10}{'p95':>8}{'bare p50':>10}{'p95':>8}{'ratio':>8}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    share: float = 0.05  # of the paper's campaign: 4,563 HITs
+    concurrencies: tuple[int, ...] = (1, 4, 16)
+    rounds: int = 7  # the first of each is not counted
+    requests: int = 48  # a round
+
+    @property
+    def members(self) -> int:
+        return len(self.concurrencies) * len(SIDES) * self.rounds * self.requests
+
+
+SMALL = Scale(share=0.002, concurrencies=(1, 2), rounds=3, requests=4)
 
 Cell = tuple[int, str, str]  # concurrency, side, verb
 Seconds = Mapping[Cell, Sequence[Sequence[float]]]  # of each request of each round
 Figures = Mapping[str, object]
 
 
-def main() -> int:
-    shutil.rmtree(FOLDER, ignore_errors=True)
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.desk", description=__doc__)
+    parser.add_argument("--small", action="store_true", help="a trial; nothing is kept")
+    small = parser.parse_args(words).small
+    scale = SMALL if small else Scale()
     try:
-        seconds = measure()
+        seconds = measure(scale)
     except StackError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    figures = [
-        figures_of(seconds, concurrency, verb) for verb in VERBS for concurrency in CONCURRENCIES
-    ]
+    cells = [(at_once, verb) for verb in VERBS for at_once in scale.concurrencies]
+    figures = [figures_of(seconds, *cell) for cell in cells]
     report(figures)
-    keep(figures)
+    if not small:
+        keep(figures, scale)
     return 0
 
 
-def measure() -> Seconds:
+def measure(scale: Scale) -> Seconds:
     """Both sites are up all the while."""
-    place, bare = Place(FOLDER), LocalStack(FOLDER / "bare")
+    folder = folders.fresh("desk")
+    place, bare = Place(folder), LocalStack(folder / "bare")
     place.stack.environment |= SHARED
     with place:
         print("A campaign and its team", flush=True)
-        jobs = make_jobs(place)
+        jobs = make_jobs(place, folder / "inputs.json", scale)
         database = place.stack.environment["QUORUM_DATABASE_URL"]
         bare.environment |= {**SHARED, "QUORUM_DATABASE_URL": database}
         bare.environment["DJANGO_SETTINGS_MODULE"] = "benchmarks.desk.settings"
         with bare.servers():
-            return take_turns({"site": place.stack.site_url, "bare": bare.site_url}, jobs)
+            return take_turns({"site": place.stack.site_url, "bare": bare.site_url}, jobs, scale)
 
 
-def make_jobs(place: Place) -> Iterator[Job]:
-    path = FOLDER / "inputs.json"
-    members = len(CONCURRENCIES) * len(SIDES) * ROUNDS * REQUESTS
-    place.run("benchmarks.desk.inputs", str(path), str(members))
+def make_jobs(place: Place, path: Path, scale: Scale) -> Iterator[Job]:
+    place.run("benchmarks.desk.inputs", str(path), str(scale.members), str(scale.share))
     inputs = json.loads(path.read_text())
     hits = iter(inputs["hits"])
     # A bare view takes what it is told: each HIT has one place for each of two members.
@@ -79,14 +95,14 @@ def make_jobs(place: Place) -> Iterator[Job]:
             yield Job(member, session, hits=(first, second), keys=keys)
 
 
-def take_turns(sites: Mapping[str, str], jobs: Iterator[Job]) -> Seconds:
+def take_turns(sites: Mapping[str, str], jobs: Iterator[Job], scale: Scale) -> Seconds:
     seconds: defaultdict[Cell, list[list[float]]] = defaultdict(list)
-    for concurrency in CONCURRENCIES:
+    for concurrency in scale.concurrencies:
         print(f"{concurrency} at once", flush=True)
         clients = {side: Clients(sites[side], concurrency, bare=side == "bare") for side in SIDES}
-        for _ in range(ROUNDS):
+        for _ in range(scale.rounds):
             for side in SIDES:
-                taken, handed_in = clients[side].round([next(jobs) for _ in range(REQUESTS)])
+                taken, handed_in = clients[side].round([next(jobs) for _ in range(scale.requests)])
                 seconds[concurrency, side, "next"].append(taken)
                 seconds[concurrency, side, "submit"].append(handed_in)
         for opened in clients.values():
@@ -134,17 +150,15 @@ def report(figures: Sequence[Figures]) -> None:
         )
 
 
-def keep(figures: Sequence[Figures]) -> None:
+def keep(figures: Sequence[Figures], scale: Scale) -> None:
     load = round(os.getloadavg()[1], 1)
     kept = {
         "machine": machine() | {"load": load},
-        "requests": REQUESTS * (ROUNDS - 1),
+        "requests": scale.requests * (scale.rounds - 1),
         "target": TARGET,
         "figures": figures,
     }
-    path = RESULTS / "desk.json"
-    path.write_text(json.dumps(kept, indent=2) + "\n")
-    print(f"kept in {path.relative_to(ROOT)}")
+    folders.keep("desk", kept)
 
 
 if __name__ == "__main__":

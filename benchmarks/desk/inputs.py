@@ -24,7 +24,6 @@ from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from benchmarks.campaign.inputs import NAME, make_campaign
 
-SHARE = 0.05  # of the paper's campaign: 4,563 HITs
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -37,8 +36,8 @@ class Inputs:
 
 
 def main() -> None:
-    path, members = Path(sys.argv[1]), int(sys.argv[2])
-    make_campaign(Path(settings.DATA_DIR), SHARE, Policy.from_dict(INHOUSE.defaults()))
+    path, members, share = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    make_campaign(Path(settings.DATA_DIR), share, Policy.from_dict(INHOUSE.defaults()))
     campaign = get_campaign(NAME)
     pack_campaign(campaign)
     crowd = open_crowd("inhouse", live=False)

@@ -12,26 +12,25 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from benchmarks.main_job import RESULTS, machine
-from benchmarks.models.crowd import MINILM
+from benchmarks import folders
+from benchmarks.main_job import machine
+from benchmarks.models import speed
 from benchmarks.models.data import NEEDED, missing
 from benchmarks.models.papers import printed
-from benchmarks.models.speed import in_words, measured
 from benchmarks.models.splits import Size
 from benchmarks.models.systems import MPNET, SENTENCES, Place, Trainings
+from benchmarks.quality.tasks import MINILM
 from core.errors import UserError
-from demo.processes import ROOT, StackError
+from demo.processes import StackError
 from demo.stack import LocalStack
 from exports.comparison.report import markdown
 from retrieval.encoders.loading import chosen_device
 
-FOLDER = ROOT / "var" / "bench" / "models"
-KEPT = RESULTS / "models.json"
-MPNET_FOLDER = ROOT / "var" / "bench" / "all-mpnet-base-v2"  # no package has it whole: put it there
+MPNET_FOLDER = folders.WORK / "all-mpnet-base-v2"  # no package has it whole: put it there
 SPEED = "speed"
 PARTS = tuple(NEEDED)
 SMALL = Size(queries=20, corpus=400, sentences=(10, 15), pairs=60), Trainings(seeds=(1,), epochs=1)
@@ -39,8 +38,8 @@ SMALL = Size(queries=20, corpus=400, sentences=(10, 15), pairs=60), Trainings(se
 FULL = Size(queries=2_000, corpus=150_000, depths=(30, 30), sentences=(10_000, 1_000), pairs=20_000)
 
 
-def main() -> int:
-    options = _options()
+def main(words: Sequence[str] | None = None) -> int:
+    options = _options(words)
     size, trainings = _sizes(options)
     bases = {"MiniLM": MINILM} | ({MPNET: options.mpnet} if options.mpnet else {})
     try:
@@ -50,7 +49,7 @@ def main() -> int:
         return 2
     asked = [asdict(size), asdict(trainings), device]
     key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]
-    stack = LocalStack(FOLDER / key)  # other sizes, other folder
+    stack = LocalStack(folders.WORK / "models" / key)  # other sizes, other folder
     stack.manage("migrate", "--verbosity", 0)
     place = Place(stack, size, trainings, device, bases)
     failed = [part for part in options.only if not _measure(part, place, small=options.small)]
@@ -59,7 +58,7 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _options() -> argparse.Namespace:
+def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench-models", description=__doc__)
     parser.add_argument("--only", type=_parts, default=PARTS, help=f"of {','.join(PARTS)}")
     parser.add_argument("--small", action="store_true")
@@ -74,7 +73,7 @@ def _options() -> argparse.Namespace:
         help="with all-mpnet-base-v2",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -117,7 +116,7 @@ def _measure(part: str, place: Place, *, small: bool) -> bool:
 
 
 def _models(part: str, place: Place, small: bool) -> dict[str, Any]:
-    folder = place.folder if small else RESULTS.relative_to(ROOT)
+    folder = place.folder if small else folders.RESULTS
     compared = place.compared(part, folder / f"models_{_named(part, place)}.svg")
     told = compared | {"release": part}
     print(markdown(told))
@@ -144,16 +143,17 @@ def _named(part: str, place: Place) -> str:
 
 
 def _speed(place: Place, small: bool) -> dict[str, Any]:
-    found = measured(place.stack.data / SPEED, place.device, small=small)
-    print(in_words(found))
+    scale = speed.SMALL if small else speed.Scale()
+    found = speed.measured(place.stack.data / SPEED, place.device, scale)
+    print(speed.in_words(found))
     return found
 
 
 def _keep(part: str, found: Mapping[str, Any]) -> None:
     """Beside the parts that other runs, perhaps of other machines, have measured."""
-    parts = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
-    KEPT.write_text(json.dumps({**parts, part: found}, indent=2) + "\n")
-    print(f"kept in {KEPT.relative_to(ROOT)}")
+    path = folders.RESULTS / "models.json"
+    parts = json.loads(path.read_text()) if path.is_file() else {}
+    folders.keep("models", {**parts, part: found})
 
 
 if __name__ == "__main__":

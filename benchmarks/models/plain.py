@@ -1,4 +1,4 @@
-"""What one would write with sentence-transformers alone: models_speed measures ours beside it.
+"""What one would write with sentence-transformers alone: `speed` measures ours beside it.
 
 The same trainers, losses, settings and evaluations; nothing of ours is imported.
 """

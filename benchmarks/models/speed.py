@@ -1,4 +1,4 @@
-"""Training and scoring of ours beside a plain script (models_plain), in alternating rounds.
+"""Training and scoring of ours beside a plain script (`plain`), in alternating rounds.
 
 Real questions, MiniLM, the same data, batches and lengths. A training counts from the loaded
 libraries to the trained model: loading, one epoch, its evaluation and checkpoint. The ratio is
@@ -11,6 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -23,8 +24,8 @@ from sentence_transformers import CrossEncoder, SentenceTransformer
 
 import benchmarks.ready  # noqa: F401 - before what stands on Django
 from benchmarks.models import plain
-from benchmarks.models.crowd import MINILM
 from benchmarks.models.data import pairs_to_learn
+from benchmarks.quality.tasks import MINILM
 from benchmarks.retrieval.encoding import alternating, sample
 from retrieval.encoders.bundled import bundled_folder
 from retrieval.encoders.cross_encoder.load import TrainedSelector, load_selector, new_selector
@@ -36,45 +37,52 @@ from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.recipe import Recipe, Settings, parse_recipe
 
 TARGET = 0.9
-SELECT = 500  # candidates of one question
 TARGET_MS = 50
-BASE = {"form": "QQ", "base": MINILM}
 LENGTH, LONGEST = 64, 256  # tokens: of the pairs, and of those to select among
 BATCH = 16
 RATE = 2e-5
 WARMUP = 0.1
-DEV = 64
 RECIPES = {
     "a selector": {"kind": "selector"},
     "a retriever": {"kind": "retriever", "loss": "online-contrastive"},
     "a retriever by the ranking loss": {"kind": "retriever", "loss": "multiple-negatives-ranking"},
 }
-# Rows to train on and to score, and rounds.
-SIZES = {True: (32, 64, 1), False: (512, 1_024, 3)}
+
 Rows = Sequence[tuple[str, str, int]]
 Pairs = Sequence[tuple[str, str]]
 Scoring = Callable[[Pairs], list[float]]
 Way = Callable[[], Any]
 
 
-def measured(folder: Path, device: str, *, small: bool) -> dict[str, Any]:
-    trained, scored, rounds = SIZES[small]
-    rows = list(pairs_to_learn())
-    bench = Bench(rows, trained, folder, device)
+@dataclass(frozen=True)
+class Scale:
+    trained: int = 512  # rows to learn from
+    dev: int = 64
+    scored: int = 1_024
+    selected: int = 500  # candidates of one question
+    rounds: int = 3
+    base: str = MINILM
+
+
+SMALL = Scale(trained=32, scored=64, rounds=1)
+
+
+def measured(folder: Path, device: str, scale: Scale) -> dict[str, Any]:
+    rows, rounds = list(pairs_to_learn()), scale.rounds
+    bench = Bench(rows, scale, folder, device)
     ways = {
-        f"training {what}": compared(
-            bench.trainings(parse_recipe({**BASE, **told})), trained, rounds
-        )
+        f"training {what}": compared(bench.trainings(recipe), scale.trained, rounds)
         for what, told in RECIPES.items()
+        for recipe in [parse_recipe({"form": "QQ", "base": scale.base, **told})]
     }
-    pairs = [(query, question) for query, question, _ in rows[:scored]]
+    pairs = [(query, question) for query, question, _ in rows[: scale.scored]]
     for kind, scorings in (("selector", bench.selector()), ("retriever", bench.retriever())):
         ours, other = (partial(way, pairs) for way in scorings)
-        told = compared({"ours": ours, "plain": other}, scored, rounds)
+        told = compared({"ours": ours, "plain": other}, scale.scored, rounds)
         apart = np.abs(np.subtract(ours(), other())).max()
         ways[f"scoring by a {kind}"] = told | {"largest_difference": float(apart)}
     return {
-        "model": MINILM,
+        "model": scale.base,
         "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
         "threads": torch.get_num_threads(),
         "rounds": rounds,
@@ -82,7 +90,7 @@ def measured(folder: Path, device: str, *, small: bool) -> dict[str, Any]:
         "max_length": LENGTH,
         "target_ratio": TARGET,
         "ways": ways,
-        f"select_{SELECT}_ms": selecting(device, rounds),
+        f"select_{scale.selected}_ms": selecting(device, scale),
         "target_on_a_gpu_ms": TARGET_MS,
         "load_average": os.getloadavg(),
     }
@@ -101,17 +109,17 @@ def compared(ways: dict[str, Way], samples: int, rounds: int) -> dict[str, Any]:
     }
 
 
-def selecting(device: str, rounds: int) -> dict[str, float]:
-    """Milliseconds, by what is read of 500 real pairs: weights do not change the time."""
+def selecting(device: str, scale: Scale) -> dict[str, float]:
+    """Milliseconds, by what is read of real pairs: weights do not change the time."""
     query, *_ = next(pairs_to_learn())
-    pairs = sample(SELECT)
+    pairs = sample(scale.selected)
     found = {}
     for form in ("QQ", "QAQ"):
-        model = new_selector(MINILM, device, max_length=LONGEST).eval()
-        selector = TrainedSelector(model, MINILM, form)
+        model = new_selector(scale.base, device, max_length=LONGEST).eval()
+        selector = TrainedSelector(model, scale.base, form)
         selector.score(query, pairs)
         taken = []
-        for _ in range(rounds):
+        for _ in range(scale.rounds):
             began = time.perf_counter()
             selector.score(query, pairs)  # a list: the device has answered
             taken.append(1000 * (time.perf_counter() - began))
@@ -125,20 +133,23 @@ def in_words(found: Mapping[str, Any]) -> str:
         f"plain {one['samples_per_second']['plain']:,}, ratio {one['ratio']}"
         for name, one in found["ways"].items()
     ]
-    times = ", ".join(f"{form} {ms:,} ms" for form, ms in found[f"select_{SELECT}_ms"].items())
-    return "\n".join([*lines, f"{SELECT} candidates of one question: {times}"])
+    [(what, taken)] = ((name, each) for name, each in found.items() if name.startswith("select_"))
+    times = ", ".join(f"{form} {ms:,} ms" for form, ms in taken.items())
+    return "\n".join([*lines, f"{what.split('_')[1]} candidates of one question: {times}"])
 
 
 class Bench:
     """Both learn the same rows, and score by the same weights."""
 
-    def __init__(self, rows: Rows, trained: int, folder: Path, device: str) -> None:
-        self._labelled = _lesson(_labelled(rows[: trained + DEV]), trained)
+    def __init__(self, rows: Rows, scale: Scale, folder: Path, device: str) -> None:
+        trained, read = scale.trained, scale.trained + scale.dev
+        self._labelled = _lesson(_labelled(rows[:read]), trained)
         same = [row for row in rows if row[2]]
-        self._positive = _lesson(_positive(same[: trained + DEV]), trained)
+        self._positive = _lesson(_positive(same[:read]), trained)
+        self._name = scale.base
         self._folder = folder
         self._device = device
-        self._base = str(bundled_folder(MINILM))
+        self._base = str(bundled_folder(scale.base) or scale.base)
 
     def trainings(self, recipe: Recipe) -> dict[str, Way]:
         is_selector = recipe.kind == "selector"
@@ -152,7 +163,8 @@ class Bench:
 
     def selector(self) -> tuple[Scoring, Scoring]:
         """Both from a folder that a training of ours left."""
-        recipe, folder = parse_recipe({**BASE, "kind": "selector"}), self._folder / "selector"
+        recipe = parse_recipe({"kind": "selector", "form": "QQ", "base": self._name})
+        folder = self._folder / "selector"
         shutil.rmtree(folder, ignore_errors=True)
         save(recipe, self._fitted(recipe), folder)
         ours = load_selector(folder, self._device)
@@ -164,7 +176,7 @@ class Bench:
 
     def retriever(self) -> tuple[Scoring, Scoring]:
         """Both the base itself."""
-        ours = load_encoder(MINILM, self._device)
+        ours = load_encoder(self._name, self._device)
         other = SentenceTransformer(self._base, device=self._device)
 
         def scored(pairs: Pairs) -> list[float]:
@@ -176,7 +188,7 @@ class Bench:
 
     def _fitted(self, recipe: Recipe) -> Any:
         place = self._fresh("ours")
-        task = task_of(recipe, MINILM, LENGTH, self._device)
+        task = task_of(recipe, self._name, LENGTH, self._device)
         return fit(task, *self._lesson(recipe), self._plan(recipe), place, order={}).model
 
     def _lesson(self, recipe: Recipe) -> tuple[Dataset, Dataset]:

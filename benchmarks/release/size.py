@@ -5,32 +5,39 @@ of its own, with its seconds and peak memory: what JSONL, Parquet and qrels take
 server cursor to JSONL. Results are kept in benchmarks/results/, with the machine named.
 """
 
+import argparse
 import json
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks import folders
 from benchmarks.campaign.size import FULL, TENTH, Place, Step, row
-from benchmarks.main_job import RESULTS, machine
-from demo.processes import ROOT, StackError
+from benchmarks.main_job import machine
+from demo.processes import StackError
 
-FOLDER = ROOT / "var" / "bench_release"
 PREPARING = ("inputs", "pack")
 RECORD = "record"
 STEPS = ("bare", "extract", "place", "write", "formats")
 ASKED = ("extract", "write")  # of which JSONL, Parquet and qrels come
 
 
-def main() -> int:
-    shutil.rmtree(FOLDER, ignore_errors=True)
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.release.size", description=__doc__)
+    parser.add_argument(
+        "--share", type=float, default=FULL, help="of the paper's size; for a trial"
+    )
+    full = parser.parse_args(words).share
+    folder = folders.fresh("release")
     try:
-        measured = {share: measure(FOLDER / f"{share:g}", share) for share in (TENTH, FULL)}
+        measured = {share: measure(folder / f"{share:g}", share) for share in (TENTH * full, full)}
     except StackError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    keep(measured)
+    totals = report(measured)
+    if full == FULL:
+        keep(measured, totals)
     return 0
 
 
@@ -49,14 +56,17 @@ def step(place: Place, name: str, share: float) -> Step:
     return taken
 
 
-def keep(measured: dict[float, list[Step]]) -> None:
+def report(measured: dict[float, list[Step]]) -> dict[str, dict[str, float]]:
+    """What JSONL, Parquet and qrels take together at each size."""
     totals = {f"{share:g}": total(steps) for share, steps in measured.items()}
     print(json.dumps(totals, indent=2))
+    return totals
+
+
+def keep(measured: dict[float, list[Step]], totals: dict[str, dict[str, float]]) -> None:
     steps = [asdict(each) for steps in measured.values() for each in steps]
-    path = RESULTS / "release_size.json"
     kept = {"machine": machine(), "steps": steps, "totals": totals}
-    path.write_text(json.dumps(kept, indent=2) + "\n")
-    print(f"kept in {path.relative_to(ROOT)}")
+    folders.keep("release_size", kept)
 
 
 def total(steps: Sequence[Step]) -> dict[str, float]:

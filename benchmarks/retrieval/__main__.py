@@ -11,12 +11,13 @@ import multiprocessing
 import os
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import benchmarks.ready  # noqa: F401 - before what stands on Django
-from benchmarks.main_job import RESULTS, machine
-from demo.processes import ROOT
+from benchmarks import folders
+from benchmarks.main_job import machine
 
 MODULES = {
     "encoding": "retrieval.encoding",
@@ -30,23 +31,23 @@ MODULES = {
 PARTS = tuple(MODULES)
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench SIZE=retrieval", description=__doc__)
     parser.add_argument("--only", type=_parts, default=PARTS, help=f"of {','.join(PARTS)}")
     parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     failed = [name for name in options.only if not measure(name, small=options.small)]
     if failed:
         print(f"bench: {', '.join(failed)} ended with an error", file=sys.stderr)
     return 1 if failed else 0
 
 
-def measure(name: str, *, small: bool) -> bool:
-    """False where it fails: the other parts run all the same."""
-    print(f"\n{name}", flush=True)
+def measure(name: str, *, small: bool, **options: str) -> bool:
+    """False where it fails: the other parts run all the same. The options are the part's own."""
+    print("\n" + " ".join([name, *options.values()]), flush=True)
     began, load = time.monotonic(), os.getloadavg()
     try:
-        results = apart(name, "small" if small else "full")
+        results = apart(name, "small" if small else "full", options)
     except Exception as error:  # noqa: BLE001 - whatever a part raises is told, and the next runs
         print(f"bench: {name}: {error!r}", file=sys.stderr)
         return False
@@ -57,28 +58,22 @@ def measure(name: str, *, small: bool) -> bool:
         **results,
     }
     print(json.dumps(kept, indent=2))
-    if not small:
-        keep(name, kept)
+    if not small and "skipped" not in results:
+        folders.keep("_".join(["retrieval", name, *options.values()]), kept)
     return True
 
 
-def apart(name: str, size: str) -> dict[str, Any]:
+def apart(name: str, size: str, options: Mapping[str, str]) -> dict[str, Any]:
     """Memory and threads of one part do not weigh on the next."""
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=fresh) as process:
-        return process.submit(run, name, size).result()
+        return process.submit(run, name, size, options).result()
 
 
-def run(name: str, size: str) -> dict[str, Any]:
-    results: dict[str, Any] = importlib.import_module(f"benchmarks.{MODULES[name]}").run(size)
+def run(name: str, size: str, options: Mapping[str, str]) -> dict[str, Any]:
+    part = importlib.import_module(f"benchmarks.{MODULES[name]}")
+    results: dict[str, Any] = part.run(size, **options)
     return results
-
-
-def keep(name: str, results: dict[str, Any]) -> None:
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"retrieval_{name}.json"
-    path.write_text(json.dumps(results, indent=2) + "\n")
-    print(f"kept in {path.relative_to(ROOT)}")
 
 
 def _parts(text: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -22,11 +22,10 @@ import numpy as np
 import torch
 
 import benchmarks.ready  # noqa: F401 - before what stands on Django
-from benchmarks.quality.compare import FOLDER, MINILM
+from benchmarks import folders
 from benchmarks.quality.search import encoded, loaded
-from benchmarks.quality.tasks import answers, missing
+from benchmarks.quality.tasks import MINILM, answers, missing
 from benchmarks.retrieval.vectors import store_of
-from demo.processes import ROOT
 from retrieval.index.approximate.faiss_index import FaissIndex
 from retrieval.index.approximate.hnsw import HnswIndex
 from retrieval.index.approximate.ivf import IvfIndex
@@ -40,21 +39,32 @@ from retrieval.vectors.types import Mask, Vectors
 K = 30
 HELD_OUT = 1000
 BLOCK = 25
-TURNS = {"small": 1, "full": 8}
-PAIRS = {"small": 2_000, "full": 200_000}  # at most: all there are
-# What each index is built with, and the efforts that it is asked with; and the one that is tuned.
-POINTS: Mapping[str, list[tuple[type[FaissIndex], dict[str, object], tuple[int, ...]]]] = {
-    "small": [(HnswIndex, {"ef_construction": 50}, (70,)), (IvfIndex, {}, (4,))],
-    "full": [
-        (HnswIndex, {}, (70, 85, 100, 150, 250)),
-        (HnswIndex, {"ef_construction": 100}, (70, 150, 250)),
-        (HnswIndex, {"links": 16}, (70, 150, 250)),
-        (IvfIndex, {}, (32, 64, 128, 256, 512)),
-    ],
-}
 OURS = "ours, settled"
 
 Search = Callable[[Vectors], object]
+# What an index is built with, and the efforts that it is asked with beside the tuned one.
+Point = tuple[type[FaissIndex], dict[str, object], tuple[int, ...]]
+POINTS: Sequence[Point] = (
+    (HnswIndex, {}, (70, 85, 100, 150, 250)),
+    (HnswIndex, {"ef_construction": 100}, (70, 150, 250)),
+    (HnswIndex, {"links": 16}, (70, 150, 250)),
+    (IvfIndex, {}, (32, 64, 128, 256, 512)),
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    pairs: int = 200_000  # at most: all there are
+    turns: int = 8
+    points: Sequence[Point] = POINTS
+    model: str = MINILM
+
+
+FEW_POINTS: Sequence[Point] = (
+    (HnswIndex, {"ef_construction": 50}, (70,)),
+    (IvfIndex, {}, (4,)),
+)
+SMALL = Scale(pairs=2_000, turns=1, points=FEW_POINTS)
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,6 @@ class Corpus:
     store: VectorStore
     queries: Vectors
     excluded: Mask
-    turns: int
 
 
 def main() -> int:
@@ -72,51 +81,53 @@ def main() -> int:
     parser.add_argument("--small", action="store_true", help="a trial of less than a minute")
     parser.add_argument("--vectors", type=Path, help="of these, an .npy of float32")
     options = parser.parse_args()
-    size = "small" if options.small else "full"
-    results = of_file(options.vectors, size) if options.vectors else run(size)
+    scale = SMALL if options.small else Scale()
+    results = of_file(options.vectors, scale) if options.vectors else of_pairs(scale)
     print(json.dumps(results, indent=2))
     return 0
 
 
 def run(size: str) -> dict[str, object]:
+    return of_pairs(SMALL if size == "small" else Scale())
+
+
+def of_pairs(scale: Scale) -> dict[str, object]:
     if missing():
         return {"skipped": "the real pairs are not here"}
-    task, encoder = answers(HELD_OUT), loaded(MINILM, "auto")
-    store = encoded(task.corpus[: PAIRS[size]], "QQ", encoder, FOLDER)
+    task, encoder = answers(HELD_OUT), loaded(scale.model, "auto")
+    store = encoded(task.corpus[: scale.pairs], "QQ", encoder)
     queries = encoder.encode_questions(task.queries)
-    return measured(Corpus(store, queries, np.zeros(len(store), np.bool_), TURNS[size]), size)
+    return measured(Corpus(store, queries, np.zeros(len(store), np.bool_)), scale)
 
 
-def of_file(path: Path, size: str) -> dict[str, object]:
+def of_file(path: Path, scale: Scale) -> dict[str, object]:
     """Some of the rows are the questions, and all rows equal to them are held out."""
-    vectors = np.load(path)[: PAIRS[size]]
-    folder = ROOT / "var" / "bench" / "approximate"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    vectors = np.load(path)[: scale.pairs]
+    folder = folders.fresh("approximate")
     try:
         store = store_of(folder, [vectors], vectors.shape[1], "float32")
         drawn = np.random.default_rng(1).choice(len(vectors), min(HELD_OUT, len(vectors) // 20))
         rows = {row.tobytes() for row in vectors[drawn]}
         queries = np.stack([np.frombuffer(row, np.float32) for row in sorted(rows)])
         held_out = np.array([row.tobytes() in rows for row in store.rows(np.arange(len(store)))])
-        return measured(Corpus(store, queries, held_out, TURNS[size]), size)
+        return measured(Corpus(store, queries, held_out), scale)
     finally:
         shutil.rmtree(folder)
 
 
-def measured(corpus: Corpus, size: str) -> dict[str, object]:
+def measured(corpus: Corpus, scale: Scale) -> dict[str, object]:
     corpus.excluded.flags.writeable = False
     rivals = exact_searches(corpus)
     points = []
-    for kind, parameters, efforts in POINTS[size]:
-        points += of_index(corpus, kind, parameters, efforts, rivals)
+    for kind, parameters, efforts in scale.points:
+        points += of_index(corpus, scale.turns, kind, parameters, efforts, rivals)
     return {
         "k": K,
         "rows": len(corpus.store),
         "dimension": corpus.store.identity.dimension,
         "held_out_rows": int(corpus.excluded.sum()),
         "queries": len(corpus.queries),
-        "turns": [corpus.turns, BLOCK],
+        "turns": [scale.turns, BLOCK],
         "points": points,
         "load_average": os.getloadavg(),
     }
@@ -142,6 +153,7 @@ def settled(index: VectorIndex, corpus: Corpus) -> Search:
 
 def of_index(
     corpus: Corpus,
+    turns: int,
     kind: type[FaissIndex],
     parameters: Mapping[str, object],
     efforts: tuple[int, ...],
@@ -158,13 +170,15 @@ def of_index(
         for effort in dict.fromkeys((tuned, *efforts)):
             with_effort = {**built.parameters, kind.tuned: effort}
             index = kind.load(Path(folder), corpus.store, with_effort)
-            points.append(of_effort(corpus, index, rivals) | {"tuned": effort == tuned})
+            points.append(of_effort(corpus, turns, index, rivals) | {"tuned": effort == tuned})
     per_row = round(size / len(corpus.store), 1)
     facts = {"kind": kind.kind, "build_seconds": round(seconds, 1), "bytes_per_row": per_row}
     return [facts | point for point in points]
 
 
-def of_effort(corpus: Corpus, index: FaissIndex, rivals: Mapping[str, Search]) -> dict[str, object]:
+def of_effort(
+    corpus: Corpus, turns: int, index: FaissIndex, rivals: Mapping[str, Search]
+) -> dict[str, object]:
     own = np.full(len(corpus.queries), -1)
     recall = measure(index, corpus.store, corpus.queries, own, corpus.excluded, K)
     width = 2 * K + 10
@@ -173,7 +187,7 @@ def of_effort(corpus: Corpus, index: FaissIndex, rivals: Mapping[str, Search]) -
         "this": settled(index, corpus),
         "this, unsettled": lambda query: index.search(query, width, corpus.excluded),
     }
-    ms = {name: 1000 * each for name, each in one_by_one(searches, corpus).items()}
+    ms = {name: 1000 * each for name, each in one_by_one(searches, corpus, turns).items()}
     best = min(rivals, key=ms.__getitem__)
     return {
         "parameters": dict(index.parameters),
@@ -186,10 +200,10 @@ def of_effort(corpus: Corpus, index: FaissIndex, rivals: Mapping[str, Search]) -
     }
 
 
-def one_by_one(searches: Mapping[str, Search], corpus: Corpus) -> dict[str, float]:
+def one_by_one(searches: Mapping[str, Search], corpus: Corpus, turns: int) -> dict[str, float]:
     """Median seconds of a question, each search on blocks of the same questions in turn."""
     seconds: dict[str, list[float]] = {name: [] for name in searches}
-    for turn in range(corpus.turns):
+    for turn in range(turns):
         rows = range(turn * BLOCK, (turn + 1) * BLOCK)
         block = np.take(corpus.queries, rows, axis=0, mode="wrap")
         for name, search in searches.items():

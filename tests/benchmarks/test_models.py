@@ -1,0 +1,44 @@
+"""`make bench-models` at a tiny size, with a model of two layers."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from benchmarks import folders
+from benchmarks.models import __main__ as models
+from benchmarks.models import data, speed
+from benchmarks.models.splits import Size
+from benchmarks.models.systems import Place, Trainings
+from tests.support.stack import StackHere
+
+
+@pytest.fixture
+def place(db: None, tmp_path: Path, settings: Settings, tiny_encoder: str) -> Place:
+    settings.DATA_DIR = tmp_path / "WORK"
+    settings.MODELS_DIR = settings.DATA_DIR / "models"
+    size = Size(30, corpus=60, depths=(30, 30), sentences=(12, 4), pairs=60, retriever=tiny_encoder)
+    trainings = Trainings(seeds=(1,), epochs=1, batch_size=4)
+    return Place(StackHere(settings.DATA_DIR), size, trainings, "cpu", {"Tiny": tiny_encoder})
+
+
+@pytest.mark.parametrize("part", [part for part in data.NEEDED if part != models.SPEED])
+def test_each_dataset_has_positives_in_every_split(part: str, place: Place, tmp_path: Path) -> None:
+    counts = data.write_dataset(part, place.size, tmp_path / part, "cpu")
+    assert all(counts[split]["positives"] for split in ("train", "dev", "test"))
+
+
+@pytest.mark.parametrize("part", ["duplicates", "wikiqa"])
+def test_systems_are_trained_and_compared(part: str, place: Place) -> None:
+    assert models._measure(part, place, small=False)
+    kept = json.loads((folders.RESULTS / "models.json").read_text())[part]
+    assert kept["dataset"]["test"]["positives"]
+    assert kept["compared"]["systems"]
+
+
+def test_speed(tmp_path: Path, tiny_encoder: str) -> None:
+    scale = speed.Scale(8, dev=4, scored=6, selected=5, rounds=1, base=tiny_encoder)
+    found = speed.measured(tmp_path / "speed", "cpu", scale)
+    assert len(found["ways"]) == 5
+    assert "5 candidates of one question: QQ" in speed.in_words(found)
