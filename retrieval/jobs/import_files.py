@@ -55,7 +55,7 @@ SUMS = ("read", "added", "duplicates", "withdrawn", "rejected")
 
 @dataclass(frozen=True)
 class Wanted:
-    """How the files are read: what the command `ingest` can be told."""
+    """How the files are read: the options of `quorum corpus import`."""
 
     source: str
     license: str = ""
