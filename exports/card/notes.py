@@ -18,7 +18,7 @@ def trust(facts: Facts, stats: Facts) -> Iterator[str]:
         yield f"The label error is unknown: {campaign['label_error_reason']}."
     else:
         judged = plural(campaign["label_error_triplets"], "triplet")
-        yield f"The label error is that of {judged}: {campaign['label_error_basis']}."
+        yield f"The label error is measured on {judged}: {campaign['label_error_basis']}."
     if workers := stats.get("workers"):
         yield from _workers(workers, campaign, facts["policy"]["annotators"])
     controls = stats.get("controls")
@@ -34,7 +34,7 @@ def _workers(workers: Facts, campaign: Facts, annotators: int) -> Iterator[str]:
         return
     yield (
         f"{plural(workers['robust_labels'], 'label')}, {percent(workers['robust_share'])} of those "
-        "that votes made, stay as they are whichever single worker's votes are taken away"
+        "made by votes, stay the same whichever single worker's votes are removed"
         f"{_all_alike(annotators)}."
     )
 
@@ -50,8 +50,8 @@ def _votes(workers: Facts, campaign: Facts) -> str:
     return (
         f"The valid votes came from {plural(workers['workers'], 'worker')}; "
         f"{plural(campaign['excluded_workers'], 'worker was', 'workers were')} excluded. The Gini "
-        f"coefficient of their votes is {decimal(workers['gini'])} (0: all voted as often; near 1: "
-        f"one did everything), and the busiest gave {percent(workers['top_share'])} of them."
+        f"coefficient of their votes is {decimal(workers['gini'])} (0: all gave as many; near 1: "
+        f"one gave nearly all), and the busiest gave {percent(workers['top_share'])} of them."
     )
 
 
@@ -63,7 +63,7 @@ def _controls(controls: Facts) -> str:
     ]
     inside = controls["inside_release"]
     return (
-        f"Controls missed, by all who worked: {', '.join(kinds)}. "
+        f"Controls missed, by all workers: {', '.join(kinds)}. "
         f"{'No control is' if not inside else plural(inside, 'control') + ' found'} among the "
         "released triplets."
     )
@@ -73,21 +73,21 @@ def splits(release: Facts, facts: Facts, stats: Facts) -> Iterator[str]:
     by_clusters = release["options"]["split"] == "clusters"
     if by_clusters:
         yield (
-            "Queries that are near each other form a cluster, and a cluster lies in one split. "
-            f"Near is: {_near(release['nearness'])}."
+            "Queries that are near each other form a cluster, and a cluster is in one split. "
+            f"Near means: {_near(release['nearness'])}."
         )
     else:
         yield (
-            "Queries were dealt to the splits at random, the paper's way: queries that are near to "
-            "each other may lie in two of them, and scores on dev and test may be too good."
+            "Queries were split at random, as in the paper: queries that are near each other may "
+            "be in different splits, and scores on dev and test may be too high."
         )
     wanted = [f"{split} {_wanted(facts, split)}" for split in SPLITS]
-    share = ", and as large a share of answerable ones as there is in all" if by_clusters else ""
+    share = ", with the same share of answerable ones as in all" if by_clusters else ""
     yield (
         f"Wanted: {', '.join(wanted)}. "
         f"Dev and test take only queries all of whose candidates have a label{share}. A query "
-        "keeps its split in every later release; one that is no longer complete leaves dev or test "
-        "and never moves."
+        "keeps its split in every later release; if it is no longer complete, it leaves dev or "
+        "test and never moves to another split."
     )
     if similarity := stats.get("similarity"):
         yield from _similarity(similarity)
@@ -119,7 +119,7 @@ def _similarity(similarity: Facts) -> Iterator[str]:
     ]
     if ways:
         yield (
-            "What similarity is left between each query of dev and test and the nearest of train "
+            "The similarity of each query of dev and test to the nearest of train "
             f"({similarity['measure']}): {'; '.join(ways)}."
         )
 
@@ -132,8 +132,8 @@ def changes(release: Facts, found: Facts) -> str:
         f"Since release {release['previous']['number']}: labels {count(labels['added'])} added, "
         f"{count(labels['changed'])} changed, {count(labels['withdrawn'])} withdrawn; queries "
         f"{count(queries['added'])} added, {count(queries['withdrawn'])} withdrawn, "
-        f"{count(queries['moved'])} moved to another split. changes.jsonl lists each that is no "
-        "longer as it was."
+        f"{count(queries['moved'])} moved to another split. changes.jsonl lists each changed or "
+        "withdrawn one."
     )
 
 
@@ -142,33 +142,35 @@ def limits(release: Facts, facts: Facts, *, judged: bool) -> Iterator[str]:
     yield _label(facts, judged=judged)
     yield _unjudged(facts)
     yield (
-        "A rank tells something of the label (see the positives by rank): do not give rank or "
-        "score to a model that is to be compared with others."
+        "A rank hints at the label (see the positives by rank): do not give rank or score to a "
+        "model that you compare with others."
     )
     yield (
-        "The answers are those of the database: they may be wrong, and no label says whether they "
+        "The answers come from the database: they may be wrong, and no label says whether they "
         "are right."
     )
     yield "Candidates without a label are left out: in train, ranks may have gaps."
     yield "The language of the texts is not recorded."
     yield (
-        "Where a file names people, it is by salted hashes, the same in all releases of this "
-        "campaign; they cannot be joined with another campaign's."
+        "The files name people only by salted hashes. These are the same in all releases of this "
+        "campaign, and cannot be joined with another campaign's."
     )
     yield from _limits_of_this_one(release["options"], facts)
 
 
 def _label(facts: Facts, *, judged: bool) -> str:
     if not judged:
-        return "A label is what came with the dataset, not the truth; no votes say how clear it is."
+        return (
+            "A label is what came with the dataset, not the truth; no votes show how clear it is."
+        )
     least, most = facts["policy"]["annotators"], facts["policy"]["max_votes"]
     votes = f"the majority of {least if least == most else f'{least} to {most}'} votes of people"
     if is_imported(facts):
         return (
-            f"A label is what came with the dataset or {votes}, not the truth; of the latter the "
-            "field votes says how clear each was."
+            f"A label is what came with the dataset or {votes}, not the truth; the field votes "
+            "shows how clear the latter were."
         )
-    return f"A label is {votes}, not the truth; the field votes says how clear each was."
+    return f"A label is {votes}, not the truth; the field votes shows how clear it was."
 
 
 def _unjudged(facts: Facts) -> str:
@@ -178,16 +180,16 @@ def _unjudged(facts: Facts) -> str:
     if is_imported(facts):
         which = "candidates that came with the dataset have a label"
     return (
-        f"Of all question/answer pairs only the {which}. Others that ask the same are "
-        "in no file: a system that finds them is not rewarded, and one that ranks much as the "
-        "candidates were found may look better than it is."
+        f"Of all question/answer pairs only the {which}. Others that ask the same thing are "
+        "missing: a system that finds them is not rewarded, and one that ranks much like the "
+        "retriever of the candidates may look better than it is."
     )
 
 
 def _limits_of_this_one(options: Facts, facts: Facts) -> Iterator[str]:
     if is_imported(facts):
         yield (
-            "Labels were imported: what made them is not in this release, no votes for them are "
+            "Labels were imported: how they were made is not recorded, no votes for them are "
             "known, and the number of candidates differs from query to query."
         )
     if not options["judgments"]:
@@ -198,4 +200,4 @@ def _limits_of_this_one(options: Facts, facts: Facts) -> Iterator[str]:
     if options["partial"]:
         yield "The release is partial: the campaign was not finished when it was built."
     if options["split"] == "random":
-        yield "The splits are random: near-duplicates of queries of train may lie in dev and test."
+        yield "The splits are random: near-duplicates of queries of train may be in dev and test."

@@ -24,15 +24,15 @@ def protocol(facts: Facts, *, judged: bool) -> list[str]:
     steps = [*_queries(facts), *_candidates(facts)]
     if is_imported(facts):
         steps.append(
-            "The labels came with the dataset and were taken over as they were. By whom they were "
-            "made, and how, is not recorded; no votes for them are known (yes 0, no 0)."
+            "The labels came with the dataset and were imported unchanged. Who made them, and how, "
+            "is not recorded; no votes for them are known (yes 0, no 0)."
         )
     if not judged:
         return steps
     if is_imported(facts):
         steps.append(
-            "Then triplets were judged here, by the steps below. A majority of these votes stands "
-            "in place of the label that came; elsewhere that label stays."
+            "Then triplets were judged here, by the steps below. A majority of these votes "
+            "replaces the imported label; without a majority, that label stays."
         )
     steps += [_hits(policy), _votes(policy), _controls(policy)]
     return [*steps, _exclusion(facts), _who(facts)]
@@ -51,17 +51,17 @@ def _queries(facts: Facts) -> Iterator[str]:
             "the database."
         )
     else:
-        yield f"{total} given in a file; {plural(dropped, 'duplicate')} of them left out."
+        yield f"{total} given in a file; {plural(dropped, 'duplicate')} left out."
     yield (
-        "Held-out queries: every copy of a query's question left the index, for all queries of the "
-        "campaign. Near-duplicates stayed: they are the positives."
+        "Held-out queries: all copies of the queries' own questions were excluded from the index. "
+        "Near-duplicates stayed: they are the positives."
     )
 
 
 def _candidates(facts: Facts) -> Iterator[str]:
     retriever, wanted = facts["retriever"], facts["policy"]["candidates_per_query"]
     if retriever is None:
-        yield "Which retriever ranked the candidates is not recorded: ranks are as they came."
+        yield "Which retriever ranked the candidates is not recorded: ranks are as imported."
         return
     form = FORMS.get(retriever["form"], "see the campaign's record")
     model = (
@@ -71,11 +71,11 @@ def _candidates(facts: Facts) -> Iterator[str]:
     if pool := facts["queries"].get("retrievers"):
         yield (
             f"Each query's {count(wanted)} candidates are those that {_best(pool)}: dense is "
-            f"the cosine by the model {model}; bm25 goes by words, in the same form."
+            f"the cosine by the model {model}; bm25 matches words, in the same form."
         )
         return
     yield (
-        f"The {count(wanted)} pairs of highest cosine became each query's candidates, by the model "
+        f"Each query's candidates are the {count(wanted)} pairs of highest cosine, by the model "
         f"{model}."
     )
 
@@ -107,16 +107,16 @@ def _votes(policy: Facts) -> str:
     }[policy["tie_mode"]]
     return (
         f"Each triplet was judged by {policy['annotators']} different workers. Without a strict "
-        f"majority one more vote was bought, {where}, up to {policy['max_votes']} votes. The label "
-        "is the strict majority of all valid votes; a triplet without one has no label and is in "
-        "no release."
+        f"majority one more vote was requested, {where}, up to {policy['max_votes']} votes. The "
+        "label is the strict majority of all valid votes; a triplet without one has no "
+        "label and is not released."
     )
 
 
 def _controls(policy: Facts) -> str:
     fate = {
-        "reject": "rejected and its place filled by another worker",
-        "pay_and_discard": "paid, its votes discarded and its place filled by another worker",
+        "reject": "rejected and replaced by another worker's",
+        "pay_and_discard": "paid, but its votes were discarded and replaced by another worker's",
     }[policy["on_failed_control"]]
     reasons = " or ".join(reason.rule for reason in RejectionReason)
     return f"An assignment that {reasons} was {fate}."
@@ -126,27 +126,28 @@ def _exclusion(facts: Facts) -> str:
     policy, excluded = facts["policy"], len(facts["excluded_workers"])
     return (
         f"A worker who failed more than {rate(policy['max_failure_rate'])} of their reviewed "
-        f"assignments, of at least {policy['min_assignments']}, was excluded for good and all "
-        f"their votes discarded: {plural(excluded, 'worker')} of this campaign."
+        f"assignments, of at least {policy['min_assignments']}, was excluded, and all their "
+        f"votes were discarded: {plural(excluded, 'worker')} of this campaign."
     )
 
 
 def _who(facts: Facts) -> str:
     policy = facts["policy"]
     if CROWDS[facts["crowd"]].has_accounts:
-        who = "The annotators were people of the house, by accounts of their own"
+        who = "The annotators were a team with accounts of their own"
     else:
         masters = "Masters, " if policy["masters"] else ""
         who = (
             f"The workers came through the crowd {facts['crowd']}: {masters}at least "
             f"{policy['min_approval_percent']}% of their work and at least "
             f"{count(policy['min_approved'])} assignments approved; the reward was "
-            f"{dollars(policy['reward_cents'])} a HIT"
+            f"{dollars(policy['reward_cents'])} per HIT"
         )
     if policy["practice_items"]:
         who += (
-            f". Before the first HIT came a round of {plural(policy['practice_items'], 'item')} "
-            f"for practice, {policy['practice_pass_percent']}% of which had to be right"
+            ". Before their first HIT they took a qualification test of "
+            f"{plural(policy['practice_items'], 'item')}, {policy['practice_pass_percent']}% of "
+            "which had to be right"
         )
     return f"{who}."
 
@@ -155,18 +156,18 @@ def cost(facts: Facts, *, judged: bool, by_votes: int) -> str:
     """`by_votes`: how many triplets of the release votes gave a label."""
     spent, bonuses = facts["cost_cents"], facts["bonus_cents"]
     if not spent and not judged:
-        return "No work was done here. What the labels cost before they came is not recorded."
+        return "Nobody judged here. What the imported labels cost is not recorded."
     if not spent:
-        team = "The work was done in the house: " if CROWDS[facts["crowd"]].has_accounts else ""
+        team = "An in-house team judged: " if CROWDS[facts["crowd"]].has_accounts else ""
         nothing = f"{team}nothing was paid for it."
         return nothing[0].upper() + nothing[1:]
     words = (
-        f"{dollars(spent)}: {dollars(spent - bonuses)} for the work, the crowd's fee and discarded "
-        f"work included, and {dollars(bonuses)} of bonuses."
+        f"{dollars(spent)}: {dollars(spent - bonuses)} for assignments, including the crowd's fee "
+        f"and discarded assignments, and {dollars(bonuses)} for bonuses."
     )
     labelled, what = facts["triplets"]["labelled"], "labelled triplet"
     if is_imported(facts):
-        labelled, what = by_votes, "released triplet whose label votes made"
+        labelled, what = by_votes, "released triplet labelled by votes"
     if labelled:
-        words += f" That is USD {spent / 100 / labelled:.3f} a {what}."
+        words += f" That is USD {spent / 100 / labelled:.3f} per {what}."
     return words

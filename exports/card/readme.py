@@ -92,7 +92,7 @@ def _protocol(folder: Path, facts: dict[str, Any], stats: dict[str, Any]) -> dic
 
 
 def _baselines(facts: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
-    retriever = "the order that came with it" if facts["retriever"] is None else "the retriever"
+    retriever = "the imported order" if facts["retriever"] is None else "the retriever"
     if facts["retriever"] is not None and facts["queries"].get("retrievers"):
         retriever = "the pool of the retrievers"
     table = tables.baselines(stats.get("baselines"), retriever=retriever)

@@ -36,7 +36,7 @@ def nobody_judged(folder: Path, **release: Any) -> Path:
 
 def test_what_nobody_judged_has_no_protocol_of_judging(tmp_path: Path) -> None:
     words = words_of(nobody_judged(tmp_path / "x"))
-    assert "By whom they were made, and how, is not recorded" in words
+    assert "Who made them, and how, is not recorded" in words
     assert "Nobody judged a triplet here" in words
     for told in ("Masters", "mturk", "control", "was excluded", "more vote", "annotators read"):
         assert told not in words.split("How it was made")[1].split("Splits")[0], told
@@ -44,12 +44,12 @@ def test_what_nobody_judged_has_no_protocol_of_judging(tmp_path: Path) -> None:
 
 def test_what_nobody_judged_has_no_figure_of_votes(tmp_path: Path) -> None:
     words = words_of(nobody_judged(tmp_path / "x"))
-    trust = words.split("How far the labels can be trusted")[1].split("How it was made")[0]
+    trust = words.split("Label quality")[1].split("How it was made")[0]
     assert "No votes are known" in trust
-    assert "No work was done here." in trust
+    assert "Nobody judged here." in trust
     for told in ("undefined", "0 of 0", "Gini", "0 labels", "USD", "kappa"):
         assert told not in trust, told
-    assert "no votes say how clear it is" in words
+    assert "no votes show how clear it is" in words
 
 
 def test_without_the_judgments_what_nobody_judged_is_known_by_its_votes(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_without_the_judgments_what_nobody_judged_is_known_by_its_votes(tmp_path
 
 def test_what_was_imported_and_judged_here_tells_both(tmp_path: Path) -> None:
     words = words_of(ready(tmp_path / "x", campaign=IMPORT))
-    assert "The labels came with the dataset and were taken over as they were." in words
+    assert "The labels came with the dataset and were imported unchanged." in words
     assert "Then triplets were judged here, by the steps below." in words
     assert "The workers came through the crowd mturk" in words
     assert "A label is what came with the dataset or the majority of 2 to 4 votes" in words
@@ -80,13 +80,13 @@ def test_the_cost_is_shared_by_the_triplets_that_votes_labelled(tmp_path: Path) 
     assert 0 < made < len(votes)
     assert labelled_by_votes(folder, 2) == made
     cost = extract.campaign["cost_cents"] / 100 / made
-    assert f"That is USD {cost:.3f} a released triplet whose label votes made." in words_of(folder)
+    assert f"That is USD {cost:.3f} per released triplet labelled by votes." in words_of(folder)
 
 
 def test_a_cost_without_a_label_by_votes_is_shared_by_none(tmp_path: Path) -> None:
     extract = half_imported(random_extract(5, queries=20), every=1)
     words = words_of(ready(tmp_path / "x", extract=extract))
-    assert "of bonuses." in words
+    assert "for bonuses." in words
     assert "That is USD" not in words
 
 
@@ -119,14 +119,14 @@ def released(folder: Path) -> list[Any]:
 def test_controls_that_nobody_saw_are_not_told(tmp_path: Path) -> None:
     some = {"judged": {"positive": 9, "negative": 0}, "missed": {"positive": 1, "negative": 0}}
     words = words_of(ready(tmp_path / "x", stats={"controls": CONTROLS | some}))
-    assert "by all who worked: 1 of 9 positive ones. No control" in words
+    assert "by all workers: 1 of 9 positive ones. No control" in words
 
 
 def test_an_order_of_no_known_retriever_is_not_called_one(tmp_path: Path) -> None:
     folder = ready(tmp_path / "x", campaign=IMPORT | {"retriever": None})
-    assert rows(folder, "Baselines")[2][0] == "dev, the order that came with it"
+    assert rows(folder, "Baselines")[2][0] == "dev, the imported order"
     words = words_of(folder)
-    assert "BM25 and the order that came with it rank the labelled candidates" in words
+    assert "BM25 and the imported order rank the labelled candidates" in words
     assert "pairs that came with it as candidates" in words
 
 

@@ -53,7 +53,7 @@ def rows(folder: Path, heading: str) -> list[list[str]]:
 
 
 def test_table_2_has_a_row_for_each_split_and_one_for_all(tmp_path: Path) -> None:
-    table = rows(ready(tmp_path / "x"), "What it holds")
+    table = rows(ready(tmp_path / "x"), "Contents")
     assert table[0] == ["", *STATISTICS]
     train = ["train", "11,711", "28.8 ± 0.4", "6.1 ± 5.3", "22.7 ± 5.4"]
     assert table[1] == [*train, "337,276", "75.0%", "2.20"]
@@ -64,11 +64,11 @@ def test_figures_of_an_empty_split_are_undefined(tmp_path: Path) -> None:
     splits = COMPLETE["splits"] | {"dev": row(0, 0, 0)}
     folder = ready(tmp_path / "x", empty=("dev",), stats={"splits": splits})
     nothing = ["dev", "0", *["undefined"] * 3, "0", "undefined", "undefined"]
-    assert rows(folder, "What it holds")[2] == nothing
+    assert rows(folder, "Contents")[2] == nothing
 
 
 def test_agreement_kappa_and_alpha_stand_with_their_intervals(tmp_path: Path) -> None:
-    table = rows(ready(tmp_path / "x"), "How far the labels can be trusted")
+    table = rows(ready(tmp_path / "x"), "Label quality")
     assert table == [
         ["", "value", "95% interval"],
         ["Agreement of the first two votes", "78.1%", "78.0% to 78.2%"],
@@ -80,9 +80,7 @@ def test_agreement_kappa_and_alpha_stand_with_their_intervals(tmp_path: Path) ->
 
 def test_an_undefined_kappa_is_called_so(tmp_path: Path) -> None:
     agreement = AGREEMENT | {"kappa": None, "kappa_interval": None}
-    table = rows(
-        ready(tmp_path / "x", stats={"agreement": agreement}), "How far the labels can be trusted"
-    )
+    table = rows(ready(tmp_path / "x", stats={"agreement": agreement}), "Label quality")
     assert ["Cohen's kappa", "undefined", "undefined"] in table
 
 
@@ -90,9 +88,7 @@ def test_a_label_error_that_nobody_knows_is_explained(tmp_path: Path) -> None:
     unknown = {"label_error": None, "label_error_interval": None, "label_error_reason": "no gold"}
     folder = ready(tmp_path / "x", stats={"campaign": CAMPAIGN | unknown})
     assert "The label error is unknown: no gold." in read(folder)
-    assert not any(
-        line[0] == "Label error" for line in rows(folder, "How far the labels can be trusted")
-    )
+    assert not any(line[0] == "Label error" for line in rows(folder, "Label quality"))
 
 
 def test_workers_gini_robust_labels_and_controls_are_told(tmp_path: Path) -> None:
@@ -101,8 +97,8 @@ def test_workers_gini_robust_labels_and_controls_are_told(tmp_path: Path) -> Non
     assert "Gini coefficient of their votes is 0.711" in words
     assert "the busiest gave 8.1% of them" in words
     assert (
-        "398,000 labels, 90.0% of those that votes made, stay as they are whichever single "
-        "worker's votes are taken away; 2:0 counts as such, although one vote alone would make no "
+        "398,000 labels, 90.0% of those made by votes, stay the same whichever single "
+        "worker's votes are removed; 2:0 counts as such, although one vote alone would make no "
         "label." in words
     )
     assert "1,900 of 201,000 positive ones, 1,400 of 201,000 negative ones" in words
@@ -119,14 +115,14 @@ def test_the_cost_is_told_in_dollars(tmp_path: Path) -> None:
     campaign = {"cost_cents": 3_764_505, "bonus_cents": 2_505}
     campaign |= {"triplets": {"triplets": 100, "labelled": 100_000, "open": 0, "unresolved": 0}}
     words = read(ready(tmp_path / "x", campaign=campaign))
-    assert "USD 37,645.05: USD 37,620.00 for the work" in words
-    assert "USD 25.05 of bonuses. That is USD 0.376 a labelled triplet." in words
+    assert "USD 37,645.05: USD 37,620.00 for assignments" in words
+    assert "USD 25.05 for bonuses. That is USD 0.376 per labelled triplet." in words
 
 
 def test_work_in_the_house_that_cost_nothing_says_so(tmp_path: Path) -> None:
     free = {"crowd": "inhouse", "cost_cents": 0, "bonus_cents": 0}
     words = read(ready(tmp_path / "x", campaign=free))
-    assert "The work was done in the house: nothing was paid for it." in words
+    assert "An in-house team judged: nothing was paid for it." in words
     assert "USD" not in words
 
 
@@ -138,7 +134,7 @@ def test_the_protocol_is_told_by_the_policys_own_numbers(tmp_path: Path) -> None
     assert "Triplets were judged 9 at a time: 7 real ones" in words
     assert "in a new HIT with fresh controls, up to 9 votes" in words
     assert "failed more than 12.5% of their reviewed assignments, of at least 17" in words
-    assert "The 5 pairs of highest cosine" in words
+    assert "candidates are the 5 pairs of highest cosine" in words
     assert "Of all question/answer pairs only the 5 of one retriever were judged." in words
     assert "by the model small-model in the form QQA" in words
     assert "12 queries drawn at random (seed 11)" in words
@@ -160,10 +156,10 @@ def test_the_other_choices_of_a_policy_are_told_too(tmp_path: Path) -> None:
     )
     extract.campaign["crowd"] = "inhouse"
     words = read(ready(tmp_path / "x", extract=extract))
-    assert "paid, its votes discarded and its place filled" in words
+    assert "paid, but its votes were discarded and replaced" in words
     assert "The answer was not shown." in words
-    assert "people of the house" in words
-    assert "a round of 8 items for practice, 80% of which had to be right" in words
+    assert "a team with accounts of their own" in words
+    assert "a qualification test of 8 items, 80% of which had to be right" in words
     assert "Wanted: train 6, dev 1, test 2." in words
 
 
@@ -194,12 +190,12 @@ def test_an_imported_campaign_says_where_its_labels_are_from(tmp_path: Path) -> 
 def test_queries_of_a_file_are_told(tmp_path: Path) -> None:
     origin = {"queries": {"origin": "file", "duplicates_dropped": 1, "total": 20}}
     words = read(ready(tmp_path / "x", campaign=origin))
-    assert "20 queries given in a file; 1 duplicate of them left out." in words
+    assert "20 queries given in a file; 1 duplicate left out." in words
 
 
 def test_splits_by_clusters_tell_their_thresholds_and_what_is_left(tmp_path: Path) -> None:
     words = read(ready(tmp_path / "x"))
-    assert "a cluster lies in one split" in words
+    assert "a cluster is in one split" in words
     assert "a Jaccard of 0.7 or more), embeddings with a cosine of 0.9 or more," in words
     assert "There are 14,800 clusters of queries, the largest of 21 queries." in words
     assert "split by clusters mean 0.443, highest 0.867" in words
@@ -216,17 +212,17 @@ def test_clusters_without_embeddings_say_so(tmp_path: Path) -> None:
 def test_random_splits_warn_of_leaks(tmp_path: Path) -> None:
     options = RELEASED["options"] | {"split": "random"}
     words = read(ready(tmp_path / "x", release={"options": options}))
-    assert "Queries were dealt to the splits at random" in words
-    assert "near-duplicates of queries of train may lie in dev and test" in words
+    assert "Queries were split at random" in words
+    assert "near-duplicates of queries of train may be in dev and test" in words
 
 
 def test_only_splits_by_clusters_claim_as_many_answerable_queries(tmp_path: Path) -> None:
-    claim = "have a label, and as large a share of answerable ones as there is in all."
+    claim = "have a label, with the same share of answerable ones as in all."
     assert claim in read(ready(tmp_path / "x"))
     options = RELEASED["options"] | {"split": "random"}
     words = read(ready(tmp_path / "y", release={"options": options}))
     assert "Dev and test take only queries all of whose candidates have a label. A query" in words
-    assert "as large a share" not in words
+    assert "the same share" not in words
 
 
 def test_no_held_out_query_leaves_no_similarity_to_tell(tmp_path: Path) -> None:
@@ -234,14 +230,14 @@ def test_no_held_out_query_leaves_no_similarity_to_tell(tmp_path: Path) -> None:
     similarity = COMPLETE["similarity"] | {"clusters": nothing, "random": nothing}
     words = read(ready(tmp_path / "x", stats={"similarity": similarity}))
     assert "14,800 clusters of queries" in words
-    assert "What similarity is left" not in words
+    assert "The similarity of each query" not in words
 
 
 def test_labels_of_three_votes_or_of_one_say_what_robust_is(tmp_path: Path) -> None:
     three = read(ready(tmp_path / "x", extract=random_extract(2, annotators=3, max_votes=5)))
     assert "3:0 counts as such, although 2 votes alone would make no label." in three
     one = read(ready(tmp_path / "y", extract=random_extract(2, annotators=1, max_votes=5)))
-    assert "worker's votes are taken away." in one
+    assert "worker's votes are removed." in one
 
 
 def test_withheld_queries_are_counted_by_reason(tmp_path: Path) -> None:
@@ -259,7 +255,7 @@ def test_baselines_name_their_way_and_have_intervals(tmp_path: Path) -> None:
     assert table[0] == ["", "P@1", "MAP", "MRR", "Hit@5"]
     assert table[1][:2] == ["dev, BM25", "0.310 (0.290\u20130.330)"]
     assert table[4][:2] == ["test, the retriever", "0.410 (0.390\u20130.430)"]
-    assert "QRC way: a query without a positive counts 0" in read(folder)
+    assert "QRC way: a query without a positive counts as 0" in read(folder)
 
 
 def test_a_split_without_a_query_has_no_baseline(tmp_path: Path) -> None:
@@ -272,7 +268,7 @@ def test_a_split_without_a_query_has_no_baseline(tmp_path: Path) -> None:
     ]
     baselines["splits"]["test"] = None
     (folder / STATS).write_bytes(document(COMPLETE | {"baselines": baselines}))
-    assert "Dev and test hold no query" in read(folder)
+    assert "Dev and test have no queries" in read(folder)
 
 
 def test_every_plot_that_the_card_shows_lies_in_the_folder(tmp_path: Path) -> None:
@@ -320,7 +316,7 @@ def test_a_partial_release_says_so_first(tmp_path: Path) -> None:
     options = RELEASED["options"] | {"partial": True}
     triplets = {"triplets": 100, "labelled": 80, "open": 1_234, "unresolved": 0}
     folder = ready(tmp_path / "x", release={"options": options}, campaign={"triplets": triplets})
-    first = read(folder).split("What it holds")[0]
+    first = read(folder).split("Contents")[0]
     assert "This is a partial release. When it was built, 1,234 triplets" in first
     assert "partial" not in read(ready(tmp_path / "y"))
 
@@ -332,7 +328,7 @@ def test_figures_whose_judgments_are_left_out_say_that_nobody_can_check_them(
     folder = ready(tmp_path / "x", release={"options": options})
     words = read(folder)
     assert "figures of the annotators' work cannot be recomputed from the files" in words
-    assert "that the files tell without the judgments, names each" in words
+    assert "that does not need the judgments, names each" in words
     assert "from the files alone" not in words
     assert "from the files alone" in read(ready(tmp_path / "y"))
 
@@ -343,7 +339,7 @@ def test_figures_that_were_left_out_are_said_to_be(tmp_path: Path) -> None:
     robust = {key: WORKERS[key] for key in ("robust_labels", "robust_share")}
     (folder / STATS).write_bytes(document({**left, "workers": robust, "baselines": None}))
     words = read(folder)
-    assert "gives no figure that takes them" in words
+    assert "so were the figures that need them" in words
     assert "Gini" not in words
     assert "398,000 labels" in words
     assert "Label error 6.1%" in words

@@ -78,7 +78,7 @@ def test_the_card_takes_the_figures_as_they_are_computed(
     assert len(list((folder / "plots").iterdir())) == 8
 
 
-def test_a_dataset_made_elsewhere_gets_its_card_without_a_vote(tmp_path: Path) -> None:
+def test_a_dataset_labelled_elsewhere_gets_its_card_without_a_vote(tmp_path: Path) -> None:
     made, queries = random_extract(8, queries=60), []
     for query in made.queries:
         unvoted = [replace(each, yes=0, no=0, score=None) for each in query.candidates]
@@ -92,8 +92,8 @@ def test_a_dataset_made_elsewhere_gets_its_card_without_a_vote(tmp_path: Path) -
     build(made.write(tmp_path / "extract"), folder, options=Options(), number=1)
     text = (folder / CARD).read_text(encoding="utf-8")
     assert "No votes are known" in text
-    assert "No work was done here." in text
-    trust = text.split("## How far the labels can be trusted")[1].split("## Splits")[0]
+    assert "Nobody judged here." in text
+    trust = text.split("## Label quality")[1].split("## Splits")[0]
     assert "undefined" not in trust
     assert "Labels were imported" in text
     assert "config_name: judgments" not in text

@@ -119,7 +119,7 @@ def test_positives_are_counted_by_who_found_them(whole: Path) -> None:
 
 def test_the_card_says_who_found_the_candidates(whole: Path) -> None:
     card = (whole / CARD).read_text(encoding="utf-8")
-    assert "## Who found the candidates" in card
+    assert "## Which retriever found the candidates" in card
     assert "dense and bm25 rank highest together, by reciprocal rank fusion" in card
     assert "5 of the pool of dense and bm25 were judged" in card
     assert "the pool of the retrievers" in card
@@ -133,7 +133,7 @@ def test_a_release_of_the_dense_one_alone_says_nothing_of_retrievers(tmp_path: P
     assert b"found_by" not in b"".join((folder / f"{split}.jsonl").read_bytes() for split in SPLITS)
     columns = pq.read_schema(folder / "parquet" / "train.parquet").names
     assert columns[-1] == "no"
-    assert "Who found the candidates" not in (folder / CARD).read_text(encoding="utf-8")
+    assert "Which retriever found the candidates" not in (folder / CARD).read_text(encoding="utf-8")
 
 
 def exchange(rows: list[Row]) -> None:
