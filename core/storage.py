@@ -37,7 +37,7 @@ def steps(alias: str, content: File[bytes]) -> Iterator[bytes]:
         yield step
 
 
-def place_of(alias: str) -> str:
+def location_of(alias: str) -> str:
     options = cast(Mapping[str, Any], settings.STORAGES[alias])["OPTIONS"]
     if "bucket_name" in options:
         return f"s3://{options['bucket_name']}/{options['location']}"
@@ -46,6 +46,6 @@ def place_of(alias: str) -> str:
 
 def _refused(alias: str, done: str, reason: str) -> UserError:
     return UserError(
-        f"The storage of the {alias}, {place_of(alias)}, cannot be {done} ({reason}): repair that "
-        f"and try again, or let {VARIABLES[alias]} name another place."
+        f"The storage of the {alias}, {location_of(alias)}, cannot be {done} ({reason}): repair "
+        f"that and try again, or let {VARIABLES[alias]} name another place."
     )

@@ -86,8 +86,8 @@ class TextPages(KeyPages):
         return 0 < len(at) <= self.longest and "\0" not in at
 
 
-class PlacePages(KeyPages):
-    """Of rows that are no table but have an order: a page goes by their places."""
+class OffsetPages(KeyPages):
+    """Of rows that are no table but have an order: a page goes by their offsets."""
 
     def paginate(self, rows: Iterable[T], request: Request) -> list[T]:
         self.base_url = request.build_absolute_uri()
@@ -108,11 +108,11 @@ class PlacePages(KeyPages):
         return self.encode_cursor(Cursor(offset=0, reverse=False, position=place))
 
 
-def places(
+def offset_page(
     view: APIView, rows: Iterable[Any], serializer: type[BaseSerializer[Any]], prepare: Any = None
 ) -> Response:
     """One page of an ordered list; `prepare` as with `page`."""
-    paginator = PlacePages()
+    paginator = OffsetPages()
     found: Any = paginator.paginate(rows, view.request)
     shown = prepare(found) if prepare else found
     return paginator.get_paginated_response(serializer(shown, many=True).data)

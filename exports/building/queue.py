@@ -27,8 +27,8 @@ from core.progress import Progress, no_progress
 from exports.building.options import Options
 from exports.building.requests import check_releasable, check_way, new_build, recover, work_root
 from exports.building.stages import Stages
-from exports.building.steps import end, make, store
-from exports.layout.atomic_folder import workplace
+from exports.building.steps import finish, make_release, store
+from exports.layout.atomic_folder import working_folder
 from exports.models import Build, Release
 from retrieval.jobs.queue import GIVEN_UP, Result, Watch, carry_out
 from retrieval.models import Job
@@ -59,7 +59,7 @@ def release_now(
     check_releasable(campaign)
     check_way(campaign, options)
     recover()
-    with _workplace(uuid.uuid4().hex) as work:
+    with _working_folder(uuid.uuid4().hex) as work:
         build = _own_build(campaign, options, work.name, begun)
         try:
             carry_out(build, lambda job, watch: _build(job, work, Stages(watch.stage, progress)))
@@ -97,34 +97,34 @@ def build_release(job: Job, watch: Watch) -> Result:
     if job.result is not None:  # cut off when all was done but the job's last word
         return dict(job.result)
     recover()
-    with _workplace(job.claim) as work:
+    with _working_folder(job.claim) as work:
         return _build(job, work, Stages(watch.stage, no_progress))
 
 
 @contextmanager
-def _workplace(claim: str) -> Iterator[Path]:
+def _working_folder(claim: str) -> Iterator[Path]:
     """A folder whose name is the claim of the process that has it."""
-    with _room(), workplace(work_root() / claim) as folder:
+    with _disk_errors(), working_folder(work_root() / claim) as folder:
         yield folder
 
 
 def _build(job: Job, work: Path, stages: Stages) -> Result:
     build = Build.objects.select_related("requested_by").get(pk=job.pk)
     build.claim = job.claim  # not that of a process that has taken it over since
-    with about(campaign=build.campaign), _room():
-        built = make(build, work, stages)
+    with about(campaign=build.campaign), _disk_errors():
+        built = make_release(build, work, stages)
         if built.note:
             log.warning("campaign %s: %s", build.campaign, built.note)
         if built.same_as is None:
             store(build, built, stages)
         else:
-            end(build, built, built.same_as.number)
+            finish(build, built, built.same_as.number)
         stages.end()
     return dict(build.result or {})
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def _disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -65,7 +65,7 @@ class BuiltRelease:
         return {name: self.folder / name for name in names} | {self.archive.name: self.archive}
 
 
-def make(current: Build, work: Path, stages: Stages) -> BuiltRelease:
+def make_release(current: Build, work: Path, stages: Stages) -> BuiltRelease:
     """The next release's folder in `work`."""
     campaign = current.campaign
     facts, options = _read(current, work / "extract", stages)
@@ -161,7 +161,7 @@ def _discard_leftovers(campaign: Campaign) -> None:
 
 @transaction.atomic
 def _record(current: Build, built: BuiltRelease, prefix: str, files: Mapping[str, Path]) -> Release:
-    end(current, built, built.number)  # and nobody else takes it before this has ended
+    finish(current, built, built.number)  # and nobody else takes it before this has ended
     by = current.requested_by
     release = Release.objects.create(
         campaign=current.campaign,
@@ -181,7 +181,7 @@ def _record(current: Build, built: BuiltRelease, prefix: str, files: Mapping[str
     return release
 
 
-def end(current: Build, built: BuiltRelease, number: int) -> None:
+def finish(current: Build, built: BuiltRelease, number: int) -> None:
     """JobLost where another process has taken the build over."""
     unchanged = built.same_as is not None
     keep(current, {"release": number, "unchanged": unchanged, "note": built.note})

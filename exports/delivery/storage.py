@@ -20,7 +20,7 @@ from django.core.files.storage.base import Storage
 from annotation.models import Campaign
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from core.storage import place_of, steps, translated
+from core.storage import location_of, steps, translated
 from exports.layout.atomic_folder import sync, sync_folders
 from exports.models import Release, ReleaseFile
 
@@ -90,7 +90,7 @@ def fetch(files: Iterable[ReleaseFile], folder: Path) -> None:
                 written.write(step)
         if digest.hexdigest() != file.sha256:
             raise UserError(
-                f"{file.path} of release {file.release} is damaged in {place_of(ALIAS)}: its "
+                f"{file.path} of release {file.release} is damaged in {location_of(ALIAS)}: its "
                 "checksum is not the one recorded; bring the file back from a backup."
             )
 

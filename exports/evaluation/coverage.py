@@ -29,7 +29,7 @@ class Coverage:
 
 
 def coverage(scores: RunScores, release: Path) -> Coverage:
-    placed = _placed(release) if scores.other_queries else {}
+    placed = _split_of_queries(release) if scores.other_queries else {}
     elsewhere = sum(placed.get(query) is not None for query in scores.other_queries)
     return Coverage(
         missing_queries=len(scores.missing_queries),
@@ -46,7 +46,7 @@ def refuse_foreign_ids(
     """UserError where run and split have no query, or no candidate, in common."""
     if len(scores.missing_queries) == len(labels):
         theirs, ours = scores.other_queries[0], scores.missing_queries[0]
-        placed = _placed(release).get(theirs)
+        placed = _split_of_queries(release).get(theirs)
         where = f" (a query of {placed})" if placed else ""
         raise UserError(
             f"No query of {run} is in {split}: the run has for example {quote(theirs)}{where}, "
@@ -89,7 +89,7 @@ def damaged(release: Path, error: Exception) -> UserError:
     )
 
 
-def _placed(release: Path) -> dict[str, str | None]:
+def _split_of_queries(release: Path) -> dict[str, str | None]:
     """The split of every query of the campaign, null where it is in none."""
     try:
         with (release / PLACEMENTS).open("rb") as file:

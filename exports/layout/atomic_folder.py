@@ -70,7 +70,7 @@ def unfinished(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def workplace(folder: Path) -> Iterator[Path]:
+def working_folder(folder: Path) -> Iterator[Path]:
     """A folder that tells for as long as it is there whether the process that made it lives."""
     lock = _own(folder)
     try:
@@ -92,7 +92,7 @@ def _own(folder: Path) -> int:
 
 
 def abandoned(folder: Path) -> Iterator[Path]:
-    """The workplaces in it whose processes have died; each is cleared away after its turn."""
+    """The working folders in it whose processes have died; each is cleared away after its turn."""
     for path in sorted(folder.glob("*/")):
         try:
             lock = os.open(path, os.O_RDONLY)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from exports.layout.files import CAMPAIGN, COUNTS, PLACEMENTS, QUERIES
 from exports.splits.clusters import Nearness, NearQuery, near_duplicates
-from exports.splits.splits import SPLITS, Placeable, Placement, SplitError, place
+from exports.splits.splits import SPLITS, Placement, SplitError, SplitQuery, split_queries
 from retrieval.ranking.records import QueryRecord, read
 
 __all__ = ["SplitAssignment", "SplitError", "assign_splits", "write_splits"]
@@ -43,9 +43,9 @@ def assign_splits(
     rules = Nearness()
     vectors = encode([query.text for query in queries]) if encode and queries else None
     clusters = near_duplicates(queries, vectors=vectors, rules=rules)
-    placed = place(
+    placed = split_queries(
         [
-            _placeable(query, row, clusters[query.id])
+            _split_query(query, row, clusters[query.id])
             for query, row in zip(queries, counts, strict=True)
         ],
         **{split: campaign["policy"][split] for split in SPLITS},
@@ -62,8 +62,8 @@ def _near_query(record: QueryRecord) -> NearQuery:
     return NearQuery(record.id, record.query, positives)
 
 
-def _placeable(query: NearQuery, row: Counts, cluster: str) -> Placeable:
-    return Placeable(
+def _split_query(query: NearQuery, row: Counts, cluster: str) -> SplitQuery:
+    return SplitQuery(
         row["id"],
         complete=row["complete"],
         answerable=bool(query.positives),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from exports.layout.files import CAMPAIGN, PLACEMENTS, RELEASE
 from exports.splits.shingles import incidence, nearest
-from exports.splits.splits import HELD_OUT, SPLITS, WAYS, Placeable, SplitError, place
+from exports.splits.splits import HELD_OUT, SPLITS, WAYS, SplitError, SplitQuery, split_queries
 from retrieval.ranking.records import read
 
 MEASURE = "Jaccard of character trigrams"
@@ -34,7 +34,7 @@ class _Released:
 
     split: str
     text: str
-    placeable: Placeable
+    query: SplitQuery
 
 
 def similarity(folder: Path) -> dict[str, Any]:
@@ -62,13 +62,13 @@ def _released(folder: Path, placements: Mapping[str, Mapping[str, Any]]) -> list
     for split in SPLITS:
         for record in read(folder / f"{split}.jsonl"):
             row = placements[record.id]
-            placeable = Placeable(
+            query = SplitQuery(
                 record.id,
                 complete=row["complete"],
                 answerable=any(candidate.label for candidate in record.candidates),
                 cluster=row["cluster"],
             )
-            released.append(_Released(split, record.query, placeable))
+            released.append(_Released(split, record.query, query))
     return released
 
 
@@ -79,8 +79,8 @@ def _splits(folder: Path, released: Sequence[_Released], way: str) -> Sequence[s
         return own
     sizes = Counter(own)
     try:
-        placed = place(
-            [query.placeable for query in released],
+        placed = split_queries(
+            [one.query for one in released],
             # Shares: the clusters need not make the very sizes.
             **{split: sizes[split] / len(own) for split in SPLITS},
             seed=orjson.loads((folder / CAMPAIGN).read_bytes())["seeds"]["split"],
@@ -89,7 +89,7 @@ def _splits(folder: Path, released: Sequence[_Released], way: str) -> Sequence[s
         )
     except SplitError:
         return [None] * len(own)
-    return [placed[query.placeable.id].split for query in released]
+    return [placed[one.query.id].split for one in released]
 
 
 def _histogram(released: Sequence[_Released], splits: Sequence[str | None]) -> dict[str, Any]:

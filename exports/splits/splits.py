@@ -39,7 +39,7 @@ class SplitError(Exception):
 
 
 @dataclass(frozen=True)
-class Placeable:
+class SplitQuery:
     id: str
     complete: bool  # all its candidates have a label
     answerable: bool  # at least one of them is a positive
@@ -53,8 +53,8 @@ class Placement:
     reason: str | None = None  # why it is in none
 
 
-def place(
-    queries: Sequence[Placeable],
+def split_queries(
+    queries: Sequence[SplitQuery],
     *,
     train: int | float,
     dev: int | float,
@@ -94,7 +94,7 @@ def place(
     return placed | _rest(labelled, placed, wanted["train"] if whole or not train else None)
 
 
-def _drawn(queries: Sequence[Placeable], seed: int, way: str) -> list[Placeable]:
+def _drawn(queries: Sequence[SplitQuery], seed: int, way: str) -> list[SplitQuery]:
     """By lot; at random, each is a cluster of its own."""
     if len({query.id for query in queries}) < len(queries):
         raise SplitError("two queries have the same id")
@@ -131,7 +131,7 @@ def _apportion(total: int, shares: Mapping[str, Fraction]) -> dict[str, int]:
     return sizes
 
 
-def _check(wanted: Mapping[str, int], labelled: Sequence[Placeable], *, eligible: int) -> None:
+def _check(wanted: Mapping[str, int], labelled: Sequence[SplitQuery], *, eligible: int) -> None:
     total, held = sum(wanted.values()), wanted["dev"] + wanted["test"]
     if total > len(labelled):
         raise SplitError(f"the splits want {total} queries, but only {len(labelled)} have labels")
@@ -150,7 +150,7 @@ def _check(wanted: Mapping[str, int], labelled: Sequence[Placeable], *, eligible
 def _check_clusters(
     wanted: Mapping[str, int],
     placed: Mapping[str, Placement],
-    labelled: Sequence[Placeable],
+    labelled: Sequence[SplitQuery],
     *,
     exact: bool,
 ) -> None:
@@ -166,7 +166,7 @@ def _check_clusters(
 
 
 def _published(
-    queries: Iterable[Placeable], before: Mapping[str, str | None]
+    queries: Iterable[SplitQuery], before: Mapping[str, str | None]
 ) -> dict[str, set[str]]:
     """Cluster -> the splits that queries of it were published in; only clusters with some."""
     splits: defaultdict[str, set[str]] = defaultdict(set)
@@ -176,7 +176,7 @@ def _published(
     return dict(splits)
 
 
-def _kept(queries: Sequence[Placeable], before: Mapping[str, str | None]) -> dict[str, Placement]:
+def _kept(queries: Sequence[SplitQuery], before: Mapping[str, str | None]) -> dict[str, Placement]:
     """What follows from the query's own past and labels."""
     placed = {query.id: Placement(None, NO_LABEL) for query in queries if not query.labelled}
     staying: defaultdict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -197,7 +197,7 @@ def _kept(queries: Sequence[Placeable], before: Mapping[str, str | None]) -> dic
 
 
 def _followers(
-    labelled: Sequence[Placeable],
+    labelled: Sequence[SplitQuery],
     placed: Mapping[str, Placement],
     published: Mapping[str, set[str]],
     wanted: Mapping[str, int],
@@ -223,7 +223,7 @@ def _followers(
 
 
 def _taken(placed: Mapping[str, Placement]) -> Counter[str | None]:
-    return Counter(place.split for place in placed.values())
+    return Counter(placement.split for placement in placed.values())
 
 
 def _room(placed: Mapping[str, Placement], wanted: Mapping[str, int]) -> dict[str, int]:
@@ -231,9 +231,9 @@ def _room(placed: Mapping[str, Placement], wanted: Mapping[str, int]) -> dict[st
     return {split: max(0, wanted[split] - taken[split]) for split in HELD_OUT}
 
 
-def _groups(free: Iterable[Placeable], seed: int) -> list[Group]:
+def _groups(free: Iterable[SplitQuery], seed: int) -> list[Group]:
     """The clusters that dev and test can take, by lot: all their labelled queries are complete."""
-    clusters: defaultdict[str, list[Placeable]] = defaultdict(list)
+    clusters: defaultdict[str, list[SplitQuery]] = defaultdict(list)
     for query in free:
         clusters[query.cluster].append(query)
     return [
@@ -253,7 +253,7 @@ def _first(groups: Sequence[Group], room: Mapping[str, int]) -> dict[str, Placem
 
 def _stratified(
     groups: Sequence[Group],
-    labelled: Sequence[Placeable],
+    labelled: Sequence[SplitQuery],
     placed: Mapping[str, Placement],
     room: Mapping[str, int],
 ) -> dict[str, Placement]:
@@ -273,7 +273,7 @@ def _stratified(
 
 
 def _rest(
-    labelled: Sequence[Placeable], placed: Mapping[str, Placement], limit: int | None
+    labelled: Sequence[SplitQuery], placed: Mapping[str, Placement], limit: int | None
 ) -> dict[str, Placement]:
     """To train, as long as there is room."""
     rest = [query.id for query in labelled if query.id not in placed]

@@ -16,7 +16,7 @@ from retrieval.registry.registry import registered_at
 from retrieval.vectors.folder import Manifest, rebuild_hint, verify
 from retrieval.vectors.pair_keys import withdrawn_keys
 from retrieval.vectors.shards import Identity
-from retrieval.vectors.types import PairKeys, places
+from retrieval.vectors.types import PairKeys, positions_in
 
 WITHDRAWN = "withdrawn.npy"  # keys of the pairs that were withdrawn when the version was made
 
@@ -88,7 +88,7 @@ def require_no_restored_pairs(index: IndexVersion) -> None:
 def restored_pairs(index: IndexVersion) -> int:
     """How many the index lacks: they were withdrawn when it was made, and are not any more."""
     then = np.load(folder_of(index) / WITHDRAWN, allow_pickle=False)
-    return int((places(withdrawn_keys(), then) < 0).sum()) if len(then) else 0
+    return int((positions_in(withdrawn_keys(), then) < 0).sum()) if len(then) else 0
 
 
 def require_storable(model: str) -> None:

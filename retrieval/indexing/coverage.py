@@ -8,7 +8,7 @@ import numpy as np
 
 from retrieval.vectors.compact import compacted
 from retrieval.vectors.shards import Identity, Shard, names, read_keys
-from retrieval.vectors.types import Mask, PairKeys, Positions, places
+from retrieval.vectors.types import Mask, PairKeys, Positions, positions_in
 
 
 @dataclass(frozen=True)
@@ -59,4 +59,4 @@ def packed(folder: Path, identity: Identity, coverage: Coverage, keys: PairKeys)
 
 def _rows_of(folder: Path, shard: Shard, keys: PairKeys) -> Positions:
     """The place of each row's pair among the keys; -1 for one that is not among them."""
-    return places(keys, read_keys(folder, shard))
+    return positions_in(keys, read_keys(folder, shard))

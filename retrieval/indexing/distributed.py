@@ -29,7 +29,7 @@ from retrieval.indexing.shard_worker import keys_of
 from retrieval.models import EncodingJob, EncodingShard
 from retrieval.vectors.remote import fetch_missing
 from retrieval.vectors.shards import Identity, Shard, verify_shard
-from retrieval.vectors.types import PairKeys, places
+from retrieval.vectors.types import PairKeys, positions_in
 
 QUEUE = "encoding"
 TASK = "quorum.encode_shard"
@@ -156,10 +156,10 @@ def _begin(folder: Path, identity: Identity, missing: PairKeys, model: str) -> E
         job.shards.filter(free(timezone.now()) | ended).delete()
         for row in job.shards.all():
             keys = keys_of(row)
-            if (places(missing, keys) < 0).any():
+            if (positions_in(missing, keys) < 0).any():
                 row.delete()  # some of its pairs need no vector any more
             else:
-                missing = missing[places(keys, missing) < 0]
+                missing = missing[positions_in(keys, missing) < 0]
         rows = _rows(job, missing)
         while some := list(itertools.islice(rows, ROWS)):
             EncodingShard.objects.bulk_create(some)

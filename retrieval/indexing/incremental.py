@@ -68,7 +68,7 @@ def make_index(
 ) -> MadeIndex:
     """Grown where it can be and is still good enough, else built."""
     if before is not None:
-        made = _measured(grown(before, store, removed), before.manifest["built_over"], measure)
+        made = _measured(extended(before, store, removed), before.manifest["built_over"], measure)
         if made.finds(wanted):
             return made
     index = index_class(choice.kind).build(store, choice.parameters)
@@ -82,7 +82,7 @@ def _measured(
     return MadeIndex(index, None if index.exact else measure(index), built_over)
 
 
-def grown(before: IndexVersion, store: VectorStore, removed: Mask) -> VectorIndex:
+def extended(before: IndexVersion, store: VectorStore, removed: Mask) -> VectorIndex:
     index = open_index(before).index
     if store.shards != tuple(shards_of(before.manifest)):
         index.add(store)

@@ -10,7 +10,7 @@ from django.db.models import Count, Max
 
 from core.errors import UserError
 from retrieval.models import QaPair
-from retrieval.vectors.types import PairKeys, packed, places
+from retrieval.vectors.types import PairKeys, packed, positions_in
 
 CHUNK = 50_000  # rows read at once
 LOOKUP = 2_000  # keys or ids in one database query
@@ -39,8 +39,8 @@ def database_pairs() -> DatabasePairs:
         raw += bytes.fromhex("".join(key for _, key in chunk))
     every = np.sort(np.frombuffer(raw, "S32"))
     withdrawn = withdrawn_keys()
-    withdrawn = withdrawn[places(every, withdrawn) >= 0]
-    keys = every[places(withdrawn, every) < 0]
+    withdrawn = withdrawn[positions_in(every, withdrawn) >= 0]
+    keys = every[positions_in(withdrawn, every) < 0]
     return DatabasePairs(keys, withdrawn, newest, len(every))
 
 

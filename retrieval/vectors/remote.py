@@ -16,7 +16,7 @@ from django.core.files.base import File
 from django.core.files.storage import storages
 
 from core.errors import UserError
-from core.storage import place_of, steps, translated
+from core.storage import location_of, steps, translated
 from retrieval.vectors.checksums import Facts
 from retrieval.vectors.shards import (
     Identity,
@@ -28,7 +28,7 @@ from retrieval.vectors.shards import (
     write_record,
     writing,
 )
-from retrieval.vectors.types import PairKeys, places
+from retrieval.vectors.types import PairKeys, positions_in
 from retrieval.vectors.unfinished import sync, unfinished
 
 ALIAS = "vectors"
@@ -68,7 +68,7 @@ def fetch_holding(folder: Path, identity: Identity, keys: PairKeys) -> list[Shar
         shard = _record(folder, identity, name)
         of_keys, of_vectors = files_of(name)
         _get(folder, of_keys, shard.files[of_keys])
-        covered = places(read_keys(folder, shard), keys) >= 0
+        covered = positions_in(read_keys(folder, shard), keys) >= 0
         if covered.any():
             # Here without its record: it may be the one found damaged.
             (folder / of_vectors).unlink(missing_ok=True)
@@ -140,6 +140,6 @@ def _get(folder: Path, name: str, facts: Facts) -> None:
 
 def _damaged(path: str) -> UserError:
     return UserError(
-        f"{path} is damaged in {place_of(ALIAS)}, it is not the file recorded: delete it there and "
-        "run the command again."
+        f"{path} is damaged in {location_of(ALIAS)}, it is not the file recorded: delete it there "
+        "and run the command again."
     )

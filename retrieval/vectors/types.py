@@ -65,7 +65,7 @@ def unpacked(keys: PairKeys) -> list[str]:
     return [text[start : start + 64] for start in range(0, len(text), 64)]
 
 
-def places(keys: PairKeys, wanted: PairKeys) -> Positions:
+def positions_in(keys: PairKeys, wanted: PairKeys) -> Positions:
     """Where in sorted keys each of these stands; -1: nowhere."""
     if not len(keys):
         return np.full(len(wanted), -1, np.int64)

@@ -23,7 +23,7 @@ from annotation.api.base.jobs import ROW, JobRow, accepted, visible_jobs
 from annotation.jobs.requests import ask_to_import
 from core.errors import UserError
 from core.rest.openapi import key_header, operation
-from core.rest.pagination import PlacePages, places
+from core.rest.pagination import OffsetPages, offset_page
 from core.rest.parsing import body
 from retrieval.api.access import MayLook
 from retrieval.corpus.pair_reader import MAX_LICENSE, MAX_SOURCE
@@ -122,7 +122,7 @@ class Import(APIView):
 
 class Rejected(APIView):
     permission_classes = [MayLook]
-    pagination_class = PlacePages
+    pagination_class = OffsetPages
 
     @operation(
         "import_rejected",
@@ -142,7 +142,7 @@ class Rejected(APIView):
         job = get_object_or_404(visible_jobs(request), pk=pk, kind=KIND)
         if not job.is_over:
             raise Http404
-        return places(self, _rejected(job), RejectedRow)
+        return offset_page(self, _rejected(job), RejectedRow)
 
 
 def _digests(received: Received) -> Iterator[str]:

@@ -19,7 +19,7 @@ from annotation.pipeline.labelling.disagreements import (
     split_of,
 )
 from core.rest.openapi import operation
-from core.rest.pagination import PlacePages, places
+from core.rest.pagination import OffsetPages, offset_page
 
 TAG = "labels"
 TEXTS = ("candidate__query", "candidate__pair")
@@ -62,7 +62,7 @@ SHOWN = {
 
 
 class Disagreements(APIView):
-    pagination_class = PlacePages
+    pagination_class = OffsetPages
 
     @operation(
         "disagreement_list",
@@ -77,7 +77,9 @@ class Disagreements(APIView):
     def get(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name)
         found = most_important(campaign)
-        return places(self, found, DisagreementRow, prepare=lambda rows: _disputed(campaign, rows))
+        return offset_page(
+            self, found, DisagreementRow, prepare=lambda rows: _disputed(campaign, rows)
+        )
 
 
 def _disputed(campaign: Campaign, found: Sequence[Disagreement]) -> list[dict[str, Any]]:
@@ -97,7 +99,7 @@ def _disputed(campaign: Campaign, found: Sequence[Disagreement]) -> list[dict[st
 
 
 class Reports(APIView):
-    pagination_class = PlacePages
+    pagination_class = OffsetPages
 
     @operation(
         "report_list",
@@ -118,4 +120,4 @@ class Reports(APIView):
     def get(self, request: Request, name: str) -> Response:
         together = worker_figures.newest(campaign_of(request, name))
         items: list[int] = together.figures["reported"] if together else []
-        return places(self, items, ReportedRow, prepare=read_items)
+        return offset_page(self, items, ReportedRow, prepare=read_items)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from exports.layout.files import PLACEMENTS, RELEASE
-from exports.splits.splits import SPLITS, Placeable, SplitError, place
+from exports.splits.splits import SPLITS, SplitError, SplitQuery, split_queries
 from exports.verify.checks.records import Records
 from exports.verify.facts import Facts
 from exports.verify.findings import Findings, quote
@@ -21,8 +21,8 @@ def check_split_assignment(records: Records, facts: Facts, findings: Findings) -
         findings.unchecked.append(NOT_DRAWN.format(PLACEMENTS, why))
         return
     try:
-        placed = place(
-            [_placeable(row, records) for row in records.placements.values()],
+        placed = split_queries(
+            [_split_query(row, records) for row in records.placements.values()],
             **_sizes(facts),
             seed=facts.campaign["seeds"]["split"],
             way=facts.release["options"]["split"],
@@ -61,8 +61,8 @@ def _sizes(facts: Facts) -> dict[str, int | float]:
     return {split: facts.campaign["policy"][split] for split in SPLITS}
 
 
-def _placeable(row: Mapping[str, Any], records: Records) -> Placeable:
-    return Placeable(
+def _split_query(row: Mapping[str, Any], records: Records) -> SplitQuery:
+    return SplitQuery(
         row["id"],
         complete=row["complete"],
         answerable=bool(records.positives_of.get(row["id"])),

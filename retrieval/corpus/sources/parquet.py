@@ -18,7 +18,7 @@ OUT_OF_RANGE = "a date or time in the row is out of range"
 
 def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
     size, number, reported = os.path.getsize(path), 0, 0
-    with _opened(path) as file:
+    with _open(path) as file:
         total = file.metadata.num_rows
         for batch in file.iter_batches(ROWS):
             for fields, fault in _records(batch):
@@ -31,13 +31,13 @@ def parquet_rows(path: Path, progress: Progress) -> Iterator[Row]:
 
 def unpacked_bytes(path: Path) -> int:
     """As its own footer tells."""
-    with _opened(path) as file:
+    with _open(path) as file:
         groups = range(file.metadata.num_row_groups)
         return sum(file.metadata.row_group(number).total_byte_size for number in groups)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[pq.ParquetFile]:
+def _open(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         with pq.ParquetFile(path) as file:
             yield file

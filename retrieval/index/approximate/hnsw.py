@@ -16,7 +16,7 @@ from retrieval.vectors.store import VectorStore
 TRAINED_ON = 50_000  # rows, which give each number's range
 # Links of a row (twice as many at the bottom), and how many rows are looked at to choose them.
 LINKS = 32
-CARE = 200
+EF_CONSTRUCTION = 200
 # The ranking asks for 70 rows to find 30, and FAISS looks at no fewer.
 TUNING_VALUES = (70, 85, 100, 125, 150, 200, 250, 300, 400, 500, 700, 1000)
 
@@ -31,16 +31,16 @@ class HnswIndex(FaissIndex):
         cls, store: VectorStore, parameters: Mapping[str, object]
     ) -> tuple[Any, dict[str, object]]:
         links = int(number(parameters, "links", LINKS))
-        care = int(number(parameters, "ef_construction", CARE))
+        ef_construction = int(number(parameters, "ef_construction", EF_CONSTRUCTION))
         index = faiss.IndexHNSWSQ(
             store.identity.dimension,
             faiss.ScalarQuantizer.QT_8bit,
             links,
             faiss.METRIC_INNER_PRODUCT,
         )
-        index.hnsw.efConstruction = care
+        index.hnsw.efConstruction = ef_construction
         index.train(store.rows(sample(store, TRAINED_ON)))
-        return index, {"links": links, "ef_construction": care}
+        return index, {"links": links, "ef_construction": ef_construction}
 
     def _values(self) -> Sequence[int]:
         return TUNING_VALUES

@@ -52,7 +52,7 @@ def transaction(connection: Connection) -> Iterator[Cursor]:
         ) from error
 
 
-def place() -> str:
+def server_address() -> str:
     """Without the password."""
     parts = urlsplit(settings.VECTOR_DATABASE_URL)
     return f"{parts.hostname or 'a local socket'}{parts.path}"
@@ -64,13 +64,13 @@ def _require_extension(connection: Connection) -> None:
         found = cursor.fetchone()
     if found is None:
         raise UserError(
-            f"The database at {place()} lacks pgvector: install it on the server and let a "
-            "superuser run CREATE EXTENSION vector there, or choose another kind of index."
+            f"The database at {server_address()} lacks pgvector: install it on the server and let "
+            "a superuser run CREATE EXTENSION vector there, or choose another kind of index."
         )
     if tuple(int(part) for part in found[0].split(".")[:2]) < OLDEST:
         raise UserError(
-            f"The database at {place()} has pgvector {found[0]}, an index needs 0.8 or newer: "
-            "install that on the server and run ALTER EXTENSION vector UPDATE."
+            f"The database at {server_address()} has pgvector {found[0]}, an index needs 0.8 or "
+            "newer: install that on the server and run ALTER EXTENSION vector UPDATE."
         )
 
 

@@ -14,7 +14,7 @@ from psycopg2.extensions import cursor as Cursor
 from psycopg2.sql import SQL, Identifier, Literal
 
 from core.errors import UserError
-from retrieval.index.approximate.pgvector_server import SCHEMA, connect, place, transaction
+from retrieval.index.approximate.pgvector_server import SCHEMA, connect, server_address, transaction
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Stored
 
@@ -88,7 +88,7 @@ def require_rows(connection: Connection, table: str, store: VectorStore) -> None
         )
     if not sound:
         raise UserError(
-            f"The table {SCHEMA}.{table} of the database at {place()} does not hold the "
+            f"The table {SCHEMA}.{table} of the database at {server_address()} does not hold the "
             f"{len(store):,} vectors of this index, or not their graph: run `quorum index build` "
             "to load them again, or let QUORUM_VECTOR_DATABASE_URL name the database that has them."
         )

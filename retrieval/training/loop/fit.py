@@ -115,7 +115,7 @@ def _trainer(
         eval_dataset=dev,
         loss=task.make_loss(model),
         callbacks=[
-            _Onlooker(plan, progress),
+            _ProgressCallback(plan, progress),
             EarlyStoppingCallback(early_stopping_patience=plan.patience),
         ],
     )
@@ -153,7 +153,7 @@ def _arguments(plan: Plan, folder: Path) -> dict[str, Any]:
     }
 
 
-class _Onlooker(TrainerCallback):
+class _ProgressCallback(TrainerCallback):
     """Counts steps, marks whole checkpoints, and stops a training that has gone wrong."""
 
     def __init__(self, plan: Plan, progress: Progress) -> None:

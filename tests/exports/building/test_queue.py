@@ -227,7 +227,7 @@ def test_releases_are_never_emptied_at_once(campaign: Campaign, model: Any) -> N
     assert list(model.objects.order_by("pk").values()) == before != []
 
 
-def test_the_splits_of_a_dataset_made_elsewhere_are_kept(releases: Path) -> None:
+def test_the_splits_of_a_dataset_labelled_elsewhere_are_kept(releases: Path) -> None:
     campaign = make_campaign({name: ["ada+ bob+", "ada- bob-", "ada- bob-"] for name in TOPICS})
     wanted = dict(zip(TOPICS, ("test", "train", "dev", "test", "train", "test"), strict=True))
     for key, split in wanted.items():

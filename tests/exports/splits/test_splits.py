@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exports.splits.splits import BEYOND, NO_LABEL, SPLITS, Placeable, Placement, SplitError, place
+from exports.splits.splits import (
+    BEYOND,
+    NO_LABEL,
+    SPLITS,
+    Placement,
+    SplitError,
+    SplitQuery,
+    split_queries,
+)
 from tests.annotation.protocol.steady import steady
 
 PAPER = {"train": 0.77, "dev": 0.099, "test": 0.131}
@@ -18,16 +26,16 @@ THIRDS = {"train": 0.5, "dev": 0.2, "test": 0.3}
 Sizes = Mapping[str, int | float]
 
 
-def singles(complete: int, incomplete: int = 0) -> list[Placeable]:
+def singles(complete: int, incomplete: int = 0) -> list[SplitQuery]:
     return [query(f"q{n}", complete=n < complete) for n in range(complete + incomplete)]
 
 
-def query(key: str, *, complete: bool = True, near: str = "", yes: bool = True) -> Placeable:
-    return Placeable(key, complete=complete, answerable=yes, cluster=near or key)
+def query(key: str, *, complete: bool = True, near: str = "", yes: bool = True) -> SplitQuery:
+    return SplitQuery(key, complete=complete, answerable=yes, cluster=near or key)
 
 
 def placed(
-    queries: Sequence[Placeable],
+    queries: Sequence[SplitQuery],
     wanted: Sizes,
     *,
     seed: int = 1,
@@ -35,18 +43,18 @@ def placed(
     before: Mapping[str, str | None] | None = None,
 ) -> dict[str, Placement]:
     sizes = {split: wanted[split] for split in SPLITS}
-    return place(queries, **sizes, seed=seed, way=way, before=before or {})
+    return split_queries(queries, **sizes, seed=seed, way=way, before=before or {})
 
 
 def members(found: Mapping[str, Placement], split: str | None) -> set[str]:
-    return {key for key, place in found.items() if place.split == split}
+    return {key for key, placement in found.items() if placement.split == split}
 
 
 def sizes(found: Mapping[str, Placement]) -> tuple[int, ...]:
     return tuple(len(members(found, split)) for split in SPLITS)
 
 
-def divided(queries: Sequence[Placeable], found: Mapping[str, Placement]) -> set[str]:
+def divided(queries: Sequence[SplitQuery], found: Mapping[str, Placement]) -> set[str]:
     """Clusters in two splits."""
     both = {(one.cluster, found[one.id].split) for one in queries if found[one.id].split}
     return {cluster for cluster, times in Counter(c for c, _ in both).items() if times > 1}
@@ -94,11 +102,11 @@ def test_shares_that_sum_to_almost_one_still_place_every_query() -> None:
 def test_queries_beyond_the_counts_are_in_no_split(way: str) -> None:
     found = placed(singles(6, 4), {"train": 3, "dev": 2, "test": 1}, way=way)
     assert sizes(found) == (3, 2, 1)
-    assert Counter(place.reason for place in found.values()) == {None: 6, BEYOND: 4}
+    assert Counter(placement.reason for placement in found.values()) == {None: 6, BEYOND: 4}
 
 
 def test_a_query_without_a_label_is_in_no_split_and_counts_for_none() -> None:
-    bare = Placeable("bare", complete=False, answerable=False, cluster="q1", labelled=False)
+    bare = SplitQuery("bare", complete=False, answerable=False, cluster="q1", labelled=False)
     found = placed([*singles(10), bare], THIRDS)
     assert found["bare"] == Placement(None, NO_LABEL)
     assert sizes(found) == (5, 2, 3)
@@ -230,12 +238,12 @@ def test_a_cluster_is_held_out_about_as_often_as_a_single_query() -> None:
 
 
 @st.composite
-def campaigns(draw: st.DrawFn) -> list[Placeable]:
+def campaigns(draw: st.DrawFn) -> list[SplitQuery]:
     size = draw(st.integers(1, 50))
     clusters = draw(st.integers(1, 2 * size))
     flags = st.integers(0, 9)
     return [
-        Placeable(
+        SplitQuery(
             f"q{n}",
             complete=(complete := draw(flags) > 2),
             answerable=draw(flags) > 3,
@@ -246,7 +254,7 @@ def campaigns(draw: st.DrawFn) -> list[Placeable]:
     ]
 
 
-def fitting(queries: Sequence[Placeable], dev: int, test: int, *, shares: bool) -> Sizes:
+def fitting(queries: Sequence[SplitQuery], dev: int, test: int, *, shares: bool) -> Sizes:
     """Sizes of the labelled queries that dev and test may be able to take."""
     labelled = [one for one in queries if one.labelled]
     spoilt = {one.cluster for one in labelled if not one.complete}
@@ -267,7 +275,7 @@ def fitting(queries: Sequence[Placeable], dev: int, test: int, *, shares: bool) 
     order=st.randoms(use_true_random=False),
 )
 def test_no_cluster_is_divided_and_the_order_does_not_matter(
-    queries: list[Placeable], held: tuple[int, int], seed: int, order: random.Random
+    queries: list[SplitQuery], held: tuple[int, int], seed: int, order: random.Random
 ) -> None:
     if not any(one.labelled for one in queries):
         return
@@ -297,7 +305,7 @@ def test_no_cluster_is_divided_and_the_order_does_not_matter(
     shares=st.booleans(),
 )
 def test_enough_single_queries_make_sizes_exact_and_shares_of_answerable_ones_equal(
-    queries: list[Placeable], held: tuple[int, int], shares: bool
+    queries: list[SplitQuery], held: tuple[int, int], shares: bool
 ) -> None:
     """With as many single queries of each kind as dev and test want, clusters cost nothing."""
     want = sum(held)

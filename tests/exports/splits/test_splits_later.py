@@ -10,14 +10,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from exports.splits.splits import BEYOND, NO_LABEL, NO_LONGER_COMPLETE, Placeable, Placement
+from exports.splits.splits import BEYOND, NO_LABEL, NO_LONGER_COMPLETE, Placement, SplitQuery
 from tests.exports.splits.test_splits import THIRDS, divided, members, placed, query, singles, sizes
 from tests.support.examples import examples
 
 OLD = {"a": "train", "b": "dev", "c": "test"}
 
 
-def first() -> list[Placeable]:
+def first() -> list[SplitQuery]:
     return [query("a"), query("b"), query("c")]
 
 
@@ -60,7 +60,7 @@ def test_a_new_query_follows_the_published_one_that_it_is_near() -> None:
 
 
 def test_it_follows_one_that_has_left() -> None:
-    bare = Placeable("b", complete=False, answerable=False, cluster="b", labelled=False)
+    bare = SplitQuery("b", complete=False, answerable=False, cluster="b", labelled=False)
     queries = [query("a"), bare, query("c"), query("b2", near="b")]
     assert placed(queries, THIRDS, before=OLD)["b2"] == Placement("dev")
 
@@ -193,7 +193,7 @@ class Releases(RuleBasedStateMachine):
                 self.published[key] = place.split
                 self.ever.setdefault(key, set()).add(place.split)
 
-    def keeps_the_rules(self, one: Placeable, found: dict[str, Placement]) -> None:
+    def keeps_the_rules(self, one: SplitQuery, found: dict[str, Placement]) -> None:
         place, old = found[one.id], self.published.get(one.id)
         assert (place.split is None) == (place.reason is not None)
         assert place.split in (None, "train") or one.complete

@@ -71,7 +71,7 @@ def test_a_crowd_of_equal_rows_does_not_hide_the_others(tmp_path: Path) -> None:
     assert measure(index, store, clustered(50, 7), own, excluded).value > 0.95
 
 
-def test_the_effort_grows_with_the_recall_wanted(store: VectorStore) -> None:
+def test_ef_search_grows_with_the_recall_wanted(store: VectorStore) -> None:
     built = [
         HnswIndex.build(store, {"links": 4, "ef_construction": 10, "recall": recall})
         for recall in (0.5, 0.99)
