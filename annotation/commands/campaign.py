@@ -42,7 +42,7 @@ from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import read_instructions
 from annotation.protocol.estimates.cost import quote
 from annotation.protocol.packing.pack import hits_needed
-from annotation.protocol.policy.crowds import CROWDS, CrowdKind
+from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
 from core.command import Device, Result, choice, one_of, progress
 from core.errors import UserError
 from core.output import Facts, Rendered, Rows
@@ -51,9 +51,10 @@ from retrieval.ranking.fusion import BM25
 from retrieval.search.retrieve import retrieve
 
 IMPORT = "import"
+CHOICE = ", or ".join(each.title for each in CROWDS.values())
 ChosenCrowd = Annotated[
     CrowdKind | None,
-    choice("--crowd", CROWDS, "Who judges: Mechanical Turk workers (default), or your own team."),
+    choice("--crowd", CROWDS, f"Who judges: {CHOICE} (default: {PAPER_CROWD.title})."),
 ]
 PolicyFile = Annotated[
     Path | None,

@@ -77,11 +77,14 @@ class Assignment(models.Model):
     def __str__(self) -> str:
         return self.crowd_id
 
-    def void_reason(self, excluded: Collection[int]) -> VoidReason | None:
-        """Why its votes do not count. `excluded`: the campaign's workers who are."""
+    def void_reason(self, excluded: Collection[int], *, if_paid: bool = False) -> VoidReason | None:
+        """Why its votes do not count. `excluded`: the campaign's workers who are.
+
+        `if_paid`: what it would be if the crowd pays the work after all.
+        """
         return void_reason(
             passed=self.passed,
-            rejected=self.status == self.Status.REJECTED,
+            rejected=self.status == self.Status.REJECTED and not if_paid,
             excluded=self.worker_id in excluded,
         )
 

@@ -6,13 +6,12 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from annotation.models import Assignment, Campaign, Control, Judgment
 from annotation.pipeline.ledger.postings import excluded_workers
-from annotation.protocol.labels.void_reason import VoidReason, void_reason
+from annotation.protocol.labels.void_reason import VoidReason
 from exports.extract.collation import by_code_points
 from exports.extract.parquet_table import Row, TableFile, table
 from exports.layout.files import ASSIGNMENTS, CONTROLS
@@ -21,27 +20,6 @@ from exports.layout.schemas import control_digest
 ROWS = 5_000  # in memory at a time
 NOT_DISCARDED = (None, VoidReason.UNREVIEWED)
 CHARGED = (Assignment.Booked.PAID, Assignment.Booked.DISCARDED)
-
-
-class SubmittedAssignment(NamedTuple):
-    """An assignment's columns, in the order of COLUMNS."""
-
-    hit: int
-    price: int
-    worker: int
-    status: str
-    passed: bool | None
-    account: str
-
-
-COLUMNS = (
-    "hit__number",
-    "hit__price_cents",
-    "worker_id",
-    "status",
-    "passed",
-    "account",
-)
 
 
 ANSWER_COLUMNS = (
@@ -59,9 +37,9 @@ def write_assignments(campaign: Campaign, folder: Path, workers: Mapping[int, st
     _write_controls(campaign, folder, workers)
     excluded = excluded_workers(campaign)
     cents = 0
-    rows = _submitted(campaign).values_list(*COLUMNS).iterator(chunk_size=ROWS)
+    rows = _submitted(campaign).select_related("hit").defer("answers").iterator(chunk_size=ROWS)
     with TableFile(folder, ASSIGNMENTS) as file:
-        while assignments := list(map(SubmittedAssignment._make, islice(rows, ROWS))):
+        while assignments := list(islice(rows, ROWS)):
             file.add(
                 table([_assignment(one, workers, excluded) for one in assignments], file.schema)
             )
@@ -87,17 +65,17 @@ def _submitted(campaign: Campaign) -> QuerySet[Assignment]:
 
 
 def _assignment(
-    assignment: SubmittedAssignment, workers: Mapping[int, str], excluded: Collection[int]
+    assignment: Assignment, workers: Mapping[int, str], excluded: Collection[int]
 ) -> Row:
     """In the order of exports.layout.schemas.ASSIGNMENT_COLUMNS."""
     of = assignment
-    void = void_reason(passed=of.passed, rejected=False, excluded=of.worker in excluded)
+    void = of.void_reason(excluded)
     discarded = of.status == Assignment.Status.APPROVED and void not in NOT_DISCARDED
-    return of.hit, workers[of.worker], of.status, of.passed, discarded, _cents(of)
+    return of.hit.number, workers[of.worker_id], of.status, of.passed, discarded, _cents(of)
 
 
-def _cents(assignment: SubmittedAssignment) -> int:
-    return assignment.price if assignment.account in CHARGED else 0
+def _cents(assignment: Assignment) -> int:
+    return assignment.hit.price_cents if assignment.account in CHARGED else 0
 
 
 def _answer(

@@ -15,7 +15,6 @@ from annotation.pipeline.ledger.accounts import (
     reserved_cents,
 )
 from annotation.protocol.estimates.cost import bonus_price_cents
-from annotation.protocol.labels.void_reason import void_reason
 
 WORKED = "assignment__hit"
 
@@ -71,8 +70,7 @@ def _destination(work: Assignment, excluded: set[int]) -> Booked:
 
 def _spent(work: Assignment, excluded: set[int]) -> Booked:
     """Where what it costs goes, if the crowd pays it."""
-    void = void_reason(passed=work.passed, rejected=False, excluded=work.worker_id in excluded)
-    return Booked.DISCARDED if void else Booked.PAID
+    return Booked.DISCARDED if work.void_reason(excluded, if_paid=True) else Booked.PAID
 
 
 def pay_overturned(campaign: Campaign, work: Assignment) -> None:
