@@ -73,7 +73,7 @@ def make_campaign(folder: Path, share: float, policy: Policy | None = None) -> i
     """Pairs, index, controls, queries and candidates: `share` of the paper's. How many triplets."""
     rng = np.random.default_rng(SEED)
     words = vocabulary(rng)
-    stream = [words[place] for place in zipf(rng, STREAM_WORDS)]
+    stream = [words[place] for place in zipf(rng, round(STREAM_WORDS * min(1, 10 * share)))]
     pairs = random_pairs(rng, stream, round(PAIRS * share))
     ingest(write_lines(folder / "pairs.jsonl", pairs), "random")
     index = build_index(settings.ENCODER_MODEL, "QQ", encoder=HashEncoder(words))

@@ -29,6 +29,12 @@ def address(name: str, *args: object, **asked: object) -> str:
     return reverse(name, args=args) + (f"?{urlencode(asked)}" if asked else "")
 
 
+def busiest(campaign: Campaign) -> str:
+    """Its worker who has handed in most."""
+    figures = campaign.worker_figures.select_related("worker").order_by("-handed_in", "pk")[0]
+    return figures.worker.worker_id
+
+
 def releases(finished: Campaign) -> Iterator[Page]:
     yield Page("releases", OWNER, address("releases"))
     for campaign in (NAME, FINISHED):
@@ -79,12 +85,14 @@ def program(paper: Campaign) -> Iterator[Page]:
     label = ExpertLabel.objects.filter(triplet__campaign=paper)[0]
     work = Assignment.objects.filter(hit=hit)[0]
     triplet = paper.triplets.order_by("-pk")[0]
+    worker = busiest(paper)
     plain = ("me", "tokens", "jobs", "log", "campaigns", "releases", "schema")
     own = (
         "", "/policy", "/quote", "/hits", f"/hits/{hit.number}", "/hits?state=planned",
         "/hits?round=repack", "/assignments", "/assignments?status=submitted",
-        "/assignments?passed=no", "/assignments?worker=A00100", f"/assignments?worker={NOTHING}",
-        f"/assignments?hit={hit.number}", f"/assignments/{work.pk}", "/workers", "/workers/A00100",
+        "/assignments?passed=no", f"/assignments?worker={worker}",
+        f"/assignments?worker={NOTHING}", f"/assignments?hit={hit.number}",
+        f"/assignments/{work.pk}", "/workers", f"/workers/{worker}",
         "/triplets", "/triplets?status=unresolved", "/triplets?label=1", "/triplets?query=q000077",
         f"/triplets?query={NOTHING}", f"/triplets/{triplet.pk}", "/labels", "/labels?label=1",
         "/expert-labels", "/expert-labels?expert=ada", "/expert-labels/next",

@@ -13,6 +13,7 @@ from benchmarks.dashboard.addresses import (
     NOTHING,
     Page,
     address,
+    busiest,
     database,
     program,
     records,
@@ -112,7 +113,7 @@ def _lists(paper: Campaign, words: Mapping[str, str]) -> Iterator[Page]:
             {"from": last // 2},
             *({"status": status} for status in ("submitted", "approved", "rejected")),
             *({"passed": passed} for passed in ("yes", "no", "none")),
-            {"worker": "A00100"},
+            {"worker": busiest(paper)},
             {"worker": NOTHING},
             {"hit": last // 2},
             {"q": NOTHING},
@@ -160,7 +161,12 @@ def _records(paper: Campaign) -> Iterator[Page]:
 def _acts(paper: Campaign) -> Iterator[Page]:
     """Each as a reader first sees it, and with what follows from it where a link may ask so."""
     work = Assignment.objects.filter(hit__campaign=paper, status="approved")[0]
-    given = {"worker": "A00100", "assignment": work.crowd_id, "reason": "why", "text": "words"}
+    given = {
+        "worker": busiest(paper),
+        "assignment": work.crowd_id,
+        "reason": "why",
+        "text": "words",
+    }
     given |= {"dollars": "100000", "days": "3", "cents": "50"}
     for name, operation in OPERATIONS.items():
         yield Page(f"operation {name}", OWNER, address("operation", paper, name), "refusal")

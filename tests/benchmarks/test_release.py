@@ -1,12 +1,9 @@
 """`make bench SIZE=release`, step by step at a tiny size."""
 
 import json
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.db import connection
 from pytest_django import Settings
 
 from benchmarks import folders
@@ -14,18 +11,8 @@ from benchmarks.campaign import inputs
 from benchmarks.campaign.size import Step
 from benchmarks.campaign.steps import Taken
 from benchmarks.release import record, size, steps
+from tests.benchmarks.sqlite_copy import insert
 from tests.worlds.small_campaign import fill_database, packed_campaign
-
-
-def insert(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """What COPY does on PostgreSQL."""
-    values = ", ".join(["%s"] * len(columns))
-    statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
-    known: list[list[Any]] = [
-        [None if value == record.NULL else value for value in row] for row in rows
-    ]
-    with connection.cursor() as cursor:
-        cursor.executemany(statement, list[list[Any]](known))
 
 
 @pytest.mark.django_db(transaction=True)
