@@ -373,8 +373,8 @@ SPECTACULAR_SETTINGS = {
         "What the dashboard's pages do, for programs.\n\n"
         "Sign in by a token (`POST /api/v1/tokens`) or by the site's session, whose requests that "
         "change something send the CSRF token. Lists come in pages: follow `next`. Whatever "
-        "spends or creates takes an `Idempotency-Key` and is done once. Long work answers 202 "
-        "with the address of its job. Every error is a problem document (RFC 9457)."
+        "spends or creates takes an `Idempotency-Key` and is done once. A long job answers 202 "
+        "with the address of the job. Every error is a problem document (RFC 9457)."
     ),
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

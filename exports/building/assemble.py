@@ -109,8 +109,8 @@ def _assign_splits(
     except SplitError as error:
         raise UserError(
             f"Campaign {campaign} cannot be split as its policy wants: {error}. Collect the "
-            "missing votes, give a campaign smaller splits, or split it the paper's way (--split "
-            "random), which lets near queries into two splits."
+            "missing votes, give a campaign smaller splits, or split it at random (--split "
+            "random), which may put near-duplicates into different splits."
         ) from error
 
 

@@ -35,7 +35,7 @@ from retrieval.models import Job
 
 log = logging.getLogger(__name__)
 
-REPLACED = "Nobody was at it when a command built a release of the campaign: see that one."
+REPLACED = "A command built a release of the campaign while this job was waiting: see that release."
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def check_way(campaign: Campaign, options: Options) -> None:
     if last and last.options["split"] != options.split:
         raise UserError(
             f"A published query of campaign {campaign} keeps its split, and its release "
-            f"{last.number} was split by {WORDS[last.options['split']]}: leave the way as it was "
+            f"{last.number} was split by {WORDS[last.options['split']]}: keep that way "
             f"(--split {last.options['split']})."
         )
 

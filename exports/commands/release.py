@@ -29,7 +29,7 @@ def _built(result: Result) -> Rendered:
     if "build" in result:
         name = result["campaign"]
         return f"A worker builds the release; `quorum release list {name}` shows when it is done."
-    said = ", unchanged, as it lay there before" if result["unchanged"] else ""
+    said = ", already there and unchanged" if result["unchanged"] else ""
     folder, files = result["folder"], len(result["files"])
     return [
         render_table(result["stats"]),

@@ -12,7 +12,7 @@ from annotation.access.roles import DOWNLOAD
 from exports.models import ReleaseFile
 
 SALT = "exports.delivery.signed_links"
-FRESH = "open the release's page and take a fresh link from there."
+FRESH = "open the release's page and get a new link there."
 EXPIRED = f"This link has expired: {FRESH}"
 CHANGED = f"This is no link of this site, or a part of it is missing: {FRESH}"
 LOST_RIGHT = (

@@ -28,4 +28,4 @@ def require_unchanged(release: Path, file: Path) -> None:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise damaged(release, ValueError(f"{MANIFEST} is no list of files")) from error
     if not same:
-        raise damaged(release, ValueError(f"{name} is not the file that {MANIFEST} tells of"))
+        raise damaged(release, ValueError(f"{name} is not the file that {MANIFEST} names"))

@@ -50,9 +50,9 @@ def threshold_on_dev(dev: Pairs, run: Path) -> Threshold:
 def threshold_of_probabilities(pairs: Pairs) -> Threshold:
     scores = np.asarray(pairs.scores)
     if np.nanmin(scores) >= 0 and np.nanmax(scores) <= 1:
-        why = "all scores lie from 0 to 1 and are taken for probabilities"
+        why = "all scores are from 0 to 1 and are taken as probabilities"
         return Threshold(EVEN, f"there is no run on dev to choose it on; {why}")
-    return Threshold(None, "none, as scores lie outside 0 to 1 and there is no run on dev")
+    return Threshold(None, "none, as scores are outside 0 to 1 and there is no run on dev")
 
 
 def pairwise(pairs: Pairs, threshold: float | None) -> dict[str, float | None]:

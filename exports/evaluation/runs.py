@@ -135,7 +135,7 @@ def _from_json(line: str) -> _Parsed:
 def _keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise LineFault("a key stands in it twice: leave one of them")
+        raise LineFault("it has a key twice: leave one of them")
     return values
 
 

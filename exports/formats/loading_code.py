@@ -15,14 +15,14 @@ GROUPS = (
     (
         "jsonl",
         "JSONL",
-        "A query a line with its labelled candidates in the retriever's order: every other format "
-        "is made of these.",
+        "A query per line with its labelled candidates in the retriever's order: every other "
+        "format is made from these.",
     ),
     *((each.key, each.title, each.description) for each in FORMATS),
     (
         "annotators",
         "What the annotators did",
-        "Judgments, the work handed in and the answers to controls, unless they were left out, and "
+        "Judgments, assignments and the answers to controls, unless they were left out, and "
         "the experts' labels; people as salted hashes.",
     ),
     (

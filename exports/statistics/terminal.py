@@ -112,10 +112,10 @@ def _annotators(stats: Mapping[str, Any]) -> list[str]:
         parts.append(f"Krippendorff's alpha of all votes {_decimals(alpha)}")
     if workers["robust_share"] is not None:
         share = _percent(workers["robust_share"])
-        parts.append(f"{share} of the labels stay whichever worker is taken away")
+        parts.append(f"{share} of the labels stay the same whichever worker is removed")
     if workers["gini"] is not None:
         parts.append(
-            f"votes lie on the workers with a Gini of {_decimals(workers['gini'])}, the busiest has"
+            f"the Gini of votes per worker is {_decimals(workers['gini'])}, the busiest gave"
             f" {_percent(workers['top_share'])}"
         )
     return ["; ".join(parts)] if parts else []

@@ -44,25 +44,25 @@ from exports.verify.rebuild.rebuild import RECORDS, Rebuild
 Say = Callable[[str], object]
 TAKEN_ON_TRUST = (
     f"{CAMPAIGN}: nothing here proves the seeds, the retriever and its scores, the sources, who "
-    "was excluded and why, and what was paid in bonuses. Who writes every file anew, votes and "
-    "gold included, makes another release: compare the manifest's sha256 with the one you know."
+    "was excluded and why, and what was paid in bonuses. Somebody who rewrites every file, votes "
+    "and gold included, makes another release: compare the manifest's sha256 with the one you know."
 )
 AT_RANDOM = (
-    "The queries were dealt out at random, as asked: near-duplicates may be in two splits, and are "
-    "no difference."
+    "The queries were split at random, as requested: near-duplicates in two splits are no "
+    "difference."
 )
 BY_MEANING = (
     f"{PLACEMENTS}: clusters are checked by the queries' words and their positives; that queries "
-    "are near by their embeddings, or by way of queries in no split, is taken as it stands."
+    "are near by their embeddings, or through queries in no split, cannot be checked."
 )
 LEFT_OUT = (
-    "The judgments were left out: labels are checked against their own counts of votes alone, no "
-    "file tells whether a control is among them, and which triplets are open or unresolved and "
-    "what the work cost is the campaign's own word."
+    "The judgments were left out: labels are checked only against their counts of votes, no file "
+    "shows whether a control is among them, and which triplets are open or unresolved and what the "
+    "assignments cost is taken from the campaign."
 )
-NO_GOLD = "There is no gold: how often the labels are wrong is not known."
+NO_GOLD = "There is no gold: the label error is not known."
 DAMAGED = (
-    "Labels, figures and formats were not made again: {} missing or damaged, see the differences."
+    "Labels, figures and formats were not recomputed: {} missing or damaged, see the differences."
 )
 
 
@@ -190,8 +190,8 @@ def _list_unchecked(facts: Facts, records: Records, findings: Findings) -> None:
         findings.unchecked.append(LEFT_OUT)
     if records.imported:
         findings.unchecked.append(
-            f"{records.imported:,} labels came with the dataset: no votes say how they came about, "
-            "and which triplets are open or unresolved is the campaign's own word."
+            f"{records.imported:,} labels came with the dataset: no votes show how they were made, "
+            "and which triplets are open or unresolved is taken from the campaign."
         )
     findings.unchecked.append(TAKEN_ON_TRUST)
 

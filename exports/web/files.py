@@ -18,8 +18,8 @@ from exports.web.access import campaign_releases_page
 
 REFUSED = "This link opens nothing"
 GONE = (
-    "The file is not in the storage as it was released: the people who run this site must bring"
-    " it back from their copy."
+    "The file in the storage is missing or not the one released: ask the people who run this"
+    " site to restore it from a backup."
 )
 # Plots carry their styles in themselves; nothing else in them may do anything.
 OF_PLOTS = "default-src 'none'; style-src 'unsafe-inline'; sandbox"

@@ -12,7 +12,7 @@ WAYS = [
         "clusters",
         "Near-duplicate queries stay together: none of them is in train and in test at once",
     ),
-    ("random", "At random, as in the paper: near-duplicates may lie on both sides"),
+    ("random", "At random, as in the paper: near-duplicates may be in both train and test"),
 ]
 
 

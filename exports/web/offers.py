@@ -14,7 +14,7 @@ from exports.models import Release
 PLOTS = {
     "positives-by-rank": (
         "Positives by rank",
-        "How many of the candidates at each rank of the retriever ask the same as the query.",
+        "How many of the candidates at each rank of the retriever ask the same thing as the query.",
     ),
     "hit-at-k": (
         "Hit@k of the retriever",
@@ -22,11 +22,11 @@ PLOTS = {
     ),
     "agreement-by-worker": (
         "Agreement by worker",
-        "How often each worker's votes are those of the majority of the others.",
+        "How often each worker's votes agree with the majority of the others.",
     ),
     "split-similarity": (
         "Train and test",
-        "How near the queries of test are to those of train, beside a split at random.",
+        "How near the queries of test are to those of train, compared with a random split.",
     ),
 }
 

@@ -19,8 +19,8 @@ def _agreement(found: object) -> Iterator[Row]:
         return
     for key, name, says in (
         ("agreement", "First two votes agree", "of the triplets with two valid votes"),
-        ("kappa", "Cohen's kappa", "of the first two votes, chance taken off"),
-        ("alpha", "Krippendorff's alpha", "of all valid votes, chance taken off"),
+        ("kappa", "Cohen's kappa", "of the first two votes, corrected for chance"),
+        ("alpha", "Krippendorff's alpha", "of all valid votes, corrected for chance"),
     ):
         percent = key == "agreement"
         value = share(found.get(key)) if percent else decimal(found.get(key), 3)
@@ -45,13 +45,13 @@ def _workers(workers: object) -> Iterator[Row]:
         "Robust labels",
         share(workers.get("robust_share")),
         "",
-        "stay as they are without any single worker's votes",
+        "stay the same without any single worker's votes",
     )
     yield _row(
-        "Concentration of the work",
+        "Concentration of votes",
         decimal(workers.get("gini"), 3),
         "",
-        "Gini of the votes by worker: 0 is even, 1 is all by one",
+        "Gini of the votes by worker: 0: evenly spread, 1: all by one",
     )
     yield _row("Busiest worker", share(workers.get("top_share")), "", "of all valid votes")
 
@@ -63,7 +63,7 @@ def _controls(controls: Any) -> Iterator[Row]:
     for kind in ("positive", "negative"):
         if of := at(judged, kind):
             words = f"{count(at(missed, kind))} of {count(of)}"
-            yield _row(f"{kind.capitalize()} controls missed", words, "", "by all who worked")
+            yield _row(f"{kind.capitalize()} controls missed", words, "", "by all workers")
     if controls.get("inside_release") is not None:
         yield _row("Controls in the release", count(controls["inside_release"]), "", "none may be")
 

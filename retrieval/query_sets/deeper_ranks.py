@@ -26,7 +26,7 @@ class Deeper:
     first_rank: int
     last_rank: int
     seed: int
-    found: Retrieved
+    retrieved: Retrieved
 
 
 def look_deeper(
@@ -61,14 +61,14 @@ def look_deeper(
 def store_deeper(name: str, deeper: Deeper) -> QuerySet:
     """Inside a transaction of the caller's."""
     query_set = save_drawn(
-        name, QuerySet.Origin.POOL_DEPTH, deeper.studied, deeper.found.queries, deeper.seed
+        name, QuerySet.Origin.POOL_DEPTH, deeper.studied, deeper.retrieved.queries, deeper.seed
     )
     query_set.retrieved_with = deeper.studied.retrieved_with
     ranks = [deeper.first_rank, deeper.last_rank]
     query_set.retrieval = {"retrievers": list(deeper.studied.retrievers), "ranks": ranks}
     query_set.save(update_fields=["retrieved_with", "retrieval"])
     copies = list(query_set.queries.order_by("position"))
-    save(replace(deeper.found, queries=copies), first_rank=deeper.first_rank)
+    save(replace(deeper.retrieved, queries=copies), first_rank=deeper.first_rank)
     return query_set
 
 

@@ -30,13 +30,13 @@ class AskForm(forms.Form):
 @database_page()
 def ask(request: HttpRequest) -> HttpResponse:
     form = AskForm(request.GET)
-    asked, found, fault = "", None, ""
+    asked, result, fault = "", None, ""
     if form.is_valid() and (asked := clean_text(form.cleaned_data["q"])):
-        found, fault = _answered(asked)
+        result, fault = _answered(asked)
     context = {
         "form": AskForm(initial={"q": asked}) if form.is_valid() else form,
         "asked": asked,
-        "found": found,
+        "result": result,
         "fault": fault,
         "selector": settings.SELECTOR and training_of(Path(settings.SELECTOR)).name,
         "candidates": CANDIDATES,

@@ -43,7 +43,7 @@ class SearchForm(forms.Form):
 
 @dataclass(frozen=True)
 class Answer:
-    found: list[SearchResult] = field(default_factory=list)
+    results: list[SearchResult] = field(default_factory=list)
     pairs: list[QaPair] = field(default_factory=list)  # by an id
     fault: str = ""
 
@@ -74,7 +74,7 @@ def _answer(asked: str, by: str) -> Answer:
     if by == BY_ID:
         return Answer(pairs=_with_id(asked))
     try:
-        return Answer(found=find(asked, RETRIEVERS[by]))
+        return Answer(results=find(asked, RETRIEVERS[by]))
     except UserError as error:
         return Answer(fault=str(error))
 

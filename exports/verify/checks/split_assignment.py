@@ -12,7 +12,7 @@ from exports.verify.facts import Facts
 from exports.verify.findings import Findings, quote
 from exports.verify.rebuild.compare_files import other_versions
 
-NOT_DRAWN = "{}: which split a query is in was not drawn again: {}."
+NOT_DRAWN = "{}: the split assignment was not drawn again: {}."
 
 
 def check_split_assignment(records: Records, facts: Facts, findings: Findings) -> None:
@@ -50,7 +50,7 @@ def _obstacles(records: Records, facts: Facts) -> Iterator[str]:
     sizes = _sizes(facts)
     takes_all = isinstance(sizes["train"], float) and sizes["train"] > 0
     if not facts.at_random and not takes_all and any(map(_left_out, records.placements.values())):
-        yield "no file tells which of the queries in no split are answerable"
+        yield "no file shows which of the queries in no split are answerable"
 
 
 def _left_out(row: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from exports.verify.facts import Facts
 from exports.verify.findings import Findings, quote
 
 ROWS = 65_536
-# A piece of work in one number: its HIT, and the number of its worker.
+# An assignment in one number: its HIT, and the number of its worker.
 WORKERS = 1 << 24
 RANKS = 1 << 16
 STATUSES = ("submitted", "approved", "rejected")
@@ -29,7 +29,7 @@ EXPECTED = {"positive": 1, "negative": 0}
 
 @dataclass(frozen=True)
 class CheckedAssignments:
-    """`good`: the pieces of work that make votes, as sorted numbers.
+    """`good`: the assignments that make votes, as sorted numbers.
 
     Of each: how many `items` of its HIT are no controls, and how many of its `votes` were seen.
     """
@@ -57,19 +57,19 @@ def check_table(folder: Path, name: str, findings: Findings) -> None:
 
 
 def check_assignments(folder: Path, facts: Facts, findings: Findings) -> CheckedAssignments:
-    """No piece of work is there twice, none lacks its controls, none passed that missed one."""
+    """No assignment is there twice, none lacks its controls, none passed that missed one."""
     workers: dict[str, int] = {}
     done, good = _assignments(folder, workers, facts.campaign["excluded_workers"], findings)
     missed, judged = _controls(folder, workers, findings)
     every = np.sort(done)
     for kind, least in facts.controls.items():
         if few := int((_times(every, judged[kind]) < least).sum()):
-            findings.differ(CONTROLS, f"{CONTROLS}: {few:,} pieces of work lack {kind} controls")
+            findings.differ(CONTROLS, f"{CONTROLS}: {few:,} assignments lack {kind} controls")
     controls = np.concatenate(list(judged.values()))
     if (np.diff(every) == 0).any():
         findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: a worker handed in a HIT twice")
     if not np.isin(controls, every).all():
-        findings.differ(CONTROLS, f"{CONTROLS}: answers of work that {ASSIGNMENTS} does not have")
+        findings.differ(CONTROLS, f"{CONTROLS}: answers of an assignment that {ASSIGNMENTS} lacks")
     kept = good[~np.isin(good, missed)]
     if len(kept) < len(good):
         findings.differ(
@@ -145,7 +145,7 @@ def check_judgments(
         _report(
             votes,
             ~np.isin(done, work.good),
-            f"a vote of work that failed, was discarded or is not in {ASSIGNMENTS}",
+            f"a vote of an assignment that failed, was discarded or is not in {ASSIGNMENTS}",
             findings,
         )
         _count(done, work)
@@ -153,8 +153,8 @@ def check_judgments(
     if few := int((work.votes != work.items).sum()):
         findings.differ(
             f"{JUDGMENTS}: too few",
-            f"{JUDGMENTS}: of {few:,} pieces of work that passed, not as many votes as their HITs "
-            "have items",
+            f"{JUDGMENTS}: {few:,} assignments that passed have fewer or more votes than their HIT "
+            "has items",
         )
 
 

@@ -79,8 +79,8 @@ class Rebuild:
         else:
             link_all(self.folder, {CHANGES, CHANGED_LABELS} & self.paths, self.work)
             self.findings.unchecked.append(
-                f"{CHANGES} and {CHANGED_LABELS}: what changed since release "
-                f"{before['number']} shows with that release at hand, see --previous."
+                f"{CHANGES} and {CHANGED_LABELS}: give the folder of release "
+                f"{before['number']} by --previous to check what changed since."
             )
 
     def _check_previous(self, previous: Path | None) -> None:
@@ -105,7 +105,7 @@ class Rebuild:
             unknown = check_stats(stated, made, self.findings, all_known=judgments)
             if unknown:
                 self.findings.unchecked.append(
-                    f"{STATS}: the judgments were left out, and nothing else tells "
+                    f"{STATS}: the judgments were left out, and nothing else shows "
                     f"{', '.join(unknown)}."
                 )
             made = made if judgments else overlaid(stated, made)
@@ -119,7 +119,7 @@ class Rebuild:
         if others:
             self.findings.unchecked.append(
                 f"The release was written with {', '.join(others)}: a difference in a plot, or in "
-                "a figure's last decimal, may come of that alone."
+                "a figure's last decimal, may come from that alone."
             )
         quorum = other_quorum(self.facts.release["versions"])
         write_plots(self.work)
@@ -128,7 +128,7 @@ class Rebuild:
         if unlike and not quorum:
             self.findings.unchecked.append(
                 f"{', '.join(unlike)}: drawn by another version of matplotlib; the texts in them "
-                "are right, the drawing was not looked at."
+                "are right, the drawing was not compared."
             )
         (self.work / CARD).write_bytes(card(self.work))
         unlike += self._compare(other_numbers if quorum else None)
@@ -137,7 +137,7 @@ class Rebuild:
         if unlike and quorum:
             self.findings.unchecked.append(
                 f"{', '.join(unlike)}: worded by Quorum {quorum}; of them only the numbers that "
-                f"stand in {CARD}'s tables and the sha256s in {CROISSANT} were compared."
+                f"are in {CARD}'s tables and the sha256s in {CROISSANT} were compared."
             )
 
     def leftovers(self) -> None:

@@ -46,9 +46,9 @@ def scan(store: VectorStore, queries: Vectors, width: int, left_out: Mask) -> Ne
             ]
             for job in jobs:
                 job.result()
-        some_found = threads.map(_merged, shared)
-        for (some, _), found in zip(_shares(len(queries), workers), some_found, strict=True):
-            positions[some], scores[some] = found.found()
+        merged = threads.map(_merged, shared)
+        for (some, _), best in zip(_shares(len(queries), workers), merged, strict=True):
+            positions[some], scores[some] = best.result()
     return Neighbours(positions, scores, margin(queries, half=half))
 
 

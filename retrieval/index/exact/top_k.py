@@ -60,7 +60,7 @@ class TopK:
         for kept in other._kept:
             self._keep(*kept)
 
-    def found(self) -> tuple[Positions, Scores]:
+    def result(self) -> tuple[Positions, Scores]:
         """Queries x width, nearest first; -1 and -inf where there are fewer."""
         self._sort()
         query, position, score = self._kept[0]

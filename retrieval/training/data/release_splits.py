@@ -96,7 +96,7 @@ def _named(manifest: bytes) -> dict[str, str]:
 def _split(path: Path, files: Mapping[str, str]) -> list[QueryRecord]:
     """DatasetError where it is not the file that the manifest names, or a line is no record."""
     if sha256_of(path) != files[path.name]:
-        raise DatasetError(f"{path.name} is not the file that {MANIFEST} tells of")
+        raise DatasetError(f"{path.name} is not the file that {MANIFEST} names")
     records = list(read(path))
     for number, record in enumerate(records, start=1):
         if fault := _fault(record):

@@ -150,7 +150,7 @@ def test_a_link_that_is_not_good_opens_a_page_that_says_so(
     assert answer is not None
     assert answer.status == 403
     expect(page.get_by_role("heading", name="This link opens nothing")).to_be_visible()
-    expect(page.get_by_text("take a fresh link from there")).to_be_visible()
+    expect(page.get_by_text("get a new link there")).to_be_visible()
     axe(page)
     assert not Download.objects.exists()
 

@@ -39,7 +39,7 @@ def test_it_shows_the_table_and_the_folder(campaign: Campaign, tmp_path: Path) -
     assert f"release 1: {out} ({len(FILES)} files)" in lines
     assert "the campaign's first release" in lines
     again = printed("build", "demo", "--out", str(out))
-    assert f"release 1, unchanged, as it lay there before: {out} ({len(FILES)} files)" in again
+    assert f"release 1, already there and unchanged: {out} ({len(FILES)} files)" in again
     assert f"quorum release verify {out}" in again
 
 
@@ -82,7 +82,7 @@ def test_releases_are_listed_and_asked_for(campaign: Campaign, tmp_path: Path) -
     (line,) = printed("list", "demo").splitlines()
     assert line.startswith("demo 1  ")
     assert line.endswith("3 queries, 8 labels; the campaign's first release")
-    with pytest.raises(CommandError, match=r"leave the way as it was \(--split clusters\)"):
+    with pytest.raises(CommandError, match=r"keep that way \(--split clusters\)"):
         printed("build", "demo", "--split", "random")
     asked = printed("build", "demo", "--no-judgments")
     assert asked.startswith("A worker builds the release")

@@ -54,8 +54,8 @@ def test_too_few_complete_queries_are_refused_with_the_counts(tmp_path: Path) ->
     assert refusal(campaign, tmp_path / "release") == (
         "Campaign demo cannot be split as its policy wants: dev and test want 3 queries (1 + 2) "
         "all of whose candidates have a label, but only 2 of 3 are complete. Collect the missing "
-        "votes, give a campaign smaller splits, or split it the paper's way (--split random), "
-        "which lets near queries into two splits."
+        "votes, give a campaign smaller splits, or split it at random (--split random), "
+        "which may put near-duplicates into different splits."
     )
 
 

@@ -183,7 +183,7 @@ def test_without_a_run_on_dev_scores_that_are_no_probabilities_have_no_threshold
     found = system(result, "mine")["pairs"]
     assert set(found["Accuracy"].values()) == set(found["F1"].values()) == {None}
     assert found["ROC-AUC"]["value"] is not None
-    assert [note for note in result["notes"] if "none, as scores lie outside 0 to 1" in note]
+    assert [note for note in result["notes"] if "none, as scores are outside 0 to 1" in note]
 
 
 def test_what_a_run_lacks_is_told_as_evaluate_tells_it(release: Path, tmp_path: Path) -> None:

@@ -279,7 +279,7 @@ def test_scores_that_are_no_probabilities_have_no_threshold_without_one(
     [line] = [one for one in capsys.readouterr().out.splitlines() if one.startswith("Pair by")]
     assert "Accuracy" not in line
     assert line.endswith(
-        "threshold: none, as scores lie outside 0 to 1 and there is no run on dev."
+        "threshold: none, as scores are outside 0 to 1 and there is no run on dev."
     )
 
 

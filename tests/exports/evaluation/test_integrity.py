@@ -33,7 +33,7 @@ def test_a_label_that_was_changed_gives_no_figures(release: Path, tmp_path: Path
     path = release / "test.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"label":0', b'"label":1', 1))
     for use in (lambda: evaluated(release, run), lambda: queries_of(release, "test")):
-        with pytest.raises(UserError, match=r"test.jsonl is not the file that manifest.json tells"):
+        with pytest.raises(UserError, match=r"test.jsonl is not the file that manifest.json names"):
             use()
     assert len(labels_of(release, "dev")) == 2
 

@@ -118,4 +118,4 @@ def test_a_half_is_the_threshold_of_probabilities_alone(
 ) -> None:
     chosen = threshold_of_probabilities(pairs((1, scores[0]), (0, scores[1])))
     assert chosen.value == value
-    assert ("are taken for probabilities" in chosen.reason) == (value is not None)
+    assert ("are taken as probabilities" in chosen.reason) == (value is not None)

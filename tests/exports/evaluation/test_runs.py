@@ -106,7 +106,7 @@ def test_a_wrong_line_of_a_trec_run_is_named(tmp_path: Path, line: str, fault: s
         ('{"query_id": "q1", "candidate_id": "b", "score": true}', "its score is true: give a n"),
         ('{"id": "q1", "scores": {"b": {}}}', "its score is {}: give a number"),
         ('{"id": "q1", "scores": {"b": 1' + "0" * 400 + "}}", "its score is 1000"),
-        ('{"id": "q1", "scores": {"b": 1, "b": 2}}', "a key stands in it twice"),
+        ('{"id": "q1", "scores": {"b": 1, "b": 2}}', "it has a key twice"),
     ],
 )
 def test_a_wrong_line_of_json_scores_is_named(tmp_path: Path, line: str, fault: str) -> None:

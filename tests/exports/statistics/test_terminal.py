@@ -41,8 +41,8 @@ def test_the_table_has_a_row_for_each_split_and_the_figures_of_the_campaign() ->
             "5 workers, 1 excluded; assignments: 23 approved, 1 rejected, 1 paid but discarded; "
             "cost $1,234.37",
             "label error unknown: no gold",
-            "Krippendorff's alpha of all votes 0.13; 50.0% of the labels stay whichever worker is "
-            "taken away; votes lie on the workers with a Gini of 0.25, the busiest has 37.5%",
+            "Krippendorff's alpha of all votes 0.13; 50.0% of the labels stay the same whichever "
+            "worker is removed; the Gini of votes per worker is 0.25, the busiest gave 37.5%",
         ]
     )
 

@@ -262,7 +262,7 @@ def test_a_release_whose_file_was_changed_is_refused(
     folder = release(tmp_path / "demo-1")
     path = folder / "train.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
-    with pytest.raises(Error, match=r"train.jsonl is not the file that manifest.json tells of"):
+    with pytest.raises(Error, match=r"train.jsonl is not the file that manifest.json names"):
         train(
             recipe(tmp_path, SELECTOR, form="QQ", epochs=1, seeds=1, base=bare), "--release", folder
         )

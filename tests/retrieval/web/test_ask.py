@@ -43,7 +43,7 @@ def test_the_answer_is_the_one_that_the_selector_chooses(
     ask: Any, tmp_path: Path, settings: Any
 ) -> None:
     settings.SELECTOR = str(selector_folder(tmp_path / "chooses"))
-    found = ask("how do I make a loaf").context["found"]
+    found = ask("how do I make a loaf").context["result"]
     searcher = Searcher(build_index(settings.ENCODER_MODEL, "QQ", "cpu"), "cpu")
     selector = load_selector(tmp_path / "chooses", "cpu")
     assert found == Answerer(searcher, selector).answer("how do I make a loaf")
@@ -80,16 +80,16 @@ def test_the_page_names_the_selector_before_it_is_asked(
 
 def test_without_a_selector_the_page_says_that_the_retriever_answers(ask: Any) -> None:
     answer = ask("how do I bake bread?")
-    assert answer.context["found"].best.pair.question == "How do I bake bread?"
+    assert answer.context["result"].best.pair.question == "How do I bake bread?"
     page = answer.content.decode()
     assert "No answer selector is set. The score is the retriever" in page
     assert "none known" in page  # the licence
 
 
 def test_a_withdrawn_pair_is_no_answer_from_the_next_question_on(ask: Any) -> None:
-    best = ask("how do I bake bread?").context["found"].best.pair
+    best = ask("how do I bake bread?").context["result"].best.pair
     withdraw_pairs([best.pair_key])
-    after = ask("how do I bake bread?").context["found"]
+    after = ask("how do I bake bread?").context["result"]
     assert best not in [one.pair for one in after.ranked]
 
 
@@ -106,7 +106,7 @@ def test_hostile_texts_are_shown_as_texts(ask: Any, add_pairs: AddPairs, setting
 def test_a_question_is_asked_only_where_there_is_one(ask: Any) -> None:
     for nothing in ("", "  "):
         answer = ask(nothing)
-        assert (answer.status_code, answer.context["found"]) == (200, None)
+        assert (answer.status_code, answer.context["result"]) == (200, None)
 
 
 @pytest.mark.parametrize(("asked", "status"), [("x" * 20_000, 422), ("a\0b", 422), ("\ud7ff", 200)])

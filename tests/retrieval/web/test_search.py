@@ -30,7 +30,7 @@ PAIRS = [
 
 def found(browser: Any, asked: str, by: str) -> list[tuple[str, dict[str, int]]]:
     page = browser.get(reverse("database-search"), {"q": asked, "by": by})
-    return [(one.pair.question, one.hit.found_by) for one in page.context["answer"].found]
+    return [(one.pair.question, one.hit.found_by) for one in page.context["answer"].results]
 
 
 def test_a_search_finds_what_the_searcher_finds(add_pairs: AddPairs, as_: As, minilm: Any) -> None:

@@ -41,7 +41,7 @@ def test_a_vote_added_is_named(release: Path) -> None:
     sealed(release)
     named = found(release)
     triplet = f"query '{added['query_id']}', candidate '{added['candidate_id']}'"
-    assert f"{JUDGMENTS}: {triplet}: a vote of work that failed" in named
+    assert f"{JUDGMENTS}: {triplet}: a vote of an assignment that failed" in named
     assert re.search(rf"^\w+\.jsonl: {triplet}: votes \d yes, \d no, in {JUDGMENTS}", named, re.M)
     assert f"{STATS}: campaign.votes is" in named
 
@@ -75,7 +75,7 @@ def test_a_vote_of_an_excluded_worker_is_named(release: Path) -> None:
 def test_votes_of_work_that_failed_are_named(fault: dict[str, Any], release: Path) -> None:
     change_table(release / ASSIGNMENTS, lambda rows: rows[0].update(fault))
     sealed(release)
-    assert "a vote of work that failed, was discarded or is not in" in found(release)
+    assert "a vote of an assignment that failed, was discarded or is not in" in found(release)
 
 
 def test_votes_of_work_that_missed_a_control_are_named(release: Path) -> None:
@@ -83,7 +83,7 @@ def test_votes_of_work_that_missed_a_control_are_named(release: Path) -> None:
     sealed(release)
     named = found(release)
     assert f"{ASSIGNMENTS}: 1 passed, but a control of each was missed" in named
-    assert "a vote of work that failed" in named
+    assert "a vote of an assignment that failed" in named
 
 
 def test_judgments_out_of_order_are_named(release: Path) -> None:
@@ -96,8 +96,8 @@ def test_work_without_its_controls_is_named(release: Path) -> None:
     change_table(release / CONTROLS, lambda rows: rows.pop(0))
     sealed(release)
     named = found(release)
-    assert f"{CONTROLS}: 1 pieces of work lack positive controls" in named
-    assert "of 1 pieces of work that passed, not as many votes as their HITs have items" in named
+    assert f"{CONTROLS}: 1 assignments lack positive controls" in named
+    assert "1 assignments that passed have fewer or more votes than their HIT has items" in named
 
 
 def test_a_piece_of_work_whose_votes_are_gone_is_named(release: Path) -> None:
