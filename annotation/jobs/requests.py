@@ -11,11 +11,11 @@ from annotation.jobs.tasks import run_job, soon
 from annotation.models import Campaign
 from annotation.pipeline.reconcile.run import check_published
 from core.errors import UserError
-from retrieval.corpus.uploads import Sent, check_sent
+from retrieval.corpus.uploads import UploadedFile, check_sent
 from retrieval.jobs import queue
 from retrieval.jobs.count_sources import ask_to_count
-from retrieval.jobs.handlers import IndexWanted, request_index
-from retrieval.jobs.import_files import Wanted, request_import
+from retrieval.jobs.handlers import IndexRequest, request_index
+from retrieval.jobs.import_files import ImportRequest, request_import
 from retrieval.models import Job
 
 
@@ -51,7 +51,9 @@ def ask_to_look(
     return job
 
 
-def ask_to_import(by: Actor, wanted: Wanted, files: Sequence[Sent], folder: Path) -> Job:
+def ask_to_import(
+    by: Actor, wanted: ImportRequest, files: Sequence[UploadedFile], folder: Path
+) -> Job:
     """UserError where the files are none that can be read so."""
     if not files:
         raise UserError("No file was sent: choose one, or drop it on the page.")
@@ -65,7 +67,7 @@ def ask_to_import(by: Actor, wanted: Wanted, files: Sequence[Sent], folder: Path
 
 
 @transaction.atomic
-def ask_for_index(by: Actor, wanted: IndexWanted) -> Job:
+def ask_for_index(by: Actor, wanted: IndexRequest) -> Job:
     job = request_index(wanted, by=by.user)
     details = asdict(wanted) | {"job": job.pk}
     record(by, "build index", subject=job.subject, details=details)

@@ -17,7 +17,7 @@ from exports.comparison.report import markdown, text
 from exports.evaluation.evaluate import evaluate
 from exports.evaluation.pair_metrics import PAIRWISE
 from exports.evaluation.score_model import FORM as RETRIEVER_FORM
-from exports.evaluation.score_model import Wanted, queries_of, score
+from exports.evaluation.score_model import ScoreRequest, queries_of, score
 from exports.evaluation.systems import BASELINES
 from retrieval.ranking.input_forms import RETRIEVER_FORMS
 from retrieval.ranking.metrics import WAYS, Way
@@ -62,7 +62,7 @@ def score_model(
 
     A retriever scores by the cosine of query and candidate, an answer selector by its own score.
     """
-    wanted = Wanted(model=model, release=release, split=split, form=form, device=device)
+    wanted = ScoreRequest(model=model, release=release, split=split, form=form, device=device)
     queries = queries_of(wanted.release, wanted.split)
     with progress(queries, "Scoring", " queries") as bar:
         return score(wanted, out, bar.update)

@@ -21,7 +21,7 @@ FORM = "QQA"  # of a retriever that was not trained here
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ScoreRequest:
     model: str  # a registered one's name, a folder, or whatever else `load_encoder` takes
     release: Path
     split: str
@@ -34,7 +34,7 @@ def queries_of(release: Path, split: str) -> int:
     return len(labels_of(release, split))
 
 
-def score(wanted: Wanted, out: Path, progress: Progress = no_progress) -> dict[str, object]:
+def score(wanted: ScoreRequest, out: Path, progress: Progress = no_progress) -> dict[str, object]:
     """`progress` counts queries. UserError on any bad input; then nothing is written."""
     require_new(out)
     form, scored = _scored(wanted, progress)
@@ -49,7 +49,7 @@ def score(wanted: Wanted, out: Path, progress: Progress = no_progress) -> dict[s
     }
 
 
-def _scored(wanted: Wanted, progress: Progress) -> tuple[str, Iterator[ScoredQuery]]:
+def _scored(wanted: ScoreRequest, progress: Progress) -> tuple[str, Iterator[ScoredQuery]]:
     records = _records(wanted.release, wanted.split)
     model = resolve_either(wanted.model)
     if not is_selector(Path(model)):

@@ -14,7 +14,7 @@ from core.progress import Progress, no_progress
 from retrieval.corpus.pair_reader import Pair, Reading, check_license, check_source
 from retrieval.corpus.rejected_rows import Rejects, rejects_path
 from retrieval.corpus.sources.formats import FORMATS
-from retrieval.corpus.sources.top_share import Kept, Selection, TopShare
+from retrieval.corpus.sources.top_share import KeptShare, Selection, TopShare
 from retrieval.models import QaPair
 
 NOT_BEST = "not among the best"
@@ -31,7 +31,7 @@ class IngestResult:
     rejects_path: Path | None
     # Rows that hold no pair although nothing is wrong with them, by the reason.
     skipped: Mapping[str, int]
-    best: Kept | None
+    best: KeptShare | None
 
 
 def ingest(

@@ -51,7 +51,7 @@ NO_DATA: Mapping[bytes, str] = {
 
 
 @dataclass(frozen=True)
-class Sent:
+class UploadedFile:
     """One file of an import: its place in the folder, and the name that people know it by."""
 
     stored: str
@@ -111,7 +111,7 @@ def ending_of(name: str) -> str:
     return next((one for one in ENDINGS if lower.endswith(one)), "") + packed
 
 
-def check_sent(folder: Path, files: Sequence[Sent], *, plain: bool) -> None:
+def check_sent(folder: Path, files: Sequence[UploadedFile], *, plain: bool) -> None:
     """Refuse at once what its ending or its beginning tells to be no data.
 
     `plain`: in no published format, so that the ending decides.

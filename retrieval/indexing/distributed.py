@@ -107,9 +107,9 @@ class Watch:
         return unfinished.exists()
 
     def _refuse_failed(self) -> None:
-        tired = self._job.shards.filter(free(timezone.now()), attempts__gte=MOST_ATTEMPTS)
-        tired.filter(error="").update(state=State.FAILED, error=GIVEN_UP)
-        tired.update(state=State.FAILED)
+        exhausted = self._job.shards.filter(free(timezone.now()), attempts__gte=MOST_ATTEMPTS)
+        exhausted.filter(error="").update(state=State.FAILED, error=GIVEN_UP)
+        exhausted.update(state=State.FAILED)
         if failed := self._job.shards.filter(state=State.FAILED).first():
             EncodingJob.objects.filter(pk=self._job.pk).update(state=EncodingJob.State.FAILED)
             raise UserError(

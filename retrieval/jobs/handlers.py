@@ -21,7 +21,7 @@ INDEX = "index"
 
 
 @dataclass(frozen=True)
-class IndexWanted:
+class IndexRequest:
     """BM25 reads the words as well, if `words`."""
 
     model: str = ""  # a registered one's name; empty: the encoder of the settings
@@ -30,7 +30,7 @@ class IndexWanted:
     recall: float = BuildOptions.recall
     words: bool = True
 
-    def checked(self) -> "IndexWanted":
+    def checked(self) -> "IndexRequest":
         BuildOptions(recall=self.recall)
         if self.form not in IndexForm.values or self.kind not in (AUTO, *KINDS):
             raise UserError("Unknown form or kind of index: choose one from the lists.")
@@ -39,7 +39,7 @@ class IndexWanted:
         return self
 
 
-def request_index(wanted: IndexWanted, *, by: User | None) -> Job:
+def request_index(wanted: IndexRequest, *, by: User | None) -> Job:
     """UserError where one is being built."""
     return request(INDEX, count_sources.SUBJECT, asdict(wanted.checked()), by=by)
 
@@ -62,7 +62,7 @@ class _Encoding:
 
 def _index(job: Job, watch: Watch) -> Result:
     """What is encoded stays: a build that is cut off goes on from it."""
-    wanted = IndexWanted(**job.arguments)
+    wanted = IndexRequest(**job.arguments)
     encoding = _Encoding(watch)
     index = build_index(
         resolve_model(wanted.model or settings.ENCODER_MODEL),

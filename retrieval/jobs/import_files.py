@@ -25,7 +25,7 @@ from retrieval.corpus.sources.formats import FORMATS
 from retrieval.corpus.sources.top_share import TopShare, share_of
 from retrieval.corpus.uploads import (
     REJECTED,
-    Sent,
+    UploadedFile,
     folder_of,
     require_moderate,
     sweep,
@@ -54,7 +54,7 @@ SUMS = ("read", "added", "duplicates", "withdrawn", "rejected")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ImportRequest:
     """How the files are read: the options of `quorum corpus import`."""
 
     source: str
@@ -64,7 +64,7 @@ class Wanted:
     score_field: str = ""
     by_encoder: bool = False  # scored by the site's own
 
-    def checked(self) -> "Wanted":
+    def checked(self) -> "ImportRequest":
         if self.format and self.format not in FORMATS:
             raise UserError(f"There is no format {self.format!r}: choose one from the list.")
         if self.share:
@@ -77,7 +77,7 @@ class Wanted:
         elif self.score_field or self.by_encoder:
             raise UserError("Enter the share of pairs to keep, such as 10% or 0.1.")
         source, license = check_source(self.source), check_license(self.license)
-        return Wanted(**{**asdict(self), "source": source, "license": license})
+        return ImportRequest(**{**asdict(self), "source": source, "license": license})
 
 
 def subject_of(source: str) -> str:
@@ -86,7 +86,9 @@ def subject_of(source: str) -> str:
     return f"source {source}"[:longest]
 
 
-def request_import(wanted: Wanted, files: Sequence[Sent], folder: Path, *, by: User | None) -> Job:
+def request_import(
+    wanted: ImportRequest, files: Sequence[UploadedFile], folder: Path, *, by: User | None
+) -> Job:
     """UserError where the source is being imported into already, or what is wanted cannot be."""
     wanted = wanted.checked()
     arguments = asdict(wanted) | {"folder": folder.name, "files": [asdict(one) for one in files]}
@@ -94,7 +96,7 @@ def request_import(wanted: Wanted, files: Sequence[Sent], folder: Path, *, by: U
 
 
 def import_files(job: Job, watch: Watch) -> Result:
-    files = [Sent(**one) for one in job.arguments["files"]]
+    files = [UploadedFile(**one) for one in job.arguments["files"]]
     folder = folder_of(job.arguments["folder"])
     done: list[dict[str, Any]] = list((job.result or {}).get("files", []))
     try:
@@ -218,7 +220,7 @@ def _result(done: Sequence[Mapping[str, Any]]) -> Result:
     return {**sums, "files": list(done)}
 
 
-def _remove(folder: Path, files: Sequence[Sent]) -> None:
+def _remove(folder: Path, files: Sequence[UploadedFile]) -> None:
     """The rejected rows stay; a file that cannot be removed goes with its folder, later."""
     for file in files:
         with suppress(OSError):

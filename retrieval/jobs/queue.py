@@ -106,7 +106,7 @@ def carry_out(job: Job, handler: Handler) -> None:
             _end(job, state=State.DONE, result=handler(job, watch))
 
 
-class _Reached(NamedTuple):
+class _Progress(NamedTuple):
     """How far a job's runs have come, by its row."""
 
     result: Any
@@ -129,14 +129,14 @@ class _Reached(NamedTuple):
 @contextmanager
 def _accounted(job: Job, watch: Watch) -> Iterator[None]:
     """However the work ends, its row says so, if it still is ours."""
-    before = _Reached(job.result, job.stage, job.total, job.done)
+    before = _Progress(job.result, job.stage, job.total, job.done)
     try:
         yield
     except UserError as error:
         _end(job, state=State.FAILED, error=str(error))
     except SoftTimeLimitExceeded:
         facts: dict[str, Any] = watch.facts()
-        if _Reached(job.result, **facts).is_further_than(before):
+        if _Progress(job.result, **facts).is_further_than(before):
             facts["attempts"] = F("attempts") - 1
         _held(job).update(**facts)
         raise

@@ -9,8 +9,8 @@ from retrieval.corpus.pair_reader import MAX_LICENSE, MAX_SOURCE
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.index.choice import KINDS
 from retrieval.indexing.plan import AUTO, BuildOptions
-from retrieval.jobs.handlers import IndexWanted
-from retrieval.jobs.import_files import Wanted
+from retrieval.jobs.handlers import IndexRequest
+from retrieval.jobs.import_files import ImportRequest
 from retrieval.models import IndexForm, IndexKind, TrainedModel
 
 BY_ENDING = "by the file's ending: JSONL, CSV, TSV or Parquet"
@@ -82,9 +82,9 @@ class ImportForm(forms.Form):
     def keeps_the_best(self) -> bool:
         return any(self.data.get(name) for name in BEST)
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ImportRequest:
         given = self.cleaned_data
-        return Wanted(
+        return ImportRequest(
             source=given["source"],
             license=given["license"],
             format=given["format"],
@@ -140,6 +140,6 @@ class BuildForm(forms.Form):
         label="Also build the keyword index (BM25)", initial=True, required=False
     )
 
-    def wanted(self) -> IndexWanted:
+    def wanted(self) -> IndexRequest:
         given: dict[str, Any] = self.cleaned_data
-        return IndexWanted(**given)
+        return IndexRequest(**given)

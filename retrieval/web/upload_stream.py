@@ -13,7 +13,7 @@ from core.text.clean import clean_text
 from retrieval.corpus.uploads import (
     MOST_BYTES,
     MOST_FILES,
-    Sent,
+    UploadedFile,
     ending_of,
     new_folder,
     no_room,
@@ -31,7 +31,7 @@ class Received(FileUploadHandler):
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request)
-        self.files: list[Sent] = []
+        self.files: list[UploadedFile] = []
         self.fault = ""
         self.kept = False  # the import has taken the folder over
         self._folder: Path | None = None
@@ -66,7 +66,7 @@ class Received(FileUploadHandler):
             self._refuse(str(error))
         except OSError as error:
             self._refuse(no_room(error))
-        self.files.append(Sent(stored, name, 0))
+        self.files.append(UploadedFile(stored, name, 0))
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self._bytes += len(raw_data)
@@ -81,7 +81,7 @@ class Received(FileUploadHandler):
     def file_complete(self, file_size: int) -> None:
         self._close()
         last = self.files[-1]
-        self.files[-1] = Sent(last.stored, last.name, file_size)
+        self.files[-1] = UploadedFile(last.stored, last.name, file_size)
 
     def throw_away(self) -> None:
         self._close()

@@ -23,7 +23,7 @@ from retrieval.api.access import MayLook
 from retrieval.api.pairs import ROW, PairRow
 from retrieval.index.choice import KINDS
 from retrieval.indexing.plan import AUTO, BuildOptions
-from retrieval.jobs.handlers import IndexWanted
+from retrieval.jobs.handlers import IndexRequest
 from retrieval.models import IndexForm, QaPair
 from retrieval.web.access import BUILD, WITHDRAW
 
@@ -74,7 +74,7 @@ class BuildIndex(APIView):
     )
     def post(self, request: Request) -> Response:
         require(request, BUILD)
-        wanted = IndexWanted(**body(request, IndexSent))
+        wanted = IndexRequest(**body(request, IndexSent))
         by = by_api(user_of(request))
         return once(request, lambda: accepted(ask_for_index(by, wanted)))
 

@@ -28,7 +28,7 @@ from core.rest.parsing import body
 from retrieval.api.access import MayLook
 from retrieval.corpus.pair_reader import MAX_LICENSE, MAX_SOURCE
 from retrieval.corpus.sources.formats import FORMATS
-from retrieval.jobs.import_files import KIND, MOST_REJECTED, Wanted, rejected_rows
+from retrieval.jobs.import_files import KIND, MOST_REJECTED, ImportRequest, rejected_rows
 from retrieval.models import Job
 from retrieval.web.access import IMPORT
 from retrieval.web.upload_stream import MOST_NAME, Received, receiving
@@ -106,7 +106,7 @@ class Import(APIView):
     def post(self, request: Request) -> Response:
         require(request, IMPORT)
         # The reading of the form fills the folder.
-        wanted = Wanted(**body(request, ImportSent))
+        wanted = ImportRequest(**body(request, ImportSent))
         received = self.received
 
         def execute() -> Done:

@@ -38,7 +38,7 @@ class TopShare:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptShare:
     """Of `pairs` that can be used the best `kept`; the threshold is the score of the last one."""
 
     share: float
@@ -68,7 +68,7 @@ class Selection:
         pairs = records.tell() // RECORD
         kept = math.ceil(pairs * share)
         self._last = _smallest(records, kept)
-        self.result = Kept(float(share), pairs, kept, _score(self._last))
+        self.result = KeptShare(float(share), pairs, kept, _score(self._last))
         records.seek(0)
 
     def keeps(self, keys: Sequence[str]) -> list[bool]:

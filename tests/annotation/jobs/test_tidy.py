@@ -19,8 +19,8 @@ from annotation.operations.campaigns import Wanted as Creation
 from annotation.operations.campaigns import own_queries_folder, request_creation
 from annotation.protocol.policy.policy import Policy
 from config import celery
-from retrieval.corpus.uploads import Sent, folder_of, new_folder, throw_away_sent
-from retrieval.jobs.import_files import Wanted, request_import
+from retrieval.corpus.uploads import UploadedFile, folder_of, new_folder, throw_away_sent
+from retrieval.jobs.import_files import ImportRequest, request_import
 from retrieval.models import Job
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +48,9 @@ def upload(*names: str, days: float) -> Path:
 
 
 def asked(folder: Path, state: str) -> Job:
-    job = request_import(Wanted(folder.name[:8]), [Sent("1.csv", "a.csv", 9)], folder, by=None)
+    job = request_import(
+        ImportRequest(folder.name[:8]), [UploadedFile("1.csv", "a.csv", 9)], folder, by=None
+    )
     Job.objects.filter(pk=job.pk).update(state=state)
     return job
 

@@ -20,7 +20,7 @@ from retrieval.encoders.bundled import bundled_folder
 from retrieval.encoders.cross_encoder.port import FORM_FILE
 from retrieval.index.versions import current_index
 from retrieval.indexing.build import build_index
-from retrieval.jobs.handlers import HANDLERS, IndexWanted, request_index
+from retrieval.jobs.handlers import HANDLERS, IndexRequest, request_index
 from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, TrainedModel
 from retrieval.query_sets.held_out import sample_queries
@@ -262,7 +262,7 @@ def test_vectors_are_told_by_the_models_name(tuned: TrainedModel) -> None:
 @pytest.mark.slow
 def test_the_setting_may_name_a_registered_model(tuned: TrainedModel, settings: Any) -> None:
     settings.ENCODER_MODEL, settings.ENCODER_DEVICE = "faq-qqa", "cpu"
-    job = request_index(IndexWanted(words=False), by=None)
+    job = request_index(IndexRequest(words=False), by=None)
     run(job.pk, "here", HANDLERS)
     job.refresh_from_db()
     assert (job.state, job.error) == ("done", "")
@@ -275,7 +275,7 @@ def test_the_setting_may_name_a_registered_model(tuned: TrainedModel, settings: 
 
 @pytest.mark.slow
 def test_an_index_that_is_asked_for_may_name_a_registered_model(tuned: TrainedModel) -> None:
-    job = request_index(IndexWanted(model="faq-qqa", words=False), by=None)
+    job = request_index(IndexRequest(model="faq-qqa", words=False), by=None)
     run(job.pk, "here", HANDLERS)
     assert current_index().trained == tuned
 
@@ -284,7 +284,7 @@ def test_an_index_by_another_model_is_not_asked_for() -> None:
     register(trained("faq-qaq", **SELECTOR))
     for name, fault in (("faq-qaq", "is an answer selector"), ("nobody", "no registered model")):
         with pytest.raises(UserError, match=fault):
-            request_index(IndexWanted(model=name), by=None)
+            request_index(IndexRequest(model=name), by=None)
 
 
 @pytest.mark.slow

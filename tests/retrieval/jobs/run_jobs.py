@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from django.contrib.auth.models import User
 
-from retrieval.corpus.uploads import Sent, ending_of, new_folder
+from retrieval.corpus.uploads import UploadedFile, ending_of, new_folder
 from retrieval.jobs.handlers import HANDLERS
-from retrieval.jobs.import_files import Wanted, request_import
+from retrieval.jobs.import_files import ImportRequest, request_import
 from retrieval.jobs.queue import run
 from retrieval.models import Job
 
@@ -17,8 +17,8 @@ def sent(files: Mapping[str, bytes], *, by: User | None = None, **wanted: object
     for number, (name, content) in enumerate(files.items(), 1):
         stored = f"{number}{ending_of(name)}"
         (folder / stored).write_bytes(content)
-        told.append(Sent(stored, name, len(content)))
-    return request_import(Wanted(**{"source": "s", **wanted}), told, folder, by=by)  # type: ignore[arg-type]
+        told.append(UploadedFile(stored, name, len(content)))
+    return request_import(ImportRequest(**{"source": "s", **wanted}), told, folder, by=by)  # type: ignore[arg-type]
 
 
 def worked(job: Job) -> Job:

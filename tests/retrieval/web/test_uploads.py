@@ -11,7 +11,14 @@ from django.http import HttpRequest
 
 from core.errors import UserError
 from retrieval.corpus import uploads
-from retrieval.corpus.uploads import Sent, check_sent, ending_of, new_folder, require_room, sweep
+from retrieval.corpus.uploads import (
+    UploadedFile,
+    check_sent,
+    ending_of,
+    new_folder,
+    require_room,
+    sweep,
+)
 from retrieval.web.upload_stream import Received
 
 GIB = 2**30
@@ -45,7 +52,7 @@ def zipped() -> bytes:
 def test_what_is_no_data_is_told_in_one_sentence(
     tmp_path: Path, name: str, content: bytes, sentence: str
 ) -> None:
-    file = Sent(f"1{ending_of(name)}", name, len(content))
+    file = UploadedFile(f"1{ending_of(name)}", name, len(content))
     (tmp_path / file.stored).write_bytes(content)
     with pytest.raises(UserError) as told:
         check_sent(tmp_path, [file], plain=True)
@@ -56,7 +63,7 @@ def test_what_is_no_data_is_told_in_one_sentence(
 
 def test_a_published_format_may_have_any_ending(tmp_path: Path) -> None:
     (tmp_path / "1").write_bytes(b"q: why?\ta: so")
-    check_sent(tmp_path, [Sent("1", "clusters-part-01", 13)], plain=False)
+    check_sent(tmp_path, [UploadedFile("1", "clusters-part-01", 13)], plain=False)
 
 
 @pytest.mark.parametrize(

@@ -100,14 +100,14 @@ def test_work_without_its_controls_is_named(release: Path) -> None:
     assert "1 assignments that passed have fewer or more votes than their HIT has items" in named
 
 
-def test_a_piece_of_work_whose_votes_are_gone_is_named(release: Path) -> None:
+def test_an_assignment_whose_votes_are_gone_is_named(release: Path) -> None:
     change_table(release / ASSIGNMENTS, lambda rows: rows.append({**rows[0], "hit": 99_999}))
     change_table(
         release / CONTROLS,
         lambda rows: rows.extend({**row, "hit": 99_999} for row in rows[:2]),
     )
     sealed(release)
-    assert "of 1 pieces of work that passed, not as many votes" in found(release)
+    assert "1 assignments that passed have fewer or more votes" in found(release)
 
 
 def test_work_is_discarded_where_it_failed_or_its_worker_is_excluded(release: Path) -> None:

@@ -16,7 +16,7 @@ from core.text.clean import pair_key
 from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.pair_reader import BATCH
 from retrieval.corpus.sources import top_share
-from retrieval.corpus.sources.top_share import Kept, TopShare, selection, share_of
+from retrieval.corpus.sources.top_share import KeptShare, TopShare, selection, share_of
 from retrieval.models import QaPair
 from tests.retrieval.corpus.sources.shapes import jsonl, write
 from tests.support.examples import examples
@@ -49,7 +49,7 @@ def test_exactly_the_best_are_kept_and_of_equal_ones_the_first_by_key(
     assert {key for (_, key), flag in zip(rows, kept, strict=True) if flag} == {
         key for _, key in wanted
     }
-    assert chosen.result == Kept(float(share), len(rows), count, wanted[-1][0])
+    assert chosen.result == KeptShare(float(share), len(rows), count, wanted[-1][0])
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_best_half_of_a_file_is_added(tmp_path: Path) -> None:
     }
     assert counts(result) == (6, 3, 0, 0)
     assert result.skipped == {"not among the best": 3}
-    assert result.best == Kept(0.5, 6, 3, 3.0)
+    assert result.best == KeptShare(0.5, 6, 3, 3.0)
 
 
 @pytest.mark.django_db
@@ -104,7 +104,7 @@ def test_the_share_is_of_the_pairs_that_can_be_used(tmp_path: Path) -> None:
     result = ingest(path, "faq", best=HALF)
     assert counts(result) == (11, 1, 0, 9)
     assert QaPair.objects.get().question == "Question 9?"
-    assert result.best == Kept(0.5, 2, 1, 5.0)
+    assert result.best == KeptShare(0.5, 2, 1, 5.0)
     assert result.rejects_path is not None
     rejects = result.rejects_path.read_text()
     assert rejects.count("the score is not a number") == 7
@@ -149,7 +149,7 @@ def test_a_model_may_give_the_scores(tmp_path: Path) -> None:
     path = write(tmp_path, "pairs.jsonl", jsonl(*rows))
     result = ingest(path, "faq", best=TopShare(Fraction(1, 2), scorer=Lengths()))
     assert sorted(QaPair.objects.values_list("answer", flat=True)) == ["x" * 5, "x" * 8]
-    assert result.best == Kept(0.5, 4, 2, 5.0)
+    assert result.best == KeptShare(0.5, 4, 2, 5.0)
 
 
 @pytest.mark.django_db
