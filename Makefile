@@ -12,7 +12,8 @@ VENV := var/venv$(if $(filter-out cpu,$(EXTRA)),-$(EXTRA))
 BIN := $(VENV)/bin
 # Tests know nothing of the shell's database, broker, crowd or credentials.
 OUTSIDE := $(shell env | grep -oE '^(QUORUM|AWS|CELERY|DJANGO)_[A-Za-z0-9_]+' | sed 's/^/-u /')
-ALONE := env $(OUTSIDE) QUORUM_DATA=var/test
+# Bytecode is kept, whatever the shell says: without, each process compiles and rewrites every test.
+ALONE := env $(OUTSIDE) -u PYTHONDONTWRITEBYTECODE QUORUM_DATA=var/test
 export QUORUM_DATA ?= var/data
 
 .DEFAULT_GOAL := help
