@@ -4,7 +4,8 @@ Of all judged pairs of the split, whichever way the queries of a ranking are cou
 the run leaves out was not retrieved: it lies below every score, and no threshold takes it in.
 
 The threshold is chosen on dev, or is 0.5 where the scores can be probabilities. Chosen on the split
-that it is applied to, it would flatter the system. Slow to import: no page needs it.
+that it is applied to, it would flatter the system. scikit-learn takes seconds to
+import and is loaded where it computes: every command of releases loads this module.
 """
 
 from __future__ import annotations
@@ -15,12 +16,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import (
-    accuracy_score,
-    confusion_matrix_at_thresholds,
-    f1_score,
-    roc_auc_score,
-)
 
 from exports.evaluation.scoring import Pairs
 
@@ -36,10 +31,12 @@ class Threshold:
 
 def threshold_on_dev(dev: Pairs, run: Path) -> Threshold:
     """The score with the highest F1 on dev; of several, the lowest."""
+    from sklearn import metrics  # noqa: PLC0415
+
     labels, scores = columns(dev)
     if not labels.any():
         return Threshold(None, f"none, as no pair of {run} is positive")
-    _, fps, fns, tps, thresholds = confusion_matrix_at_thresholds(labels, scores)
+    _, fps, fns, tps, thresholds = metrics.confusion_matrix_at_thresholds(labels, scores)
     f1 = 2 * tps / (2 * tps + fps + fns)
     # Those that the run scored; from the highest threshold to the lowest.
     able = thresholds >= np.nanmin(dev.scores)
@@ -57,14 +54,16 @@ def threshold_of_probabilities(pairs: Pairs) -> Threshold:
 
 def pairwise(pairs: Pairs, threshold: float | None) -> dict[str, float | None]:
     """By the names in PAIRWISE; None of what is undefined."""
+    from sklearn import metrics  # noqa: PLC0415
+
     labels, scores = columns(pairs)
     found: dict[str, float | None] = dict.fromkeys(PAIRWISE)
     if threshold is not None:
         taken = predicted_positive(pairs, threshold)
-        found["Accuracy"] = float(accuracy_score(labels, taken))
-        found["F1"] = _defined(f1_score(labels, taken, zero_division=math.nan))
+        found["Accuracy"] = float(metrics.accuracy_score(labels, taken))
+        found["F1"] = _defined(metrics.f1_score(labels, taken, zero_division=math.nan))
     if 0 < labels.sum() < len(labels):
-        found["ROC-AUC"] = float(roc_auc_score(labels, scores))
+        found["ROC-AUC"] = float(metrics.roc_auc_score(labels, scores))
     return found
 
 

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import mlcroissant
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,9 +20,11 @@ from tests.exports.card.releases import ready
 WARNINGS = ["datePublished"]  # a release holds no clock time
 
 
-def described(folder: Path) -> mlcroissant.Dataset:
+def described(folder: Path) -> Any:
+    from mlcroissant import Dataset  # noqa: PLC0415
+
     write_card(folder)
-    return mlcroissant.Dataset(jsonld=folder / CROISSANT)
+    return Dataset(jsonld=folder / CROISSANT)
 
 
 def written(folder: Path) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def as_text(value: object) -> object:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def records(dataset: mlcroissant.Dataset, name: str) -> list[dict[str, object]]:
+def records(dataset: Any, name: str) -> list[dict[str, object]]:
     return [
         {key.partition("/")[2]: as_text(value) for key, value in record.items()}
         for record in dataset.records(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -27,11 +26,13 @@ def parsed(folder: Path, facts: dict[str, Any] = FACTS, triplets: int = 10) -> d
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
 
 
 def load(folder: Path, cache: Path, name: str | None = None) -> Any:
-    return datasets.load_dataset(str(folder), name, cache_dir=str(cache))
+    from datasets import load_dataset  # noqa: PLC0415
+
+    return load_dataset(str(folder), name, cache_dir=str(cache))
 
 
 @pytest.mark.usefixtures("offline")
@@ -66,10 +67,12 @@ def test_an_empty_split_does_not_keep_the_others_from_loading(tmp_path: Path) ->
 
 @pytest.mark.usefixtures("offline")
 def test_without_the_judgments_their_tables_are_no_configurations(tmp_path: Path) -> None:
+    from datasets import get_dataset_config_names  # noqa: PLC0415
+
     options = {"partial": False, "split": "clusters", "judgments": False}
     folder = ready(tmp_path / "demo-1", release={"options": options})
     write_card(folder)
-    assert datasets.get_dataset_config_names(str(folder)) == ["default"]
+    assert get_dataset_config_names(str(folder)) == ["default"]
     assert list(load(folder, tmp_path / "cache")) == list(SPLITS)
 
 

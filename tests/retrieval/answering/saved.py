@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from retrieval.encoders.cross_encoder.load import new_selector, save_selector
 from tests.retrieval.registry.trainings import PRECISION, SELECTOR, values, write, write_model
 from tests.retrieval.training import tiny
 
 
 def selector_folder(folder: Path, form: str = "QQA", *, seed: int = 7) -> Path:
     """As a training writes it; its head is random, so that it scores, but knows nothing."""
+    from retrieval.encoders.cross_encoder.load import new_selector, save_selector  # noqa: PLC0415
+
     bare = tiny.checkpoint(folder.with_name(f"{folder.name}-bare"), seed=seed)
     save_selector(new_selector(str(bare), "cpu"), folder, form)
     return folder

@@ -1,13 +1,15 @@
-"""Models small enough to be made and trained in a test: a BERT of two layers, words as tokens."""
+"""Models small enough to be made and trained in a test: a BERT of two layers, words as tokens.
+
+Imports inside functions: most tests that are collected never make one.
+"""
+
+from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.base.modules import Transformer
-from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -20,6 +22,9 @@ WORDS = (*LETTERS, *SENTENCES.split())
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors  # noqa: PLC0415
+    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415
+
     words = dict.fromkeys([*SPECIAL, *WORDS])
     vocabulary = {word: number for number, word in enumerate(words)}
     backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
@@ -44,6 +49,9 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 def checkpoint(folder: Path, *, seed: int = 7) -> Path:
     """A bare encoder, such as a selector starts from."""
+    import torch  # noqa: PLC0415
+    from transformers import BertConfig, BertModel  # noqa: PLC0415
+
     torch.manual_seed(seed)
     words = tokenizer()
     config = BertConfig(
@@ -61,6 +69,13 @@ def checkpoint(folder: Path, *, seed: int = 7) -> Path:
 
 def retriever(folder: Path, *, seed: int = 7) -> Path:
     """A sentence-transformers model over it."""
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+    from sentence_transformers.base.modules import Transformer  # noqa: PLC0415
+    from sentence_transformers.sentence_transformer.modules import (  # noqa: PLC0415
+        Normalize,
+        Pooling,
+    )
+
     bare = checkpoint(folder.with_name(f"{folder.name}-bare"), seed=seed)
     encoder = Transformer(str(bare), max_seq_length=64)
     model = SentenceTransformer(

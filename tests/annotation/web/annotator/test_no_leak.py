@@ -12,9 +12,6 @@ from django.test import Client
 from django.utils import timezone
 from numpy.typing import NDArray
 from pytest_django import Settings
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.inhouse.adapter import InhouseCrowd
@@ -129,6 +126,10 @@ def read_page(response: Response) -> list[tuple[str, list[float]]]:
 
 def area_under_curve(features: Features, truth: Features, groups: Features) -> float:
     """Of predictions for HITs that the trees have not seen; 0.5 is a coin."""
+    from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415
+    from sklearn.metrics import roc_auc_score  # noqa: PLC0415
+    from sklearn.model_selection import GroupKFold, cross_val_predict  # noqa: PLC0415
+
     told = features[:, (features != features[0]).any(axis=0)]
     trees = HistGradientBoostingClassifier(max_iter=20, random_state=1)
     guesses = cross_val_predict(
