@@ -35,7 +35,7 @@ MONEY = {
     "cents": "amount",
     "waiting_cents": "for what is planned",
     "open_cents": "for open assignments",
-    "spare_cents": "for ties",
+    "tie_break_cents": "for ties",
     "undecided_cents": "for undecided work",
     "left_out_cents": "for what is left out",
     "free_cents": "free again",

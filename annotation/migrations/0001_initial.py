@@ -84,7 +84,7 @@ class Migration(migrations.Migration):
                 ('seed', models.BigIntegerField()),
                 ('max_assignments', models.PositiveSmallIntegerField()),
                 ('price_cents', models.PositiveIntegerField()),
-                ('spare', models.PositiveSmallIntegerField(default=0)),
+                ('tie_reserve', models.PositiveSmallIntegerField(default=0)),
                 ('repack', models.BooleanField(default=False)),
                 ('excluded_workers', models.JSONField(blank=True, default=list)),
                 ('crowd_id', models.CharField(blank=True, max_length=64, null=True, unique=True)),

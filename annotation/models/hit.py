@@ -19,7 +19,7 @@ class Hit(models.Model):
     max_assignments = models.PositiveSmallIntegerField()  # assignments asked for so far
     price_cents = models.PositiveIntegerField()  # of one approved assignment, the fee included
     # Places for the breaking of ties: their money is reserved, they are not asked for yet.
-    spare = models.PositiveSmallIntegerField(default=0)
+    tie_reserve = models.PositiveSmallIntegerField(default=0)
     repack = models.BooleanField(default=False)  # triplets of other HITs, to be judged once more
     # Primary keys of their earlier workers.
     excluded_workers = models.JSONField(default=list, blank=True)

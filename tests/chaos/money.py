@@ -62,12 +62,12 @@ def _reserved(verdict: Verdict, campaign: Campaign, entries: list[Entry]) -> Ite
         held[theirs.key] += theirs.held_cents
     total = 0
     for hit in Hit.objects.filter(campaign=campaign).order_by("number"):
-        spare = hit.spare * hit.price_cents
-        total += held[hit.key] + spare
-        if left[hit.pk, "reserved"] != held[hit.key] + spare:
+        tie_reserve = hit.tie_reserve * hit.price_cents
+        total += held[hit.key] + tie_reserve
+        if left[hit.pk, "reserved"] != held[hit.key] + tie_reserve:
             yield (
                 f"For HIT {hit.key}, {left[hit.pk, 'reserved']} cents are reserved, but the crowd "
-                f"holds {held[hit.key]} and its assignments kept for ties cost {spare}."
+                f"holds {held[hit.key]} and its assignments kept for ties cost {tie_reserve}."
             )
     if campaign.account.reserved_cents != total:
         yield (

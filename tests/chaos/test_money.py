@@ -101,14 +101,14 @@ def test_a_hold_of_the_crowd_without_a_reservation_is_named(at_its_end: Scene) -
     )
 
 
-def test_a_spare_place_without_money_is_named(at_its_end: Scene) -> None:
-    Hit.objects.filter(number=1).update(spare=1)
+def test_a_tie_reserve_without_money_is_named(at_its_end: Scene) -> None:
+    Hit.objects.filter(number=1).update(tie_reserve=1)
     assert "and its assignments kept for ties cost 19." in sentences(at_its_end)
 
 
-def test_a_hold_and_a_spare_place_with_money_are_right(at_its_end: Scene) -> None:
+def test_a_hold_and_a_tie_reserve_with_money_are_right(at_its_end: Scene) -> None:
     hit = Hit.objects.get(number=1)
-    Hit.objects.filter(pk=hit.pk).update(spare=1)
+    Hit.objects.filter(pk=hit.pk).update(tie_reserve=1)
     at_its_end.edit(
         "INSERT INTO money (at, kind, hit_id, available, on_hold, spent)"
         f" SELECT 0, 'hold', hit_id, -19, 19, 0 FROM hits WHERE {of_hit(1, at_its_end)}"

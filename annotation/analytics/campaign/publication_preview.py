@@ -81,8 +81,8 @@ class Publication:
             left = f"reaches {self.reached:,} of them: the others follow when it is raised"
         else:
             left = "reaches all of them"
-        spare = self.reserved_cents > self.cents
-        tie = ", a place for the tie of each HIT included" if spare else ""
+        has_ties = self.reserved_cents > self.cents
+        tie = ", an assignment for the tie of each HIT included" if has_ties else ""
         return [
             f"Their first round costs {dollars(self.cents)}; {dollars(self.reserved_cents)} is "
             f"reserved{tie}.",

@@ -104,7 +104,7 @@ def _at_its_budget(campaign: Campaign, short: Shortage) -> Blocker:
 def shortage(campaign: Campaign) -> Shortage:
     hits, plan, policy = left_out(campaign), missing_votes(campaign), campaign.policy
     groups = -(-len(plan.repacked) // policy.real_items)
-    unpaid = [(hit, extra - min(extra, hit.spare)) for hit, extra in plan.extensions]
+    unpaid = [(hit, extra - min(extra, hit.tie_reserve)) for hit, extra in plan.extensions]
     return Shortage(
         hits=hits,
         assignments=groups + sum(extra for _, extra in plan.extensions),

@@ -27,7 +27,7 @@ class HitRow(serializers.Serializer[Hit]):
     state = serializers.ChoiceField(source="condition", choices=HitState.choices)
     repack = serializers.BooleanField(help_text="triplets of other HITs, judged once more")
     max_assignments = serializers.IntegerField(help_text="assignments asked for so far")
-    spare = serializers.IntegerField(help_text="assignments reserved to break ties")
+    tie_reserve = serializers.IntegerField(help_text="assignments reserved to break ties")
     price_cents = serializers.IntegerField(help_text="of one approved assignment, with the fee")
     published_at = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
@@ -85,7 +85,7 @@ ROW = {
     "state": "open",
     "repack": False,
     "max_assignments": 2,
-    "spare": 1,
+    "tie_reserve": 1,
     "price_cents": 19,
     "published_at": "2026-11-22T10:00:00Z",
     "expires_at": "2026-11-29T10:00:00Z",

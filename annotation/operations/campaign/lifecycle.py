@@ -38,7 +38,7 @@ def _preview_expire(campaign: Campaign, options: Options) -> list[str]:
         f"{now.open_triplets:,} triplets have no label yet; those of these HITs wait until the "
         "campaign is extended.",
     ]
-    if free := now.open_cents + now.spare_cents:
+    if free := now.open_cents + now.tie_break_cents:
         words.append(
             f"Up to {dollars(free)} of what is reserved is free again when nobody is at work."
         )
@@ -115,7 +115,7 @@ def _preview_cancel(campaign: Campaign, options: Options) -> list[str]:
         raise UserError(f"Campaign {campaign} is cancelled already{_still_waiting(campaign)}.")
     known = known_outlook(campaign)
     now = known.outlook
-    free = now.open_cents + now.spare_cents
+    free = now.open_cents + now.tie_break_cents
     return [
         f"Cancelling {campaign} is for good.",
         f"{now.waiting_hits:,} HITs and {now.waiting_assignments:,} further assignments that are "

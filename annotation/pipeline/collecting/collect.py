@@ -213,4 +213,4 @@ def close(campaign: Campaign, hits: Sequence[int], now: datetime) -> int:
         ~Exists(reopening), pk__in=hits, closed_at=None, expires_at__lte=now
     )
     release_rest(campaign, list(closing))
-    return closing.update(closed_at=now, spare=0)
+    return closing.update(closed_at=now, tie_reserve=0)

@@ -129,11 +129,14 @@ def release_rest(campaign: Campaign, hits: Sequence[Hit]) -> None:
     book(entries)
 
 
-def release_spare(campaign: Campaign, hits: Sequence[Hit]) -> None:
+def release_tie_reserve(campaign: Campaign, hits: Sequence[Hit]) -> None:
     """These HITs need no tie broken any more."""
     account = account_of(campaign)
-    book(_release(account, hit, hit.spare * hit.price_cents, f"spare:{hit.key}") for hit in hits)
-    Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(spare=0)
+    book(
+        _release(account, hit, hit.tie_reserve * hit.price_cents, f"tie-reserve:{hit.key}")
+        for hit in hits
+    )
+    Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(tie_reserve=0)
 
 
 def _release(account: Account, hit: Hit, cents: int, key: str) -> Entry:

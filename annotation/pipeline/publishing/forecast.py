@@ -33,7 +33,7 @@ class Outlook:
     open_hits: int  # somebody may still take or hand in one of their assignments
     open_assignments: int
     open_cents: int
-    spare_cents: int  # set aside for the ties of published HITs
+    tie_break_cents: int  # set aside for the ties of published HITs
     undecided: int  # handed in, the decision is not known yet
     undecided_cents: int
     open_triplets: int  # without a label
@@ -59,7 +59,7 @@ def outlook(campaign: Campaign) -> Outlook:
         # A place that is planned is counted above.
         open_assignments=found["missing"] - planned["more"],
         open_cents=found["cents"] - planned["more_cents"],
-        spare_cents=alive.aggregate(cents=_total(F("spare") * F("price_cents")))["cents"],
+        tie_break_cents=alive.aggregate(cents=_total(F("tie_reserve") * F("price_cents")))["cents"],
         undecided=works["works"],
         undecided_cents=works["cents"],
         open_triplets=campaign.triplets.filter(status=Triplet.Status.OPEN).count(),
@@ -79,7 +79,7 @@ def _waiting(campaign: Campaign) -> dict[str, int]:
     )
     creates, extends = Q(kind=OutboxMessage.Kind.CREATE), Q(kind=OutboxMessage.Kind.EXTEND)
     price = F("hit__price_cents")
-    asked = F("new_assignments") + Case(When(creates, then=F("hit__spare")), default=0)
+    asked = F("new_assignments") + Case(When(creates, then=F("hit__tie_reserve")), default=0)
     return unsent.aggregate(
         hits=Count("pk", filter=creates),
         more=_total(F("new_assignments"), extends),

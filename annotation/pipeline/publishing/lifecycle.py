@@ -207,4 +207,4 @@ def _release_idle(campaign: Campaign, which: Q) -> None:
     for start in range(0, len(idle), BATCH):
         hits = Hit.objects.filter(pk__in=idle[start : start + BATCH])
         release_rest(campaign, list(hits))
-        hits.update(spare=0)
+        hits.update(tie_reserve=0)

@@ -36,7 +36,7 @@ HIT_COLUMNS = (
     "instructions_id",
     "max_assignments",
     "price_cents",
-    "spare",
+    "tie_reserve",
     "repack",
     "excluded_workers",
     "gone",

@@ -169,12 +169,12 @@ def affordable_hits(campaign: Campaign, most: int | None) -> int:
 def _ask_for(campaign: Campaign, hits: list[Hit]) -> None:
     """The messages, the money they may cost and the reserve for ties: in one transaction."""
     account = account_of(campaign)
-    spare = tie_assignments(campaign.policy)
-    Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(spare=spare)
+    tie_break = tie_assignments(campaign.policy)
+    Hit.objects.filter(pk__in=[hit.pk for hit in hits]).update(tie_reserve=tie_break)
     messages = OutboxMessage.objects.bulk_create([create_message(campaign, hit) for hit in hits])
     book(
         [
-            reserve(account, message, assignments=message.new_assignments + spare)
+            reserve(account, message, assignments=message.new_assignments + tie_break)
             for message in messages
         ]
     )

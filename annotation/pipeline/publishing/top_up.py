@@ -14,7 +14,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from django.db.models.functions import Greatest
 
 from annotation.models import Campaign, Hit, HitItem, OutboxMessage, Triplet
-from annotation.pipeline.ledger.accounts import account_of, book, release_spare, reserve
+from annotation.pipeline.ledger.accounts import account_of, book, release_tie_reserve, reserve
 from annotation.pipeline.outbox.messages import token
 from annotation.pipeline.publishing.publish import ask_for_affordable, left_out, set_capped
 from annotation.pipeline.publishing.repack import repack
@@ -60,7 +60,7 @@ def request_missing_votes(campaign: Campaign) -> int:
         return 0
     if campaign.state not in (Campaign.State.ACTIVE, Campaign.State.CAPPED):
         return 0
-    _release_spares(campaign)
+    _release_tie_reserve(campaign)
     plan = missing_votes(campaign)  # after that: it must not count on a place just given up
     opened, unpaid = _extend(campaign, plan.extensions)
     more, unpaid_groups = repack(campaign, plan.repacked, nothing_comes=_nothing_comes(campaign))
@@ -159,15 +159,15 @@ def _superseded(campaign: Campaign) -> set[int]:
     return set(items.values_list("hit_id", flat=True))
 
 
-def _release_spares(campaign: Campaign) -> None:
+def _release_tie_reserve(campaign: Campaign) -> None:
     """Of HITs on which nothing is outstanding and no tie is left that they could break."""
-    done = _with_outstanding(campaign).filter(spare__gt=0, outstanding=0)
+    done = _with_outstanding(campaign).filter(tie_reserve__gt=0, outstanding=0)
     if campaign.policy.tie_mode == "extend":
         open_items = HitItem.objects.filter(hit=OuterRef("pk"), triplet__status=Triplet.Status.OPEN)
         done = done.filter(~Exists(open_items))
     found = list(done.order_by("number").values_list("pk", flat=True))
     for chunk in _chunks(campaign, found):
-        release_spare(campaign, chunk)
+        release_tie_reserve(campaign, chunk)
 
 
 def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[int, int]:
@@ -179,12 +179,12 @@ def _extend(campaign: Campaign, extensions: Sequence[tuple[Hit, int]]) -> tuple[
     messages: list[OutboxMessage] = []
     new_assignments: list[int] = []
     for hit, extra in extensions:
-        new = extra - min(extra, hit.spare)
+        new = extra - min(extra, hit.tie_reserve)
         if new * hit.price_cents > left:
             continue
         left -= new * hit.price_cents
         hit.max_assignments += extra
-        hit.spare -= extra - new
+        hit.tie_reserve -= extra - new
         grown.append(hit)
         messages.append(_extension(campaign, hit, extra, growths.get(hit.pk, 0)))
         new_assignments.append(new)
@@ -204,9 +204,9 @@ def _grow(campaign: Campaign, grown: Sequence[Hit]) -> None:
     """Store their assignments and their reserves for ties: few combinations, many HITs."""
     sizes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for hit in grown:
-        sizes[hit.max_assignments, hit.spare].append(hit.pk)
-    for (most, spare), hits in sizes.items():
-        campaign.hits.filter(pk__in=hits).update(max_assignments=most, spare=spare)
+        sizes[hit.max_assignments, hit.tie_reserve].append(hit.pk)
+    for (most, for_ties), hits in sizes.items():
+        campaign.hits.filter(pk__in=hits).update(max_assignments=most, tie_reserve=for_ties)
 
 
 def _growths(campaign: Campaign) -> dict[int | None, int]:

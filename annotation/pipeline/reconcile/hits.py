@@ -113,7 +113,7 @@ def _take_over(
     campaign: Campaign, hit: Hit, message: OutboxMessage | None, theirs: CrowdHit, now: datetime
 ) -> None:
     if message is None:
-        hit.spare = _spare(campaign, hit)
+        hit.tie_reserve = _tie_reserve(campaign, hit)
         message = _create_message(campaign, hit, hit.max_assignments)
     else:  # as it is now: somebody may have claimed it meanwhile
         message = OutboxMessage.objects.select_for_update().get(pk=message.pk)
@@ -204,7 +204,7 @@ def _give_up(campaign: Campaign, ours: Ours, now: datetime, report: Reconciled) 
         )
         hit.max_assignments -= unsent.aggregate(lost=Sum("new_assignments", default=0))["lost"]
         unsent.update(state=OutboxMessage.State.CANCELLED, error="", retry_at=None)
-        hit.gone, hit.closed_at, hit.spare = True, hit.closed_at or now, 0
+        hit.gone, hit.closed_at, hit.tie_reserve = True, hit.closed_at or now, 0
         hit.save()
     sentence = (
         f"HIT {hit.key} ({hit.crowd_id}) is gone from the crowd: its assignments are given up."
@@ -247,11 +247,12 @@ def _ask_again(campaign: Campaign, hit: Hit) -> None:
     hit.crowd_id = hit.published_at = hit.expires_at = hit.closed_at = None
     hit.gone, hit.fault = False, ""
     hit.max_assignments = ASSIGNMENTS if hit.repack else campaign.policy.annotators
-    hit.spare = _spare(campaign, hit)
+    hit.tie_reserve = _tie_reserve(campaign, hit)
     hit.save()
     message = _create_message(campaign, hit, hit.max_assignments)
     message.save()
-    book([reserve(account_of(campaign), message, assignments=hit.max_assignments + hit.spare)])
+    most = hit.max_assignments + hit.tie_reserve
+    book([reserve(account_of(campaign), message, assignments=most)])
 
 
 def _create_message(campaign: Campaign, hit: Hit, assignments: int) -> OutboxMessage:
@@ -265,5 +266,5 @@ def _create_message(campaign: Campaign, hit: Hit, assignments: int) -> OutboxMes
     )
 
 
-def _spare(campaign: Campaign, hit: Hit) -> int:
+def _tie_reserve(campaign: Campaign, hit: Hit) -> int:
     return 0 if hit.repack else tie_assignments(campaign.policy)

@@ -13,7 +13,7 @@ FAILED = OutboxMessage.State.FAILED
 
 
 def set_reserved(campaign: Campaign, hit: Hit) -> None:
-    """Reserve for the HIT what its outstanding assignments and spares cost, no more and no less.
+    """Reserve for the HIT exactly what its outstanding assignments and tie-break reserve cost.
 
     The campaign is locked. Raises OverBudget.
     """
@@ -25,7 +25,7 @@ def _outstanding(hit: Hit) -> int:
     reopening = hit.outbox.filter(kind=OutboxMessage.Kind.LIFETIME, state__in=[*UNSENT, FAILED])
     if hit.closed_at is not None and not reopening.exists():
         return works.filter(account=Booked.RESERVED).count()
-    return hit.max_assignments - works.exclude(account=Booked.RESERVED).count() + hit.spare
+    return hit.max_assignments - works.exclude(account=Booked.RESERVED).count() + hit.tie_reserve
 
 
 def settle_decided(campaign: Campaign, report: Reconciled) -> None:

@@ -126,7 +126,7 @@ MUTANTS = {
         ("a place for a tie", "(policy.annotators + tie_assignments(policy))", "policy.annotators"),
         ("the undecided stay", "- undecided.get(hit.pk, 0) * hit.price_cents", ""),
         ("nothing to release", "            if rest > 0:\n", "            if True:\n"),
-        ("a spare is released once", ".update(spare=0)", ".update()"),
+        ("a tie reserve is released once", ".update(tie_reserve=0)", ".update()"),
     ),
     ("annotation/pipeline/ledger/accounts.py", "tests/annotation/pipeline/whole/test_inhouse.py"): (
         (
@@ -391,8 +391,8 @@ MUTANTS = {
         ),
         (
             "given up, then counted",
-            "    _release_spares(campaign)\n    plan = missing_votes(campaign)",
-            "    plan = missing_votes(campaign)\n    _release_spares(campaign)",
+            "    _release_tie_reserve(campaign)\n    plan = missing_votes(campaign)",
+            "    plan = missing_votes(campaign)\n    _release_tie_reserve(campaign)",
         ),
         ("the rest of the first round", "        ask_for_affordable(campaign)", "        pass"),
         ("capped by what is left out", " or left_out(campaign)))", "))"),
@@ -410,11 +410,11 @@ MUTANTS = {
         ),
         ("what is gone is repacked", ' | Q(gone=True, expires_at__gt=F("closed_at"))', ""),
         ("what is over waits", "alive = Q(closed_at=None) |", "alive = Q(pk__gt=0) |"),
-        ("in extend mode a spare stays", 'if campaign.policy.tie_mode == "extend":', "if False:"),
-        ("spares first", "new = extra - min(extra, hit.spare)", "new = extra"),
+        ("extend mode keeps it", 'if campaign.policy.tie_mode == "extend":', "if False:"),
+        ("tie reserve first", "new = extra - min(extra, hit.tie_reserve)", "new = extra"),
         ("nothing unpaid", "if new * hit.price_cents > left:", "if False:"),
         ("what is spent is gone", "        left -= new * hit.price_cents\n", ""),
-        ("a spare is used once", "        hit.spare -= extra - new\n", ""),
+        ("a tie reserve is used once", "        hit.tie_reserve -= extra - new\n", ""),
     ),
     (
         "annotation/pipeline/publishing/repack.py",

@@ -75,7 +75,7 @@ def test_none_is_null_and_an_empty_text_is_none_of_it() -> None:
     now = datetime(2026, 11, 21, 15, 4, 5, 678_901, tzinfo=UTC)
     columns = (
         "campaign_id", "key", "number", "seed", "instructions_id", "max_assignments",
-        "price_cents", "spare", "repack", "excluded_workers", "gone", "fault", "crowd_id",
+        "price_cents", "tie_reserve", "repack", "excluded_workers", "gone", "fault", "crowd_id",
         "expires_at",
     )  # fmt: skip
     same = (campaign.instructions.get().pk, 2, 19, 0, False, "[]", True)

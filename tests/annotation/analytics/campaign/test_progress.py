@@ -103,8 +103,8 @@ def test_every_count_is_right_halfway(stage: Stage) -> None:
     assert (found["calls_waiting"], found["calls_failed"], found["blockers"]) == (0, 0, [])
     assert found["spent_cents"] == stage.mturk.spent_cents == 6 * PRICE
     assert (found["paid_cents"], found["discarded_cents"]) == (4 * PRICE, 2 * PRICE)
-    spares = sum(hit.spare for hit in stage.campaign.hits.all()) * PRICE
-    assert found["reserved_cents"] == stage.mturk.on_hold_cents + spares
+    tie_reserve = sum(hit.tie_reserve for hit in stage.campaign.hits.all()) * PRICE
+    assert found["reserved_cents"] == stage.mturk.on_hold_cents + tie_reserve
     budget = (found["spent_cents"], found["reserved_cents"], found["available_cents"])
     assert found["budget_cents"] == sum(budget) == 1_000_000
 

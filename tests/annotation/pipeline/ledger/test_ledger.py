@@ -13,7 +13,7 @@ from annotation.pipeline.ledger.accounts import (
     book,
     first_round_cents,
     release_rest,
-    release_spare,
+    release_tie_reserve,
     reserve,
     reserved_cents,
     set_budget,
@@ -97,7 +97,7 @@ def test_publishing_reserves_what_each_hit_may_cost(stage: Stage) -> None:
     assert money(stage) == (5 * FIRST_ROUND, 0, 0)
     hits = list(stage.campaign.hits.all())
     assert reserved_cents(hits) == {hit.pk: FIRST_ROUND for hit in hits}
-    assert {hit.spare for hit in hits} == {1}
+    assert {hit.tie_reserve for hit in hits} == {1}
     stage.deliver()
     assert stage.mturk.on_hold_cents == 5 * 2 * PRICE
 
@@ -248,6 +248,6 @@ def test_a_hit_without_a_reservation_has_nothing_to_release(stage: Stage) -> Non
 
 def test_a_tie_break_that_is_not_needed_is_free_again(stage: Stage) -> None:
     publish(stage.campaign, stage.mturk.crowd)
-    release_spare(stage.campaign, list(stage.campaign.hits.filter(number__lte=2)))
+    release_tie_reserve(stage.campaign, list(stage.campaign.hits.filter(number__lte=2)))
     assert money(stage) == (5 * FIRST_ROUND - 2 * PRICE, 0, 0)
-    assert [hit.spare for hit in stage.campaign.hits.order_by("number")] == [0, 0, 1, 1, 1]
+    assert [hit.tie_reserve for hit in stage.campaign.hits.order_by("number")] == [0, 0, 1, 1, 1]

@@ -17,7 +17,7 @@ def open_assignments(model: Model) -> None:
     for hit in model.hits:
         idle = hit.known and not model.outstanding(hit)
         if idle and (model.policy.tie_mode == "repack" or still_open.isdisjoint(hit.triplets)):
-            hit.reserved, hit.spare = hit.reserved - hit.spare, 0
+            hit.reserved, hit.tie_reserve = hit.reserved - hit.tie_reserve, 0
     left_over, to_repack = _extend(model, labels, still_open)
     if to_repack:
         left_over += _repack(model, to_repack)
@@ -57,10 +57,10 @@ def _extend(
 
 
 def _grow(model: Model, hit: Hit, extra: int) -> bool:
-    new = max(0, extra - hit.spare)
+    new = max(0, extra - hit.tie_reserve)
     if new * model.price > model.available:
         return False
-    hit.spare -= extra - new
+    hit.tie_reserve -= extra - new
     hit.reserved += new
     hit.max_assignments += extra
     model.outbox.append(OutboxMessage("extend", hit, max_assignments=extra))

@@ -34,8 +34,8 @@ def now(stage: Stage) -> datetime:
 
 def agrees_with_the_crowd(stage: Stage) -> None:
     """What is reserved is what the crowd holds, and the assignments for ties."""
-    spares = sum(hit.spare * hit.price_cents for hit in stage.campaign.hits.all())
-    assert account(stage).reserved_cents == stage.mturk.on_hold_cents + spares
+    tie_reserve = sum(hit.tie_reserve * hit.price_cents for hit in stage.campaign.hits.all())
+    assert account(stage).reserved_cents == stage.mturk.on_hold_cents + tie_reserve
     assert account(stage).spent_cents == stage.mturk.spent_cents
 
 
@@ -91,7 +91,7 @@ def test_what_is_planned_and_what_is_out_is_told(stage: Stage) -> None:
     publish(stage.campaign, stage.mturk.crowd)
     before = outlook(stage.campaign)
     assert (before.waiting_hits, before.waiting_cents) == (5, 5 * 3 * PRICE)
-    assert (before.open_hits, before.open_cents, before.spare_cents) == (0, 0, 0)
+    assert (before.open_hits, before.open_cents, before.tie_break_cents) == (0, 0, 0)
     stage.deliver()
     stage.work("ada", 1)
     stage.advance()
@@ -105,7 +105,7 @@ def test_what_is_planned_and_what_is_out_is_told(stage: Stage) -> None:
         open_hits=5,
         open_assignments=9,
         open_cents=9 * PRICE,
-        spare_cents=5 * PRICE,
+        tie_break_cents=5 * PRICE,
         undecided=0,
         undecided_cents=0,
         open_triplets=25,
@@ -122,7 +122,7 @@ def test_planned_places_and_undecided_work_are_told_apart(one_hit: Stage) -> Non
     recompute(one_hit.campaign)
     found = outlook(one_hit.campaign)
     assert (found.waiting_hits, found.waiting_assignments, found.waiting_cents) == (0, 1, PRICE)
-    assert (found.open_assignments, found.open_cents, found.spare_cents) == (0, 0, 0)
+    assert (found.open_assignments, found.open_cents, found.tie_break_cents) == (0, 0, 0)
     assert (found.undecided, found.undecided_cents) == (0, 0)
     one_hit.deliver()
     assert outlook(one_hit.campaign).open_assignments == 1
@@ -328,7 +328,7 @@ def test_cancelling_frees_the_places_for_ties_at_once(one_hit: Stage) -> None:
     assert account(one_hit).reserved_cents == PRICE
     cancel(one_hit.campaign, now(one_hit))
     assert account(one_hit).reserved_cents == 0
-    assert one_hit.hit(1).spare == 0
+    assert one_hit.hit(1).tie_reserve == 0
     assert one_hit.outbox("lifetime") == []
 
 

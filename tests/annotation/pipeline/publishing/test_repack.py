@@ -14,7 +14,7 @@ from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.moderation import exclusion as restore
 from core.errors import UserError
 from tests.annotation.pipeline.ledger.ledger_book import FIRST_ROUND, PRICE
-from tests.annotation.pipeline.publishing.test_top_up import disagree, sizes, spares, state
+from tests.annotation.pipeline.publishing.test_top_up import disagree, sizes, state, tie_reserves
 from tests.conftest import SetStage
 from tests.worlds.small_campaign import Judge, Stage
 
@@ -69,7 +69,7 @@ def test_ties_of_five_queries_go_into_a_hit_of_one_place_at_once(repacked: Stage
         numbers("ada", "bob"),
     )
     assert set(repacked.triplets(3)) == set(repacked.triplets(1))
-    assert spares(repacked) == [0, 1, 0]
+    assert tie_reserves(repacked) == [0, 1, 0]
 
 
 def test_it_has_controls_of_its_own(repacked: Stage) -> None:

@@ -24,14 +24,14 @@ def sizes(stage: Stage) -> dict[int, int]:
     hits = stage.campaign.hits.exclude(crowd_id=None).order_by("number")
     assert at_crowd == {hit.crowd_id: hit.max_assignments for hit in hits}
     account = account_of(stage.campaign)
-    spare = sum(hit.spare * hit.price_cents for hit in hits)
-    assert account.reserved_cents == stage.mturk.on_hold_cents + spare
+    tie_reserve = sum(hit.tie_reserve * hit.price_cents for hit in hits)
+    assert account.reserved_cents == stage.mturk.on_hold_cents + tie_reserve
     assert account.spent_cents == stage.mturk.spent_cents
     return {hit.number: hit.max_assignments for hit in hits}
 
 
-def spares(stage: Stage) -> list[int]:
-    return list(stage.campaign.hits.order_by("number").values_list("spare", flat=True))
+def tie_reserves(stage: Stage) -> list[int]:
+    return list(stage.campaign.hits.order_by("number").values_list("tie_reserve", flat=True))
 
 
 def state(stage: Stage) -> str:
@@ -50,7 +50,7 @@ def test_a_tie_is_broken_on_the_place_that_was_kept_for_it(one_hit: Stage) -> No
     disagree(one_hit, 1, "ada", "bob")
     before = account_of(one_hit.campaign).available_cents
     one_hit.advance()
-    assert (sizes(one_hit), spares(one_hit)) == ({1: 3}, [0])
+    assert (sizes(one_hit), tie_reserves(one_hit)) == ({1: 3}, [0])
     assert account_of(one_hit.campaign).available_cents == before
 
 
@@ -66,7 +66,7 @@ def test_a_place_kept_for_a_tie_serves_a_replacement_too(one_hit: Stage) -> None
     one_hit.work("eve", 1, slips=1)
     one_hit.work("ada", 1)
     one_hit.advance()
-    assert (sizes(one_hit), spares(one_hit)) == ({1: 3}, [0])
+    assert (sizes(one_hit), tie_reserves(one_hit)) == ({1: 3}, [0])
 
 
 def test_without_a_tie_its_place_is_given_up(stage: Stage) -> None:
@@ -75,7 +75,7 @@ def test_without_a_tie_its_place_is_given_up(stage: Stage) -> None:
         stage.work(name, 1)
     stage.work("ada", 2)
     stage.advance()
-    assert spares(stage) == [0, 1, 1, 1, 1]
+    assert tie_reserves(stage) == [0, 1, 1, 1, 1]
     sizes(stage)
 
 
@@ -83,7 +83,7 @@ def test_in_extend_mode_it_is_kept_while_a_vote_is_missing(one_hit: Stage) -> No
     set_budget(one_hit.campaign, FIRST_ROUND)
     one_hit.work("ada", 1)
     one_hit.advance()
-    assert (sizes(one_hit), spares(one_hit)) == ({1: 2}, [1])
+    assert (sizes(one_hit), tie_reserves(one_hit)) == ({1: 2}, [1])
 
 
 def test_a_replacement_is_paid_for_although_ties_are_repacked(set_stage: SetStage) -> None:
@@ -93,7 +93,7 @@ def test_a_replacement_is_paid_for_although_ties_are_repacked(set_stage: SetStag
     stage.work("eve", 1, slips=1)
     stage.work("ada", 1)
     stage.advance()
-    assert (sizes(stage), spares(stage)) == ({1: 3}, [0])
+    assert (sizes(stage), tie_reserves(stage)) == ({1: 3}, [0])
 
 
 # The budget
@@ -119,10 +119,10 @@ def test_a_raised_budget_lets_growth_go_on(set_stage: SetStage) -> None:
         stage.work(name, 1, slips=1)
     for _ in range(3):
         assert stage.advance().assignments_requested == 0
-    assert (sizes(stage), spares(stage), state(stage)) == ({1: 2}, [1], "capped")
+    assert (sizes(stage), tie_reserves(stage), state(stage)) == ({1: 2}, [1], "capped")
     set_budget(stage.campaign, FIRST_ROUND + PRICE)
     assert stage.advance().assignments_requested == 2
-    assert (sizes(stage), spares(stage), state(stage)) == ({1: 4}, [0], "active")
+    assert (sizes(stage), tie_reserves(stage), state(stage)) == ({1: 4}, [0], "active")
 
 
 def test_a_growth_too_dear_keeps_no_other_waiting(set_stage: SetStage) -> None:
@@ -203,7 +203,7 @@ def test_a_hit_that_has_expired_waits_for_a_person(one_hit: Stage) -> None:
     one_hit.mturk.clock.move_on(days=8)
     found = one_hit.advance()
     assert (found.open, found.assignments_requested) == (5, 0)
-    assert (sizes(one_hit), spares(one_hit)) == ({1: 2}, [0])
+    assert (sizes(one_hit), tie_reserves(one_hit)) == ({1: 2}, [0])
     assert account_of(one_hit.campaign).reserved_cents == 0
 
 

@@ -43,8 +43,8 @@ def lose_publication(stage: Stage, number: int, **message: object) -> str:
 
 def reserved_at_crowd(stage: Stage) -> int:
     """What the crowd holds, and what we keep for ties."""
-    spares = sum(stage.campaign.hits.values_list("spare", flat=True))
-    return stage.mturk.on_hold_cents + spares * stage.hit(1).price_cents
+    tie_reserve = sum(stage.campaign.hits.values_list("tie_reserve", flat=True))
+    return stage.mturk.on_hold_cents + tie_reserve * stage.hit(1).price_cents
 
 
 # A HIT of ours there, unknown to us
@@ -221,7 +221,7 @@ def test_a_hit_gone_in_the_middle_of_its_work_is_repacked(stage: Stage) -> None:
     forget_there(stage, 1)
     assert mended(stage) == {"gone": 1}
     hit = stage.hit(1)
-    assert (hit.gone, hit.closed_at is None, hit.spare) == (True, False, 0)
+    assert (hit.gone, hit.closed_at is None, hit.tie_reserve) == (True, False, 0)
     assert account(stage).reserved_cents == _reserved_here(stage)
     for number in (3, 4, 5):
         for name in ("bob", "cara"):
@@ -235,7 +235,7 @@ def test_a_hit_gone_in_the_middle_of_its_work_is_repacked(stage: Stage) -> None:
 
 def _reserved_here(stage: Stage) -> int:
     return sum(
-        (hit.max_assignments - hit.assignments.exclude(account="").count() + hit.spare)
+        (hit.max_assignments - hit.assignments.exclude(account="").count() + hit.tie_reserve)
         * hit.price_cents
         for hit in stage.campaign.hits.filter(gone=False)
     )

@@ -37,7 +37,7 @@ def pretend_growth(stage: Stage, number: int) -> None:
     """We believe to have bought a place that the crowd does not have."""
     hit = stage.hit(number)
     hit.max_assignments += 1
-    hit.spare -= 1
+    hit.tie_reserve -= 1
     hit.save()
     OutboxMessage.objects.create(
         campaign=stage.campaign,
@@ -183,8 +183,8 @@ def test_a_hit_prolonged_by_hand_is_open_again_with_its_money(stage: Stage) -> N
         stage.mturk.crowd.set_expiration(hit.crowd_id, later)
     assert mended(stage) == {"rescheduled": 5}
     assert not stage.campaign.hits.exclude(closed_at=None).exists()
-    spares = 5 * stage.hit(1).price_cents
-    assert account(stage).reserved_cents == before - spares == stage.mturk.on_hold_cents
+    tie_reserve = 5 * stage.hit(1).price_cents
+    assert account(stage).reserved_cents == before - tie_reserve == stage.mturk.on_hold_cents
     finish(stage, "ada", "bob")
 
 

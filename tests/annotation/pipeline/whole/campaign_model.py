@@ -43,8 +43,8 @@ class Hit:
     key: str
     triplets: Sequence[int]
     max_assignments: int
-    spare: int = 0
-    reserved: int = 0  # assignments, the spare ones included
+    tie_reserve: int = 0
+    reserved: int = 0  # assignments, the tie-break reserve included
     asked: bool = False
     known: bool = False  # we know that the crowd has it
     closed: bool = False
@@ -178,7 +178,8 @@ class Model:
         for hit in self.wanted():
             if self.available < max_assignments * self.price:
                 return
-            hit.asked, hit.reserved, hit.spare = True, max_assignments, tie_assignments(self.policy)
+            hit.asked, hit.reserved = True, max_assignments
+            hit.tie_reserve = tie_assignments(self.policy)
             self.outbox.append(OutboxMessage("create", hit, max_assignments=hit.max_assignments))
 
     def set_capped(self, capped: bool) -> None:
@@ -249,7 +250,7 @@ class Model:
             if hit.known and not hit.closed:
                 theirs = hits[hit.key]
                 if theirs.expired and not theirs.pending:
-                    hit.closed, hit.spare = True, 0
+                    hit.closed, hit.tie_reserve = True, 0
                     hit.reserved = sum(not work.account for work in self.stored(hit))
 
     def review(self) -> None:

@@ -149,15 +149,20 @@ class CampaignMachine(RuleBasedStateMachine):
 
     def _check_hits(self) -> None:
         """Every place that somebody may take is paid for."""
-        model = self.model
+        model, price = self.model, self.model.price
         assert {number: tuple(columns) for number, *columns in rows(HITS)} == {
-            hit.number: (hit.max_assignments, hit.spare, hit.closed, hit.reserved * model.price)
-            for hit in model.hits
+            one.number: (
+                one.max_assignments,
+                one.tie_reserve,
+                one.closed,
+                one.reserved * model.price,
+            )
+            for one in model.hits
         }
         for hit in model.hits:
             booked = sum(bool(work.account) for work in model.stored(hit))
             if hit.asked and not hit.closed:
-                assert hit.reserved == hit.max_assignments + hit.spare - booked
+                assert hit.reserved == hit.max_assignments + hit.tie_reserve - booked
 
     def _check_account(self) -> None:
         """It is what its entries add up to."""
@@ -188,7 +193,7 @@ class CampaignMachine(RuleBasedStateMachine):
             for hit in asked
             if theirs[hit.key].expired and not hit.closed
         )
-        held = sum(hit.reserved - hit.spare for hit in asked) - stranded
+        held = sum(hit.reserved - hit.tie_reserve for hit in asked) - stranded
         assert mturk.on_hold_cents == held * model.price
         assert self._holders("no further work") == model.excluded
         assert self._holders("has worked") == model.told
@@ -211,7 +216,7 @@ ENTRIES = "SELECT {} FROM annotation_entry".format(
     )
 )
 HITS = """
-    SELECT number, max_assignments, spare, closed_at IS NOT NULL, COALESCE((
+    SELECT number, max_assignments, tie_reserve, closed_at IS NOT NULL, COALESCE((
         SELECT SUM(CASE 'reserved' WHEN target THEN cents WHEN source THEN -cents ELSE 0 END)
         FROM annotation_entry e WHERE e.hit_id = h.id
     ), 0) FROM annotation_hit h

@@ -99,8 +99,8 @@ def test_all_hits_are_affordable_and_none_is_left_out(team: Team) -> None:
     team.publish()
     seen = outlook(team.campaign)
     assert (seen.open_hits, seen.open_assignments, seen.left_out_hits) == (5, 10, 0)
-    assert (seen.open_cents, seen.spare_cents, seen.available_cents) == (0, 0, 0)
-    assert list(team.campaign.hits.values_list("spare", "price_cents").distinct()) == [(1, 0)]
+    assert (seen.open_cents, seen.tie_break_cents, seen.available_cents) == (0, 0, 0)
+    assert list(team.campaign.hits.values_list("tie_reserve", "price_cents").distinct()) == [(1, 0)]
 
 
 def test_a_comparison_with_the_own_record_finds_nothing_to_mend(team: Team) -> None:

@@ -297,7 +297,7 @@ def test_the_price_the_place_and_what_waits_are_shown_before(stage: Stage) -> No
     set_budget(stage.campaign, 3 * 57)
     page = text_of(owner.get(f"{PUBLISH}?first=4"))
     assert f"4 of the 5 HITs of faq go to the workers at {stage.mturk.url}." in page
-    assert "costs $1.52; $2.28 is reserved, a place for the tie of each HIT included." in page
+    assert "costs $1.52; $2.28 is reserved, an assignment for the tie of each HIT included." in page
     assert "$1.71 left, which reaches 3 of them" in page
     assert "The rest, 1, waits until somebody publishes it" in page
     assert "This is an emulator, not Amazon: no real money moves." in page
