@@ -237,7 +237,7 @@ INSTALLED_APPS = [
     "exports",
 ]
 MIDDLEWARE = [
-    "annotation.web.base.middleware.Observed",
+    "annotation.web.base.middleware.RequestMetrics",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "annotation.web.base.middleware.PageRules",

@@ -11,6 +11,7 @@ import annotation.admin.accounts  # noqa: F401 - registers accounts, groups and 
 from annotation.models import (
     Account,
     Assignment,
+    Behaviour,
     Campaign,
     Control,
     Entry,
@@ -21,7 +22,6 @@ from annotation.models import (
     Instructions,
     ItemReport,
     Judgment,
-    Observation,
     OutboxMessage,
     PracticeItem,
     PracticeResult,
@@ -136,8 +136,8 @@ class JudgmentAdmin(ReadOnlyAdmin):
     search_fields = ("item__key__exact",)
 
 
-@admin.register(Observation)
-class ObservationAdmin(ReadOnlyAdmin):
+@admin.register(Behaviour)
+class BehaviourAdmin(ReadOnlyAdmin):
     list_display = ("assignment", "active_ms", "changes", "straight")
     list_select_related = ("assignment",)
     list_filter = ("straight",)

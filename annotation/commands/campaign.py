@@ -35,7 +35,7 @@ from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, no_money
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
-from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
+from annotation.pipeline.publishing.pack import pack_hits, triplets_to_judge
 from annotation.pipeline.publishing.publish import prepare_publication, write_messages
 from annotation.pipeline.setup.create import choose_queries, get_campaign, read_policy
 from annotation.pipeline.setup.import_dataset import import_dataset
@@ -249,7 +249,7 @@ def pack(campaign: Campaign) -> Result:
     """Pack triplets into HITs, each with a positive and a negative control."""
     hits = hits_needed(triplets_to_judge(campaign), campaign.policy)
     with progress(hits, "Packing", "HIT") as bar, transaction.atomic():
-        packed = pack_campaign(campaign, progress=bar.update)
+        packed = pack_hits(campaign, progress=bar.update)
         if not packed.already:
             record(by_command(), "pack", campaign=campaign, details=asdict(packed))
     return {"campaign": campaign.name, **asdict(packed)}

@@ -14,7 +14,7 @@ from annotation.pipeline.advance import advance
 from annotation.pipeline.controls.candidates import find_candidates
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
-from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
+from annotation.pipeline.publishing.pack import pack_hits, triplets_to_judge
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.reconcile.run import reconcile
 from annotation.protocol.packing.pack import hits_needed
@@ -44,7 +44,7 @@ def _retrieve(job: Job, watch: Watch) -> Result:
 def _pack(job: Job, watch: Watch) -> Result:
     campaign = _campaign(job)
     hits = hits_needed(triplets_to_judge(campaign), campaign.policy)
-    packed = pack_campaign(campaign, progress=watch.stage("packing HITs", hits))
+    packed = pack_hits(campaign, progress=watch.stage("packing HITs", hits))
     return asdict(packed)
 
 

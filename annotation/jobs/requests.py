@@ -42,7 +42,7 @@ def ask_to_reconcile(by: Actor, campaign: Campaign, *, full: bool, all_gone: boo
     return ask_for(by, "reconcile", campaign, {"full": full, "all_gone": all_gone})
 
 
-def ask_to_look(
+def ask_read_only(
     by: Actor, kind: str, campaign: Campaign, arguments: Mapping[str, object] | None = None
 ) -> Job:
     """For work that reads and counts alone: nobody's money, votes or work change by it."""

@@ -151,14 +151,14 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Observation',
+            name='Behaviour',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('active_ms', models.PositiveIntegerField(null=True)),
                 ('item_ms', models.JSONField(default=dict)),
                 ('changes', models.PositiveIntegerField(default=0)),
                 ('straight', models.BooleanField(default=False)),
-                ('assignment', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='observation', to='annotation.assignment')),
+                ('assignment', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='behaviour', to='annotation.assignment')),
             ],
         ),
         migrations.CreateModel(
@@ -383,7 +383,7 @@ class Migration(migrations.Migration):
                 ('timed', models.PositiveIntegerField()),
                 ('median_ms', models.FloatField(null=True)),
                 ('hourly_cents', models.PositiveIntegerField(null=True)),
-                ('observed', models.PositiveIntegerField()),
+                ('with_behaviour', models.PositiveIntegerField()),
                 ('straight', models.PositiveIntegerField()),
                 ('straight_share', models.FloatField(null=True)),
                 ('changes_per_hit', models.FloatField(null=True)),

@@ -3,10 +3,10 @@
 from annotation.models.access import Attempt, AuditEntry, Request, Role
 from annotation.models.assignment import (
     Assignment,
+    Behaviour,
     Exclusion,
     ItemReport,
     Judgment,
-    Observation,
     Worker,
 )
 from annotation.models.campaign import (
@@ -29,6 +29,7 @@ __all__ = [
     "Assignment",
     "Attempt",
     "AuditEntry",
+    "Behaviour",
     "Campaign",
     "Control",
     "ControlCandidate",
@@ -40,7 +41,6 @@ __all__ = [
     "Instructions",
     "ItemReport",
     "Judgment",
-    "Observation",
     "OutboxMessage",
     "Pilot",
     "PracticeItem",

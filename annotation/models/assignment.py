@@ -152,11 +152,11 @@ class Exclusion(models.Model):
         return cls.objects.filter(campaign=campaign, restored_at=None)
 
 
-class Observation(models.Model):
+class Behaviour(models.Model):
     """How one assignment was done, as the worker's browser tells it: evidence, never proof."""
 
     assignment = models.OneToOneField(
-        Assignment, on_delete=models.CASCADE, related_name="observation"
+        Assignment, on_delete=models.CASCADE, related_name="behaviour"
     )
     active_ms = models.PositiveIntegerField(null=True)  # null: the browser told nothing usable
     item_ms = models.JSONField(default=dict)  # item key -> milliseconds
@@ -164,7 +164,7 @@ class Observation(models.Model):
     straight = models.BooleanField(default=False)  # the same answer to every item
 
     def __str__(self) -> str:
-        return f"observation of {self.assignment}"
+        return f"behaviour of {self.assignment}"
 
 
 class ItemReport(models.Model):

@@ -71,7 +71,7 @@ class WorkerFigures(models.Model):
     timed = models.PositiveIntegerField()  # HITs with a time
     median_ms = models.FloatField(null=True)
     hourly_cents = models.PositiveIntegerField(null=True)
-    observed = models.PositiveIntegerField()
+    with_behaviour = models.PositiveIntegerField()
     straight = models.PositiveIntegerField()
     straight_share = models.FloatField(null=True)
     changes_per_hit = models.FloatField(null=True)

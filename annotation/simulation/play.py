@@ -7,7 +7,7 @@ from annotation.crowd.simulated.workers import Simulation
 from annotation.models import Campaign
 from annotation.pipeline.advance import advance
 from annotation.pipeline.outbox.deliver import deliver
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.estimates.cost import quote
 
@@ -24,7 +24,7 @@ Tell = Callable[[str, int, int | None], object]
 
 def play(campaign: Campaign, crowd: Crowd, simulation: Simulation, *, tell: Tell) -> str:
     """How it ended; `tell` is given the stage, units just done and their expected number."""
-    packed = pack_campaign(campaign)
+    packed = pack_hits(campaign)
     tell("publishing HITs", packed.hits, packed.hits)
     publish(campaign, crowd)
     deliver(campaign, crowd)

@@ -17,7 +17,7 @@ from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.ledger.postings import settle
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.publishing.top_up import request_missing_votes
 from annotation.pipeline.recompute import recompute
@@ -48,7 +48,7 @@ def inputs(taken: Taken, share: float) -> None:
 
 def pack(taken: Taken, share: float) -> None:
     with taken.part("pack"):
-        taken.rows, taken.unit = pack_campaign(get_campaign(NAME)).triplets, "triplets"
+        taken.rows, taken.unit = pack_hits(get_campaign(NAME)).triplets, "triplets"
 
 
 def bare_pack(taken: Taken, share: float) -> None:

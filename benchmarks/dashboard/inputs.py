@@ -28,7 +28,7 @@ from annotation.jobs.tasks import run_job
 from annotation.models import Campaign, Role
 from annotation.pipeline.controls.candidates import find_candidates
 from annotation.pipeline.ledger.accounts import set_budget
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign, get_campaign
 from annotation.pipeline.setup.create_pilot import create_pilot
 from annotation.protocol.policy.policy import Policy
@@ -77,7 +77,7 @@ def main() -> None:
     paper, finished = get_campaign(NAME), get_campaign(FINISHED)
     for campaign in (paper, finished):
         with told(f"pack {campaign}"):
-            pack_campaign(campaign)
+            pack_hits(campaign)
     for campaign in (paper, finished):
         exclude_some(campaign)
         with told(f"the crowd's record of {campaign}"):

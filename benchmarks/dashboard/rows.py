@@ -31,8 +31,8 @@ MORE = """
     JOIN (SELECT row_number() OVER (ORDER BY id) AS place, question, answer
           FROM retrieval_qapair LIMIT %(texts)s) texts ON texts.place = n %% %(texts)s + 1
 """
-OBSERVATIONS = """
-    INSERT INTO annotation_observation (assignment_id, active_ms, item_ms, changes, straight)
+BEHAVIOURS = """
+    INSERT INTO annotation_behaviour (assignment_id, active_ms, item_ms, changes, straight)
     SELECT id, 20000 + id * 7919 %% 160000, '{}', id %% 4, id %% 50 = 0 FROM annotation_assignment
 """
 REPORTED = """
@@ -112,7 +112,7 @@ def add_rows(campaign: Campaign, owner: User, share: float) -> None:
     }
     statements = (
         MORE,
-        OBSERVATIONS,
+        BEHAVIOURS,
         REPORTED,
         OUTBOX_MESSAGES,
         DECISIONS,

@@ -13,7 +13,7 @@ from demo.processes import StackError
 
 KEY = re.compile(r'data-item="([^"]+)"')
 CSRF = "t" * 32
-SIGNALS = '{"v":1,"active_ms":61000,"items":{},"order":[]}'
+BEHAVIOUR = '{"v":1,"active_ms":61000,"items":{},"order":[]}'
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Clients:
     def _sheet(self, job: Job, place: str) -> dict[str, str]:
         """Not timed: the answers to the items that the page shows."""
         keys = job.keys if self._bare else KEY.findall(self._ask(job, "GET", place)[1])
-        return {**{f"item-{key}": "1" for key in keys}, "signals": SIGNALS}
+        return {**{f"item-{key}": "1" for key in keys}, "behaviour": BEHAVIOUR}
 
     def _post(self, job: Job, path: str, form: Mapping[str, str]) -> tuple[float, str]:
         body = urlencode({"csrfmiddlewaretoken": CSRF, **form})

@@ -17,7 +17,7 @@ from annotation.crowd.factory import open_crowd
 from annotation.crowd.inhouse.models import Member, PostedHit
 from annotation.models import HitItem
 from annotation.pipeline.outbox.deliver import deliver
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import get_campaign
 from annotation.protocol.policy.crowds import INHOUSE
@@ -39,7 +39,7 @@ def main() -> None:
     path, members, share = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     make_campaign(Path(settings.DATA_DIR), share, Policy.from_dict(INHOUSE.defaults()))
     campaign = get_campaign(NAME)
-    pack_campaign(campaign)
+    pack_hits(campaign)
     crowd = open_crowd("inhouse", live=False)
     publish(campaign, crowd)
     deliver(campaign, crowd)

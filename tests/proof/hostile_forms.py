@@ -45,10 +45,10 @@ def forms_of(campaign: Campaign, keys: list[str]) -> Iterator[Form]:
     reports = (f"report-{keys[0]}", f"report-text-{keys[0]}")
     # With an answer missing the page comes back and shows what was sent.
     some = {f"item-{key}": "0" for key in keys[1:]}
-    fields = (f"item-{keys[0]}", "signals", "x", *reports)
+    fields = (f"item-{keys[0]}", "behaviour", "x", *reports)
     yield Form("ada", f"/work/{WORK}", fields, frozenset({422}), some)
     yield Form("ada", "/work/next", ("hit_type",), frozenset({404}))
-    sheet = {f"item-{key}": "0" for key in keys} | {"signals": "{}"}
+    sheet = {f"item-{key}": "0" for key in keys} | {"behaviour": "{}"}
     yield Form("ada", f"/work/{WORK}", reports, frozenset({303}), sheet)
 
 

@@ -84,7 +84,7 @@ def test_what_workers_send_stays_text_in_the_records(stage: Stage, owner: User, 
             continue
         fields = dict.fromkeys(stage.sheet(hit.number), text)
         key = hit.items.earliest("position").key
-        fields |= {f"report-{key}": text, f"report-text-{key}": text, "signals": text, text: text}
+        fields |= {f"report-{key}": text, f"report-text-{key}": text, "behaviour": text, text: text}
         stage.mturk.person(name).submit(assignment, fields)
     passed = stage.advance()
     assert passed.new == passed.failed > len(ATTACKS) // 3

@@ -26,7 +26,7 @@ from annotation.crowd.simulated.workers import Simulation
 from annotation.models import Campaign, OutboxMessage
 from annotation.pipeline.controls.import_controls import SHIPPED, import_controls
 from annotation.pipeline.ledger.accounts import set_budget
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
@@ -111,7 +111,7 @@ def packed_demo_campaign() -> Campaign:
     policy = Policy.from_dict(rules)
     campaign = create_campaign("chaos", policy=policy, seed=SEED, sample=QUERIES)
     retrieve(campaign.query_set, k=policy.candidates_per_query, encoder=encoder)
-    pack_campaign(campaign)
+    pack_hits(campaign)
     set_budget(campaign, BUDGET_CENTS)
     return campaign
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from annotation.models import Campaign
 from annotation.pipeline.controls.import_controls import import_controls
 from annotation.pipeline.ledger.accounts import set_budget
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign, read_policy
 from retrieval.corpus.ingest import ingest
 from retrieval.indexing.build import build_index
@@ -58,7 +58,7 @@ def hostile_campaign(folder: Path, **policy: object) -> Campaign:
         practice=practice if policy.get("practice_items") else None,
     )
     retrieve(campaign.query_set, k=PER_QUERY, encoder=ENCODER)
-    assert pack_campaign(campaign).hits == HITS
+    assert pack_hits(campaign).hits == HITS
     set_budget(campaign, BUDGET_CENTS)
     return campaign
 

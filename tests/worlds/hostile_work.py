@@ -56,7 +56,7 @@ def judge(team: Team, texts: Sequence[str] = TEXTS, *, hits: int = HITS - 1) -> 
             for item in hit.items.all():
                 said = next(words)[:500]
                 sheet |= {f"report-{item.key}": "other", f"report-text-{item.key}": said}
-            sheet["signals"] = next(words)
+            sheet["behaviour"] = next(words)
             assert client.post(f"/work/{work.assignment_id}", sheet).status_code == 303
     team.advance()
 

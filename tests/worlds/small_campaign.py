@@ -12,7 +12,7 @@ from annotation.pipeline.collecting.review import FIELD, review
 from annotation.pipeline.controls.import_controls import import_controls
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.outbox.deliver import Delivery, deliver
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from annotation.pipeline.setup.create import create_campaign
@@ -77,7 +77,7 @@ def retrieved_campaign(folder: Path, name: str = "faq", **policy: object) -> Cam
 
 def packed_campaign(folder: Path, name: str = "faq", **policy: object) -> Campaign:
     campaign = retrieved_campaign(folder, name, **policy)
-    pack_campaign(campaign)
+    pack_hits(campaign)
     set_budget(campaign, BUDGET_CENTS)
     return campaign
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from annotation.models import Campaign
 from annotation.pipeline.controls.import_controls import import_controls
 from annotation.pipeline.ledger.accounts import set_budget
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
 from retrieval.corpus.ingest import ingest
@@ -33,7 +33,7 @@ def wide_campaign(
         queries=write_rows(folder / "queries.jsonl", asked),
     )
     retrieve(campaign.query_set, k=candidates, encoder=encoder)
-    packed = pack_campaign(campaign)
+    packed = pack_hits(campaign)
     set_budget(campaign, BUDGET_CENTS)
     return campaign, packed.hits
 

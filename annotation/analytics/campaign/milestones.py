@@ -75,7 +75,7 @@ class Plan:
             return "retrieve"
         if not self.hits:
             return "pack"
-        return "publish" if self.rest else "look"
+        return "publish" if self.rest else "monitor"
 
     @property
     def counts(self) -> dict[str, str]:

@@ -19,10 +19,10 @@ from django.db.models import Count, Q, Sum
 
 from annotation.models import (
     Assignment,
+    Behaviour,
     Campaign,
     Exclusion,
     ItemReport,
-    Observation,
     OutboxMessage,
 )
 
@@ -45,7 +45,7 @@ class Person:
     reviewed: int
     failed: int
     excluded: bool
-    observed: int  # HITs that were looked at for one answer throughout
+    with_behaviour: int  # HITs that were looked at for one answer throughout
     straight: int  # and have it
     changes: int
     reports: int
@@ -64,7 +64,7 @@ class Person:
 
     @property
     def straight_share(self) -> float | None:
-        return self.straight / self.observed if self.observed else None
+        return self.straight / self.with_behaviour if self.with_behaviour else None
 
     @property
     def changes_per_hit(self) -> float | None:
@@ -78,7 +78,7 @@ class Person:
 
     @property
     def is_straight(self) -> bool:
-        return self.straight * STRAIGHT > self.observed
+        return self.straight * STRAIGHT > self.with_behaviour
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def people_of(campaign: Campaign) -> list[Person]:
             reviewed=row["reviewed"],
             failed=row["failed"],
             excluded=row["worker_id"] in excluded,
-            observed=row["observed"],
+            with_behaviour=row["with_behaviour"],
             straight=row["straight"],
             changes=row["changes"],
             reports=reports.get(row["worker_id"], 0),
@@ -166,7 +166,7 @@ def histogram(times_ms: Iterable[int]) -> Histogram:
 def _counts(campaign: Campaign) -> Iterable[Mapping[str, Any]]:
     """Of each worker who has handed in."""
     decided = ~Q(status=Assignment.Status.SUBMITTED)
-    timed = Q(observation__active_ms__isnull=False)
+    timed = Q(behaviour__active_ms__isnull=False)
     approved = Q(status=Assignment.Status.APPROVED)
     works = Assignment.objects.filter(hit__campaign=campaign)
     rows = works.order_by("worker__worker_id").values("worker_id", "worker__worker_id")
@@ -174,17 +174,17 @@ def _counts(campaign: Campaign) -> Iterable[Mapping[str, Any]]:
         handed_in=Count("pk"),
         reviewed=Count("pk", filter=Q(passed__isnull=False)),
         failed=Count("pk", filter=Q(passed=False)),
-        observed=Count("observation"),
-        straight=Count("pk", filter=Q(observation__straight=True)),
-        changes=Sum("observation__changes", filter=timed, default=0),
+        with_behaviour=Count("behaviour"),
+        straight=Count("pk", filter=Q(behaviour__straight=True)),
+        changes=Sum("behaviour__changes", filter=timed, default=0),
         approved=Count("pk", filter=timed & approved),
-        paid_ms=Sum("observation__active_ms", filter=decided, default=0),
+        paid_ms=Sum("behaviour__active_ms", filter=decided, default=0),
     )
 
 
 def _times(campaign: Campaign) -> dict[int, list[int]]:
     """Worker -> the active time of each of their HITs that has one."""
-    told = Observation.objects.filter(assignment__hit__campaign=campaign)
+    told = Behaviour.objects.filter(assignment__hit__campaign=campaign)
     times: dict[int, list[int]] = defaultdict(list)
     rows = told.values_list("assignment__worker_id", "active_ms")
     for worker, ms in rows.iterator(chunk_size=ROWS):
@@ -198,7 +198,7 @@ def _bonuses(campaign: Campaign) -> dict[int, int]:
     paid = campaign.outbox.filter(
         kind=OutboxMessage.Kind.BONUS,
         state=OutboxMessage.State.DONE,
-        assignment__observation__active_ms__isnull=False,
+        assignment__behaviour__active_ms__isnull=False,
     ).exclude(assignment__status=Assignment.Status.SUBMITTED)
     return dict(paid.order_by().values_list("worker_id").annotate(cents=Sum("cents")))
 

@@ -56,8 +56,8 @@ class Turn:
 
     @property
     def active_ms(self) -> int | None:
-        observation = getattr(self.work, "observation", None)
-        return observation.active_ms if observation else None
+        behaviour = getattr(self.work, "behaviour", None)
+        return behaviour.active_ms if behaviour else None
 
 
 def works_of(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
@@ -93,7 +93,7 @@ def page_of(
             Q(submitted_at__lt=last.submitted_at)
             | Q(submitted_at=last.submitted_at, pk__lt=last.pk)
         )
-    ordered = works.order_by("-submitted_at", "-pk").select_related("hit", "observation")
+    ordered = works.order_by("-submitted_at", "-pk").select_related("hit", "behaviour")
     found = list(ordered[: PAGE_SIZE + 1])
     return _entries(worker, found[:PAGE_SIZE], excluded=excluded), len(found) > PAGE_SIZE
 

@@ -101,7 +101,7 @@ def _row(campaign: Campaign, person: Person, agreement: Agreement) -> WorkerFigu
         timed=len(person.times_ms),
         median_ms=person.median_ms,
         hourly_cents=None if person.hourly_cents is None else min(person.hourly_cents, MOST_CENTS),
-        observed=person.observed,
+        with_behaviour=person.with_behaviour,
         straight=person.straight,
         straight_share=person.straight_share,
         changes_per_hit=person.changes_per_hit,

@@ -14,7 +14,7 @@ from annotation.analytics.campaign.publication_preview import Publication, publi
 from annotation.api.base.access import campaign_of, user_of
 from annotation.api.base.idempotency import check_key, once
 from annotation.api.base.jobs import ROW, JobRow, accepted
-from annotation.jobs.requests import ask_for, ask_to_look, ask_to_reconcile
+from annotation.jobs.requests import ask_for, ask_read_only, ask_to_reconcile
 from annotation.models import Campaign
 from annotation.simulation.options import MOST_HITS as MOST_DRY_RUN
 from annotation.simulation.options import MOST_WORKERS, Options, read_options
@@ -159,7 +159,7 @@ class Count(APIView):
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name)
         body(request, Nothing)
-        return _requested(request, lambda by: ask_to_look(by, "snapshot", campaign))
+        return _requested(request, lambda by: ask_read_only(by, "snapshot", campaign))
 
 
 class FindControlCandidates(APIView):
@@ -173,7 +173,7 @@ class FindControlCandidates(APIView):
     def post(self, request: Request, name: str) -> Response:
         campaign = campaign_of(request, name, CHANGE_CONTROLS)
         body(request, Nothing)
-        return _requested(request, lambda by: ask_to_look(by, "control-candidates", campaign))
+        return _requested(request, lambda by: ask_read_only(by, "control-candidates", campaign))
 
 
 class DryRun(APIView):
@@ -188,7 +188,7 @@ class DryRun(APIView):
         wanted = body(request, DryRunOptions)
 
         def ask(by: Actor) -> Job:
-            return ask_to_look(by, "dry-run", campaign, read_options(wanted).to_dict())
+            return ask_read_only(by, "dry-run", campaign, read_options(wanted).to_dict())
 
         return _requested(request, ask)
 

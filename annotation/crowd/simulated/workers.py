@@ -94,8 +94,8 @@ class Simulation:
 
     def _take(self, worker: Worker) -> str | None:
         """The address of an assignment; None when the crowd has nothing for this worker."""
-        for look in (self._stay, self._look_further, self._look_at_the_start):
-            look(worker)
+        for browse in (self._stay, self._browse_on, self._browse_from_the_start):
+            browse(worker)
             if worker.accepted:
                 return worker.accepted.popleft()
             while worker.offers:
@@ -111,17 +111,17 @@ class Simulation:
         """Go on with the last list; at the first turn, with what an earlier run left behind."""
         if not worker.list_url:
             worker.list_url = self._site.sign_in(worker.id)
-            self._look_further(worker)
+            self._browse_on(worker)
 
-    def _look_further(self, worker: Worker) -> None:
+    def _browse_on(self, worker: Worker) -> None:
         self._page = self._page % PAGES_IN_USE + 1
-        if not self._look(worker, self._page):
+        if not self._open_page(worker, self._page):
             self._page = 0
 
-    def _look_at_the_start(self, worker: Worker) -> None:
-        self._look(worker, 1)
+    def _browse_from_the_start(self, worker: Worker) -> None:
+        self._open_page(worker, 1)
 
-    def _look(self, worker: Worker, page: int) -> bool:
+    def _open_page(self, worker: Worker, page: int) -> bool:
         """Read a page of the worker's list; whether there is another one."""
         listing = self._site.list_hits(worker.list_url, page)
         self._taken -= {offer.hit_id for offer in listing.offers}

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
-from annotation.models import Assignment, ItemReport, Observation
+from annotation.models import Assignment, Behaviour, ItemReport
 from annotation.protocol.screening.behaviour import (
-    SIGNALS,
+    BEHAVIOUR,
     is_straight,
     read_behaviour,
     read_reports,
@@ -23,8 +23,8 @@ class Work(NamedTuple):
     answers: Mapping[str, int]  # item key -> 0 or 1
 
 
-class Observed(NamedTuple):
-    """An observation's columns."""
+class BehaviourRow(NamedTuple):
+    """A behaviour's columns."""
 
     assignment_id: int
     active_ms: int | None
@@ -33,7 +33,7 @@ class Observed(NamedTuple):
     straight: bool
 
 
-class Reported(NamedTuple):
+class ReportRow(NamedTuple):
     """A report's columns."""
 
     assignment_id: int
@@ -43,17 +43,17 @@ class Reported(NamedTuple):
 
 
 def record_behaviour(works: Sequence[Work]) -> None:
-    """One observation of each, and the reports; in the transaction of the judgments."""
-    insert(Observation, Observed._fields, (_observed(work) for work in works))
-    insert(ItemReport, Reported._fields, (row for work in works for row in _reported(work)))
+    """One row of behaviour of each, and the reports; in the transaction of the judgments."""
+    insert(Behaviour, BehaviourRow._fields, (_behaviour_row(work) for work in works))
+    insert(ItemReport, ReportRow._fields, (row for work in works for row in _report_rows(work)))
 
 
-def _observed(work: Work) -> Observed:
+def _behaviour_row(work: Work) -> BehaviourRow:
     assignment = work.assignment
     wall = assignment.submitted_at - assignment.accepted_at
-    text = assignment.answers.get(SIGNALS)
+    text = assignment.answers.get(BEHAVIOUR)
     told = read_behaviour(text, work.items.keys(), wall_ms=wall // MILLISECOND)
-    return Observed(
+    return BehaviourRow(
         assignment.pk,
         told.active_ms,
         json.dumps(told.item_ms),
@@ -62,8 +62,8 @@ def _observed(work: Work) -> Observed:
     )
 
 
-def _reported(work: Work) -> list[Reported]:
+def _report_rows(work: Work) -> list[ReportRow]:
     return [
-        Reported(work.assignment.pk, work.items[report.key], report.reason, report.text)
+        ReportRow(work.assignment.pk, work.items[report.key], report.reason, report.text)
         for report in read_reports(work.assignment.answers, work.items.keys())
     ]

@@ -51,7 +51,7 @@ class Packed:
     already: bool  # packed by an earlier run
 
 
-def pack_campaign(campaign: Campaign, *, progress: Progress = no_progress) -> Packed:
+def pack_hits(campaign: Campaign, *, progress: Progress = no_progress) -> Packed:
     """Make the campaign's triplets, negative controls and HITs in one transaction, once.
 
     Of a dataset made elsewhere, HITs hold what has no label there.

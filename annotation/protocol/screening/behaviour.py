@@ -2,7 +2,7 @@
 
 All of it comes from outside and may be anything. What is kept of it:
 
-- `signals` is JSON of at most SIGNALS_LENGTH characters, an object with "v": 1; else it tells
+- `behaviour` is JSON of at most BEHAVIOUR_LENGTH characters, an object with "v": 1; else it tells
   nothing. Only the HIT's own items are read from it.
 - A time is a whole number of milliseconds from 0, anything else is none. Nobody worked for longer
   than the assignment was theirs, and no item took longer than the whole: a longer time is cut to
@@ -21,12 +21,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-SIGNALS = "signals"
+BEHAVIOUR = "behaviour"
 REPORT = "report-"  # and the item's key: the reason
 REPORT_TEXT = "report-text-"
 
 VERSION = 1
-SIGNALS_LENGTH = 32_768  # a HIT of 100 items needs 12,000
+BEHAVIOUR_LENGTH = 32_768  # a HIT of 100 items needs 12,000
 MOST_MS = 2**31 - 1  # what the column holds: 24 days
 MOST_CHANGES = 1000
 TEXT_LENGTH = 500
@@ -83,7 +83,7 @@ def is_straight(answers: Mapping[str, int], keys: Collection[str]) -> bool:
 
 
 def _object(text: object) -> Mapping[str, object]:
-    if not isinstance(text, str) or len(text) > SIGNALS_LENGTH:
+    if not isinstance(text, str) or len(text) > BEHAVIOUR_LENGTH:
         return {}
     try:
         told = json.loads(text)

@@ -11,7 +11,7 @@ class Compared(NamedTuple):
     """Votes of one worker that stand against the same tally of others."""
 
     value: int
-    others: int  # valid votes of other workers on the triplet
+    peers: int  # valid votes of other workers on the triplet
     positive: int  # of these, those for 1
     times: int = 1  # how many such votes the worker gave
 
@@ -38,9 +38,9 @@ def agrees(vote: Compared) -> bool | None:
 
     The worker's own vote is left out: else it would agree with a majority that it made.
     """
-    if 2 * vote.positive == vote.others:
+    if 2 * vote.positive == vote.peers:
         return None
-    return vote.value == int(2 * vote.positive > vote.others)
+    return vote.value == int(2 * vote.positive > vote.peers)
 
 
 def peer_agreement_of(votes: Iterable[Compared]) -> Agreement:

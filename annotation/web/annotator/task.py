@@ -17,7 +17,7 @@ from annotation.crowd.inhouse.ids import is_id
 from annotation.crowd.inhouse.models import HANDED_IN, Assignment, Queue
 from annotation.models import Hit, HitItem
 from annotation.pipeline.collecting.review import FIELD
-from annotation.protocol.screening.behaviour import REPORT, REPORT_TEXT, SIGNALS, SIGNALS_LENGTH
+from annotation.protocol.screening.behaviour import BEHAVIOUR, BEHAVIOUR_LENGTH, REPORT, REPORT_TEXT
 from annotation.web.annotator.eligibility import (
     NOT_CHOSEN,
     UNKNOWN,
@@ -128,8 +128,8 @@ def _own(request: MemberRequest, assignment_id: str) -> Assignment:
 def _sheet(sent: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
     """The fields that the page has; what a browser adds to them stays outside."""
     items = {FIELD + key: sent.get(FIELD + key, "") for key in keys}
-    names = [SIGNALS, *(prefix + key for key in keys for prefix in (REPORT, REPORT_TEXT))]
-    rest = {name: sent.get(name, "")[:SIGNALS_LENGTH] for name in names}
+    names = [BEHAVIOUR, *(prefix + key for key in keys for prefix in (REPORT, REPORT_TEXT))]
+    rest = {name: sent.get(name, "")[:BEHAVIOUR_LENGTH] for name in names}
     return {name: value for name, value in items.items() if value in {"0", "1"}} | {
         name: value for name, value in rest.items() if value
     }

@@ -58,7 +58,7 @@ METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 log = logging.getLogger(__name__)
 
 
-class Observed:
+class RequestMetrics:
     """Each request has a name, which its log lines and its answer carry, and is timed."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.access.audit_log import by_page
 from annotation.access.roles import CHANGE_CONTROLS
-from annotation.jobs.requests import ask_to_look
+from annotation.jobs.requests import ask_read_only
 from annotation.models import Campaign, ControlCandidate
 from annotation.operations.controls import confirm_candidate, dismiss_candidate
 from annotation.pipeline.controls.candidates import control_candidates
@@ -26,7 +26,7 @@ TEXTS = ("triplet__candidate__query", "triplet__candidate__pair")
 @campaign_page(CHANGE_CONTROLS)
 def find_control_candidates(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     try:
-        ask_to_look(by_page(cast(User, request.user)), "control-candidates", campaign)
+        ask_read_only(by_page(cast(User, request.user)), "control-candidates", campaign)
     except UserError as error:
         messages.error(request, str(error))
     return redirect("campaign-controls", campaign.name)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
 from annotation.access.roles import RUN
-from annotation.jobs.requests import ask_to_look
+from annotation.jobs.requests import ask_read_only
 from annotation.models import Campaign
 from annotation.simulation.options import MOST_WORKERS, Options, read_options
 from annotation.simulation.sample import most_queries, usual_queries
@@ -90,7 +90,7 @@ def _requested(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         return _render(request, campaign, form, status=422)
     try:
         by = by_page(cast(User, request.user))
-        ask_to_look(by, KIND, campaign, form.options().to_dict())
+        ask_read_only(by, KIND, campaign, form.options().to_dict())
     except UserError as error:
         return _render(request, campaign, form, fault=str(error), status=422)
     return redirect("campaign-dry-run", campaign.name)

@@ -124,5 +124,5 @@ def flags_of(row: WorkerFigures) -> list[str]:
     if row.fast:
         flags.append("less than a third of the usual time")
     if row.one_answer:
-        flags.append(f"one answer throughout in {row.straight:,} of {row.observed:,} HITs")
+        flags.append(f"one answer throughout in {row.straight:,} of {row.with_behaviour:,} HITs")
     return flags

@@ -309,8 +309,8 @@ MUTANTS = {
         "annotation/protocol/screening/behaviour.py",
         "tests/annotation/protocol/screening/test_behaviour.py",
     ): (
-        ("signals of this version", '_whole(told.get("v")) != VERSION', 'told.get("v") != VERSION'),
-        ("a text of a sane length", " or len(text) > SIGNALS_LENGTH", ""),
+        ("the version is ours", '_whole(told.get("v")) != VERSION', 'told.get("v") != VERSION'),
+        ("a text of a sane length", " or len(text) > BEHAVIOUR_LENGTH", ""),
         ("deep nesting", "(ValueError, RecursionError)", "ValueError"),
         ("true is no time", "type(value) is int and value", "isinstance(value, int) and value"),
         ("no time before 0", " and value >= 0 else None", " else None"),

@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import Assignment, Campaign, Control, ExpertLabel, Hit, OutboxMessage, Worker
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
@@ -192,7 +192,7 @@ def test_the_seed_draws_the_queries(campaign: Campaign) -> None:
 
 def test_a_packed_campaign_brings_its_own_negative_controls(campaign: Campaign) -> None:
     before = make_plan(campaign, Options()).negatives
-    pack_campaign(campaign)
+    pack_hits(campaign)
     stored = campaign.controls.order_by("key").values_list("query", "question", "answer")
     assert make_plan(campaign, Options()).negatives == list(stored)[: len(before)] == before
 
@@ -203,7 +203,7 @@ def test_a_retired_control_stays_away(campaign: Campaign) -> None:
 
 
 def test_what_experts_have_said_is_true(campaign: Campaign) -> None:
-    pack_campaign(campaign)
+    pack_hits(campaign)
     drawn = make_plan(campaign, Options())
     opposite: dict[tuple[str, int], int] = {}
     for triplet in campaign.triplets.select_related("candidate__query")[:10]:

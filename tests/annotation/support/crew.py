@@ -8,10 +8,10 @@ from annotation.analytics.workers.effort import Person, people_of
 from annotation.models import (
     Account,
     Assignment,
+    Behaviour,
     Campaign,
     Hit,
     ItemReport,
-    Observation,
     OutboxMessage,
     Worker,
 )
@@ -48,7 +48,7 @@ class Crew:
             answers={},
             passed=passed,
         )
-        Observation.objects.create(
+        Behaviour.objects.create(
             assignment=assignment,
             active_ms=None if seconds is None else round(seconds * 1000),
             changes=changes,

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.models import Account, Assignment, Exclusion, ItemReport, Observation, Worker
+from annotation.models import Account, Assignment, Behaviour, Exclusion, ItemReport, Worker
 from tests.annotation.support.hits import REAL, make_campaign, make_hit
 from tests.browser.conftest import CheckAccess, TakeShot
 
@@ -53,7 +53,7 @@ def fill() -> None:
                 answers={},
                 passed=not failed,
             )
-            Observation.objects.create(
+            Behaviour.objects.create(
                 assignment=work,
                 active_ms=None
                 if name == "A6SHY"

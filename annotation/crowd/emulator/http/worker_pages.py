@@ -70,14 +70,14 @@ class Pages:
         with self._store.reading() as session:
             at_work = assignments.at_work(session, worker_id)
             offers = assignments.offers(session, worker_id, skip=skip, count=PAGE_SIZE + 1)
-            to_look_at = assignments.to_look_at(session, worker_id) if page == 1 else []
+            previews = assignments.previews(session, worker_id) if page == 1 else []
             now = session.now
         return self._page(
             "hits.html",
             worker_id=worker_id,
             at_work=at_work,
             offers=offers[:PAGE_SIZE],
-            to_look_at=to_look_at,
+            previews=previews,
             page=page,
             more=len(offers) > PAGE_SIZE,
             now=now,

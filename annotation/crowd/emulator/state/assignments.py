@@ -63,7 +63,7 @@ def offers(session: Session, worker_id: str, *, skip: int, count: int) -> list[R
     return list(islice(eligible, skip, skip + count))
 
 
-def to_look_at(session: Session, worker_id: str) -> list[Row]:
+def previews(session: Session, worker_id: str) -> list[Row]:
     """The oldest open HIT of each type that the worker may preview and not accept yet."""
     held = qualifications.standing(session, worker(session, worker_id))
     types = session.db.execute("SELECT hit_type_id, requirements FROM hit_types")

@@ -9,7 +9,7 @@ import { Lease } from "./lease.js";
 import { Place } from "./place.js";
 import { Patience, TOKEN, post, probe, refreshTokens } from "./send.js";
 import { Sheet } from "./sheet.js";
-import { Signals } from "./signals.js";
+import { Behaviour } from "./behaviour.js";
 
 const HASTE_MS = 400; // the second half of a double click is no answer to the next item
 const FORGETFUL = "This browser keeps nothing: please submit before you close the page.";
@@ -23,7 +23,7 @@ const dialogs = new Dialogs();
 const keys = sheet.items.map((item) => item.key);
 const keep = new Keep(told.assignment, [told.worker, ...keys].join(" "));
 const start = keep.read();
-const signals = new Signals(keys, start.signals);
+const behaviour = new Behaviour(keys, start.behaviour);
 const undone = []; // {item, before}, the last one last
 let isLocked = false;
 let isSending = false;
@@ -32,7 +32,7 @@ dropOldEntries();
 // A page that is opened again has not arrived: what was sent from it may be sent once more.
 if (start.sent || start.done) keep.update((entry) => void (delete entry.sent, delete entry.done));
 show(keep.read());
-const place = new Place(form, sheet, (item) => signals.turnTo(item.key));
+const place = new Place(form, sheet, (item) => behaviour.turnTo(item.key));
 if (start.sent) bar.tell("Your answers are back: submit them if this HIT is still open.", "calm");
 else if (sheet.missing.length < sheet.items.length) bar.say("Your answers are back.");
 
@@ -45,7 +45,7 @@ function show(entry) {
     item.answer = entry.answers[item.key] ?? item.answer;
     const { reason, text } = entry.reports[item.key] ?? item.report;
     item.report = { reason: String(reason ?? ""), text: String(text ?? "") };
-    signals.knows(item.key, item.answer);
+    behaviour.knows(item.key, item.answer);
   }
   count();
 }
@@ -63,14 +63,14 @@ function offerUndo() {
 function save(change) {
   const isKept = keep.update((entry) => {
     change(entry);
-    entry.signals = signals.tell();
+    entry.behaviour = behaviour.tell();
   });
   if (!isKept && !isSending) bar.tell(FORGETFUL, "calm");
 }
 
 /** The item's answer has changed from `before`. */
 function settle(item) {
-  signals.answered(item.key, item.answer);
+  behaviour.answered(item.key, item.answer);
   save((entry) => {
     entry.answers[item.key] = item.answer;
   });
@@ -185,7 +185,7 @@ form.addEventListener("submit", (event) => {
 });
 
 form.addEventListener("formdata", ({ formData }) => {
-  formData.set("signals", JSON.stringify(signals.tell()));
+  formData.set("behaviour", JSON.stringify(behaviour.tell()));
   for (const [name, value] of [...formData]) {
     if (name.startsWith("report-") && !value.trim()) formData.delete(name);
   }
@@ -214,7 +214,7 @@ async function handOver() {
   await patience.until((tries, isPressed) => isPressed && mayForce(tries) ? {} : probe(told.probe));
   keep.update((entry) => {
     entry.sent = Date.now();
-    entry.signals = signals.tell();
+    entry.behaviour = behaviour.tell();
   });
   form.submit();
 }
@@ -251,7 +251,7 @@ if (isInhouse) {
   new Lease({
     seconds: told.deadline - told.now,
     ask: () => post(told.renew, new URLSearchParams(token), "seconds"),
-    idle: () => signals.idle,
+    idle: () => behaviour.idle,
     bar,
     lost: lose,
     isOver: () => isLocked,

@@ -107,7 +107,7 @@ def test_a_bonus_for_work_without_a_time_is_in_no_wage(crew: Crew) -> None:
 
 
 def test_changes_and_straight_lines_are_counted_by_hit(crew: Crew) -> None:
-    """Changes by HITs with a time, straight lines by all that were observed."""
+    """Changes by HITs with a time, straight lines by all with behaviour."""
     crew.work("ada", 1, 60, changes=3)
     crew.work("ada", 2, 60, changes=2, straight=True)
     crew.work("ada", 3)
@@ -204,14 +204,14 @@ def test_items_that_most_have_reported_come_first(crew: Crew) -> None:
     assert list(reported_items(make_campaign("other"))) == []
 
 
-@pytest.mark.parametrize("name", ["observation", "itemreport"])
+@pytest.mark.parametrize("name", ["behaviour", "itemreport"])
 def test_the_staff_look_at_the_records_and_change_none(
     client: Client, crew: Crew, name: str
 ) -> None:
     client.force_login(User.objects.create_superuser("ada"))
     work = crew.work("ada", 1, 60)
     crew.report(work, 0, "other", HOSTILE)
-    row = work.observation if name == "observation" else work.reports.get()
+    row = work.behaviour if name == "behaviour" else work.reports.get()
     listed = reverse(f"admin:annotation_{name}_changelist")
     shown = reverse(f"admin:annotation_{name}_change", args=[row.pk])
     for page in (listed, f"{listed}?q=ada", shown):

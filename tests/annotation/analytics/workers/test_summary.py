@@ -96,7 +96,7 @@ def test_a_row_holds_what_the_page_shows(crew: Crew) -> None:
     row = WorkerFigures.objects.get()
     assert (row.handed_in, row.reviewed, row.failed, row.failure_rate) == (4, 4, 1, 0.25)
     assert (row.timed, row.median_ms, row.hourly_cents) == (3, 60_000, 900)
-    assert (row.observed, row.straight, row.straight_share) == (4, 1, 0.25)
+    assert (row.with_behaviour, row.straight, row.straight_share) == (4, 1, 0.25)
     assert (row.changes_per_hit, row.reports, row.agreement, row.compared) == (2, 1, None, 0)
     assert (row.near, row.fast, row.one_answer) == (True, False, True)
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from annotation.analytics.campaign.progress import progress
-from annotation.models import Assignment, ItemReport, Judgment, Observation, Worker
+from annotation.models import Assignment, Behaviour, ItemReport, Judgment, Worker
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.recompute import recompute
@@ -41,25 +41,25 @@ def look_at(stage: Stage) -> None:
     review(stage.campaign)
 
 
-def signals(active_ms: object, items: dict[str, Any]) -> dict[str, str]:
-    return {"signals": json.dumps({"v": 1, "active_ms": active_ms, "items": items, "order": []})}
+def behaviour(active_ms: object, items: dict[str, Any]) -> dict[str, str]:
+    return {"behaviour": json.dumps({"v": 1, "active_ms": active_ms, "items": items, "order": []})}
 
 
 def test_what_a_browser_told_is_kept_with_the_work(one_hit: Stage) -> None:
     first, second, *_ = keys(one_hit)
     items = {first: {"ms": 9000, "changes": 1}, second: {"ms": 1000, "changes": 0}}
-    done = hand_in(one_hit, "ada", signals(41_000, items))
+    done = hand_in(one_hit, "ada", behaviour(41_000, items))
     look_at(one_hit)
-    found = Observation.objects.get()
+    found = Behaviour.objects.get()
     assert found.assignment.crowd_id == done
     assert (found.active_ms, found.changes, found.straight) == (41_000, 1, False)
     assert found.item_ms == {first: 9000, second: 1000}
 
 
 def test_nobody_worked_for_longer_than_they_had_the_hit(one_hit: Stage) -> None:
-    hand_in(one_hit, "eve", signals(10**12, {}))
+    hand_in(one_hit, "eve", behaviour(10**12, {}))
     look_at(one_hit)
-    ms = Observation.objects.get().active_ms
+    ms = Behaviour.objects.get().active_ms
     assert ms is not None
     assert SECONDS * 1000 <= ms < (SECONDS + 30) * 1000
 
@@ -67,7 +67,7 @@ def test_nobody_worked_for_longer_than_they_had_the_hit(one_hit: Stage) -> None:
 def test_work_without_signals_is_observed_all_the_same(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
     look_at(one_hit)
-    found = Observation.objects.get()
+    found = Behaviour.objects.get()
     assert (found.active_ms, found.item_ms, found.changes) == (None, {}, 0)
 
 
@@ -77,7 +77,7 @@ def test_one_answer_throughout_is_kept_and_fails_by_the_controls(
 ) -> None:
     hand_in(one_hit, "eve", {f"item-{key}": value for key in keys(one_hit)})
     look_at(one_hit)
-    assert Observation.objects.get().straight
+    assert Behaviour.objects.get().straight
     assert Assignment.objects.get().passed is False
 
 
@@ -108,9 +108,9 @@ def test_reports_are_kept_with_their_items(one_hit: Stage) -> None:
     ],
 )
 def test_hostile_signals_change_nothing_of_the_verdict(one_hit: Stage, text: str) -> None:
-    hand_in(one_hit, "eve", {"signals": text})
+    hand_in(one_hit, "eve", {"behaviour": text})
     look_at(one_hit)
-    found = Observation.objects.get()
+    found = Behaviour.objects.get()
     assert (found.active_ms, found.item_ms, found.changes) == (None, {}, 0)
     assert Assignment.objects.get().passed is True
     assert Judgment.objects.count() == 7
@@ -118,11 +118,11 @@ def test_hostile_signals_change_nothing_of_the_verdict(one_hit: Stage, text: str
 
 def test_a_work_is_observed_once_however_often_the_steps_run(one_hit: Stage) -> None:
     (first, *_) = keys(one_hit)
-    hand_in(one_hit, "ada", signals(5000, {}) | {f"report-{first}": "unclear"})
+    hand_in(one_hit, "ada", behaviour(5000, {}) | {f"report-{first}": "unclear"})
     for _ in range(3):
         one_hit.advance()
         recompute(one_hit.campaign)
-    assert (Observation.objects.count(), ItemReport.objects.count()) == (1, 1)
+    assert (Behaviour.objects.count(), ItemReport.objects.count()) == (1, 1)
 
 
 def test_a_review_that_breaks_off_leaves_no_observation(one_hit: Stage) -> None:
@@ -141,13 +141,13 @@ def test_a_review_that_breaks_off_leaves_no_observation(one_hit: Stage) -> None:
     with connection.execute_wrapper(break_down), pytest.raises(DatabaseError, match="gone"):
         review(one_hit.campaign)
     assert Assignment.objects.get().passed is None
-    assert (Judgment.objects.count(), Observation.objects.count()) == (0, 0)
+    assert (Judgment.objects.count(), Behaviour.objects.count()) == (0, 0)
     assert review(one_hit.campaign).passed == 1
-    assert (Observation.objects.count(), ItemReport.objects.count()) == (1, 1)
+    assert (Behaviour.objects.count(), ItemReport.objects.count()) == (1, 1)
 
 
 def test_many_works_cost_no_more_queries_than_few(one_hit: Stage) -> None:
-    hand_in(one_hit, "ada", signals(5000, {}) | {f"report-{keys(one_hit)[0]}": "unclear"})
+    hand_in(one_hit, "ada", behaviour(5000, {}) | {f"report-{keys(one_hit)[0]}": "unclear"})
     fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     first = Assignment.objects.get()
     with CaptureQueriesContext(connection) as few:
@@ -169,8 +169,8 @@ def test_many_works_cost_no_more_queries_than_few(one_hit: Stage) -> None:
     with CaptureQueriesContext(connection) as many:
         review(one_hit.campaign)
     assert len(many) == len(few)
-    assert set(Observation.objects.values_list("active_ms", flat=True)) == {5000}
-    assert (Observation.objects.count(), ItemReport.objects.count()) == (51, 51)
+    assert set(Behaviour.objects.values_list("active_ms", flat=True)) == {5000}
+    assert (Behaviour.objects.count(), ItemReport.objects.count()) == (51, 51)
 
 
 def test_the_record_has_every_reason_that_is_read_and_no_other() -> None:

@@ -10,7 +10,7 @@ from annotation.models import Campaign, Control, HitItem
 from annotation.monitoring.doctor import check_controls
 from annotation.pipeline.controls.controls import Texts, add_positive, replace, retire
 from annotation.pipeline.controls.import_controls import import_controls
-from annotation.pipeline.publishing.pack import pack_campaign, positive_names
+from annotation.pipeline.publishing.pack import pack_hits, positive_names
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from tests.conftest import SetStage
@@ -40,7 +40,7 @@ def test_a_retired_control_is_packed_into_no_hit(tmp_path: Path) -> None:
     campaign = new_campaign(tmp_path, control_pool_size=5)
     gone = positives()[0]
     retire(gone, now=timezone.now())
-    pack_campaign(campaign)
+    pack_hits(campaign)
     assert gone not in shown(campaign)
     assert len(positive_names()) == 5
 
@@ -51,7 +51,7 @@ def test_the_pool_is_too_small_when_too_many_are_retired(tmp_path: Path) -> None
     for control in positives()[:2]:
         retire(control, now=timezone.now())
     with pytest.raises(UserError, match="holds 4 positive controls, but 5 HITs need at least 5"):
-        pack_campaign(campaign)
+        pack_hits(campaign)
 
 
 @pytest.mark.usefixtures("small_database")
@@ -61,7 +61,7 @@ def test_the_new_words_of_a_control_are_packed_and_the_old_ones_are_not(tmp_path
     new = replace(old, NEW, now=timezone.now())
     for control in positives()[1:-1][:1]:
         retire(control, now=timezone.now())
-    pack_campaign(campaign)
+    pack_hits(campaign)
     assert new in shown(campaign)
     assert old not in shown(campaign)
 

@@ -363,7 +363,7 @@ def test_who_passes_in_many_tabs_at_once_is_let_in_once(stage: Stage) -> None:
 def test_without_the_qualification_a_worker_sees_the_hit_and_cannot_take_it(stage: Stage) -> None:
     hits = f"{stage.mturk.url}/worker/{stage.mturk.person('bob').id}/hits"
     crowd_id = stage.hit(1).crowd_id
-    assert f'data-look="{crowd_id}"' in httpx.get(hits, trust_env=False).text
+    assert f'data-preview="{crowd_id}"' in httpx.get(hits, trust_env=False).text
     assert httpx.get(f"{hits}/{crowd_id}/preview", trust_env=False).status_code == 200
     assert stage.accept("bob", 1) is None
 

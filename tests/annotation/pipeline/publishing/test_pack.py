@@ -9,7 +9,7 @@ from django.db import transaction
 from pytest_django import Settings
 
 from annotation.models import Campaign, Control, HitItem, Instructions
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
@@ -148,20 +148,20 @@ def test_hits_have_the_policy_s_places(packed: Campaign) -> None:
 def test_hits_keep_the_wording_in_force(tmp_path: Path) -> None:
     campaign = retrieved_campaign(tmp_path)
     Instructions.objects.create(campaign=campaign, version=2, text="Read twice.")
-    pack_campaign(campaign)
+    pack_hits(campaign)
     assert {hit.instructions.version for hit in campaign.hits.all()} == {2}
 
 
 def test_a_campaign_is_packed_once(packed: Campaign) -> None:
     before = contents(packed)
-    assert astuple(pack_campaign(packed)) == (25, 5, True)
+    assert astuple(pack_hits(packed)) == (25, 5, True)
     assert contents(packed) == before
     assert len(negatives(packed)) == NEGATIVES
 
 
 def test_progress_counts_the_hits(small_database: None, tmp_path: Path) -> None:
     steps: list[int] = []
-    pack_campaign(retrieved_campaign(tmp_path), progress=steps.append)
+    pack_hits(retrieved_campaign(tmp_path), progress=steps.append)
     assert sum(steps) == 5
 
 
@@ -176,7 +176,7 @@ def test_a_last_hit_short_of_triplets_is_filled_with_controls(tmp_path: Path) ->
 def refused(campaign: Campaign, sentence: str) -> None:
     """Packing is refused and leaves nothing behind."""
     with pytest.raises(UserError, match=sentence):
-        pack_campaign(campaign)
+        pack_hits(campaign)
     assert not campaign.hits.exists()
     assert not campaign.triplets.exists()
     assert not campaign.controls.exists()
@@ -222,11 +222,11 @@ def test_who_is_killed_while_packing_leaves_nothing(tmp_path: Path) -> None:
 
     campaign = retrieved_campaign(tmp_path)
     with pytest.raises(Killed):
-        pack_campaign(campaign, progress=die)
+        pack_hits(campaign, progress=die)
     assert not campaign.hits.exists()
     assert not campaign.triplets.exists()
     assert not campaign.controls.exists()
-    assert pack_campaign(campaign).already is False
+    assert pack_hits(campaign).already is False
 
 
 def packed_from(folder: Path, pairs: Sequence[tuple[str, str]]) -> list[list[Texts]]:
@@ -255,7 +255,7 @@ def test_another_seed_packs_other_hits(tmp_path: Path) -> None:
     other = retrieved_campaign(tmp_path, "other")
     other.seed += 1
     other.save()
-    pack_campaign(other)
+    pack_hits(other)
     assert [real(hit) for hit in contents(other)] != [real(hit) for hit in hits]
     assert [len(hit) for hit in contents(other)] == [7] * 5
 
@@ -266,4 +266,4 @@ def test_negatives_are_not_judged_by_another_index_than_the_candidates(tmp_path:
     build_index("keywords", "QQ", encoder=ENCODER)
     refused(campaign, "run `quorum index build --model keywords --form QQA` first")
     build_index("keywords", "QQA", encoder=ENCODER)
-    assert pack_campaign(campaign).hits == 5
+    assert pack_hits(campaign).hits == 5

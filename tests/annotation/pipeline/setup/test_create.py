@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from annotation.models import Campaign, Instructions
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign, get_campaign, read_policy
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
@@ -200,7 +200,7 @@ def test_the_names_there_are_help_after_a_slip_of_the_pen() -> None:
 
 @pytest.mark.usefixtures("small_database")
 def test_a_later_campaign_holds_out_other_queries(tmp_path: Path) -> None:
-    pack_campaign(packed_campaign(tmp_path))
+    pack_hits(packed_campaign(tmp_path))
     create("later", sample=31)
     keys = list(Query.objects.values_list("question_key", flat=True))
     assert len(set(keys)) == len(keys) == 36

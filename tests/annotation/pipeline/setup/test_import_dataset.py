@@ -10,7 +10,7 @@ import pytest
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.ledger.accounts import set_budget
-from annotation.pipeline.publishing.pack import pack_campaign, triplets_to_judge
+from annotation.pipeline.publishing.pack import pack_hits, triplets_to_judge
 from annotation.pipeline.setup.import_dataset import ImportedDataset, import_dataset
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
@@ -179,7 +179,7 @@ def test_where_everything_has_a_label_there_is_nothing_to_pack(tmp_path: Path) -
     campaign = imported(write(tmp_path / "qrc.jsonl", RAIN)).campaign
     assert triplets_to_judge(campaign) == 0
     with pytest.raises(UserError, match="came with a label: there is nothing to judge"):
-        pack_campaign(campaign)
+        pack_hits(campaign)
 
 
 def test_what_has_no_label_is_judged_by_the_crowd_and_the_rest_stays(
@@ -193,7 +193,7 @@ def test_what_has_no_label_is_judged_by_the_crowd_and_the_rest_stays(
         seed=1,
     )
     build_index("keywords", "QQA", encoder=ENCODER)  # of the pairs that came with it, too
-    pack_campaign(made.campaign)
+    pack_hits(made.campaign)
     set_budget(made.campaign, BUDGET_CENTS)
     stage = Stage(made.campaign, mturk)
     stage.publish()

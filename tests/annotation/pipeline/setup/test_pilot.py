@@ -19,7 +19,7 @@ from annotation.models import AuditEntry, Campaign, ExpertLabel, HitItem, Judgme
 from annotation.pipeline.advance import advance
 from annotation.pipeline.gold.import_gold import import_gold
 from annotation.pipeline.ledger.accounts import account_of, set_budget
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.pilot_conditions import (
     keep_apart,
     other_condition,
@@ -72,7 +72,7 @@ def drawn(campaign: Campaign) -> list[tuple[str, int, str]]:
 
 def judged(campaign: Campaign, mturk: MTurk, judge: Judge, *people: str) -> None:
     """All of them say the same of everything."""
-    pack_campaign(campaign)
+    pack_hits(campaign)
     set_budget(campaign, BUDGET_CENTS)
     stage = Stage(campaign, mturk)
     stage.publish()
@@ -100,7 +100,7 @@ def test_they_differ_by_the_answer_alone(source: Campaign) -> None:
     assert (with_it.pop("show_answer"), without.pop("show_answer")) == (True, False)
     assert with_it == without
     for condition in (pilot.shown, pilot.hidden):
-        pack_campaign(condition)
+        pack_hits(condition)
     items = [
         list(
             HitItem.objects.filter(hit__campaign=condition)
@@ -249,7 +249,7 @@ def test_the_report_is_the_one_worked_out_by_hand(
     found = pilot_report(pilot)
     assert (found.gold, found.without_a_label) == (20, 0)
     import_gold(gold_file(tmp_path / "all.jsonl", pilot.hidden, yes_at_one, but=1), pilot.hidden)
-    pack_campaign(source)
+    pack_hits(source)
     import_gold(gold_file(tmp_path / "source.jsonl", source, yes_at_one), source)
     found = pilot_report(pilot)
     assert (found.gold, found.without_a_label) == (25, 0)
@@ -356,7 +356,7 @@ def test_the_commands_make_a_pilot_and_report_on_it(
 
 
 def published(campaign: Campaign, mturk: MTurk) -> Stage:
-    pack_campaign(campaign)
+    pack_hits(campaign)
     set_budget(campaign, BUDGET_CENTS)
     stage = Stage(campaign, mturk)
     stage.publish()
@@ -424,7 +424,7 @@ def test_a_member_of_the_team_is_offered_one_arm_alone(source: Campaign) -> None
     pilot = pilot_over(source)
     crowd = open_crowd("inhouse", live=False)
     for condition in (pilot.shown, pilot.hidden):
-        pack_campaign(condition)
+        pack_hits(condition)
         publish(condition, crowd)
         advance(condition, crowd)
     ada, bob = make_member("ada"), make_member("bob")
@@ -446,7 +446,7 @@ def test_the_teams_page_shows_one_arm_alone_to_who_works_in_it(source: Campaign)
     pilot = pilot_over(source)
     crowd = open_crowd("inhouse", live=False)
     for condition in (pilot.shown, pilot.hidden):
-        pack_campaign(condition)
+        pack_hits(condition)
         publish(condition, crowd)
         advance(condition, crowd)
     ada = make_member("ada")

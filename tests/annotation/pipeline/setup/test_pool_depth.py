@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Campaign
 from annotation.pipeline.ledger.accounts import account_of, set_budget
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import add_version
@@ -57,7 +57,7 @@ def ranks(campaign: Campaign) -> set[int]:
 
 def judged(campaign: Campaign, mturk: MTurk, judge: Judge) -> None:
     """Two people say the same of everything."""
-    pack_campaign(campaign)
+    pack_hits(campaign)
     set_budget(campaign, BUDGET_CENTS)
     stage = Stage(campaign, mturk)
     stage.publish()

@@ -13,7 +13,7 @@ from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Campaign, Hit
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.outbox.deliver import Delivery, deliver
-from annotation.pipeline.publishing.pack import pack_campaign
+from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.crowds import INHOUSE
 from tests.worlds.mturk import Clock
@@ -66,5 +66,5 @@ class Team:
 def own_team(folder: Path, name: str = "team", **policy: object) -> Team:
     """Packed, without a budget: what differs from the small campaign's policy is given."""
     campaign = retrieved_campaign(folder, name, **{**INHOUSE.defaults(), **policy})
-    pack_campaign(campaign)
+    pack_hits(campaign)
     return Team(campaign)

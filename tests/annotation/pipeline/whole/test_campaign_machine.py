@@ -149,7 +149,7 @@ class CampaignMachine(RuleBasedStateMachine):
 
     def _check_hits(self) -> None:
         """Every place that somebody may take is paid for."""
-        model, price = self.model, self.model.price
+        model = self.model
         assert {number: tuple(columns) for number, *columns in rows(HITS)} == {
             one.number: (
                 one.max_assignments,

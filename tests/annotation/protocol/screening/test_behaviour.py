@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from annotation.protocol.screening.behaviour import (
+    BEHAVIOUR_LENGTH,
     MOST_CHANGES,
     MOST_MS,
-    SIGNALS_LENGTH,
     TEXT_LENGTH,
     Behaviour,
     Report,
@@ -39,8 +39,8 @@ ALMOST = st.fixed_dictionaries(
 )
 
 
-def told(**signals: Any) -> str:
-    return json.dumps({"v": 1, **signals})
+def told(**behaviour: Any) -> str:
+    return json.dumps({"v": 1, **behaviour})
 
 
 def test_what_an_honest_browser_sends_is_read_as_it_stands() -> None:
@@ -68,9 +68,9 @@ def test_what_an_honest_browser_sends_is_read_as_it_stands() -> None:
         '{"v": 1.0, "active_ms": 5}',
         '{"v": "1", "active_ms": 5}',
         '{"v": 1, "active_ms": ' + "9" * 5000 + "}",  # more digits than Python reads
-        "[" * SIGNALS_LENGTH,
+        "[" * BEHAVIOUR_LENGTH,
         '{"v":' * 6000,
-        '{"v": 1, "active_ms": 5, "more": "' + "x" * SIGNALS_LENGTH + '"}',
+        '{"v": 1, "active_ms": 5, "more": "' + "x" * BEHAVIOUR_LENGTH + '"}',
         "\ud800",
         "\x00",
     ],
@@ -147,8 +147,8 @@ def test_no_text_whatever_raises(text: str) -> None:
 
 @steady
 @given(ALMOST, st.integers(min_value=-10_000, max_value=10**12))
-def test_no_almost_right_signal_passes_its_bounds(signals: dict[str, object], wall: int) -> None:
-    check_bounds(read_behaviour(json.dumps(signals), KEYS, wall_ms=wall), wall)
+def test_no_almost_right_signal_passes_its_bounds(behaviour: dict[str, object], wall: int) -> None:
+    check_bounds(read_behaviour(json.dumps(behaviour), KEYS, wall_ms=wall), wall)
 
 
 def check_bounds(found: Behaviour, wall: int) -> None:

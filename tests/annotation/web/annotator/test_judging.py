@@ -59,7 +59,7 @@ def test_the_page_keeps_the_contract_that_workers_programs_read(hit: Hit, visit:
     assert form.get("method") == "post"
     assert form.get("action") == f"{EMULATOR}/mturk/externalSubmit"
     hidden = {field.get("name"): field.get("value") for field in form.xpath(".//*[@type='hidden']")}
-    assert hidden == {"assignmentId": "3ADA", "signals": ""}
+    assert hidden == {"assignmentId": "3ADA", "behaviour": ""}
     fieldsets = form.xpath(".//fieldset[@data-item]")
     assert len(fieldsets) == 7
     for item, fieldset in zip(hit.items.order_by("position"), fieldsets, strict=True):

@@ -51,10 +51,10 @@ def test_a_submit_is_recorded_by_the_crowd_and_leads_on_to_the_next_hit(
 ) -> None:
     first = start(adas)
     hit = hit_at(first)
-    signals = '{"v":1,"active_ms":5}'
+    behaviour = '{"v":1,"active_ms":5}'
     key = hit.items.first().key
     extra = {
-        "signals": signals,
+        "behaviour": behaviour,
         f"report-{key}": "other",
         f"report-text-{key}": "Odd.",
     }
@@ -156,7 +156,7 @@ def test_without_a_script_the_form_comes_back_with_what_was_given(
 def test_texts_that_no_database_holds_do_not_break_a_submit(hits: list[Hit], adas: Client) -> None:
     first = start(adas)
     key = hit_at(first).items.first().key
-    hostile = {f"report-text-{key}": "a\x00b" + "x" * 50_000, "signals": "\x00" * 50_000}
+    hostile = {f"report-text-{key}": "a\x00b" + "x" * 50_000, "behaviour": "\x00" * 50_000}
     assert adas.post(first, sheet(hit_at(first)) | hostile).status_code == 303
 
 

@@ -125,7 +125,7 @@ def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: MTurk
     assert confirm(owner, mturk)["Location"] == PLAN
     done("publish")
     assert at_the_crowd(fresh) == mturk.count("hits") == 5
-    assert (buttons(owner), next_step(owner)) == ([], "look")
+    assert (buttons(owner), next_step(owner)) == ([], "monitor")
     verbs = AuditEntry.objects.order_by("pk").values_list("verb", "actor")
     assert list(verbs) == [(verb, "owner") for verb in ("retrieve", "pack", "publish", "publish")]
 

@@ -7,7 +7,7 @@ const SIGNS = [
   ...["focusin", "click", "input"],
 ];
 
-export class Signals {
+export class Behaviour {
   #current = null;
   #seen = performance.now(); // the last sign of life
   #counted = this.#seen; // time is counted up to here
