@@ -4,7 +4,12 @@ from annotation.api.base import auth_scheme as scheme
 from annotation.api.base.jobs import Jobs, OneJob
 from annotation.api.base.me import Me
 from annotation.api.base.tokens import Token, Tokens
-from annotation.api.campaigns.campaigns import CampaignPolicy, CampaignQuote, Campaigns, OneCampaign
+from annotation.api.campaigns.campaigns import (
+    CampaignCostEstimate,
+    CampaignPolicy,
+    Campaigns,
+    OneCampaign,
+)
 from annotation.api.campaigns.figures import Charts, OneChart, Snapshots
 from annotation.api.campaigns.instructions import OneVersion, Versions
 from annotation.api.campaigns.log import Log
@@ -78,7 +83,7 @@ urlpatterns = [
     path("campaigns", Campaigns.as_view()),
     path(CAMPAIGN, OneCampaign.as_view(), name="api-campaign"),
     path(f"{CAMPAIGN}/policy", CampaignPolicy.as_view()),
-    path(f"{CAMPAIGN}/quote", CampaignQuote.as_view()),
+    path(f"{CAMPAIGN}/cost-estimate", CampaignCostEstimate.as_view()),
     path(f"{CAMPAIGN}/jobs/retrieve", Retrieve.as_view()),
     path(f"{CAMPAIGN}/jobs/pack", Pack.as_view()),
     path(f"{CAMPAIGN}/jobs/publish", Publish.as_view()),

@@ -40,7 +40,7 @@ from annotation.pipeline.publishing.publish import prepare_publication, write_me
 from annotation.pipeline.setup.create import choose_queries, get_campaign, read_policy
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import read_instructions
-from annotation.protocol.estimates.cost import quote
+from annotation.protocol.estimates.cost import estimate_cost
 from annotation.protocol.packing.pack import hits_needed
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
 from core.command import Device, Result, choice, one_of, progress
@@ -234,7 +234,7 @@ def _bar(bars: ExitStack, total: int | None, label: str, unit: str) -> Progress:
 def estimate(campaign: Campaign) -> Result:
     """Estimate the cost before you spend anything."""
     triplets = triplets_to_judge(campaign)
-    costs = quote(triplets, campaign.policy)
+    costs = estimate_cost(triplets, campaign.policy)
     left_out = "replacements of rejected and discarded work"
     return {
         "campaign": campaign.name,

@@ -85,7 +85,7 @@ def _is_sum(key: str) -> bool:
 
 
 def _worded(key: str, value: object) -> tuple[str, object]:
-    """Money in dollars, the two prices of a quote and a list of faults as sentences."""
+    """Money in dollars, the two prices of a cost estimate and a list of faults as sentences."""
     if _is_sum(key) and isinstance(value, int):
         return MONEY.get(key, key.replace("_cents", "_money")), dollars(value)
     if key == "expert":

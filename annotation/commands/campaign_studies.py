@@ -23,7 +23,7 @@ from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of
 from annotation.pipeline.setup.create_pilot import TRIPLETS, pilot_of
 from annotation.pipeline.setup.pool_depth import QUERIES, create_depth_study, depth_report
-from annotation.protocol.estimates.cost import quote
+from annotation.protocol.estimates.cost import estimate_cost
 from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
 from annotation.protocol.studies.pilot import Comparison
 from annotation.protocol.studies.pool_depth import LEVEL
@@ -108,7 +108,7 @@ def pilot(
         seed=seed,
         budget_cents=None if budget is None else cents_of(budget),
     )
-    costs = quote(triplets, made.shown.policy)
+    costs = estimate_cost(triplets, made.shown.policy)
     return {
         "pilot": made.name,
         "source": campaign.name,

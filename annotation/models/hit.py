@@ -36,7 +36,7 @@ class Hit(models.Model):
             models.UniqueConstraint(fields=["campaign", "number"], name="one_hit_per_number")
         ]
         indexes = [
-            # the plan asks for the last of the first round, lists walk through one round
+            # the milestones ask for the last of the first round, lists walk through one round
             models.Index(fields=["campaign", "repack", "number"], name="hits_by_round"),
         ]
 

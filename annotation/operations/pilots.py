@@ -7,12 +7,12 @@ from annotation.models import Campaign, Pilot, Role
 from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.setup.create_pilot import condition_names, draw_pilot, save_pilot
-from annotation.protocol.estimates.cost import is_free, quote
+from annotation.protocol.estimates.cost import estimate_cost, is_free
 
 
 def preview_pilot(source: Campaign, name: str, *, triplets: int) -> list[str]:
     policy = source.policy
-    costs = quote(triplets, policy)
+    costs = estimate_cost(triplets, policy)
     mode = costs.extend if policy.tie_mode == "extend" else costs.repack
     shown, hidden = condition_names(name)
     money = (

@@ -23,7 +23,7 @@ def outcome(campaign: Campaign, profiles: WorkerProfiles, gold: Gold, plan: Plan
     return {
         "queries": len(plan.queries),
         "triplets": len(candidates),
-        "truth_by_experts": sum(candidate.by_experts for candidate in candidates),
+        "labels_by_experts": sum(candidate.by_experts for candidate in candidates),
         "hits": campaign.hits.count(),
         "assignments": works.count(),
         "paid_assignments": works.filter(status=Assignment.Status.APPROVED).count(),
@@ -47,7 +47,7 @@ def _labels(campaign: Campaign, gold: Gold) -> dict[str, Any]:
         "status", "label", "candidate__query__text", "candidate__pair__question"
     )
     statuses: Counter[str] = Counter()
-    cases: Counter[tuple[int, int]] = Counter()  # label, truth
+    cases: Counter[tuple[int, int]] = Counter()  # voted label, simulated label
     for status, label, query, question in rows:
         statuses[status] += 1
         if label is not None:

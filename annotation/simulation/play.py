@@ -9,7 +9,7 @@ from annotation.pipeline.advance import advance
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
-from annotation.protocol.estimates.cost import quote
+from annotation.protocol.estimates.cost import estimate_cost
 
 # Between two passes so much of the work is handed in: whoever fails is found in time.
 TURNS = 20
@@ -28,7 +28,7 @@ def play(campaign: Campaign, crowd: Crowd, simulation: Simulation, *, tell: Tell
     tell("publishing HITs", packed.hits, packed.hits)
     publish(campaign, crowd)
     deliver(campaign, crowd)
-    mode = quote(packed.triplets, campaign.policy)
+    mode = estimate_cost(packed.triplets, campaign.policy)
     expected = (mode.extend if campaign.policy.tie_mode == "extend" else mode.repack).assignments
     turn, done = max(LEAST_A_TURN, expected // TURNS), 0
     while True:

@@ -66,5 +66,5 @@ def gold_of(plan: Plan) -> Gold:
         for candidate in one.candidates:
             if gold.label(one.text, candidate.question) is None:
                 pair = normalise_question(one.text), normalise_question(candidate.question)
-                gold.labels[pair] = candidate.truth
+                gold.labels[pair] = candidate.label
     return gold

@@ -11,7 +11,7 @@ from annotation.simulation.play import BUDGET, FINISHED, NOBODY
 NOTHING = "-"
 ENDS = {
     FINISHED: "every triplet was decided",
-    BUDGET: "the money was spent: three times the dearest quote",
+    BUDGET: "the money was spent: three times the dearest estimate",
     NOBODY: "nobody was left who could go on",
 }
 
@@ -29,9 +29,9 @@ class Figures:
     cents_per_label: float | None
     whole_assignments: int
     whole_cents: int
-    quoted_assignments: int
-    quoted_cents: int
-    quoted_cents_max: int
+    estimated_assignments: int
+    estimated_cents: int
+    estimated_cents_max: int
     labelled: int
     unresolved: int
     open: int
@@ -42,7 +42,7 @@ class Figures:
     high: float | None
     precision: float | None  # of the positive labels, the share that are
     recall: float | None  # of what is positive and labelled, the share labelled so
-    truth_by_experts: int
+    labels_by_experts: int
     lost: int  # careful people who were excluded
     caught: int  # careless people and spammers who were
     bad: int  # careless people and spammers who handed anything in
@@ -61,9 +61,9 @@ def figures(result: Mapping[str, Any]) -> Figures:
         cents_per_label=_share(cents, result["labelled"]),
         whole_assignments=round(result["assignments"] * scale),
         whole_cents=round(cents * scale),
-        quoted_assignments=whole["assignments"],
-        quoted_cents=whole["cents"],
-        quoted_cents_max=whole["cents_max"],
+        estimated_assignments=whole["assignments"],
+        estimated_cents=whole["cents"],
+        estimated_cents_max=whole["cents_max"],
         low=low,
         high=high,
         precision=_share(result["true_positives"], result["positives"]),
@@ -87,7 +87,7 @@ AS_COUNTED = (
     "ties",
     "agreement",
     "accuracy",
-    "truth_by_experts",
+    "labels_by_experts",
 )
 
 
@@ -119,7 +119,7 @@ def told(result: Mapping[str, Any]) -> dict[str, object]:
         "cost": dollars(found.cents),
         "cost_per_label": per_label(found),
         "whole_campaign": dollars(found.whole_cents),
-        "quoted_for_it": dollars(found.quoted_cents),
+        "estimated_before": dollars(found.estimated_cents),
     }
     return {
         "ended": found.end,

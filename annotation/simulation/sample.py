@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from annotation.models import Campaign, Control, ExpertLabel
 from annotation.pipeline.controls.negatives import draw_for
 from annotation.pipeline.publishing.pack import negatives_for_ties, triplets_to_judge
-from annotation.protocol.estimates.cost import quote
+from annotation.protocol.estimates.cost import estimate_cost
 from annotation.protocol.packing.pack import hits_needed, negatives_needed
 from annotation.protocol.policy.crowds import PAPER_CROWD
 from annotation.protocol.policy.policy import Policy
@@ -20,7 +20,7 @@ from annotation.simulation.options import MOST_HITS, USUAL_HITS, Options
 from core.errors import UserError
 from retrieval.models import Candidate
 
-# Replacements are bought too: with money for so many times the dearest quote, only a crowd that
+# Replacements are bought too: with money for so many times the dearest estimate, only a crowd that
 # cannot do the work spends it all.
 TIMES_THE_DEAREST = 3
 
@@ -32,7 +32,7 @@ class PlannedCandidate:
     rank: int
     question: str
     answer: str
-    truth: int
+    label: int
     by_experts: bool
 
 
@@ -84,7 +84,7 @@ def make_plan(campaign: Campaign, options: Options) -> Plan:
     policy = counterpart(campaign.policy)
     queries = _queries(campaign, options)
     triplets = sum(len(query.candidates) for query in queries)
-    dearest = quote(triplets, policy).cents_max
+    dearest = estimate_cost(triplets, policy).cents_max
     return Plan(
         name=campaign.name,
         policy=policy.to_dict(),
@@ -167,9 +167,9 @@ def _planned(rows: list[Candidate], known: Mapping[int, int], options: Options) 
     drawn = draw_labels(query.key, [row.rank for row in rows], seed=options.seed)
     candidates = [
         PlannedCandidate(
-            row.rank, row.pair.question, row.pair.answer, known.get(row.pk, truth), row.pk in known
+            row.rank, row.pair.question, row.pair.answer, known.get(row.pk, label), row.pk in known
         )
-        for row, truth in zip(rows, drawn, strict=True)
+        for row, label in zip(rows, drawn, strict=True)
     ]
     return PlannedQuery(query.key, query.text, candidates)
 
@@ -205,9 +205,9 @@ def _negatives(campaign: Campaign, triplets: int) -> list[Texts]:
 
 
 def whole(campaign: Campaign) -> dict[str, Any]:
-    """The campaign as its quote has it, to hold the dry run against."""
+    """The campaign as its estimate has it, to hold the dry run against."""
     policy, triplets = campaign.policy, triplets_to_judge(campaign)
-    costs = quote(triplets, policy)
+    costs = estimate_cost(triplets, policy)
     mode = costs.extend if policy.tie_mode == "extend" else costs.repack
     return {
         "triplets": triplets,

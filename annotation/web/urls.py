@@ -4,7 +4,7 @@ from annotation.web.account.audit_log import campaign_log, log
 from annotation.web.account.lockouts import end_lockout, lockouts
 from annotation.web.base.job import job
 from annotation.web.campaigns.campaigns import campaigns
-from annotation.web.campaigns.milestones import campaign_plan
+from annotation.web.campaigns.milestones import campaign_milestones
 from annotation.web.campaigns.operation import operation_page
 from annotation.web.campaigns.overview import chart_csv, count_now, live, overview
 from annotation.web.campaigns.publication import campaign_publish
@@ -60,7 +60,7 @@ urlpatterns = [
     path("jobs/<int:pk>", job, name="job"),
     path("campaigns/", campaigns, name="dashboard"),
     path("campaigns/new", new_campaign, name="campaign-new"),  # no campaign has that name
-    path("campaigns/<slug:name>/plan", campaign_plan, name="campaign-plan"),
+    path("campaigns/<slug:name>/milestones", campaign_milestones, name="campaign-milestones"),
     path("campaigns/<slug:name>/publish", campaign_publish, name="campaign-publish"),
     path("campaigns/<slug:name>/reconcile", campaign_reconcile, name="campaign-reconcile"),
     path("campaigns/<slug:name>/", overview, name="campaign"),

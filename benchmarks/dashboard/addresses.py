@@ -88,7 +88,7 @@ def program(paper: Campaign) -> Iterator[Page]:
     worker = busiest(paper)
     plain = ("me", "tokens", "jobs", "log", "campaigns", "releases", "schema")
     own = (
-        "", "/policy", "/quote", "/hits", f"/hits/{hit.number}", "/hits?state=planned",
+        "", "/policy", "/cost-estimate", "/hits", f"/hits/{hit.number}", "/hits?state=planned",
         "/hits?round=repack", "/assignments", "/assignments?status=submitted",
         "/assignments?passed=no", f"/assignments?worker={worker}",
         f"/assignments?worker={NOTHING}", f"/assignments?hit={hit.number}",

@@ -61,7 +61,7 @@ def _overviews(paper: Campaign, finished: Campaign) -> Iterator[Page]:
         for title, name in (
             ("overview", "campaign"),
             ("overview's moving part", "campaign-live"),
-            ("plan", "campaign-plan"),
+            ("milestones", "campaign-milestones"),
             ("review", "campaign-review"),
             ("campaign's controls", "campaign-controls"),
             ("workers", "campaign-workers"),

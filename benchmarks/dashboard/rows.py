@@ -176,7 +176,7 @@ def reopen_some(campaign: Campaign) -> None:
 
 
 def past_snapshots(campaign: Campaign, began: datetime) -> None:
-    """Of each hour before; without their thinning, which keeps fewer."""
+    """Of each hour before; without their downsampling, which keeps fewer."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO annotation_snapshot (campaign_id, at, figures) SELECT campaign_id,"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from annotation.analytics.campaign.quote import Quoted, quoted
+from annotation.analytics.campaign.cost_table import CostTable, cost_table
 from annotation.models import Account, Campaign
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.ledger.dollars import dollars
@@ -15,8 +15,8 @@ FIRST_BATCH = 20  # enough for a look, cheap enough to lose
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How far a campaign is, told without a count over its triplets, HITs or votes."""
+class Milestones:
+    """How far a campaign is, said without a count over its triplets, HITs or votes."""
 
     campaign: Campaign
     account: Account
@@ -40,13 +40,13 @@ class Plan:
         return queries.brings_candidates or queries.retrieved_with_id is not None
 
     @cached_property
-    def quote(self) -> Quoted:
+    def costs(self) -> CostTable:
         policy = self.campaign.policy
         if self.campaign.query_set.brings_candidates:
             triplets = triplets_to_judge(self.campaign)
         else:
             triplets = self.queries * policy.candidates_per_query
-        return quoted(triplets, policy)
+        return cost_table(triplets, policy)
 
     @property
     def is_published(self) -> bool:
@@ -110,7 +110,7 @@ class Plan:
         return " and ".join(self.campaign.query_set.retrievers)
 
 
-def plan_of(campaign: Campaign) -> Plan:
+def milestones_of(campaign: Campaign) -> Milestones:
     steps = Job.objects.filter(subject=campaign.name, kind__in=KINDS)
     newest = steps.select_related("requested_by").order_by("-requested_at").first()
-    return Plan(campaign, account_of(campaign), newest)
+    return Milestones(campaign, account_of(campaign), newest)

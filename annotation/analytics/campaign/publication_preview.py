@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.urls import reverse
 
-from annotation.analytics.campaign.milestones import Plan, plan_of
+from annotation.analytics.campaign.milestones import Milestones, milestones_of
 from annotation.crowd.factory import site_of
 from annotation.crowd.port import CrowdSite
 from annotation.models import Campaign
@@ -21,13 +21,13 @@ from core.errors import UserError
 class Publication:
     """So many HITs in all, and what they come to; read-only."""
 
-    plan: Plan
+    so_far: Milestones
     crowd: CrowdSite
     first: int | None  # None: all of them
 
     @property
     def new(self) -> int:
-        return (self.plan.hits if self.first is None else self.first) - self.plan.asked
+        return (self.so_far.hits if self.first is None else self.first) - self.so_far.asked
 
     @property
     def new_words(self) -> str:
@@ -37,17 +37,17 @@ class Publication:
     def reached(self) -> int:
         """Of the new ones, those that the budget reaches."""
         return within(
-            self.plan.account, self.new, cents=first_round_cents(self.plan.campaign.policy)
+            self.so_far.account, self.new, cents=first_round_cents(self.so_far.campaign.policy)
         )
 
     @property
     def cents(self) -> int:
-        policy = self.plan.campaign.policy
+        policy = self.so_far.campaign.policy
         return self.new * policy.annotators * assignment_cents(policy)
 
     @property
     def reserved_cents(self) -> int:
-        return self.new * first_round_cents(self.plan.campaign.policy)
+        return self.new * first_round_cents(self.so_far.campaign.policy)
 
     def arguments(self) -> dict[str, object]:
         """Of the work; it goes to the endpoint that was confirmed, or nowhere."""
@@ -58,11 +58,11 @@ class Publication:
         return {"hits": self.new, "first_round_cents": self.cents}
 
     def sentences(self) -> list[str]:
-        of = f" of the {self.plan.hits:,}" if self.new < self.plan.hits else ""
+        of = f" of the {self.so_far.hits:,}" if self.new < self.so_far.hits else ""
         plural = "s" if of or self.new > 1 else ""
         verb = "goes" if self.new == 1 else "go"
         return [
-            f"{self.new:,}{of} HIT{plural} of {self.plan.campaign} {verb} to {self._where()}.",
+            f"{self.new:,}{of} HIT{plural} of {self.so_far.campaign} {verb} to {self._where()}.",
             *self._price(),
             self._afterwards(),
         ]
@@ -71,10 +71,10 @@ class Publication:
         at = self.crowd.endpoint
         if self.crowd.is_local:
             at = f"{settings.PUBLIC_URL}{reverse('work')}"
-        return f"the {self.plan.campaign.policy.crowd_traits.people} at {at}"
+        return f"the {self.so_far.campaign.policy.crowd_traits.people} at {at}"
 
     def _price(self) -> list[str]:
-        plan, policy = self.plan, self.plan.campaign.policy
+        so_far, policy = self.so_far, self.so_far.campaign.policy
         if is_free(policy):
             return ["No money moves: nobody is paid by the piece."]
         if self.reached < self.new:
@@ -86,11 +86,11 @@ class Publication:
         return [
             f"Their first round costs {dollars(self.cents)}; {dollars(self.reserved_cents)} is "
             f"reserved{tie}.",
-            f"The budget has {plan.left} left, which {left}.",
+            f"The budget has {so_far.left} left, which {left}.",
         ]
 
     def _afterwards(self) -> str:
-        rest = self.plan.hits - self.plan.asked - self.new
+        rest = self.so_far.hits - self.so_far.asked - self.new
         if not rest:
             return "With them every HIT of the first round is asked for."
         return f"The rest, {rest:,}, waits until somebody publishes it: no pass does so by itself."
@@ -98,33 +98,33 @@ class Publication:
     @property
     def money(self) -> str:
         """Whose money it is."""
-        return "" if is_free(self.plan.campaign.policy) else self.crowd.money
+        return "" if is_free(self.so_far.campaign.policy) else self.crowd.money
 
 
 def publication_of(campaign: Campaign, first: int | None) -> Publication:
     """So many HITs in all; None for all of them. UserError where it cannot be published now."""
-    plan = plan_of(campaign)
-    if not plan.hits:
+    so_far = milestones_of(campaign)
+    if not so_far.hits:
         raise UserError(f"Campaign {campaign} has no HITs yet: pack them first.")
     check_prolongable(campaign)
-    if not plan.rest:
+    if not so_far.rest:
         raise UserError(
-            f"All {plan.hits:,} HITs of {campaign} are asked for, as far as its budget reaches."
+            f"All {so_far.hits:,} HITs of {campaign} are asked for, as far as its budget reaches."
         )
     if first is not None:
-        _check_batch(plan, first)
-    if first_round_cents(campaign.policy) and not plan.account.budget_cents:
+        _check_batch(so_far, first)
+    if first_round_cents(campaign.policy) and not so_far.account.budget_cents:
         raise UserError(f"Campaign {campaign} has no budget yet: set what it may cost at most.")
     crowd = site_of(campaign.policy.crowd)
     check_place(campaign, crowd.endpoint)
-    return Publication(plan, crowd, None if first == plan.hits else first)
+    return Publication(so_far, crowd, None if first == so_far.hits else first)
 
 
-def _check_batch(plan: Plan, first: int) -> None:
-    if not 1 <= first <= plan.hits:
-        raise UserError(f"A batch has 1 to {plan.hits:,} HITs: give a number of these.")
-    if first <= plan.asked:
+def _check_batch(so_far: Milestones, first: int) -> None:
+    if not 1 <= first <= so_far.hits:
+        raise UserError(f"A batch has 1 to {so_far.hits:,} HITs: give a number of these.")
+    if first <= so_far.asked:
         raise UserError(
-            f"{plan.asked:,} HITs of {plan.campaign} are asked for already: a further batch counts "
-            "those too, and takes more."
+            f"{so_far.asked:,} HITs of {so_far.campaign} are asked for already: a further batch "
+            "counts those too, and takes more."
         )

@@ -7,7 +7,7 @@ They are taken at the end of each pass, and by a page where the campaign is smal
                             `annotation.analytics.quality.hit_states`
     stages                  sampled, retrieved, packed, published, submitted, reviewed, labelled:
                             each with `done`, `of`, and what comes in an hour, `rate`
-    forecast                hours until no triplet is open, with `least` and `most`; or null
+    eta                     hours until no triplet is open, with `least` and `most`; or null
     reviewed                assignments of which is known whether they passed their controls
     pairs, ties             triplets with two valid votes; those of which the first two differ
     agreement, kappa        over the first two votes: `value`, `low`, `high`
@@ -51,7 +51,7 @@ from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.forecast import most_prolonging, outlook
 from annotation.pipeline.setup.instructions import hits_of_versions
 from annotation.protocol.estimates.downsampling import superfluous
-from annotation.protocol.estimates.eta import Reading, forecast, pace_of
+from annotation.protocol.estimates.eta import Reading, eta, rate_of
 from annotation.protocol.labels.agreement import estimate, kappa, observed, rounded
 from annotation.protocol.labels.label_error import wilson_interval
 from core.sqlite_busy import if_free
@@ -74,7 +74,7 @@ def take(campaign: Campaign, *, clock: Clock = timezone.now) -> Snapshot:
     began = monotonic()
     figures = _figures(campaign, clock)
     now = clock()
-    figures |= _pace(campaign, figures, now)
+    figures |= _stages_and_eta(campaign, figures, now)
     worker_figures.take(campaign, clock=clock)
     review_figures.take(campaign, clock=clock)
     figures["seconds"] = round(monotonic() - began, 3)
@@ -202,7 +202,7 @@ def share(part: int, whole: int) -> Figures:
     return {"value": rounded(part / whole), "low": rounded(low), "high": rounded(high)}
 
 
-def _pace(campaign: Campaign, figures: Figures, now: datetime) -> Figures:
+def _stages_and_eta(campaign: Campaign, figures: Figures, now: datetime) -> Figures:
     """What came of late, from the snapshots of that time and what is counted now."""
     before = series(campaign, points=READINGS, since=now - RECENT)
     past = [(one.at, one.figures) for one in before if one.at < now]
@@ -213,11 +213,11 @@ def _pace(campaign: Campaign, figures: Figures, now: datetime) -> Figures:
 
     stages = {}
     for name, of in _whole(campaign, figures).items():
-        pace = pace_of(readings(name))
-        rate = None if pace is None else rounded(pace.per_hour)
+        found = rate_of(readings(name))
+        rate = None if found is None else rounded(found.per_hour)
         stages[name] = {"done": _done(figures, name), "of": of, "rate": rate}
-    ahead = forecast(figures["open"], pace_of(readings("decided"))) if figures["open"] else None
-    return {"stages": stages, "forecast": asdict(ahead) if ahead else None}
+    ahead = eta(figures["open"], rate_of(readings("decided"))) if figures["open"] else None
+    return {"stages": stages, "eta": asdict(ahead) if ahead else None}
 
 
 _COUNTED = {

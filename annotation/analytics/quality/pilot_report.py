@@ -52,10 +52,10 @@ def pilot_report(pilot: Pilot) -> PilotReport:
     source = source_of(pilot)
     conditions = pilot.shown, pilot.hidden
     shown, hidden = _labels(conditions)
-    truth = _truth([pilot.shown, pilot.hidden, source], shown)
+    gold = _gold_labels([pilot.shown, pilot.hidden, source], shown)
     pairs = [
         Pair(label, one, other)
-        for key, label in truth.items()
+        for key, label in gold.items()
         if (one := shown[key].label) is not None and (other := hidden[key].label) is not None
     ]
     workers, judged = _workers(conditions), _judged(conditions)
@@ -64,8 +64,8 @@ def pilot_report(pilot: Pilot) -> PilotReport:
         source=source,
         shown=_condition(pilot.shown, shown, workers[0]),
         hidden=_condition(pilot.hidden, hidden, workers[1]),
-        gold=len(truth),
-        without_a_label=len(truth) - len(pairs),
+        gold=len(gold),
+        without_a_label=len(gold) - len(pairs),
         in_both_conditions=len(workers[0] & workers[1]),
         met_again=len({key for _, key in judged[0] & judged[1]}),
         comparison=compare(pairs),
@@ -81,7 +81,7 @@ def _labels(conditions: Conditions) -> list[dict[Key, Triplet]]:
     return list(found.values())
 
 
-def _truth(campaigns: list[Campaign], wanted: Mapping[Key, Triplet]) -> dict[Key, int]:
+def _gold_labels(campaigns: list[Campaign], wanted: Mapping[Key, Triplet]) -> dict[Key, int]:
     """What most experts say of each, before they saw the votes, wherever they say it.
 
     Whoever says the same in two places says it once; whoever says both takes no side.

@@ -18,7 +18,7 @@ from annotation.api.campaigns.policy import PolicyField
 from annotation.api.campaigns.serializers import READ, ROW, CampaignRead, CampaignRow
 from annotation.jobs.tasks import run_job, soon
 from annotation.pipeline.publishing.pack import triplets_to_judge
-from annotation.protocol.estimates.cost import PAPER_AGREEMENT, quote
+from annotation.protocol.estimates.cost import PAPER_AGREEMENT, estimate_cost
 from core.rest.openapi import key_header, operation
 from core.rest.pagination import KeyPages, page
 from core.rest.parsing import body, query
@@ -118,7 +118,7 @@ class Mode(serializers.Serializer[dict[str, Any]]):
     cents = serializers.IntegerField()
 
 
-class QuoteAnswer(serializers.Serializer[dict[str, Any]]):
+class CostEstimateAnswer(serializers.Serializer[dict[str, Any]]):
     triplets = serializers.IntegerField()
     hits = serializers.IntegerField()
     assignments_min = serializers.IntegerField(help_text="the first round alone")
@@ -128,14 +128,14 @@ class QuoteAnswer(serializers.Serializer[dict[str, Any]]):
     cents_max = serializers.IntegerField(help_text="if every HIT needs all votes")
 
 
-class CampaignQuote(APIView):
+class CampaignCostEstimate(APIView):
     @operation(
-        "campaign_quote",
+        "campaign_cost_estimate",
         "What a campaign will cost, before anything is spent",
         tag=TAG,
         description="Replacements of rejected and discarded work are not counted.",
         parameters=[Expected],
-        answers={200: QuoteAnswer},
+        answers={200: CostEstimateAnswer},
         example={
             "triplets": 3000,
             "hits": 600,
@@ -151,5 +151,5 @@ class CampaignQuote(APIView):
         campaign = campaign_of(request, name)
         agreement = query(request, Expected)["agreement"]
         triplets = triplets_to_judge(campaign)
-        costs = asdict(quote(triplets, campaign.policy, agreement))
-        return Response(QuoteAnswer({"triplets": triplets, **costs}).data)
+        costs = asdict(estimate_cost(triplets, campaign.policy, agreement))
+        return Response(CostEstimateAnswer({"triplets": triplets, **costs}).data)

@@ -28,9 +28,9 @@ class DryRunFigures(serializers.Serializer[Any]):
     cents_per_label = serializers.FloatField(allow_null=True)
     whole_assignments = serializers.IntegerField(help_text="scaled up to the whole campaign")
     whole_cents = serializers.IntegerField()
-    quoted_assignments = serializers.IntegerField()
-    quoted_cents = serializers.IntegerField()
-    quoted_cents_max = serializers.IntegerField()
+    estimated_assignments = serializers.IntegerField()
+    estimated_cents = serializers.IntegerField()
+    estimated_cents_max = serializers.IntegerField()
     labelled = serializers.IntegerField()
     unresolved = serializers.IntegerField()
     open = serializers.IntegerField()
@@ -41,7 +41,7 @@ class DryRunFigures(serializers.Serializer[Any]):
     high = serializers.FloatField(allow_null=True)
     precision = serializers.FloatField(allow_null=True)
     recall = serializers.FloatField(allow_null=True)
-    truth_by_experts = serializers.IntegerField()
+    labels_by_experts = serializers.IntegerField()
     lost = serializers.IntegerField(help_text="careful people who were excluded")
     caught = serializers.IntegerField(help_text="careless people and spammers who were")
     bad = serializers.IntegerField(help_text="careless people and spammers in all")
@@ -69,9 +69,9 @@ FIGURES = {
     "cents_per_label": 10.9,
     "whole_assignments": 1705,
     "whole_cents": 32_395,
-    "quoted_assignments": 1627,
-    "quoted_cents": 30_913,
-    "quoted_cents_max": 57_000,
+    "estimated_assignments": 1627,
+    "estimated_cents": 30_913,
+    "estimated_cents_max": 57_000,
     "labelled": 594,
     "unresolved": 6,
     "open": 0,
@@ -82,7 +82,7 @@ FIGURES = {
     "high": 0.965,
     "precision": 0.91,
     "recall": 0.89,
-    "truth_by_experts": 0,
+    "labels_by_experts": 0,
     "lost": 0,
     "caught": 3,
     "bad": 3,

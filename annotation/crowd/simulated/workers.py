@@ -188,9 +188,9 @@ class Simulation:
         if worker.yes_bias is not None:  # who reads nothing
             return int(draw < worker.yes_bias)
         plain = self._gold.is_plain(query, question)
-        return self._truth(query, question) ^ (not worker.is_right(draw, plain=plain))
+        return self._label(query, question) ^ (not worker.is_right(draw, plain=plain))
 
-    def _truth(self, query: str, question: str) -> int:
+    def _label(self, query: str, question: str) -> int:
         known = self._gold.label(query, question)
         if known is not None:
             return known

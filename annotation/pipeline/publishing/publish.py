@@ -17,7 +17,7 @@ from annotation.pipeline.ledger.accounts import (
 )
 from annotation.pipeline.outbox.messages import create_message, retry_failed
 from annotation.pipeline.publishing.crowd_setup import bind, check_balance, check_endpoint, prepare
-from annotation.protocol.estimates.cost import quote, tie_assignments
+from annotation.protocol.estimates.cost import estimate_cost, tie_assignments
 from core.errors import UserError
 
 BATCH = 1000
@@ -145,7 +145,7 @@ def _check_budget(campaign: Campaign) -> None:
         return
     if not _without_message(campaign).exists():
         return
-    likely = quote(campaign.triplets.count(), policy)
+    likely = estimate_cost(campaign.triplets.count(), policy)
     mode = likely.extend if policy.tie_mode == "extend" else likely.repack
     raise UserError(
         f"Campaign {campaign} has no budget yet: set what it may cost at most by `quorum "

@@ -22,7 +22,7 @@ class ModeCost:
 
 
 @dataclass(frozen=True)
-class Quote:
+class Costs:
     hits: int
     assignments_min: int
     extend: ModeCost
@@ -31,7 +31,7 @@ class Quote:
     cents_max: int
 
 
-def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> Quote:
+def estimate_cost(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> Costs:
     """The cost of judging `triplets`, if two annotators agree on a share `agreement` of them.
 
     `extend` and `repack` are expectations, rounded up; `cents_min` is the first round alone
@@ -39,14 +39,14 @@ def quote(triplets: int, policy: Policy, agreement: float = PAPER_AGREEMENT) -> 
     work are left out of all of them, and so are controls that fill up a last HIT.
     """
     if triplets < 0 or not 0 <= agreement <= 1:
-        raise ValueError(f"no quote for {triplets} triplets at an agreement of {agreement}")
+        raise ValueError(f"no cost estimate for {triplets} triplets at an agreement of {agreement}")
     hits = hits_needed(triplets, policy)
     agreed = Fraction(str(agreement))
     tied_hits = (1 - agreed**policy.real_items) * tie_assignments(policy)
     tied_share = (1 - agreed) * tie_assignments(policy)
     first_round = hits * policy.annotators
     price = assignment_cents(policy)
-    return Quote(
+    return Costs(
         hits=hits,
         assignments_min=first_round,
         extend=_mode_cost(hits, policy, tied_hits, max_assignments=policy.annotators),

@@ -22,7 +22,7 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pace:
+class Rate:
     """What came in an hour, and the standard error of that; None: too few readings to say."""
 
     per_hour: float
@@ -30,15 +30,15 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """Hours until all is done; `most` is None where the pace may as well be none."""
+class Eta:
+    """Hours until all is done; `most` is None where the rate may as well be none."""
 
     hours: float
     least: float
     most: float | None
 
 
-def pace_of(readings: Sequence[Reading]) -> Pace | None:
+def rate_of(readings: Sequence[Reading]) -> Rate | None:
     """The mean over the time read; its error from equal slices of that time, taken as draws.
 
     `readings` ascend in time. None without two of them at different times.
@@ -49,23 +49,23 @@ def pace_of(readings: Sequence[Reading]) -> Pace | None:
     mean = (readings[-1].done - readings[0].done) / span
     slices = min(SLICES, len(readings) - 1)
     if slices < 2:
-        return Pace(mean, None)
+        return Rate(mean, None)
     counts = [_done_at(readings, begin + span * part / slices) for part in range(slices + 1)]
     rates = [(later - earlier) * slices / span for earlier, later in pairwise(counts)]
-    return Pace(mean, stdev(rates) / sqrt(slices))
+    return Rate(mean, stdev(rates) / sqrt(slices))
 
 
-def forecast(left: int, pace: Pace | None) -> Forecast | None:
+def eta(left: int, rate: Rate | None) -> Eta | None:
     """None where nothing came lately: then nobody knows."""
-    if pace is None or pace.per_hour <= 0:
+    if rate is None or rate.per_hour <= 0:
         return None
-    hours = left / pace.per_hour
-    if pace.error is None:
-        return Forecast(hours, 0.0, None)
-    slowest = pace.per_hour - ERRORS * pace.error
-    return Forecast(
+    hours = left / rate.per_hour
+    if rate.error is None:
+        return Eta(hours, 0.0, None)
+    slowest = rate.per_hour - ERRORS * rate.error
+    return Eta(
         hours=hours,
-        least=left / (pace.per_hour + ERRORS * pace.error),
+        least=left / (rate.per_hour + ERRORS * rate.error),
         most=left / slowest if slowest > 0 else None,
     )
 

@@ -113,7 +113,7 @@ VOTES = Group(
             "tie_mode",
             "If annotators disagree",
             "extend: one more assignment of the whole HIT is bought. repack: the tied triplets "
-            "alone go into new HITs, for workers who have worked before. The quote compares both.",
+            "alone go into new HITs, for workers who have worked before. The estimate has both.",
             "extend",
             "a third annotator; how is left open",
         ),

@@ -19,7 +19,7 @@ from annotation.protocol.labels.label_error import LabelError, wilson_interval
 class Pair(NamedTuple):
     """Of one triplet that experts decided: what both conditions made of it."""
 
-    truth: int
+    gold: int
     shown: int
     hidden: int
 
@@ -52,7 +52,7 @@ class Comparison:
 
 def compare(pairs: Iterable[Pair]) -> Comparison | None:
     """None without a triplet that both conditions labelled and experts decided."""
-    cases = Counter((pair.shown != pair.truth, pair.hidden != pair.truth) for pair in pairs)
+    cases = Counter((pair.shown != pair.gold, pair.hidden != pair.gold) for pair in pairs)
     if not (triplets := cases.total()):
         return None
     both, one, other = cases[True, True], cases[True, False], cases[False, True]

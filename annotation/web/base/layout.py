@@ -38,7 +38,7 @@ NAMES = {
 # A campaign's pages: title, the address's name, and who sees the tab.
 TABS: list[tuple[str, str, str]] = [
     ("Overview", "campaign", VIEW),
-    ("Plan", "campaign-plan", VIEW),
+    ("Milestones", "campaign-milestones", VIEW),
     ("Dry run", "campaign-dry-run", RUN),
     ("Instructions", "instructions", WRITE_INSTRUCTIONS),
     ("Review", "campaign-review", VIEW),
@@ -57,7 +57,7 @@ UNDER = {
     "operation": "campaign",
     "campaign-control": "campaign-controls",
     "campaign-hit": "campaign-hits",
-    "campaign-publish": "campaign-plan",
+    "campaign-publish": "campaign-milestones",
     "campaign-reconcile": "campaign",
     "campaign-reports": "campaign-workers",
     "campaign-triplet": "campaign-triplets",

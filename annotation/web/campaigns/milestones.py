@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
 from annotation.access.roles import RUN
-from annotation.analytics.campaign.milestones import plan_of
+from annotation.analytics.campaign.milestones import milestones_of
 from annotation.crowd.hit_url import preview_path
 from annotation.jobs.requests import ask_for
 from annotation.models import Campaign
@@ -30,7 +30,7 @@ NOT_YOURS = "Your role in {} does not include this: whoever owns it can change t
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @campaign_page()
-def campaign_plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+def campaign_milestones(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method == "POST":
         return _take_step(request, campaign)
     return _render(request, campaign)
@@ -44,15 +44,15 @@ def _take_step(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     except UserError as error:
         return _render(request, campaign, fault=str(error), status=409)
     messages.success(request, "It is asked for: the next free worker does it.")
-    return redirect("campaign-plan", campaign.name)
+    return redirect("campaign-milestones", campaign.name)
 
 
 def _ask(request: HttpRequest, campaign: Campaign, step: str) -> None:
-    plan, by = plan_of(campaign), by_page(cast(User, request.user))
-    if step == "retrieve" and not plan.is_retrieved:
+    milestones, by = milestones_of(campaign), by_page(cast(User, request.user))
+    if step == "retrieve" and not milestones.is_retrieved:
         names = checked(request.POST.get("retrievers", RETRIEVERS[0]).split(","))
         ask_for(by, "retrieve", campaign, {"retrievers": list(names)})
-    elif step == "pack" and plan.is_retrieved and not plan.hits:
+    elif step == "pack" and milestones.is_retrieved and not milestones.hits:
         ask_for(by, "pack", campaign, {})
     else:
         raise UserError("That step is done already, or its turn has not come: see below.")
@@ -61,13 +61,13 @@ def _ask(request: HttpRequest, campaign: Campaign, step: str) -> None:
 def _render(
     request: HttpRequest, campaign: Campaign, *, fault: str = "", status: int = 200
 ) -> HttpResponse:
-    plan = plan_of(campaign)
-    number = _number(request.GET.get("hit", ""), plan.hits)
+    milestones = milestones_of(campaign)
+    number = _number(request.GET.get("hit", ""), milestones.hits)
     key = campaign.hits.filter(number=number).values_list("key", flat=True).first()
     context = {
-        "plan": plan,
+        "milestones": milestones,
         "policy": campaign.policy,
-        "job": plan.job,
+        "job": milestones.job,
         "fault": fault,
         "choices": CHOICES,
         "number": number,
@@ -77,7 +77,7 @@ def _render(
         request,
         "annotation/campaigns/milestones.html",
         context,
-        title="Plan",
+        title="Milestones",
         campaign=campaign,
         status=status,
     )

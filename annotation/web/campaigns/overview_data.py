@@ -24,7 +24,7 @@ from retrieval.models import Job
 Figures = dict[str, Any]
 State = Campaign.State
 
-FARTHEST = 24 * 365  # hours that are told; a pace near none ends after the last day of a calendar
+FARTHEST = 24 * 365  # hours that are told; a rate near none ends after the last day of a calendar
 
 ELSEWHERE = (
     "published at {}, which is not the crowd that this site is set to: no pass is made until "
@@ -147,14 +147,14 @@ def finish(campaign: Campaign, last: Snapshot) -> str:
     if campaign.first_batch is not None:
         return (
             f"{figures['open']:,} triplets are open, and HITs wait behind the first batch: once "
-            "the rest is published, the pace tells when all are decided."
+            "the rest is published, the rate tells when all are decided."
         )
     if not _is_served(campaign):
         return f"{figures['open']:,} triplets are open, and nobody is asked at its crowd."
-    if (ahead := figures["forecast"]) is None:
+    if (ahead := figures["eta"]) is None:
         hours = RECENT // timedelta(hours=1)
         return f"{figures['open']:,} triplets are open; none was decided in the last {hours} hours."
-    return f"At the pace of the last hours the {figures['open']:,} open triplets are decided " + (
+    return f"At the rate of the last hours the {figures['open']:,} open triplets are decided " + (
         _range(last, ahead)
     )
 
@@ -165,7 +165,7 @@ def _range(last: Snapshot, ahead: Mapping[str, float | None]) -> str:
 
     around = f"around {at(ahead['hours'])}"
     if ahead["most"] is None or ahead["most"] > FARTHEST:
-        return f"{around}; the pace is too uneven to say when at the latest."
+        return f"{around}; the rate is too uneven to say when at the latest."
     return f"{around}, between {at(ahead['least'])} and {at(ahead['most'])}."
 
 
@@ -255,7 +255,7 @@ def _button(
     options: Mapping[str, object] | None = None,
 ) -> Button | None:
     if name == "publish" and reader.has_perm(RUN, campaign):  # with its preview and its price
-        return Button("Go on", reverse("campaign-plan", args=[campaign.name]), grave=False)
+        return Button("Go on", reverse("campaign-milestones", args=[campaign.name]), grave=False)
     if name == "reconcile" and reader.has_perm(RUN, campaign):
         link = reverse("campaign-reconcile", args=[campaign.name])
         return Button("Reconcile", link, grave=False)

@@ -27,7 +27,7 @@ def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             by = by_page(cast(User, request.user))
             ask_for(by, "publish", campaign, found.arguments(), details=found.details())
             messages.success(request, "It is asked for: the next free worker publishes.")
-            return redirect("campaign-plan", campaign.name)
+            return redirect("campaign-milestones", campaign.name)
     except UserError as error:
         return _render(request, campaign, {"fault": str(error)}, status=422)
     misspelt = request.method == "POST" and found.crowd.is_production
@@ -45,7 +45,7 @@ def _is_confirmed(request: HttpRequest, found: Publication) -> bool:
     if request.POST.get("endpoint") != found.crowd.endpoint:
         return False
     typed = request.POST.get("typed", "").strip()
-    return not found.crowd.is_production or typed == found.plan.campaign.name
+    return not found.crowd.is_production or typed == found.so_far.campaign.name
 
 
 def _render(

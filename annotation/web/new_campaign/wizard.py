@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
 from annotation.access.roles import CREATE
-from annotation.analytics.campaign.quote import quoted
+from annotation.analytics.campaign.cost_table import cost_table
 from annotation.jobs.tasks import run_job, soon
 from annotation.operations.campaigns import request_creation
 from annotation.pipeline.ledger.dollars import dollars
@@ -81,7 +81,7 @@ def _creation(request: HttpRequest, draft: Draft, pk: int) -> HttpResponse:
     if job is not None and job.state == Job.State.DONE:
         draft.forget(request)
         messages.success(request, f"Campaign {draft.name} is created, and it is yours.")
-        return redirect("campaign-plan", draft.name)
+        return redirect("campaign-milestones", draft.name)
     draft.job = None
     draft.keep(request)
     messages.error(request, job.error if job else GONE)
@@ -148,10 +148,10 @@ def _policy_page(
 
 def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
     policy = Policy.from_dict(draft.policy)
-    price = quoted(draft.queries * policy.candidates_per_query, policy)
-    context: dict[str, Any] = {"policy": policy, "quote": price}
+    costs = cost_table(draft.queries * policy.candidates_per_query, policy)
+    context: dict[str, Any] = {"policy": policy, "costs": costs}
     if request.method != "POST":
-        suggested = dollars(price.reserve_cents)[1:] if price.reserve_cents else ""
+        suggested = dollars(costs.reserve_cents)[1:] if costs.reserve_cents else ""
         context["form"] = BudgetForm(initial={"dollars": draft.dollars or suggested})
         return _render(request, draft, "budget", context)
     context["form"] = form = BudgetForm(request.POST)

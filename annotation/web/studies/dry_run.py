@@ -61,7 +61,7 @@ class DryRunForm(forms.Form):
         queries.initial = usual_queries(campaign)
         queries.help_text = f"{most:,} at most, so that it ends in minutes"
         self.fields["spammers"].help_text = "they answer at random, and fail most controls"
-        self.fields["seed"].help_text = "another one: other people, queries and truths"
+        self.fields["seed"].help_text = "another one: other people, queries and labels"
         self.fields["accuracy"].help_text = "88: two of them agree on about 78%, as in the paper"
 
     def options(self) -> Options:

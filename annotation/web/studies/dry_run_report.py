@@ -59,8 +59,8 @@ class DryRun:
         return dollars(self.figures.whole_cents)
 
     @property
-    def quote(self) -> str:
-        return dollars(self.figures.quoted_cents)
+    def estimate(self) -> str:
+        return dollars(self.figures.estimated_cents)
 
     @property
     def per_label(self) -> str:
@@ -101,7 +101,7 @@ def _cost(outcome: DryRun) -> Chart:
     whole, found = outcome.result["whole"], outcome.figures
     bars = {
         "First round": whole["cents_min"],
-        "Quoted": whole["cents"],
+        "Estimated before": whole["cents"],
         "In the dry run": found.whole_cents,
         "All votes needed": whole["cents_max"],
     }
@@ -113,7 +113,7 @@ def _cost(outcome: DryRun) -> Chart:
         labels=list(bars),
         series=[Series("dollars", [cents / 100 for cents in bars.values()])],
         unit="dollars",
-        note="The quote leaves out what is bought again; the dry run has bought it.",
+        note="The estimate leaves out what is bought again; the dry run has bought it.",
     )
 
 
@@ -155,7 +155,7 @@ ASKED: tuple[tuple[str, Told], ...] = (
 COUNTED: tuple[tuple[str, Told], ...] = (
     ("Queries", _count("queries")),
     ("Triplets", _count("triplets")),
-    ("Their truth by experts", _count("truth_by_experts")),
+    ("Labels by experts", _count("labels_by_experts")),
     ("HITs", _count("hits")),
     ("Assignments", _count("assignments")),
     ("Rejected", _count("rejected")),
@@ -164,7 +164,7 @@ MONEY: tuple[tuple[str, Told], ...] = (
     ("Cost", lambda one: dollars(one.figures.cents) if one.costs else NOTHING),
     ("Cost of a label", lambda one: one.per_label),
     ("Whole campaign", lambda one: one.cost if one.costs else NOTHING),
-    ("Its quote", lambda one: one.quote if one.costs else NOTHING),
+    ("Its estimate", lambda one: one.estimate if one.costs else NOTHING),
 )
 QUALITY: tuple[tuple[str, Told], ...] = (
     ("Labelled", _count("labelled")),

@@ -1,4 +1,4 @@
-"""The paper's pilot: the same triplets with the answer and without it, drawn, quoted and made."""
+"""The paper's pilot: the same triplets with the answer and without it, drawn, priced and made."""
 
 from typing import Any, cast
 
@@ -59,7 +59,7 @@ class PilotForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @dashboard_page
 def pilots(request: HttpRequest) -> HttpResponse:
-    """Pilots of which the reader sees both conditions; the quote first, then the second click."""
+    """Pilots of which the reader sees both conditions; the price first, then the second click."""
     if request.method != "POST":
         asked = {"source": request.GET.get("source")}
         return _render(request, PilotForm(request=request, initial=asked))

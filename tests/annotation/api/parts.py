@@ -60,7 +60,7 @@ LISTS = {
 OF_A_CAMPAIGN = {
     "": OF_THE_CAMPAIGN,
     "/policy": OF_THE_CAMPAIGN,
-    "/quote": OF_THE_CAMPAIGN,
+    "/cost-estimate": OF_THE_CAMPAIGN,
     "/hits": OF_THE_CAMPAIGN,
     "/hits/1": OF_THE_CAMPAIGN,
     "/assignments": OF_THE_CAMPAIGN,

@@ -77,8 +77,8 @@ def test_every_step_prints_one_line_of_json(
         "queries": 5,
         "candidates": 25,
     }
-    quote = run_json("campaign", "estimate", "faq")
-    assert (quote["triplets"], quote["hits"], quote["cents_min"]) == (25, 5, 190)
+    estimate = run_json("campaign", "estimate", "faq")
+    assert (estimate["triplets"], estimate["hits"], estimate["cents_min"]) == (25, 5, 190)
     packed = run_json("campaign", "pack", "faq")
     assert packed == {"campaign": "faq", "triplets": 25, "hits": 5, "already": True}
     assert run_json("campaign", "publish", "faq") == {

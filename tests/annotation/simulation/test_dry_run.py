@@ -84,7 +84,7 @@ def test_a_job_plays_the_campaign_with_good_and_bad_people(campaign: Campaign) -
     assert left_behind() == []
 
 
-def test_people_who_are_always_right_give_true_labels_at_the_quoted_price(
+def test_people_who_are_always_right_give_true_labels_at_the_estimated_price(
     campaign: Campaign,
 ) -> None:
     stages: dict[str, int] = {}
@@ -209,12 +209,12 @@ def test_what_experts_have_said_is_true(campaign: Campaign) -> None:
     for triplet in campaign.triplets.select_related("candidate__query")[:10]:
         candidate = triplet.candidate
         planned = next(q for q in drawn.queries if q.key == candidate.query.key)
-        [truth] = [one.truth for one in planned.candidates if one.rank == candidate.rank]
-        opposite[planned.key, candidate.rank] = 1 - truth
-        ExpertLabel.objects.create(triplet=triplet, expert="ada", label=1 - truth, source="import")
+        [label] = [one.label for one in planned.candidates if one.rank == candidate.rank]
+        opposite[planned.key, candidate.rank] = 1 - label
+        ExpertLabel.objects.create(triplet=triplet, expert="ada", label=1 - label, source="import")
     plan = make_plan(campaign, Options())
     said = {(q.key, one.rank): one for q in plan.queries for one in q.candidates}
-    assert {key: said[key].truth for key in opposite} == opposite
+    assert {key: said[key].label for key in opposite} == opposite
     assert {key for key, one in said.items() if one.by_experts} == set(opposite)
 
 
@@ -273,7 +273,7 @@ def made_up(**changes: Any) -> dict[str, Any]:
     result = {
         "queries": 10,
         "triplets": 50,
-        "truth_by_experts": 0,
+        "labels_by_experts": 0,
         "hits": 10,
         "assignments": 40,
         "paid_assignments": 35,
@@ -320,7 +320,7 @@ def test_figures_are_scaled_to_the_whole_campaign() -> None:
     assert (found.lost, found.caught, found.bad) == (1, 3, 5)
     shown = told(made_up())
     assert shown["whole_campaign"] == "$133.00"
-    assert shown["quoted_for_it"] == "$103.74"
+    assert shown["estimated_before"] == "$103.74"
     assert shown["cost_per_label"] == "$0.139"
     assert shown["careless_and_spammers_excluded"] == "3 of 5"
 

@@ -43,7 +43,7 @@ REFUSED = ("status of 403", "status of 404", "status of 422", "favicon")
 
 Pages = Callable[[Campaign], list[str]]
 
-TABS = "plan dry-run review/ triplets/ hits/ assignments/ controls/ workers/ roles/ log/"
+TABS = "milestones dry-run review/ triplets/ hits/ assignments/ controls/ workers/ roles/ log/"
 OTHERS = (
     "publish",
     "publish?first=1",
@@ -226,6 +226,6 @@ def test_so_are_those_of_whoever_may_look_and_do_nothing(visitor: Visitor, judge
     viewer = User.objects.create_user("dan")
     Role.objects.create(user=viewer, campaign=judged.campaign, name="viewer")
     visitor.sign_in(viewer)
-    for address in ("", "plan", "controls/", "operations/budget", "roles/"):
+    for address in ("", "milestones", "controls/", "operations/budget", "roles/"):
         visitor.visit(HERE + address)
     assert visitor.faults == {}

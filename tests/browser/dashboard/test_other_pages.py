@@ -174,7 +174,7 @@ def test_campaigns_controls_and_pilots(root: Eye, small_database: None, tmp_path
     page.locator("[name=triplets]").fill("5")
     page.get_by_role("button", name="Show the cost").click()
     page.get_by_role("button", name="Create both campaigns").wait_for()
-    root.look("the quote of a pilot")
+    root.look("the price of a pilot")
     page.goto(f"{root.url}{control}")
     page.get_by_role("button", name="Retire").click()
     root.open("/admin/controls/?show=retired", control)

@@ -33,8 +33,8 @@ def fill_the_pool(owner: Owner, corpus: Corpus) -> None:
 
 
 def plan(owner: Owner, *, dollars: int | None = None) -> None:
-    """From the quote to packed HITs, which are seen as workers will see them."""
-    expect(owner.main.get_by_role("region", name="The quote")).to_be_visible()
+    """From the cost estimate to packed HITs, which are seen as workers will see them."""
+    expect(owner.main.get_by_role("region", name="The cost estimate")).to_be_visible()
     owner.look("budget")
     if dollars:
         owner.page.get_by_label("Budget in dollars").fill(str(dollars))
@@ -50,7 +50,7 @@ def plan(owner: Owner, *, dollars: int | None = None) -> None:
     owner.follow("Next")
     owner.main.locator("iframe").scroll_into_view_if_needed()
     expect(hit.locator(".query").first).not_to_have_text(first)
-    owner.look("plan")
+    owner.look("milestones")
 
 
 def dry_run(owner: Owner) -> None:

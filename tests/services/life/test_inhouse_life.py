@@ -48,11 +48,11 @@ def test_in_house_with_two_annotators(
     fill_the_pool(owner, corpus)
     plan_it(owner, corpus)
     ada, bob = invite_two(owner, corpus.gold, queries[0], new_page)
-    owner.tab("Plan")
+    owner.tab("Milestones")
     assert "No money moves" in " ".join(owner.publish(first=FIRST))
     assert ada.work() == bob.work() == FIRST
     look_at_bob(owner)
-    owner.tab("Plan")
+    owner.tab("Milestones")
     owner.publish()
     assert ada.work() == bob.work() == QUERIES * CANDIDATES // 5 - FIRST
     owner.tab("Overview")

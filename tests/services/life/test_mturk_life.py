@@ -27,7 +27,7 @@ pytestmark = pytest.mark.services
 
 RULES = {"candidates_per_query": 8}
 QUERIES, FIRST = 10, 4
-BUDGET = 30  # the quote leaves out what is bought again
+BUDGET = 30  # the estimate leaves out what is bought again
 CREW = ["--workers", 6, "--accuracy", 0.97, "--spammers", 0.15, "--seed", 3]
 MOST_TURNS = 20
 
@@ -86,13 +86,13 @@ def test_on_the_emulator_with_simulated_workers(
     owner.set_rules(RULES)
     plan(owner, dollars=BUDGET)
     dry_run(owner)
-    owner.tab("Plan")
+    owner.tab("Milestones")
     said = " ".join(owner.publish(first=FIRST))
     assert f"{FIRST} of the" in said
     assert "The budget has" in said
     watch_the_first_batch(owner, stack)
     look_at_a_worker(owner)
-    owner.tab("Plan")
+    owner.tab("Milestones")
     owner.publish()
     judge_the_rest(owner, stack)
     owner.look("overview-decided")

@@ -73,7 +73,7 @@ def test_before_it_is_published_a_campaign_has_its_triplets_and_no_votes(stage: 
     assert figures["votes_per_triplet"] == [25]
     assert figures["positives_by_rank"] == [[rank, 0, 0] for rank in range(1, 6)]
     assert figures["agreement"] == figures["kappa"] == figures["control_failures"] == NONE
-    assert (figures["label_cents"], figures["forecast"], figures["blockers"]) == (None, None, [])
+    assert (figures["label_cents"], figures["eta"], figures["blockers"]) == (None, None, [])
     assert figures["budget_cents"] == figures["available_cents"] == 1_000_000
 
 
@@ -229,15 +229,15 @@ def test_rate_and_forecast_follow_from_the_snapshots_of_the_last_hours(stage: St
     figures = take(stage.campaign).figures
     assert figures["stages"]["labelled"]["rate"] == pytest.approx(2, rel=0.01)
     assert figures["stages"]["published"]["rate"] == 0
-    assert figures["forecast"]["hours"] == pytest.approx(7.5, rel=0.01)
-    assert figures["forecast"]["least"] == pytest.approx(7.5, rel=0.01)
-    assert figures["forecast"]["most"] == pytest.approx(7.5, rel=0.01)
+    assert figures["eta"]["hours"] == pytest.approx(7.5, rel=0.01)
+    assert figures["eta"]["least"] == pytest.approx(7.5, rel=0.01)
+    assert figures["eta"]["most"] == pytest.approx(7.5, rel=0.01)
 
 
 def test_where_nothing_came_there_is_no_forecast(stage: Stage) -> None:
     stored(stage, timezone.now() - timedelta(hours=2))
     figures = take(stage.campaign).figures
-    assert figures["forecast"] is None
+    assert figures["eta"] is None
     assert figures["stages"]["labelled"]["rate"] == 0
 
 

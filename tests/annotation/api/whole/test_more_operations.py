@@ -155,7 +155,7 @@ def test_the_pairs_of_a_source_come_in_the_order_of_its_ids(root: Program) -> No
     assert found == ["a", "b", "c/1", "d 2"]
 
 
-def test_a_pilot_is_quoted_then_made_and_told(stage: Stage) -> None:
+def test_a_pilot_is_priced_then_made_and_told(stage: Stage) -> None:
     root = Program(User.objects.create_superuser("root"))
     sent = {"source": "faq", "name": "answers", "triplets": 4, "agreed": False}
     told = root.post("pilots", sent).json()["sentences"]

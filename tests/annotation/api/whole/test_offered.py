@@ -37,7 +37,8 @@ TABLE: Mapping[str, str] = {
     "admin/jobs/<int:pk>": "job_read",
     "admin/campaigns/": "campaign_list",
     "admin/campaigns/new": "campaign_create",
-    "admin/campaigns/<slug:name>/plan": "campaign_quote campaign_retrieve campaign_pack hit_read",
+    "admin/campaigns/<slug:name>/milestones": "campaign_cost_estimate campaign_retrieve "
+    "campaign_pack hit_read",
     "admin/campaigns/<slug:name>/publish": "campaign_publish",
     "admin/campaigns/<slug:name>/": "campaign_read chart_list snapshot_list",
     "admin/campaigns/<slug:name>/live": "campaign_read",

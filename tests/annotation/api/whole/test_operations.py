@@ -82,13 +82,13 @@ def test_a_refused_query_is_told_by_its_line_and_no_path_of_the_machine(root: Pr
     assert not Campaign.objects.exists()
 
 
-def test_the_quote_is_the_pipelines(campaign: Campaign, owner: Program) -> None:
+def test_the_cost_estimate_is_the_pipelines(campaign: Campaign, owner: Program) -> None:
     Campaign.objects.update(policy_data=Policy(candidates_per_query=30).to_dict())
-    told = owner.get("campaigns/faq/quote?agreement=1").json()
+    told = owner.get("campaigns/faq/cost-estimate?agreement=1").json()
     # One query with 30 candidates: 6 HITs with 2 assignments at 19 cents each, and no ties.
     assert (told["triplets"], told["hits"], told["cents_min"]) == (30, 6, 228)
     assert told["extend"] == {"assignments_per_hit": 2.0, "assignments": 12, "cents": 228}
-    assert is_problem(owner.get("campaigns/faq/quote?agreement=2"), 400)
+    assert is_problem(owner.get("campaigns/faq/cost-estimate?agreement=2"), 400)
 
 
 def test_a_campaign_shows_its_newest_figures(campaign: Campaign, owner: Program) -> None:

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.estimates.cost import (
+    Costs,
     ModeCost,
-    Quote,
     bonus_price_cents,
+    estimate_cost,
     is_free,
-    quote,
 )
 from annotation.protocol.policy.crowds import INHOUSE, MTURK
 from annotation.protocol.policy.policy import Policy
@@ -45,9 +45,9 @@ def test_the_fee_of_an_assignment_is_the_crowds_to_the_cent(
     assert MTURK.fee.of_assignment(reward, masters=masters, assignments=assignments) == fee
 
 
-def test_a_quote_of_a_hundred_triplets() -> None:
+def test_an_estimate_of_a_hundred_triplets() -> None:
     # 0.78 ** 5 = 0.2887174368; 20 HITs: 14.2 and 4.4 assignments more than 40, of 19 cents
-    assert quote(100, Policy()) == Quote(
+    assert estimate_cost(100, Policy()) == Costs(
         hits=20,
         assignments_min=40,
         extend=ModeCost(assignments_per_hit=2.7112825632, assignments=55, cents=1045),
@@ -58,20 +58,20 @@ def test_a_quote_of_a_hundred_triplets() -> None:
 
 
 def test_the_papers_campaign_costs_35_thousand_dollars_before_any_tie() -> None:
-    quoted = quote(15_211 * 30, Policy())
-    assert (quoted.hits, quoted.assignments_min, quoted.cents_min) == (91_266, 182_532, 3_468_108)
+    cost = estimate_cost(15_211 * 30, Policy())
+    assert (cost.hits, cost.assignments_min, cost.cents_min) == (91_266, 182_532, 3_468_108)
 
 
 def test_nothing_costs_nothing() -> None:
-    quoted = quote(0, Policy())
-    assert (quoted.hits, quoted.assignments_min, quoted.cents_min, quoted.cents_max) == (0, 0, 0, 0)
-    assert (quoted.extend.cents, quoted.repack.cents) == (0, 0)
+    cost = estimate_cost(0, Policy())
+    assert (cost.hits, cost.assignments_min, cost.cents_min, cost.cents_max) == (0, 0, 0, 0)
+    assert (cost.extend.cents, cost.repack.cents) == (0, 0)
 
 
 @pytest.mark.parametrize(("triplets", "hits"), [(1, 1), (5, 1), (6, 2), (10, 2), (11, 3)])
 def test_a_begun_hit_is_paid_in_full(triplets: int, hits: int) -> None:
-    quoted = quote(triplets, Policy())
-    assert (quoted.hits, quoted.cents_min, quoted.cents_max) == (hits, hits * 38, hits * 95)
+    cost = estimate_cost(triplets, Policy())
+    assert (cost.hits, cost.cents_min, cost.cents_max) == (hits, hits * 38, hits * 95)
 
 
 @pytest.mark.parametrize(
@@ -80,38 +80,38 @@ def test_a_begun_hit_is_paid_in_full(triplets: int, hits: int) -> None:
     [(1.0, 20, 20), (0.0, 30, 30), (0.7, 29, 23), (0.9, 25, 21)],
 )
 def test_tie_breaks_follow_the_agreement(agreement: float, extend: int, repack: int) -> None:
-    quoted = quote(50, Policy(), agreement)
-    assert (quoted.extend.assignments, quoted.repack.assignments) == (extend, repack)
+    cost = estimate_cost(50, Policy(), agreement)
+    assert (cost.extend.assignments, cost.repack.assignments) == (extend, repack)
 
 
 @pytest.mark.parametrize(("annotators", "max_votes"), [(1, 5), (2, 2), (3, 5)])
 def test_where_no_tie_can_be_broken_the_first_round_is_all(annotators: int, max_votes: int) -> None:
-    quoted = quote(50, Policy(annotators=annotators, max_votes=max_votes))
+    cost = estimate_cost(50, Policy(annotators=annotators, max_votes=max_votes))
     first_round = ModeCost(float(annotators), 10 * annotators, 190 * annotators)
-    assert quoted.extend == quoted.repack == first_round
-    assert quoted.cents_max == 190 * max_votes
+    assert cost.extend == cost.repack == first_round
+    assert cost.cents_max == 190 * max_votes
 
 
 def test_ten_annotators_pay_the_higher_fee_but_their_repacks_do_not() -> None:
-    quoted = quote(5, Policy(annotators=10, max_votes=12))
-    assert (quoted.cents_min, quoted.cents_max) == (220, 264)
-    assert (quoted.extend.cents, quoted.repack.cents) == (242, 239)
+    cost = estimate_cost(5, Policy(annotators=10, max_votes=12))
+    assert (cost.cents_min, cost.cents_max) == (220, 264)
+    assert (cost.extend.cents, cost.repack.cents) == (242, 239)
 
 
 def test_one_s_own_people_cost_their_reward_and_no_fee() -> None:
-    # The quote of a hundred triplets above, at 15 cents an assignment instead of 19.
+    # The estimate_cost of a hundred triplets above, at 15 cents an assignment instead of 19.
     policy = Policy.from_dict({**INHOUSE.defaults(), "reward_cents": 15})
-    quoted = quote(100, policy)
-    assert (quoted.cents_min, quoted.cents_max) == (600, 1500)
-    assert (quoted.extend.cents, quoted.repack.cents) == (55 * 15, 45 * 15)
+    cost = estimate_cost(100, policy)
+    assert (cost.cents_min, cost.cents_max) == (600, 1500)
+    assert (cost.extend.cents, cost.repack.cents) == (55 * 15, 45 * 15)
     crowded = Policy.from_dict({**policy.to_dict(), "annotators": 10, "max_votes": 12})
-    assert (quote(5, crowded).cents_min, quote(5, crowded).cents_max) == (150, 180)
+    assert (estimate_cost(5, crowded).cents_min, estimate_cost(5, crowded).cents_max) == (150, 180)
 
 
-def test_where_nobody_is_paid_a_quote_counts_assignments_alone() -> None:
-    quoted = quote(100, Policy.from_dict(INHOUSE.defaults()))
-    assert (quoted.assignments_min, quoted.extend.assignments) == (40, 55)
-    assert (quoted.cents_min, quoted.cents_max, quoted.extend.cents, quoted.repack.cents) == (
+def test_where_nobody_is_paid_an_estimate_counts_assignments_alone() -> None:
+    cost = estimate_cost(100, Policy.from_dict(INHOUSE.defaults()))
+    assert (cost.assignments_min, cost.extend.assignments) == (40, 55)
+    assert (cost.cents_min, cost.cents_max, cost.extend.cents, cost.repack.cents) == (
         0,
         0,
         0,
@@ -130,9 +130,9 @@ def test_a_bonus_costs_a_fee_at_mturk_and_none_in_house(cents: int, mturk: int) 
 
 
 @pytest.mark.parametrize(("triplets", "agreement"), [(-1, 0.78), (10, 1.01), (10, -0.01)])
-def test_an_impossible_quote_is_refused(triplets: int, agreement: float) -> None:
-    with pytest.raises(ValueError, match="no quote for"):
-        quote(triplets, Policy(), agreement)
+def test_an_impossible_estimate_is_refused(triplets: int, agreement: float) -> None:
+    with pytest.raises(ValueError, match="no cost estimate for"):
+        estimate_cost(triplets, Policy(), agreement)
 
 
 @steady
@@ -146,6 +146,6 @@ def test_repacking_is_never_dearer_and_both_lie_between_the_bounds(
     triplets: int, agreement: float, reward: int, masters: bool
 ) -> None:
     policy = Policy(reward_cents=reward, masters=masters)
-    quoted = quote(triplets, policy, agreement)
-    assert quoted.cents_min <= quoted.repack.cents <= quoted.extend.cents <= quoted.cents_max
-    assert quoted.cents_min > quoted.assignments_min * reward or not triplets
+    cost = estimate_cost(triplets, policy, agreement)
+    assert cost.cents_min <= cost.repack.cents <= cost.extend.cents <= cost.cents_max
+    assert cost.cents_min > cost.assignments_min * reward or not triplets

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.estimates.eta import Forecast, Pace, Reading, forecast, pace_of
+from annotation.protocol.estimates.eta import Eta, Rate, Reading, eta, rate_of
 from tests.annotation.protocol.steady import steady
 
 
@@ -14,30 +14,30 @@ def readings(*counts: tuple[float, int]) -> list[Reading]:
 
 @pytest.mark.parametrize("known", [[], readings((1, 5)), readings((1, 5), (1, 9))])
 def test_one_time_alone_tells_no_pace(known: list[Reading]) -> None:
-    assert pace_of(known) is None
+    assert rate_of(known) is None
 
 
 def test_two_readings_tell_a_pace_and_nothing_of_its_error() -> None:
-    assert pace_of(readings((1, 10), (3, 40))) == Pace(15, None)
+    assert rate_of(readings((1, 10), (3, 40))) == Rate(15, None)
 
 
 def test_an_even_pace_has_no_error() -> None:
-    assert pace_of(readings((0, 0), (1, 7), (4, 28), (6, 42))) == Pace(7, 0)
+    assert rate_of(readings((0, 0), (1, 7), (4, 28), (6, 42))) == Rate(7, 0)
 
 
 def test_the_error_is_that_of_the_mean_of_the_slices() -> None:
     """Two hours at 10 and 20 an hour: their deviation is 7.071, by the root of 2 it is 5."""
-    pace = pace_of(readings((0, 0), (1, 10), (2, 30)))
-    assert pace is not None
-    assert (pace.per_hour, pace.error) == (15, pytest.approx(5))
+    rate = rate_of(readings((0, 0), (1, 10), (2, 30)))
+    assert rate is not None
+    assert (rate.per_hour, rate.error) == (15, pytest.approx(5))
 
 
 def test_readings_at_uneven_times_are_joined_by_straight_lines() -> None:
     """Half way, at 1.5 hours, the line from (1, 10) to (3, 50) is at 20: slices of 20 and 30."""
-    pace = pace_of(readings((0, 0), (1, 10), (3, 50)))
-    assert pace is not None
+    rate = rate_of(readings((0, 0), (1, 10), (3, 50)))
+    assert rate is not None
     # Slices of 1.5 hours: 20 and 30 in each, 13.33 and 20 an hour, a deviation of 4.714.
-    assert (pace.per_hour, pace.error) == (pytest.approx(50 / 3), pytest.approx(10 / 3))
+    assert (rate.per_hour, rate.error) == (pytest.approx(50 / 3), pytest.approx(10 / 3))
 
 
 counts = st.lists(st.tuples(st.integers(1, 50), st.integers(0, 100)), min_size=2, max_size=30)
@@ -51,7 +51,7 @@ def test_the_range_holds_the_forecast(steps: list[tuple[int, int]]) -> None:
     for later, more in steps:
         hours, done = hours + later, done + more
         known.append(Reading(hours, done))
-    ahead = forecast(100, pace_of(known))
+    ahead = eta(100, rate_of(known))
     if known[-1].done == known[0].done:
         assert ahead is None
         return
@@ -63,16 +63,16 @@ def test_the_range_holds_the_forecast(steps: list[tuple[int, int]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pace", "expected"),
+    ("rate", "expected"),
     [
         (None, None),
-        (Pace(0, 1), None),
-        (Pace(-3, 0), None),  # labels were withdrawn
-        (Pace(10, None), Forecast(10, 0, None)),
-        (Pace(10, 0), Forecast(10, 10, 10)),
-        (Pace(10, 2.5), Forecast(10, pytest.approx(100 / 15), 20)),
-        (Pace(10, 5), Forecast(10, 5, None)),  # at the slow end nothing comes
+        (Rate(0, 1), None),
+        (Rate(-3, 0), None),  # labels were withdrawn
+        (Rate(10, None), Eta(10, 0, None)),
+        (Rate(10, 0), Eta(10, 10, 10)),
+        (Rate(10, 2.5), Eta(10, pytest.approx(100 / 15), 20)),
+        (Rate(10, 5), Eta(10, 5, None)),  # at the slow end nothing comes
     ],
 )
-def test_a_hundred_that_are_left(pace: Pace | None, expected: Forecast | None) -> None:
-    assert forecast(100, pace) == expected
+def test_a_hundred_that_are_left(rate: Rate | None, expected: Eta | None) -> None:
+    assert eta(100, rate) == expected

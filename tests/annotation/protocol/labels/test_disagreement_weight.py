@@ -29,7 +29,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("votes", "positive", "rank", "decisive", "expected"), TABLE)
-def test_the_importance_is_the_one_worked_by_hand(
+def test_the_weight_is_the_one_worked_by_hand(
     votes: int, positive: int, rank: int, decisive: bool, expected: float
 ) -> None:
     found = disagreement_weight(votes=votes, positive=positive, rank=rank, decisive=decisive)

@@ -1,4 +1,4 @@
-"""The plan of a campaign: what is done, what is next, and publishing batch by batch."""
+"""The milestones of a campaign: what is done, what is next, and publishing batch by batch."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from annotation.analytics.campaign.milestones import plan_of
+from annotation.analytics.campaign.milestones import milestones_of
 from annotation.crowd.hit_url import PREVIEW, hit_url, preview_path
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Role
@@ -16,7 +16,7 @@ from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign
-from annotation.protocol.estimates.cost import quote
+from annotation.protocol.estimates.cost import estimate_cost
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from retrieval.jobs import queue
@@ -37,7 +37,7 @@ from tests.worlds.small_campaign import (
 
 pytestmark = pytest.mark.django_db
 
-PLAN, PUBLISH = "/admin/campaigns/faq/plan", "/admin/campaigns/faq/publish"
+PAGE, PUBLISH = "/admin/campaigns/faq/milestones", "/admin/campaigns/faq/publish"
 
 
 def client_of(campaign: Campaign, role: str) -> Client:
@@ -49,14 +49,14 @@ def client_of(campaign: Campaign, role: str) -> Client:
 
 
 def buttons(client: Client) -> list[str]:
-    """The steps that the plan offers."""
-    page = parse(client.get(PLAN))
+    """The steps that the page offers."""
+    page = parse(client.get(PAGE))
     steps = page.xpath("//ol//form[@method='post']//input[@name='step']/@value")
     return steps + ["publish"] * len(page.xpath(f"//form[@action='{PUBLISH}']"))
 
 
 def next_step(client: Client) -> str:
-    [panel] = parse(client.get(PLAN)).find_class("plan-next")
+    [panel] = parse(client.get(PAGE)).find_class("plan-next")
     return str(panel.get("aria-labelledby"))
 
 
@@ -96,24 +96,24 @@ def fresh(small_database: None, tmp_path: Path) -> Campaign:
 def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: MTurk) -> None:
     owner = client_of(fresh, "owner")
     assert (buttons(owner), next_step(owner)) == (["retrieve"], "candidates")
-    assert owner.post(PLAN, {"step": "retrieve", "retrievers": "dense"})["Location"] == PLAN
+    assert owner.post(PAGE, {"step": "retrieve", "retrievers": "dense"})["Location"] == PAGE
     # No worker could load the test's encoder by its name: the job finds all of it done.
     retrieve(fresh.query_set, k=5, encoder=ENCODER)
     assert done("retrieve").result == {"queries": 5, "candidates": 25}
 
     assert (buttons(owner), next_step(owner)) == (["pack"], "hits")
-    assert owner.post(PLAN, {"step": "pack"})["Location"] == PLAN
+    assert owner.post(PAGE, {"step": "pack"})["Location"] == PAGE
     packed = done("pack").result
     assert packed
     assert packed["hits"] == 5
 
     assert (buttons(owner), next_step(owner)) == (["publish"], "publish")
-    assert confirm(owner, mturk, "2")["Location"] == PLAN
+    assert confirm(owner, mturk, "2")["Location"] == PAGE
     published = done("publish").result
     assert published
     assert (published["new"], published["held_back"]) == (2, 3)
     assert at_the_crowd(fresh) == 2
-    assert "The first 2 of 5 HITs are requested" in text_of(owner.get(PLAN))
+    assert "The first 2 of 5 HITs are requested" in text_of(owner.get(PAGE))
 
     fresh.refresh_from_db()
     stage = Stage(fresh, mturk)
@@ -122,7 +122,7 @@ def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: MTurk
     for _ in range(2):
         stage.advance()
     assert at_the_crowd(fresh) == 2
-    assert confirm(owner, mturk)["Location"] == PLAN
+    assert confirm(owner, mturk)["Location"] == PAGE
     done("publish")
     assert at_the_crowd(fresh) == mturk.count("hits") == 5
     assert (buttons(owner), next_step(owner)) == ([], "monitor")
@@ -132,10 +132,10 @@ def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: MTurk
 
 def test_the_way_is_told_while_the_work_is_under_way(fresh: Campaign) -> None:
     owner = client_of(fresh, "owner")
-    owner.post(PLAN, {"step": "retrieve"})
+    owner.post(PAGE, {"step": "retrieve"})
     job = Job.objects.get()
     assert (job.kind, job.subject, job.arguments) == ("retrieve", "faq", {"retrievers": ["dense"]})
-    page = parse(owner.get(PLAN))
+    page = parse(owner.get(PAGE))
     [shown] = page.xpath(f"//li[@aria-labelledby='candidates']//*[@id='job-{job.pk}']")
     assert shown.get("hx-get") == f"/admin/jobs/{job.pk}"
     assert buttons(owner) == []  # the others wait
@@ -143,8 +143,8 @@ def test_the_way_is_told_while_the_work_is_under_way(fresh: Campaign) -> None:
 
 def test_the_same_work_twice_is_refused_in_a_sentence(fresh: Campaign) -> None:
     owner = client_of(fresh, "owner")
-    owner.post(PLAN, {"step": "retrieve"})
-    again = owner.post(PLAN, {"step": "retrieve"})
+    owner.post(PAGE, {"step": "retrieve"})
+    again = owner.post(PAGE, {"step": "retrieve"})
     assert again.status_code == 409
     assert "is already running for faq" in text_of(again)
     assert Job.objects.count() == AuditEntry.objects.count() == 1
@@ -154,7 +154,7 @@ def test_the_same_work_twice_is_refused_in_a_sentence(fresh: Campaign) -> None:
 def test_a_step_out_of_its_turn_is_refused(fresh: Campaign, step: str) -> None:
     if step == "retrieve":
         retrieve(fresh.query_set, k=5, encoder=ENCODER)
-    refused = client_of(fresh, "owner").post(PLAN, {"step": step})
+    refused = client_of(fresh, "owner").post(PAGE, {"step": step})
     assert refused.status_code == 409
     assert "its turn has not come" in text_of(refused)
     assert not Job.objects.exists()
@@ -167,14 +167,14 @@ def test_a_step_out_of_its_turn_is_refused(fresh: Campaign, step: str) -> None:
 )
 def test_the_retrievers_are_chosen(fresh: Campaign, sent: str, kept: list[str]) -> None:
     owner = client_of(fresh, "owner")
-    offered = parse(owner.get(PLAN)).xpath("//input[@name='retrievers']/@value")
+    offered = parse(owner.get(PAGE)).xpath("//input[@name='retrievers']/@value")
     assert sent in offered
-    owner.post(PLAN, {"step": "retrieve", "retrievers": sent})
+    owner.post(PAGE, {"step": "retrieve", "retrievers": sent})
     assert Job.objects.get().arguments == {"retrievers": kept}
 
 
 def test_a_retriever_that_there_is_not_is_refused(fresh: Campaign) -> None:
-    refused = client_of(fresh, "owner").post(PLAN, {"step": "retrieve", "retrievers": "<b>"})
+    refused = client_of(fresh, "owner").post(PAGE, {"step": "retrieve", "retrievers": "<b>"})
     assert refused.status_code == 409
     assert "There is no retriever" in text_of(refused)
     assert "<b>'" not in refused.content.decode()
@@ -186,9 +186,9 @@ def test_a_step_that_failed_says_why_and_can_be_asked_for_again(
     campaign = retrieved_campaign(tmp_path)
     owner = client_of(campaign, "owner")
     campaign.query_set.queries.first().candidates.all().delete()  # type: ignore[union-attr]
-    owner.post(PLAN, {"step": "pack"})
+    owner.post(PAGE, {"step": "pack"})
     assert done("pack").state == "failed"
-    assert "has 20 candidates where its policy wants 25" in text_of(owner.get(PLAN))
+    assert "has 20 candidates where its policy wants 25" in text_of(owner.get(PAGE))
     assert buttons(owner) == ["pack"]
 
 
@@ -199,15 +199,15 @@ def test_a_step_that_failed_says_why_and_can_be_asked_for_again(
     "policy",
     [{}, {"tie_mode": "repack"}, {"masters": False, "reward_cents": 7}, {"annotators": 3}],
 )
-def test_the_quote_is_that_of_the_protocol(
+def test_the_cost_estimate_is_that_of_the_protocol(
     small_database: None, tmp_path: Path, policy: Mapping[str, object]
 ) -> None:
     campaign = retrieved_campaign(tmp_path, **policy)
-    rows = parse(client_of(campaign, "viewer").get(PLAN)).xpath(
+    rows = parse(client_of(campaign, "viewer").get(PAGE)).xpath(
         "//section//tbody/tr|//li//tbody/tr"
     )
     shown = [[cell.text_content().strip() for cell in row] for row in rows]
-    costs = quote(25, campaign.policy)
+    costs = estimate_cost(25, campaign.policy)
     prices = costs.cents_min, costs.extend.cents, costs.repack.cents, costs.cents_max
     assert [row[3] for row in shown] == [f"${cents / 100:,.2f}" for cents in prices]
     bought = costs.assignments_min, costs.extend.assignments, costs.repack.assignments
@@ -218,7 +218,7 @@ def test_the_quote_is_that_of_the_protocol(
 
 def test_the_papers_price_by_hand(stage: Stage) -> None:
     """Five HITs: 2 x 19 cents each; 0.78 ^ 5 = 0.289 of them have no tie, so 4 are extended."""
-    page = text_of(client_of(stage.campaign, "viewer").get(PLAN))
+    page = text_of(client_of(stage.campaign, "viewer").get(PAGE))
     assert "An assignment costs $0.19: $0.15 for the worker and $0.04 for the crowd." in page
     assert "The first round alone 2.00 10 $1.90" in page
     assert "once more this policy 2.71 14 $2.66" in page
@@ -227,7 +227,7 @@ def test_the_papers_price_by_hand(stage: Stage) -> None:
 
 def test_a_team_that_is_not_paid_has_no_prices(small_database: None, tmp_path: Path) -> None:
     campaign = retrieved_campaign(tmp_path, **INHOUSE.defaults())
-    page = text_of(client_of(campaign, "owner").get(PLAN))
+    page = text_of(client_of(campaign, "owner").get(PAGE))
     assert "No money moves" in page
     assert "$" not in page
     assert "Set the budget" not in page
@@ -238,7 +238,7 @@ def test_a_team_that_is_not_paid_has_no_prices(small_database: None, tmp_path: P
 
 def test_a_real_hit_is_framed_as_a_worker_sees_it(stage: Stage) -> None:
     viewer = client_of(stage.campaign, "viewer")
-    [frame] = parse(viewer.get(f"{PLAN}?hit=3")).xpath("//iframe")
+    [frame] = parse(viewer.get(f"{PAGE}?hit=3")).xpath("//iframe")
     assert frame.get("src") == preview_path(stage.hit(3).key)
     assert PREVIEW in frame.get("src")
     shown = viewer.get(frame.get("src"))
@@ -275,7 +275,7 @@ def test_our_own_pages_may_frame_the_preview_and_nothing_else_of_the_hit(stage: 
 
 
 def test_the_page_itself_can_be_framed_by_nobody_and_frames_us_alone(stage: Stage) -> None:
-    page = client_of(stage.campaign, "viewer").get(PLAN)
+    page = client_of(stage.campaign, "viewer").get(PAGE)
     assert "frame-src 'self'" in page["Content-Security-Policy"]
     assert ancestors(page) == ["'none'"]
 
@@ -284,7 +284,7 @@ def test_the_page_itself_can_be_framed_by_nobody_and_frames_us_alone(stage: Stag
     ("asked", "shown"), [("", 1), ("5", 5), ("6", 5), ("0", 1), ("x", 1), ("٣", 1), ("9" * 99, 1)]
 )
 def test_any_hit_can_be_picked(stage: Stage, asked: str, shown: int) -> None:
-    page = client_of(stage.campaign, "viewer").get(PLAN, {"hit": asked})
+    page = client_of(stage.campaign, "viewer").get(PAGE, {"hit": asked})
     [frame] = parse(page).xpath("//iframe")
     assert frame.get("src") == preview_path(stage.hit(shown).key)
 
@@ -349,7 +349,7 @@ def test_real_money_takes_the_campaigns_name_typed(
     assert "This is not the campaign" in text_of(refused)
     assert not Job.objects.exists()
     taken = owner.post(f"{PUBLISH}?first=1", confirmed | {"typed": " faq "})
-    assert taken["Location"] == PLAN
+    assert taken["Location"] == PAGE
     assert Job.objects.get().arguments == {"first": 1, "endpoint": settings.MTURK_PRODUCTION}
 
 
@@ -414,7 +414,7 @@ def test_the_plan_of_a_campaign_at_its_budget_says_so(stage: Stage) -> None:
     set_budget(stage.campaign, 2 * 57)
     publish(stage.campaign, stage.mturk.crowd)
     stage.campaign.refresh_from_db()
-    page = text_of(client_of(stage.campaign, "viewer").get(PLAN))
+    page = text_of(client_of(stage.campaign, "viewer").get(PAGE))
     assert "as far as the budget allows. It is used up" in page
 
 
@@ -439,8 +439,8 @@ def test_who_may_read_the_plan_and_who_may_go_on(
     campaign = packed_campaign(tmp_path)
     other = retrieved_campaign(tmp_path, "other")
     client = _client_of(role, campaign, other)
-    assert client.get(PLAN).status_code == reads
-    packing = client.post(PLAN.replace("faq", "other"), {"step": "pack"})
+    assert client.get(PAGE).status_code == reads
+    packing = client.post(PAGE.replace("faq", "other"), {"step": "pack"})
     assert packing.status_code == (302 if role == "stranger" else runs)
     sent = client.post(PUBLISH, {"endpoint": mturk.url})
     assert sent.status_code == runs
@@ -467,7 +467,7 @@ def test_a_viewer_is_offered_no_step(fresh: Campaign) -> None:
 def test_the_forms_are_guarded_against_other_sites(stage: Stage) -> None:
     guarded = Client(enforce_csrf_checks=True)
     guarded.cookies = client_of(stage.campaign, "owner").cookies
-    assert guarded.post(PLAN, {"step": "pack"}).status_code == 403
+    assert guarded.post(PAGE, {"step": "pack"}).status_code == 403
     assert guarded.post(PUBLISH, {"endpoint": stage.mturk.url}).status_code == 403
 
 
@@ -478,12 +478,12 @@ def test_looking_takes_few_queries_and_counts_nothing(
     for published in (False, True):
         if published:
             publish(stage.campaign, stage.mturk.crowd, most=2)
-        for address in (PLAN, f"{PUBLISH}?first=4"):
+        for address in (PAGE, f"{PUBLISH}?first=4"):
             with django_assert_max_num_queries(20) as asked:
                 assert owner.get(address).status_code == 200
             assert [one["sql"] for one in asked if "COUNT(" in one["sql"].upper()] == []
 
 
 def test_the_number_of_queries_is_read_off_their_last_position(fresh: Campaign) -> None:
-    plan = plan_of(fresh)
-    assert plan.queries == fresh.query_set.queries.count() == 5
+    milestones = milestones_of(fresh)
+    assert milestones.queries == fresh.query_set.queries.count() == 5

@@ -289,7 +289,7 @@ def test_hits_behind_the_first_batch_are_told_with_the_way_on(stage: Stage, owne
     publish(stage.campaign, stage.mturk.crowd, most=2)
     take(Campaign.objects.get())
     reason = "3 HITs wait behind the first batch of 2"
-    assert repairs(owner.get(PAGE)) == {reason: f"{PAGE}plan"}
+    assert repairs(owner.get(PAGE)) == {reason: f"{PAGE}milestones"}
     assert repairs(client_of(stage.campaign, "viewer").get(PAGE)) == {reason: ""}
 
 
@@ -468,4 +468,4 @@ def test_before_anything_is_packed_there_are_no_charts_of_zeros(
     take(campaign)
     page = client_of(campaign, "owner").get(PAGE)
     assert page.context["charts"] == []
-    assert "Continue with the plan" in text_of(page)
+    assert "Continue with the milestones" in text_of(page)

@@ -8,7 +8,7 @@ from annotation.models import Campaign, Snapshot
 from annotation.web.campaigns.overview_data import finish
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
-COUNTS = {"triplets": 100, "labelled": 30, "open": 69, "unresolved": 1, "forecast": None}
+COUNTS = {"triplets": 100, "labelled": 30, "open": 69, "unresolved": 1, "eta": None}
 
 
 def told(state: str = "active", **figures: object) -> str:
@@ -26,10 +26,8 @@ def test_what_is_done_is_done() -> None:
 
 @pytest.mark.parametrize("state", ["paused", "cancelled"])
 def test_what_buys_nothing_has_no_end(state: str) -> None:
-    forecast = {"hours": 5.0, "least": 4.0, "most": 6.0}
-    assert told(state, forecast=forecast) == (
-        "69 triplets are open and stay so: nothing more is bought."
-    )
+    eta = {"hours": 5.0, "least": 4.0, "most": 6.0}
+    assert told(state, eta=eta) == ("69 triplets are open and stay so: nothing more is bought.")
 
 
 def test_where_nothing_came_lately_nobody_knows() -> None:
@@ -37,15 +35,15 @@ def test_where_nothing_came_lately_nobody_knows() -> None:
 
 
 def test_a_forecast_has_its_range() -> None:
-    assert told(forecast={"hours": 26.5, "least": 20.0, "most": 36.0}) == (
-        "At the pace of the last hours the 69 open triplets are decided around 2026-11-23 14:30 "
+    assert told(eta={"hours": 26.5, "least": 20.0, "most": 36.0}) == (
+        "At the rate of the last hours the 69 open triplets are decided around 2026-11-23 14:30 "
         "UTC, between 2026-11-23 08:00 UTC and 2026-11-24 00:00 UTC."
     )
 
 
 @pytest.mark.parametrize("most", [None, 10_000.0, 1e9, 1e18])
 def test_an_uneven_pace_has_no_latest_end(most: float | None) -> None:
-    assert told(forecast={"hours": 1.0, "least": 0.5, "most": most}) == (
-        "At the pace of the last hours the 69 open triplets are decided around 2026-11-22 13:00 "
-        "UTC; the pace is too uneven to say when at the latest."
+    assert told(eta={"hours": 1.0, "least": 0.5, "most": most}) == (
+        "At the rate of the last hours the 69 open triplets are decided around 2026-11-22 13:00 "
+        "UTC; the rate is too uneven to say when at the latest."
     )

@@ -339,7 +339,7 @@ def test_the_record_of_a_hit_loads_no_selects(
 @pytest.mark.parametrize("kind", LISTS)
 def test_an_empty_list_says_why_and_what_is_next(kind: str) -> None:
     campaign = make_campaign({}, name="new")
-    client, plan = root(), f'<a href="/admin/campaigns/{campaign}/plan">'
+    client, plan = root(), f'<a href="/admin/campaigns/{campaign}/milestones">'
     page = client.get(address(kind, "new")).content.decode()
     assert plan in page.split('aria-label="Found"')[1]
     page = client.get(address(kind, "new"), {"q": "word"}).content.decode()

@@ -155,7 +155,7 @@ def test_a_sampled_campaign_comes_out_with_its_policy_budget_and_owner(creator: 
     walk(creator, SAMPLED, rules(tie_mode="repack", show_answer=False))
     assert nothing_is_made()
     assert "What faq will cost" in text_of(creator.get(BUDGET_STEP))
-    assert create(creator, "1,234.50")["Location"] == "/admin/campaigns/faq/plan"
+    assert create(creator, "1,234.50")["Location"] == "/admin/campaigns/faq/milestones"
     campaign = Campaign.objects.get()
     assert campaign.policy == Policy.from_dict(
         {**POLICY, "tie_mode": "repack", "show_answer": False}
@@ -217,7 +217,7 @@ def test_the_page_shows_the_work_and_leads_on_by_itself(creator: Client) -> None
     polled = creator.get(f"/admin/jobs/{job.pk}", headers={"HX-Request": "true"})
     assert polled["HX-Refresh"] == "true"
     led = creator.get(BUDGET_STEP, follow=True)
-    assert led.redirect_chain == [("/admin/campaigns/faq/plan", 302)]
+    assert led.redirect_chain == [("/admin/campaigns/faq/milestones", 302)]
     assert "Campaign faq is created, and it is yours." in text_of(led)
     assert values(creator.get(NEW))["name"] == ""
 

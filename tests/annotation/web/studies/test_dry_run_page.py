@@ -112,7 +112,7 @@ def test_the_last_outcome_is_told_and_the_last_four_stand_side_by_side(
     done("failed")
     with django_assert_max_num_queries(20):
         page = text_of(manager.get(ADDRESS))
-    assert "$133.00 <small>quoted $103.74" in page
+    assert "$133.00 <small>before the dry run $103.74" in page
     assert "93.8% <small>83.0% to 98.0% (95%)" in page
     assert "3 of 5 <small>who submitted work" in page
     assert "Each submitted about 2 HITs, but the rule excludes nobody before 3" in page
@@ -135,7 +135,7 @@ def test_each_chart_comes_as_csv(manager: Client) -> None:
     cost = manager.get(ADDRESS, {"csv": "cost"}).content.decode().splitlines()
     assert cost[1:] == [
         "First round,76.0",
-        "Quoted,103.74",
+        "Estimated before,103.74",
         "In the dry run,133.0",
         "All votes needed,190.0",
     ]
@@ -145,7 +145,7 @@ def test_each_chart_comes_as_csv(manager: Client) -> None:
 def test_a_free_team_sees_no_money(stage: Stage, manager: Client) -> None:
     done(has_fee=False, reward_cents=0)
     page = text_of(manager.get(ADDRESS))
-    assert "800 <small>assignments, quoted 546" in page
+    assert "800 <small>assignments, before the dry run 546" in page
     assert "$" not in page.split("Last dry run")[1].split("Run again")[0]
 
 

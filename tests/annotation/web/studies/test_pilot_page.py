@@ -1,4 +1,4 @@
-"""Pilots on their pages: quoted, made, and reported on to who sees both conditions."""
+"""Pilots on their pages: priced, made, and reported on to who sees both conditions."""
 
 from pathlib import Path
 from typing import Any
@@ -47,14 +47,12 @@ def text_of(response: object) -> str:
     return " ".join(response.content.decode().split())  # type: ignore[attr-defined]
 
 
-def test_the_quote_comes_first_and_then_both_campaigns(source: Campaign) -> None:
+def test_the_estimate_comes_first_and_then_both_campaigns(source: Campaign) -> None:
     client = creator(campaign=source)
-    quoted = text_of(client.post(PILOTS, ASKED))
-    assert "10 triplets of faq are drawn and copied into two campaigns, answers-with and" in quoted
-    assert "Each condition takes 2 HITs, about 6 assignments." in quoted
-    assert (
-        "A condition costs $0.76 in the first round, about $1.14 with its ties and $1.90" in quoted
-    )
+    said = text_of(client.post(PILOTS, ASKED))
+    assert "10 triplets of faq are drawn and copied into two campaigns, answers-with and" in said
+    assert "Each condition takes 2 HITs, about 6 assignments." in said
+    assert "A condition costs $0.76 in the first round, about $1.14 with its ties and $1.90" in said
     assert not Pilot.objects.exists()
     done = client.post(PILOTS, ASKED | {"agreed": "yes"}, follow=True)
     assert done.redirect_chain == [(PILOT, 302)]

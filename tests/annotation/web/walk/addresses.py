@@ -88,7 +88,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/campaigns/new
     """),
     (site("view", 200), site("manage", 409), """
-        admin/campaigns/<slug:name>/plan
+        admin/campaigns/<slug:name>/milestones
     """),
     (site("manage", 200), site("manage", 200), """
         admin/campaigns/<slug:name>/publish

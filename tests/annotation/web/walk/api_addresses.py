@@ -58,7 +58,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/log
         api/v1/campaigns/<slug:name>
         api/v1/campaigns/<slug:name>/policy
-        api/v1/campaigns/<slug:name>/quote
+        api/v1/campaigns/<slug:name>/cost-estimate
         api/v1/campaigns/<slug:name>/hits
         api/v1/campaigns/<slug:name>/hits/<int:number>
         api/v1/campaigns/<slug:name>/assignments

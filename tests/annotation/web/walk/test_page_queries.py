@@ -62,7 +62,7 @@ def of_the_world(world: World) -> Iterator[str]:
     yield from (
         f"{own}/charts/kappa.csv", f"{own}/control-candidates/{ids['control-candidates']}",
         f"{own}/controls/{ids['campaign controls']}", f"{own}/triplets/{ids['triplets']}",
-        f"{own}/plan", f"{own}/publish", "/admin/campaigns/next/publish?first=2",
+        f"{own}/milestones", f"{own}/publish", "/admin/campaigns/next/publish?first=2",
         "/admin/pilots/answers/", f"/admin/database/imports/{ids['imports']}",
         f"/admin/database/imports/{ids['imports']}/1/rejected.csv",
         f"/admin/database/pairs/{ids['pairs']}", "/admin/database/models/faq",

@@ -1,10 +1,10 @@
-"""A quote in words: both ways of breaking ties side by side, and what is left out."""
+"""A cost estimate in words: both ways of breaking ties side by side, and what is left out."""
 
 from dataclasses import dataclass
 
 from annotation.pipeline.ledger.accounts import first_round_cents
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.protocol.estimates.cost import assignment_cents, is_free, quote
+from annotation.protocol.estimates.cost import assignment_cents, estimate_cost, is_free
 from annotation.protocol.policy.policy import Policy
 
 NOT_COUNTED = (
@@ -23,7 +23,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Quoted:
+class CostTable:
     hits: int
     triplets: int
     lines: tuple[Line, ...]
@@ -33,20 +33,12 @@ class Quoted:
     not_counted: str = NOT_COUNTED
 
     @property
-    def hits_told(self) -> str:
-        return f"{self.hits:,}"
-
-    @property
-    def triplets_told(self) -> str:
-        return f"{self.triplets:,}"
-
-    @property
     def reserve(self) -> str:
         return dollars(self.reserve_cents)
 
 
-def quoted(triplets: int, policy: Policy) -> Quoted:
-    found = quote(triplets, policy)
+def cost_table(triplets: int, policy: Policy) -> CostTable:
+    found = estimate_cost(triplets, policy)
     modes = [
         Line(
             words,
@@ -60,7 +52,7 @@ def quoted(triplets: int, policy: Policy) -> Quoted:
             ("repack", "Ties by repack: tied triplets in new HITs", found.repack),
         )
     ]
-    return Quoted(
+    return CostTable(
         hits=found.hits,
         triplets=triplets,
         lines=(
