@@ -30,7 +30,7 @@ _VIEWER = frozenset({VIEW, DOWNLOAD})
 _MANAGER = _VIEWER | {
     RUN, MANAGE_WORKERS, WRITE_INSTRUCTIONS, ADJUDICATE, CHANGE_CONTROLS, BUILD,
 }  # fmt: skip
-# An annotator's work is done at the in-house desk: the role shows nothing of the campaign. Where a
+# An annotator's work is in-house assignments: the role shows nothing of the campaign. Where a
 # campaign has any, its HITs are theirs alone.
 PERMISSIONS: Mapping[str, frozenset[str]] = {
     Role.Name.OWNER: _MANAGER | {FUND, GRANT},

@@ -1,4 +1,4 @@
-"""What a worker who is shut out of a campaign reads, and whom workers can write to."""
+"""What a worker who is excluded from a campaign reads, and whom workers can write to."""
 
 from fractions import Fraction
 

@@ -125,7 +125,7 @@ class Judgment(models.Model):
 
 
 class Exclusion(models.Model):
-    """A worker shut out of a campaign; none of their votes counts in it."""
+    """A worker excluded from a campaign; none of their votes counts in it."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="exclusions")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="exclusions")

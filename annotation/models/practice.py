@@ -1,4 +1,4 @@
-"""The round of practice before the first HIT."""
+"""The qualification test before the first HIT."""
 
 from __future__ import annotations
 

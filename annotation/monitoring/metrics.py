@@ -23,7 +23,7 @@ QUEUES = ("celery", "encoding")
 PATIENCE_SECONDS = 2.0
 SUMS = ("budget", "reserved", "paid", "discarded")
 # Figures of a campaign's snapshot.
-WORK_STATES = ("submitted", "reviewed")
+ASSIGNMENT_STATES = ("submitted", "reviewed")
 TRIPLET_STATES = ("labelled", "open", "unresolved")
 
 
@@ -108,7 +108,7 @@ def _snapshots() -> Iterator[Metric]:
         name, figures = snapshot.campaign.name, snapshot.figures
         for state, count in figures.get("hits_by_state", {}).items():
             hits.add_metric([name, state], count)
-        for family, states in ((works, WORK_STATES), (labels, TRIPLET_STATES)):
+        for family, states in ((works, ASSIGNMENT_STATES), (labels, TRIPLET_STATES)):
             for state in states:
                 family.add_metric([name, state], figures.get(state, 0))
         ages.add_metric([name], _age(snapshot.at))

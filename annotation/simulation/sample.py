@@ -101,7 +101,7 @@ def make_plan(campaign: Campaign, options: Options) -> Plan:
 def counterpart(policy: Policy) -> Policy:
     """The same rules for a crowd at the emulator, whose people are as good as the options say.
 
-    Simulated people take no round of practice, and no team is asked for a standing at MTurk.
+    Simulated people take no qualification test, and no team is asked for a status at MTurk.
     """
     return replace(
         policy,

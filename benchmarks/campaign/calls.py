@@ -31,7 +31,7 @@ from benchmarks.campaign.record import WORKERS, Work, first_round
 
 TURNS = 5
 LATER = timedelta(hours=1)
-STANDING = (1, 100, 5000)  # whom the policy's defaults admit
+STATUS = (1, 100, 5000)  # whom the policy's defaults admit
 
 Some = TypeVar("Some")
 
@@ -120,7 +120,7 @@ class Both:
             ).fetchone()
             state.executemany(
                 "INSERT OR IGNORE INTO workers VALUES (?, ?, ?, ?, ?)",
-                [(f"A{number:05d}", *STANDING, now) for number in range(WORKERS)],
+                [(f"A{number:05d}", *STATUS, now) for number in range(WORKERS)],
             )
             state.executemany(
                 "INSERT INTO assignments (assignment_id, hit_id, worker_id, status, accepted_at,"

@@ -137,7 +137,7 @@ def adjudicate(page: Page, watch: Watch, address: str) -> None:
         watch.look(page)
 
 
-def test_no_text_of_a_practice_round_runs(
+def test_no_text_of_a_qualification_test_runs(
     watched: tuple[Page, Watch], campaign_folder: Path, live_server: LiveServer
 ) -> None:
     page, watch = watched

@@ -12,7 +12,7 @@ made and not fewer than for the HIT's purchase before it, makes the rules ask fo
                   on the HITs that held it before, and the newest of them could not serve it: it is
                   closed, full or superseded, or the triplet is tied in tie_mode repack
 
-What a person decides by hand (a rejection at the crowd, a prolonged HIT, a worker shut out) is
+What a person decides by hand (a rejection at the crowd, a prolonged HIT, an excluded worker) is
 outside these rules.
 """
 

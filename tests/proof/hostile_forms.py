@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.crowd.practice_url import practice_url
 from annotation.models import Campaign, Triplet
-from annotation.pipeline.gold.adjudicate import Desk, What
+from annotation.pipeline.gold.adjudicate import Pile, What
 from tests.worlds.team import PASSWORD
 
 CODE = "CODE"  # stands for the code of an open invitation
@@ -107,7 +107,7 @@ def _forms_of_experts(campaign: Campaign) -> Iterator[Form]:
 
 def _triplet(campaign: Campaign, what: What) -> Triplet:
     """The one that the page asks for; of the sample it takes no other."""
-    triplet = Desk(campaign, what, expert="owner", worker_id=None).next([])
+    triplet = Pile(campaign, what, expert="owner", worker_id=None).next([])
     assert triplet
     return triplet
 

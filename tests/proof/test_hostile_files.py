@@ -73,7 +73,7 @@ def test_queries_may_be_the_lines_of_a_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv"])
-def test_a_practice_round_has_the_texts_that_were_written(tmp_path: Path, kind: str) -> None:
+def test_a_qualification_test_has_the_texts_that_were_written(tmp_path: Path, kind: str) -> None:
     rows = practice_rows()
     practise(write_table(tmp_path / f"practice.{kind}", rows), items=len(rows))
     for column in ("query", "question", "answer", "why"):

@@ -57,7 +57,7 @@ def test_no_address_of_the_site_stumbles_over_a_hostile_part(owner: User, read: 
             assert read(address.replace("TEXT", quote(text[:2000], safe=""))).status_code != 200
 
 
-def test_no_claimed_worker_id_reaches_the_practice_round_as_more_than_text(
+def test_no_claimed_worker_id_reaches_the_qualification_test_as_more_than_text(
     tmp_path: Path, settings: Settings, mturk: MTurk, client: Client
 ) -> None:
     settings.INDEX_DIR = tmp_path / "index"

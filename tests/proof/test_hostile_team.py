@@ -197,7 +197,7 @@ def answers_of(team: Team, what: What) -> list[str]:
     return list(triplets.values_list("candidate__pair__answer", flat=True))
 
 
-def test_each_text_of_the_practice_round_is_shown_as_it_is(tmp_path: Path) -> None:
+def test_each_text_of_the_qualification_test_is_shown_as_it_is(tmp_path: Path) -> None:
     team = hostile_team(tmp_path, "http://testserver", **PRACTICE)
     eve, address = clients_of(team)["eve"], practice_path(team.campaign)
     begun = check(eve, address)

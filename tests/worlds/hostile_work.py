@@ -17,7 +17,7 @@ from tests.worlds.hostile_campaign import HITS, TEXTS, hostile_campaign
 from tests.worlds.small_campaign import sheet_of
 from tests.worlds.team import Team, published_team
 
-# Two votes decide, or leave it open for ever; before the first HIT comes a round of practice.
+# Two votes decide, or leave it open for ever; before the first HIT comes a qualification test.
 RULES = {
     **INHOUSE.defaults(),
     "practice_items": 6,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BALANCE_CENTS = 1_000_000
 # Whom the policy's defaults admit.
-STANDING = {"masters": "1", "approvalPercent": "100", "approvedHits": "5000"}
+STATUS = {"masters": "1", "approvalPercent": "100", "approvedHits": "5000"}
 
 
 @cache
@@ -53,7 +53,7 @@ class Person:
     def __init__(self, name: str, post: Callable[[str, Mapping[str, str]], httpx.Response]) -> None:
         self.id = f"A{name.upper()}"
         self._post = post
-        post("/worker/register", STANDING | {"workerId": self.id})
+        post("/worker/register", STATUS | {"workerId": self.id})
 
     def accept(self, hit_id: str) -> str | None:
         """The assignment; None where the crowd does not let this worker have one."""

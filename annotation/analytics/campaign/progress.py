@@ -93,7 +93,7 @@ def _practice(campaign: Campaign) -> dict[str, object]:
         return {}
     tries = campaign.practice_results
     return {
-        "practice_round": practice_url(campaign),
+        "qualification_test": practice_url(campaign),
         "practised": tries.aggregate(workers=Count("worker", distinct=True))["workers"],
         "passed_practice": tries.filter(passed=True).count(),
     }

@@ -51,7 +51,7 @@ def if_excluded(campaign: Campaign, worker_id: str) -> ExclusionImpact:
 
 def excluding(campaign: Campaign, worker: Worker) -> ExclusionImpact:
     """Of a worker who is known not to be excluded."""
-    paid = _works(campaign, worker).filter(account=Booked.PAID)
+    paid = _assignments_of(campaign, worker).filter(account=Booked.PAID)
     return _exclusion_impact(campaign, worker, paid, sign=-1)
 
 
@@ -65,7 +65,7 @@ def if_restored(campaign: Campaign, worker_id: str) -> ExclusionImpact:
 
 def restoring(campaign: Campaign, worker: Worker) -> ExclusionImpact:
     """Of a worker who is known to be excluded."""
-    paid = _works(campaign, worker).filter(
+    paid = _assignments_of(campaign, worker).filter(
         Assignment.valid(campaign, excluded_too=True), account=Booked.DISCARDED
     )
     return _exclusion_impact(campaign, worker, paid, sign=1)
@@ -92,7 +92,7 @@ def _exclusion_impact(
     )
 
 
-def _works(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
+def _assignments_of(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
     return Assignment.objects.filter(hit__campaign=campaign, worker=worker)
 
 
@@ -115,7 +115,7 @@ def _effects(campaign: Campaign, worker: Worker, policy: Policy, sign: int) -> I
 
 def counted(campaign: Campaign, worker: Worker) -> QuerySet[Judgment]:
     """A worker's votes that count unless the worker is excluded."""
-    works = _works(campaign, worker).filter(Assignment.valid(campaign, excluded_too=True))
+    works = _assignments_of(campaign, worker).filter(Assignment.valid(campaign, excluded_too=True))
     return Judgment.objects.filter(worker=worker, triplet__isnull=False, assignment__in=works)
 
 

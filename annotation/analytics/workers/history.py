@@ -47,7 +47,7 @@ class Evidence:
 class Turn:
     """A line of the worker's history: one assignment."""
 
-    work: Assignment
+    assignment: Assignment
     controls: int
     missed: int  # of these, left without an answer included
     votes: int
@@ -56,16 +56,16 @@ class Turn:
 
     @property
     def active_ms(self) -> int | None:
-        behaviour = getattr(self.work, "behaviour", None)
+        behaviour = getattr(self.assignment, "behaviour", None)
         return behaviour.active_ms if behaviour else None
 
 
-def works_of(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
+def assignments_of(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
     return Assignment.objects.filter(hit__campaign=campaign, worker=worker)
 
 
 def reviews_of(campaign: Campaign, worker: Worker) -> list[Reviewed]:
-    done = works_of(campaign, worker).filter(passed__isnull=False)
+    done = assignments_of(campaign, worker).filter(passed__isnull=False)
     rows = done.order_by("submitted_at", "crowd_id")
     return [
         Reviewed(crowd_id, submitted_at, bool(passed))
@@ -87,7 +87,7 @@ def page_of(
     campaign: Campaign, worker: Worker, *, before: int | None, excluded: bool
 ) -> tuple[list[Turn], bool]:
     """The newest first, from the one before an assignment's key on; whether there are more."""
-    works = works_of(campaign, worker)
+    works = assignments_of(campaign, worker)
     if before is not None and (last := works.filter(pk=before).first()) is not None:
         works = works.filter(
             Q(submitted_at__lt=last.submitted_at)
@@ -106,7 +106,7 @@ def _entries(worker: Worker, works: Sequence[Assignment], *, excluded: bool) -> 
 
 def _entry(work: Assignment, controls: int, right: int, votes: Sequence[Compared]) -> Turn:
     return Turn(
-        work=work,
+        assignment=work,
         controls=controls,
         missed=controls - right if work.passed is not None else 0,
         votes=len(votes),

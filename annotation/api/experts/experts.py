@@ -17,7 +17,7 @@ from annotation.access.roles import ADJUDICATE
 from annotation.api.base.access import campaign_of, user_of
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Campaign, ExpertLabel, Triplet
-from annotation.pipeline.gold.adjudicate import Desk, What
+from annotation.pipeline.gold.adjudicate import Pile, What
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from core.rest.fields import Text, Whole
 from core.rest.openapi import operation
@@ -59,7 +59,7 @@ class NewLabel(serializers.Serializer[dict[str, Any]]):
     note = Text(max_length=MAX_NOTE, required=False, default="", allow_blank=True)
 
 
-class Pile(serializers.Serializer[dict[str, Any]]):
+class PileQuery(serializers.Serializer[dict[str, Any]]):
     pile = serializers.ChoiceField(choices=What.values, default=What.UNRESOLVED, help_text=PILE)
 
 
@@ -102,26 +102,26 @@ SHOWN = {
 }
 
 
-def desk_of(request: Request, name: str, pile: str) -> Desk:
+def pile_of(request: Request, name: str, what: str) -> Pile:
     user = user_of(request)
     member = member_of(user)
     worker = member.worker_id if member else None
     campaign = campaign_of(request, name, ADJUDICATE)
-    return Desk(campaign, What(pile), expert=user.get_username(), worker_id=worker)
+    return Pile(campaign, What(what), expert=user.get_username(), worker_id=worker)
 
 
-def _draw(desk: Desk, triplet: Triplet) -> str:
+def _draw(pile: Pile, triplet: Triplet) -> str:
     """That it was drawn for this expert, though others' labels change the draw meanwhile."""
-    return signing.dumps([desk.campaign.pk, desk.expert, triplet.pk], salt=DRAWN)
+    return signing.dumps([pile.campaign.pk, pile.expert, triplet.pk], salt=DRAWN)
 
 
-def _drawn(desk: Desk, draw: str) -> list[int]:
+def _drawn(pile: Pile, draw: str) -> list[int]:
     """The triplet of a draw of this expert's own."""
     try:
         campaign, expert, triplet = signing.loads(draw, salt=DRAWN)
     except signing.BadSignature:
         return []
-    return [triplet] if (campaign, expert) == (desk.campaign.pk, desk.expert) else []
+    return [triplet] if (campaign, expert) == (pile.campaign.pk, pile.expert) else []
 
 
 def _of_campaign(request: Request, campaign: Campaign) -> QuerySet[ExpertLabel]:
@@ -166,22 +166,22 @@ class ExpertLabels(APIView):
     def post(self, request: Request, name: str) -> Response:
         campaign_of(request, name, ADJUDICATE)
         given = body(request, NewLabel)
-        desk = desk_of(request, name, given["pile"])
-        triplet = desk.find(given["triplet"])
-        if triplet is None or not desk.takes(triplet, _drawn(desk, given["draw"] or "")):
+        pile = pile_of(request, name, given["pile"])
+        triplet = pile.find(given["triplet"])
+        if triplet is None or not pile.takes(triplet, _drawn(pile, given["draw"] or "")):
             raise Http404
-        label = _decided(request, desk, triplet, given["label"], clean_text(given["note"]))
+        label = _decided(request, pile, triplet, given["label"], clean_text(given["note"]))
         return Response(ExpertRow(label).data, status=201)
 
 
 @transaction.atomic
-def _decided(request: Request, desk: Desk, triplet: Triplet, label: int, note: str) -> ExpertLabel:
-    mine = triplet.expert_labels.filter(expert=desk.expert)
+def _decided(request: Request, pile: Pile, triplet: Triplet, label: int, note: str) -> ExpertLabel:
+    mine = triplet.expert_labels.filter(expert=pile.expert)
     # Not what was said: other experts read the log, and are to decide blind.
-    details = {"pile": desk.what.value, "again": mine.exists()}
-    desk.decide(triplet, label, note)
+    details = {"pile": pile.what.value, "again": mine.exists()}
+    pile.decide(triplet, label, note)
     by = by_api(user_of(request))
-    record(by, "label", campaign=desk.campaign, subject=f"triplet {triplet.pk}", details=details)
+    record(by, "label", campaign=pile.campaign, subject=f"triplet {triplet.pk}", details=details)
     return mine.get()
 
 
@@ -190,16 +190,16 @@ class NextTriplet(APIView):
         "expert_label_next",
         "The next triplet of a pile, without the votes",
         tag=TAG,
-        parameters=[Pile],
+        parameters=[PileQuery],
         answers={200: NextAnswer},
         example={"next": SHOWN, "draw": None},
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
         campaign_of(request, name, ADJUDICATE)
-        desk = desk_of(request, name, query(request, Pile)["pile"])
-        triplet = desk.next([])
-        draw = _draw(desk, triplet) if triplet and desk.what == What.SAMPLE else None
+        pile = pile_of(request, name, query(request, PileQuery)["pile"])
+        triplet = pile.next([])
+        draw = _draw(pile, triplet) if triplet and pile.what == What.SAMPLE else None
         return Response(NextAnswer({"next": triplet, "draw": draw}).data)
 
 

@@ -1,4 +1,4 @@
-"""Workers more closely: figures, letters, and what it would change to shut one out."""
+"""Workers more closely: figures, letters, and what it would change to exclude one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Workers: their part in a campaign, and whether they are shut out of it."""
+"""Workers: their part in a campaign, and whether they are excluded from it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -80,8 +80,8 @@ def counted(campaign: Campaign, workers: Sequence[Worker]) -> list[dict[str, Any
     works = Assignment.objects.filter(hit__campaign=campaign, worker__in=workers).order_by()
     rows = works.values("worker_id").annotate(**COUNTS)
     counts: dict[int, Any] = {row["worker_id"]: row for row in rows}
-    shut_out = campaign.exclusions.filter(worker__in=workers, restored_at=None)
-    excluded = set(shut_out.values_list("worker_id", flat=True))
+    exclusions = campaign.exclusions.filter(worker__in=workers, restored_at=None)
+    excluded = set(exclusions.values_list("worker_id", flat=True))
     return [
         {
             **counts[worker.pk],

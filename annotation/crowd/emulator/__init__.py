@@ -18,7 +18,7 @@ Times are seconds since 1970 in UTC, money is integer US cents. `schema.sql` has
     hit_types            title, reward_cents, requirements (JSON), ... ; equal ones share an id
     hit_records          view: hits with their type, the counts of assignments and MTurk's status
     extensions           one row an accepted CreateAdditionalAssignmentsForHIT, with its token
-    workers              worker_id and the standing that they signed in with
+    workers              worker_id and the status that they signed in with
     assignments          assignment_id, hit_id, worker_id, status, accepted_at, deadline,
                          submitted_at, submit_number (1, 2, 3 ... in order of submission),
                          auto_approval_at (when the sweep approves what nobody has decided),

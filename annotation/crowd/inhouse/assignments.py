@@ -215,7 +215,7 @@ def _take_back(assignment: Assignment, now: datetime, **becomes: object) -> None
 
     IntegrityError: the member holds another place, of this HIT or, for one in hand, of any.
     """
-    if not queue.admits(assignment.member, assignment.posted_hit_id):
+    if not queue.may_take(assignment.member, assignment.posted_hit_id):
         return
     with transaction.atomic():
         if not _take_place(assignment.posted_hit_id, now):

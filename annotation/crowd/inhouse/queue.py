@@ -31,7 +31,7 @@ AND (q.practice_id IS NULL
                 WHERE g.member_id = %(member)s AND g.qualification_id = q.practice_id))
 """
 # h: a HIT whose type does not exclude the member; only that of repacked triplets excludes anybody
-_ADMITTED = """
+_QUALIFIED = """
 EXISTS (SELECT 1 FROM inhouse_hittype t WHERE t.id = h.hit_type_id AND (t.known_id IS NULL
         OR EXISTS (SELECT 1 FROM inhouse_grant g
                    WHERE g.member_id = %(member)s AND g.qualification_id = t.known_id
@@ -66,12 +66,12 @@ SELECT id, preference FROM (
     SELECT h.id, h.hit_type_id FROM inhouse_postedhit h
     WHERE h.queue_id = %(queue)s AND {_BEGUN} AND h.expires_at > %(now)s
     ORDER BY h.id LIMIT %(window)s) h
-  WHERE {_ADMITTED} AND {_NEVER_HAD}
+  WHERE {_QUALIFIED} AND {_NEVER_HAD}
   UNION ALL
   SELECT id, 1 AS preference FROM (
     SELECT h.id FROM inhouse_postedhit h
     WHERE h.queue_id = %(queue)s AND {_FRESH} AND h.expires_at > %(now)s
-      AND {_ADMITTED} AND {_NEVER_HAD}
+      AND {_QUALIFIED} AND {_NEVER_HAD}
     ORDER BY h.id LIMIT %(choice)s) fresh
 ) found LIMIT %(window)s
 """  # noqa: S608
@@ -79,7 +79,7 @@ SELECT id, preference FROM (
 _ANY = f"""
 SELECT h.id, 0 FROM inhouse_postedhit h
 WHERE h.queue_id = %(queue)s AND {_BEGUN} AND h.expires_at > %(now)s
-  AND {_ADMITTED} AND {_NEVER_HAD}
+  AND {_QUALIFIED} AND {_NEVER_HAD}
 ORDER BY h.id LIMIT %(choice)s
 """  # noqa: S608
 # 3. What the member had before and gave back, the longest ago first.
@@ -88,19 +88,19 @@ SELECT h.id, MAX(had.id) FROM inhouse_assignment had
 JOIN inhouse_postedhit h ON h.id = had.posted_hit_id
 WHERE had.member_id = %(member)s AND had.status IN ('returned', 'lapsed')
   AND h.queue_id = %(queue)s AND h.on_offer AND h.open_assignments > 0 AND h.expires_at > %(now)s
-  AND {_ADMITTED} AND {_NOT_AT_IT}
+  AND {_QUALIFIED} AND {_NOT_AT_IT}
 GROUP BY h.id ORDER BY MAX(had.id) LIMIT %(choice)s
 """  # noqa: S608
 _COUNT = """
 SELECT COUNT(*) FROM (
   SELECT 1 FROM inhouse_postedhit h
   WHERE h.queue_id = %(queue)s AND {state} AND h.expires_at > %(now)s
-    AND {admitted} AND {not_at_it}
+    AND {qualified} AND {not_at_it}
   LIMIT %(most)s) found
 """
-_ADMITS = f"""
+_MAY_TAKE = f"""
 SELECT 1 FROM inhouse_postedhit h JOIN inhouse_queue q ON q.id = h.queue_id
-WHERE h.id = %(hit)s AND {_WELCOME} AND {_ADMITTED}
+WHERE h.id = %(hit)s AND {_WELCOME} AND {_QUALIFIED}
 """  # noqa: S608
 
 
@@ -145,15 +145,15 @@ def count(member: Member, queue: int, now: datetime, *, most: int) -> int:
     """How many HITs of the queue the member could take; counted no further than `most`."""
     found = 0
     for state in (_FRESH, _BEGUN):
-        statement = _COUNT.format(state=state, admitted=_ADMITTED, not_at_it=_NOT_AT_IT)
+        statement = _COUNT.format(state=state, qualified=_QUALIFIED, not_at_it=_NOT_AT_IT)
         given = {"member": member.pk, "queue": queue, "now": _stored(now), "most": most - found}
         found += _rows(statement, given)[0][0]
     return found
 
 
-def admits(member: Member, hit: int) -> bool:
+def may_take(member: Member, hit: int) -> bool:
     """Whether the member may work on it, were there a place."""
-    return bool(_rows(_ADMITS, {"member": member.pk, "hit": hit}))
+    return bool(_rows(_MAY_TAKE, {"member": member.pk, "hit": hit}))
 
 
 def _stored(at: datetime) -> Any:

@@ -14,7 +14,7 @@ from lxml.html import HtmlElement
 from core.errors import UserError
 
 TIMEOUT_SECONDS = 60
-STANDING = {"masters": "1", "approvalPercent": "100", "approvedHits": "10000"}
+STATUS = {"masters": "1", "approvalPercent": "100", "approvedHits": "10000"}
 REFUSED_TO_WORKER = 403, 410
 TAKEN = TOO_LATE = 409
 
@@ -24,7 +24,7 @@ class Lapsed(Exception):
 
 
 @dataclass(frozen=True)
-class Offer:
+class ListedHit:
     hit_id: str
     accept_url: str
 
@@ -34,7 +34,7 @@ class Listing:
     """One page of a worker's list."""
 
     accepted: tuple[str, ...]  # addresses of assignments to go on with
-    offers: tuple[Offer, ...]
+    hits: tuple[ListedHit, ...]
     more: bool
 
 
@@ -78,7 +78,7 @@ class WorkerSite:
 
     def sign_in(self, worker_id: str) -> str:
         """The address of the worker's list of HITs."""
-        form = STANDING | {"workerId": worker_id}
+        form = STATUS | {"workerId": worker_id}
         answer = self._crowd("POST", f"{self._url}/worker/register", form=form)
         return _expect_redirect(answer)
 
@@ -95,16 +95,16 @@ class WorkerSite:
             accepted=tuple(
                 urljoin(list_url, link) for link in document.xpath("//li[@data-assignment]/a/@href")
             ),
-            offers=tuple(
-                Offer(form.getparent().get("data-hit"), urljoin(list_url, form.get("action")))
+            hits=tuple(
+                ListedHit(form.getparent().get("data-hit"), urljoin(list_url, form.get("action")))
                 for form in document.xpath("//li[@data-hit]/form[@method='post']")
             ),
             more=bool(document.xpath("//a[@rel='next']")),
         )
 
-    def accept(self, offer: Offer) -> str | None:
+    def accept(self, hit: ListedHit) -> str | None:
         """The address of the assignment; None when the HIT is not to be had any more."""
-        answer = self._crowd("POST", offer.accept_url, form={})
+        answer = self._crowd("POST", hit.accept_url, form={})
         return None if answer.status_code == TAKEN else _expect_redirect(answer)
 
     def open_question(self, assignment_url: str) -> QuestionForm | None:

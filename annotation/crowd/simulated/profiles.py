@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
-from annotation.crowd.simulated.browser import Offer
+from annotation.crowd.simulated.browser import ListedHit
 
 Kind = Literal["careful", "careless", "spammer"]
 KINDS: tuple[Kind, ...] = ("careful", "careless", "spammer")
@@ -42,7 +42,7 @@ class Worker:
     yes_bias: float | None
     list_url: str = ""
     accepted: deque[str] = field(default_factory=deque)
-    offers: deque[Offer] = field(default_factory=deque)
+    hits: deque[ListedHit] = field(default_factory=deque)
     submitted: int = 0
 
     def is_right(self, draw: float, *, plain: bool) -> bool:

@@ -98,13 +98,13 @@ class Simulation:
             browse(worker)
             if worker.accepted:
                 return worker.accepted.popleft()
-            while worker.offers:
-                offer = worker.offers.popleft()
-                if offer.hit_id in self._taken:
+            while worker.hits:
+                hit = worker.hits.popleft()
+                if hit.hit_id in self._taken:
                     continue
-                if assignment := self._site.accept(offer):
+                if assignment := self._site.accept(hit):
                     return assignment
-                self._taken.add(offer.hit_id)
+                self._taken.add(hit.hit_id)
         return None
 
     def _stay(self, worker: Worker) -> None:
@@ -124,10 +124,10 @@ class Simulation:
     def _open_page(self, worker: Worker, page: int) -> bool:
         """Read a page of the worker's list; whether there is another one."""
         listing = self._site.list_hits(worker.list_url, page)
-        self._taken -= {offer.hit_id for offer in listing.offers}
-        count = min(HITS_FROM_A_LIST, len(listing.offers))
+        self._taken -= {hit.hit_id for hit in listing.hits}
+        count = min(HITS_FROM_A_LIST, len(listing.hits))
         worker.accepted = deque(url for url in listing.accepted if url not in self._left)
-        worker.offers = deque(self._random.sample(listing.offers, count))
+        worker.hits = deque(self._random.sample(listing.hits, count))
         return listing.more
 
     def _work(self, worker: Worker, assignment_url: str) -> bool:

@@ -87,7 +87,7 @@ def _grant(campaign: Campaign, options: Options) -> Callable[[], None]:
     worker = worker_of(campaign, options["worker"])
     if campaign.policy.crowd_traits.has_accounts and not is_member(worker):
         raise UserError(f"The team has no member {worker!r}: see the page of the team.")
-    return partial(practice.admit, campaign, worker)
+    return partial(practice.grant_qualification, campaign, worker)
 
 
 def _message_refused(campaign: Campaign, options: Options) -> str:

@@ -17,7 +17,7 @@ from core.files.bulk_insert import insert
 MILLISECOND = timedelta(milliseconds=1)
 
 
-class Work(NamedTuple):
+class AnsweredAssignment(NamedTuple):
     assignment: Assignment
     items: Mapping[str, int]  # item key -> primary key
     answers: Mapping[str, int]  # item key -> 0 or 1
@@ -42,28 +42,28 @@ class ReportRow(NamedTuple):
     text: str
 
 
-def record_behaviour(works: Sequence[Work]) -> None:
+def record_behaviour(works: Sequence[AnsweredAssignment]) -> None:
     """One row of behaviour of each, and the reports; in the transaction of the judgments."""
     insert(Behaviour, BehaviourRow._fields, (_behaviour_row(work) for work in works))
     insert(ItemReport, ReportRow._fields, (row for work in works for row in _report_rows(work)))
 
 
-def _behaviour_row(work: Work) -> BehaviourRow:
-    assignment = work.assignment
+def _behaviour_row(answered: AnsweredAssignment) -> BehaviourRow:
+    assignment = answered.assignment
     wall = assignment.submitted_at - assignment.accepted_at
     text = assignment.answers.get(BEHAVIOUR)
-    told = read_behaviour(text, work.items.keys(), wall_ms=wall // MILLISECOND)
+    told = read_behaviour(text, answered.items.keys(), wall_ms=wall // MILLISECOND)
     return BehaviourRow(
         assignment.pk,
         told.active_ms,
         json.dumps(told.item_ms),
         told.changes,
-        is_straight(work.answers, work.items.keys()),
+        is_straight(answered.answers, answered.items.keys()),
     )
 
 
-def _report_rows(work: Work) -> list[ReportRow]:
+def _report_rows(answered: AnsweredAssignment) -> list[ReportRow]:
     return [
-        ReportRow(work.assignment.pk, work.items[report.key], report.reason, report.text)
-        for report in read_reports(work.assignment.answers, work.items.keys())
+        ReportRow(answered.assignment.pk, answered.items[report.key], report.reason, report.text)
+        for report in read_reports(answered.assignment.answers, answered.items.keys())
     ]

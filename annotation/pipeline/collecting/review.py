@@ -1,4 +1,4 @@
-"""Check the controls of what was handed in, decide on it, and shut out who fails too often."""
+"""Check the controls of what was handed in, decide on it, and exclude who fails too often."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from annotation.models import (
     Judgment,
     OutboxMessage,
 )
-from annotation.pipeline.collecting.behaviour import Work, record_behaviour
+from annotation.pipeline.collecting.behaviour import AnsweredAssignment, record_behaviour
 from annotation.pipeline.ledger.accounts import locked
 from annotation.pipeline.ledger.postings import discard, settle
 from annotation.pipeline.outbox.messages import token
@@ -93,7 +93,7 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
     items = _items({assignment.hit_id for assignment in batch})
     messages: list[OutboxMessage] = []
     votes: list[Vote] = []
-    works: list[Work] = []
+    works: list[AnsweredAssignment] = []
     for assignment in batch:
         mine = items[assignment.hit_id]
         answers = given_answers(assignment.answers, [item.key for item in mine])
@@ -101,7 +101,7 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
         assignment.passed = check.passed
         votes += _votes(assignment, mine, answers)
         messages += _decision(campaign, assignment, check)
-        works.append(Work(assignment, {item.key: item.pk for item in mine}, answers))
+        works.append(AnsweredAssignment(assignment, {item.key: item.pk for item in mine}, answers))
     for passed in (True, False):
         such = [assignment.pk for assignment in batch if assignment.passed is passed]
         Assignment.objects.filter(pk__in=such).update(passed=passed)
@@ -188,7 +188,7 @@ def _rejection(campaign: Campaign, check: ControlCheck) -> str:
 def _exclude(campaign: Campaign) -> int:
     """Recompute the exclusions from all reviews; how many are new.
 
-    They are never undone here, and whoever was taken back by hand is not shut out again.
+    They are never undone here, and whoever was taken back by a person is not excluded again.
     """
     names = _reviewed_workers(campaign)
     known = set(campaign.exclusions.values_list("worker_id", flat=True))
@@ -204,7 +204,7 @@ def _exclude(campaign: Campaign) -> int:
         if int(decision.worker) not in known
     ]
     Exclusion.objects.bulk_create(new)
-    OutboxMessage.objects.bulk_create([_shut_out(campaign, exclusion) for exclusion in new])
+    OutboxMessage.objects.bulk_create([_to_exclude(campaign, exclusion) for exclusion in new])
     discard(campaign)
     return len(new)
 
@@ -215,7 +215,7 @@ def _reviewed_workers(campaign: Campaign) -> list[tuple[int, bool]]:
     return [(worker, bool(passed)) for worker, passed in rows]
 
 
-def _shut_out(campaign: Campaign, exclusion: Exclusion) -> OutboxMessage:
+def _to_exclude(campaign: Campaign, exclusion: Exclusion) -> OutboxMessage:
     return OutboxMessage(
         campaign=campaign,
         kind=OutboxMessage.Kind.EXCLUDE,

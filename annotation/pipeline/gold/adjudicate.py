@@ -55,7 +55,7 @@ class Done(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Desk:
+class Pile:
     """An expert at a pile of a campaign's triplets; `worker_id` is theirs in the in-house crowd."""
 
     campaign: Campaign
@@ -79,7 +79,7 @@ class Desk:
             pk__in=taken.values("triplet")
         )
 
-    def pile(self) -> QuerySet[Triplet]:
+    def triplets(self) -> QuerySet[Triplet]:
         triplets = self.open_to_me()
         if self.what == What.REPORTED:
             reports = ItemReport.objects.filter(item__hit__campaign=self.campaign)
@@ -98,7 +98,7 @@ class Desk:
         return {one.triplet: place for place, one in enumerate(found)}
 
     def done(self) -> Done:
-        pile = self.pile().order_by()
+        pile = self.triplets().order_by()
         mine = ExpertLabel.objects.filter(expert=self.expert)
         decided = pile.filter(pk__in=mine.values("triplet")).count()
         return Done(decided, pile[:MOST_COUNTED].count())
@@ -106,7 +106,7 @@ class Desk:
     def next(self, skipped: list[int]) -> Triplet | None:
         """What was skipped comes last, in the order of skipping."""
         mine = ExpertLabel.objects.filter(triplet=OuterRef("pk"), expert=self.expert)
-        waiting = self.pile().exclude(Exists(mine))
+        waiting = self.triplets().exclude(Exists(mine))
         found = self._first(waiting.exclude(pk__in=skipped))
         if found is None and skipped:
             left = set(waiting.filter(pk__in=skipped).values_list("pk", flat=True))
@@ -151,7 +151,7 @@ class Desk:
             return True
         # The list is the head of the pile: any other disagreement may be looked at, too.
         whole = self.what == What.DISAGREEMENT
-        pile = disagreements(self.campaign) if whole else self.pile()
+        pile = disagreements(self.campaign) if whole else self.triplets()
         if not pile.filter(pk=triplet.pk).exists():
             return False
         if self.what != What.SAMPLE:

@@ -1,4 +1,4 @@
-"""Shut a worker out by hand, or take them back: votes, money and labels in one transaction."""
+"""Exclude a worker, or take them back: votes, money and labels in one transaction."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Tally:
     """A worker's valid votes, the campaign's money, the outcomes of what the worker judged."""
 
     votes: int
@@ -56,7 +56,7 @@ def restore(campaign: Campaign, worker_id: str) -> Change:
     exclusion = exclusions_of(campaign, worker_id).select_related("worker").first()
     if exclusion is None:
         raise UserError(f"Worker {worker_id!r} is not excluded from campaign {campaign}.")
-    before = _standing(campaign, exclusion.worker)
+    before = _tally(campaign, exclusion.worker)
     exclusion.restored_at = timezone.now()
     exclusion.save(update_fields=["restored_at"])
     postings.restore(campaign)
@@ -71,7 +71,7 @@ def exclude(campaign: Campaign, worker_id: str, *, reason: str) -> Change:
     if exclusions_of(campaign, worker_id).exists():
         raise UserError(f"Worker {worker_id!r} is excluded from campaign {campaign} already.")
     worker = worker_in(campaign, worker_id)
-    before = _standing(campaign, worker)
+    before = _tally(campaign, worker)
     reviewed = Assignment.objects.filter(hit__campaign=campaign, worker=worker)
     counts = reviewed.aggregate(
         failures=Count("pk", filter=Q(passed=False)),
@@ -115,19 +115,19 @@ def _call(campaign: Campaign, kind: Kind, exclusion: Exclusion, reason: str) -> 
     )
 
 
-def _standing(campaign: Campaign, worker: Worker) -> Standing:
+def _tally(campaign: Campaign, worker: Worker) -> Tally:
     judged = Triplet.objects.filter(campaign=campaign, judgments__worker=worker)
     rows = judged.values_list("pk", "status", "label")
-    return Standing(
+    return Tally(
         votes=valid_judgments(campaign).filter(worker=worker).count(),
         paid_cents=account_of(campaign).paid_cents,
         outcomes={pk: (status, label) for pk, status, label in rows},
     )
 
 
-def _recount(campaign: Campaign, worker: Worker, before: Standing) -> Change:
+def _recount(campaign: Campaign, worker: Worker, before: Tally) -> Change:
     write_labels(campaign)
-    after = _standing(campaign, worker)
+    after = _tally(campaign, worker)
     changed = [one for one in after.outcomes if after.outcomes[one] != before.outcomes[one]]
     reopened = [one for one in changed if after.outcomes[one][0] == Triplet.Status.OPEN]
     return Change(

@@ -78,7 +78,7 @@ def practise(
 
 
 @transaction.atomic
-def admit(campaign: Campaign, worker_id: str) -> None:
+def grant_qualification(campaign: Campaign, worker_id: str) -> None:
     """Let a worker in by hand, whatever their tries came to: kept as a try without items."""
     if not campaign.policy.practice_items:
         raise UserError(

@@ -35,7 +35,7 @@ class Reading:
     known: Mapping[str, str]  # assignment -> status
 
 
-def compare_work(
+def compare_assignments(
     sides: Sides, after: Mapping[str, Ours], report: Reconciled, *, full: bool, progress: Progress
 ) -> None:
     """HITs whose counts cannot be right, or all; raises the CrowdError that may pass."""

@@ -44,7 +44,7 @@ def meet_strangers(sides: Sides, report: Reconciled) -> None:
             why = "no HIT here has its annotation: this database is older than the HIT"
             _withdraw(found, sides, why, report)
         elif crowd_id is None:
-            _adopt(sides.campaign, max(found, key=_work), sides.now, report)
+            _adopt(sides.campaign, max(found, key=_progress), sides.now, report)
         elif crowd_id in listed:
             # Ours may have been published while the list was read: then it is among them.
             extra = [theirs for theirs in found if theirs.hit_id != crowd_id]
@@ -63,7 +63,7 @@ def _with_ours(
             yield (key if key in ours else ""), ours.get(key), strangers[key]
 
 
-def _work(theirs: CrowdHit) -> tuple[int, int]:
+def _progress(theirs: CrowdHit) -> tuple[int, int]:
     return theirs.completed, theirs.handed_in
 
 

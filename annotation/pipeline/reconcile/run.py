@@ -14,7 +14,7 @@ from annotation.models import Assignment, Campaign
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
 from annotation.pipeline.recompute import recompute
-from annotation.pipeline.reconcile.assignments import compare_work
+from annotation.pipeline.reconcile.assignments import compare_assignments
 from annotation.pipeline.reconcile.cancelled import answer_purchases
 from annotation.pipeline.reconcile.hits import find_missing, meet_strangers, publish_anew
 from annotation.pipeline.reconcile.money import check_account, settle_decided
@@ -75,7 +75,7 @@ def _compare(
     after = count_ours(sides.campaign)
     compare_sizes(sides, after, report)
     compare_times(sides, report)
-    compare_work(sides, after, report, full=full, progress=progress)
+    compare_assignments(sides, after, report, full=full, progress=progress)
 
 
 def _reviewed_until(campaign: Campaign) -> datetime:

@@ -149,7 +149,7 @@ EXCLUSION = Group(
         Words(
             "exclude_by",
             "Exclude by",
-            "A qualification shuts out of this campaign alone. A block is Mechanical Turk's, holds "
+            "A qualification excludes here alone. A block is Mechanical Turk's, holds "
             "for all your work there and is told to the worker.",
             "qualification",
             OPEN,

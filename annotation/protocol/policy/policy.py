@@ -119,7 +119,7 @@ class Policy:
     masters: Annotated[bool, _FLAG] = True
     min_approval_percent: Annotated[int, _whole(0, 100)] = 95
     min_approved: Annotated[int, _whole(0, 10_000_000)] = 100
-    # A round of practice before the first HIT; 0: none.
+    # Items of the qualification test before the first HIT; 0: none.
     practice_items: Annotated[int, _whole(0, 100)] = 0
     practice_pass_percent: Annotated[int, _whole(1, 100)] = 80
     show_answer: Annotated[bool, _FLAG] = True

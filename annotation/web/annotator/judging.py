@@ -88,7 +88,7 @@ def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
     if hit.closed_at or hit.gone or (_is_cancelled(hit) and not visit.assignment_id):
         sentence = f"It takes no more answers. {RETURN_IT}, and take another one."
         return _refusal(410, "This HIT is over", [sentence])
-    # The worker's id is only claimed: a lie shuts out nobody but the liar.
+    # The worker's id is only claimed: a lie excludes nobody but the liar.
     if not (visit.assignment_id and visit.worker_id):
         return None
     if exclusion := exclusion_of(hit.campaign, visit.worker_id):

@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Held:
-    """A HIT in hand; one of a campaign that the member is shut out of can only be given back."""
+    """A HIT in hand; one of a campaign that the member is excluded from can only be given back."""
 
     work: Assignment
     is_open: bool
@@ -73,14 +73,15 @@ def work(request: MemberRequest) -> HttpResponse:
     campaigns = list(ours.order_by("pk"))
     exclusions = _exclusions(member)
     others = kept_from(member.user).values_list("pk", flat=True)
-    shut = {one.campaign_id for one in exclusions} | {*others, *other_conditions(member, campaigns)}
-    opened = [campaign for campaign in campaigns if campaign.pk not in shut]
+    closed = {*others, *other_conditions(member, campaigns)}
+    closed |= {one.campaign_id for one in exclusions}
+    opened = [campaign for campaign in campaigns if campaign.pk not in closed]
     owners = _campaigns_by_queue(campaigns)
     tally = assignments.tally(member)
     earned = tally.earned_cents + tally.bonus_cents
     content = {
-        "in_hand": _in_hand(member, owners, shut=shut, now=now),
-        "offers": _lines(member, owners, shut=shut, now=now),
+        "in_hand": _in_hand(member, owners, closed=closed, now=now),
+        "queues": _lines(member, owners, closed=closed, now=now),
         "practices": _practices(member, opened),
         "exclusions": [Closed(one.campaign.policy.title, why_excluded(one)) for one in exclusions],
         "tally": tally,
@@ -115,23 +116,23 @@ def _exclusions(member: Member) -> list[Exclusion]:
 
 
 def _in_hand(
-    member: Member, owners: Mapping[str, Campaign], *, shut: Collection[int], now: datetime
+    member: Member, owners: Mapping[str, Campaign], *, closed: Collection[int], now: datetime
 ) -> list[Held]:
     held = []
     for work in assignments.in_hand(member, now=now):
         campaign = owners.get(work.posted_hit.queue.queue_id)
-        held.append(Held(work, is_open=campaign is None or campaign.pk not in shut))
+        held.append(Held(work, is_open=campaign is None or campaign.pk not in closed))
     return held
 
 
 def _lines(
-    member: Member, owners: Mapping[str, Campaign], *, shut: Collection[int], now: datetime
+    member: Member, owners: Mapping[str, Campaign], *, closed: Collection[int], now: datetime
 ) -> list[Line]:
-    """What the crowd offers, but for campaigns that the member is shut out of."""
+    """What the crowd offers, but for campaigns that the member is excluded from."""
     lines = []
     for offered in assignments.open_queues(member, now=now):
         campaign = owners.get(offered.hit_type)
-        if campaign is not None and campaign.pk in shut:
+        if campaign is not None and campaign.pk in closed:
             continue  # the crowd learns of an exclusion a moment later
         lines.append(
             Line(

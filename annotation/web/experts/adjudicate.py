@@ -15,7 +15,7 @@ from annotation.access.roles import ADJUDICATE
 from annotation.analytics.quality.text_diff import Part, mark_differences
 from annotation.crowd.inhouse.members import member_of
 from annotation.models import Campaign, ExpertLabel, ItemReport, Triplet
-from annotation.pipeline.gold.adjudicate import Desk, What
+from annotation.pipeline.gold.adjudicate import Pile, What
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from annotation.web.base.guards import campaign_page, refuse
 from annotation.web.base.markdown import render_markdown
@@ -62,20 +62,20 @@ class Revealed:
 @require_http_methods(["GET", "HEAD", "POST"])
 def adjudicate(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     try:
-        desk = _desk(request, campaign)
+        pile = _pile(request, campaign)
     except UserError as error:
         return refuse(request, 404, "There is no such page", str(error))
     if request.method == "POST":
-        return _take(request, desk)
-    return _show(request, desk)
+        return _take(request, pile)
+    return _show(request, pile)
 
 
-def _desk(request: HttpRequest, campaign: Campaign) -> Desk:
+def _pile(request: HttpRequest, campaign: Campaign) -> Pile:
     what = request.GET.get("what", What.UNRESOLVED)
     if what not in What.values:
         raise UserError(f"Choose one of {', '.join(What.values)}.")
     member = member_of(request.user) if request.user.is_authenticated else None
-    return Desk(
+    return Pile(
         campaign,
         What(what),
         expert=request.user.get_username(),
@@ -83,69 +83,69 @@ def _desk(request: HttpRequest, campaign: Campaign) -> Desk:
     )
 
 
-def _take(request: HttpRequest, desk: Desk) -> HttpResponse:
-    triplet = _triplet(desk, request.POST.get("triplet", ""))
-    if triplet is None or not desk.takes(triplet, _drawn(request, desk)):
+def _take(request: HttpRequest, pile: Pile) -> HttpResponse:
+    triplet = _triplet(pile, request.POST.get("triplet", ""))
+    if triplet is None or not pile.takes(triplet, _drawn(request, pile)):
         return refuse(request, 404, "Not this one", HELD)
     label, note = request.POST.get("label", ""), clean_text(request.POST.get("note", ""))
     is_skip = "skip" in request.POST
     if len(note) > MAX_NOTE or not (is_skip or label in {"0", "1"}):
-        return _page(request, desk, triplet, note=note, fault=UNREADABLE)
-    _keep_note(request, desk, triplet, note if is_skip else "")
+        return _page(request, pile, triplet, note=note, fault=UNREADABLE)
+    _keep_note(request, pile, triplet, note if is_skip else "")
     if is_skip:
-        skipped = [pk for pk in _skipped(request, desk) if pk != triplet.pk]
-        request.session[_pile_key(desk)] = [*skipped, triplet.pk][-MOST_SKIPPED:]
-        return _to(request, desk)
-    _decide(request, desk, triplet, int(label), note)
-    request.session[_last_key(desk)] = triplet.pk
-    return _to(request, desk, decided=triplet.pk)
+        skipped = [pk for pk in _skipped(request, pile) if pk != triplet.pk]
+        request.session[_pile_key(pile)] = [*skipped, triplet.pk][-MOST_SKIPPED:]
+        return _to(request, pile)
+    _decide(request, pile, triplet, int(label), note)
+    request.session[_last_key(pile)] = triplet.pk
+    return _to(request, pile, decided=triplet.pk)
 
 
 @transaction.atomic
-def _decide(request: HttpRequest, desk: Desk, triplet: Triplet, label: int, note: str) -> None:
+def _decide(request: HttpRequest, pile: Pile, triplet: Triplet, label: int, note: str) -> None:
     # Not what was said: other experts read the log, and are to decide blind.
-    details = {"pile": desk.what.value, "again": _own(desk, triplet) is not None}
-    desk.decide(triplet, label, note)
+    details = {"pile": pile.what.value, "again": _own(pile, triplet) is not None}
+    pile.decide(triplet, label, note)
     by = by_page(cast(User, request.user))
-    record(by, "label", campaign=desk.campaign, subject=f"triplet {triplet.pk}", details=details)
+    record(by, "label", campaign=pile.campaign, subject=f"triplet {triplet.pk}", details=details)
 
 
-def _show(request: HttpRequest, desk: Desk) -> HttpResponse:
-    triplet = _triplet(desk, request.GET.get("decided", ""))
-    if triplet is not None and (own := _own(desk, triplet)) is not None:
-        return _page(request, desk, triplet, note=own.note)
-    triplet = _asked_for(request, desk) or desk.next(_skipped(request, desk))
-    if triplet and desk.what == What.SAMPLE:
-        others = [pk for pk in _shown_before(request, desk) if pk != triplet.pk]
-        request.session[_drawn_key(desk)] = [*others, triplet.pk][-MOST_DRAWN:]
-    note = _notes(request, desk).get(str(triplet.pk), "") if triplet else ""
-    return _page(request, desk, triplet, note=note)
+def _show(request: HttpRequest, pile: Pile) -> HttpResponse:
+    triplet = _triplet(pile, request.GET.get("decided", ""))
+    if triplet is not None and (own := _own(pile, triplet)) is not None:
+        return _page(request, pile, triplet, note=own.note)
+    triplet = _asked_for(request, pile) or pile.next(_skipped(request, pile))
+    if triplet and pile.what == What.SAMPLE:
+        others = [pk for pk in _shown_before(request, pile) if pk != triplet.pk]
+        request.session[_drawn_key(pile)] = [*others, triplet.pk][-MOST_DRAWN:]
+    note = _notes(request, pile).get(str(triplet.pk), "") if triplet else ""
+    return _page(request, pile, triplet, note=note)
 
 
-def _asked_for(request: HttpRequest, desk: Desk) -> Triplet | None:
+def _asked_for(request: HttpRequest, pile: Pile) -> Triplet | None:
     """One of the pile by its number; never of a sample, which would be random no more."""
-    if desk.what == What.SAMPLE:
+    if pile.what == What.SAMPLE:
         return None
-    triplet = _triplet(desk, request.GET.get("triplet", ""))
-    waits = triplet is not None and desk.takes(triplet, []) and _own(desk, triplet) is None
+    triplet = _triplet(pile, request.GET.get("triplet", ""))
+    waits = triplet is not None and pile.takes(triplet, []) and _own(pile, triplet) is None
     return triplet if waits else None
 
 
 def _page(
-    request: HttpRequest, desk: Desk, triplet: Triplet | None, *, note: str, fault: str = ""
+    request: HttpRequest, pile: Pile, triplet: Triplet | None, *, note: str, fault: str = ""
 ) -> HttpResponse:
-    own = _own(desk, triplet) if triplet else None
+    own = _own(pile, triplet) if triplet else None
     context = {
-        "campaign": desk.campaign,
-        "what": desk.what,
+        "campaign": pile.campaign,
+        "what": pile.what,
         "piles": What.choices,
-        "done": desk.done(),
-        "instructions": render_markdown(desk.campaign.instructions.latest("version").text),
+        "done": pile.done(),
+        "instructions": render_markdown(pile.campaign.instructions.latest("version").text),
         "shown": triplet and _texts(triplet),
-        "revealed": _revealed(desk, triplet, own) if triplet and own else None,
+        "revealed": _revealed(pile, triplet, own) if triplet and own else None,
         "note": note,
         "fault": fault,
-        "last": request.session.get(_last_key(desk)),
+        "last": request.session.get(_last_key(pile)),
         "most": MAX_NOTE,
     }
     status = 422 if fault else 200
@@ -158,11 +158,11 @@ def _texts(triplet: Triplet) -> Shown:
     return Shown(triplet.pk, query, question, candidate.pair.answer)
 
 
-def _own(desk: Desk, triplet: Triplet) -> ExpertLabel | None:
-    return triplet.expert_labels.filter(expert=desk.expert).first()
+def _own(pile: Pile, triplet: Triplet) -> ExpertLabel | None:
+    return triplet.expert_labels.filter(expert=pile.expert).first()
 
 
-def _revealed(desk: Desk, triplet: Triplet, own: ExpertLabel) -> Revealed:
+def _revealed(pile: Pile, triplet: Triplet, own: ExpertLabel) -> Revealed:
     reports = ItemReport.objects.filter(item__triplet=triplet).order_by("pk")
     return Revealed(
         own=own,
@@ -171,58 +171,58 @@ def _revealed(desk: Desk, triplet: Triplet, own: ExpertLabel) -> Revealed:
         yes=triplet.positive_votes,
         no=triplet.votes - triplet.positive_votes,
         reports=list(reports),
-        others=list(triplet.expert_labels.exclude(expert=desk.expert).order_by("pk")),
+        others=list(triplet.expert_labels.exclude(expert=pile.expert).order_by("pk")),
     )
 
 
-def _triplet(desk: Desk, pk: str) -> Triplet | None:
-    return desk.find(int(pk)) if pk.isascii() and pk.isdigit() and len(pk) < 19 else None
+def _triplet(pile: Pile, pk: str) -> Triplet | None:
+    return pile.find(int(pk)) if pk.isascii() and pk.isdigit() and len(pk) < 19 else None
 
 
-def _to(request: HttpRequest, desk: Desk, **more: int) -> HttpResponseRedirect:
-    response = HttpResponseRedirect(f"{request.path}?{urlencode({'what': desk.what, **more})}")
+def _to(request: HttpRequest, pile: Pile, **more: int) -> HttpResponseRedirect:
+    response = HttpResponseRedirect(f"{request.path}?{urlencode({'what': pile.what, **more})}")
     response.status_code = 303
     return response
 
 
-def _pile_key(desk: Desk) -> str:
-    return f"skipped-{desk.campaign.pk}-{desk.what}"
+def _pile_key(pile: Pile) -> str:
+    return f"skipped-{pile.campaign.pk}-{pile.what}"
 
 
-def _drawn_key(desk: Desk) -> str:
-    return f"drawn-{desk.campaign.pk}"
+def _drawn_key(pile: Pile) -> str:
+    return f"drawn-{pile.campaign.pk}"
 
 
-def _last_key(desk: Desk) -> str:
-    return f"last-{desk.campaign.pk}-{desk.what}"
+def _last_key(pile: Pile) -> str:
+    return f"last-{pile.campaign.pk}-{pile.what}"
 
 
-def _notes_key(desk: Desk) -> str:
-    return f"notes-{desk.campaign.pk}"
+def _notes_key(pile: Pile) -> str:
+    return f"notes-{pile.campaign.pk}"
 
 
-def _notes(request: HttpRequest, desk: Desk) -> dict[str, str]:
+def _notes(request: HttpRequest, pile: Pile) -> dict[str, str]:
     """Of skipped triplets, by key: what was typed and not decided."""
-    return dict(request.session.get(_notes_key(desk), {}))
+    return dict(request.session.get(_notes_key(pile), {}))
 
 
-def _keep_note(request: HttpRequest, desk: Desk, triplet: Triplet, note: str) -> None:
-    before = _notes(request, desk)
+def _keep_note(request: HttpRequest, pile: Pile, triplet: Triplet, note: str) -> None:
+    before = _notes(request, pile)
     notes = {key: value for key, value in before.items() if key != str(triplet.pk)}
     if note:
         notes[str(triplet.pk)] = note
     if notes != before:
-        request.session[_notes_key(desk)] = dict(list(notes.items())[-MOST_NOTES:])
+        request.session[_notes_key(pile)] = dict(list(notes.items())[-MOST_NOTES:])
 
 
-def _skipped(request: HttpRequest, desk: Desk) -> list[int]:
-    return list(request.session.get(_pile_key(desk), []))
+def _skipped(request: HttpRequest, pile: Pile) -> list[int]:
+    return list(request.session.get(_pile_key(pile), []))
 
 
-def _drawn(request: HttpRequest, desk: Desk) -> list[int]:
+def _drawn(request: HttpRequest, pile: Pile) -> list[int]:
     """What they skipped, and what they look at: others' labels may have changed the draw since."""
-    return [*_skipped(request, desk), *_shown_before(request, desk)]
+    return [*_skipped(request, pile), *_shown_before(request, pile)]
 
 
-def _shown_before(request: HttpRequest, desk: Desk) -> list[int]:
-    return list(request.session.get(_drawn_key(desk), []))
+def _shown_before(request: HttpRequest, pile: Pile) -> list[int]:
+    return list(request.session.get(_drawn_key(pile), []))

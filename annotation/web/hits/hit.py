@@ -82,14 +82,14 @@ def _item(item: HitItem, answers: list[int | None]) -> Shown:
 def _messages(hit: Hit) -> list[OutboxMessage]:
     """The HIT's own, then those of its assignments: two indexes, where one condition has none."""
     own = OutboxMessage.objects.filter(hit=hit)
-    of_works = OutboxMessage.objects.filter(assignment__hit=hit, hit=None).select_related(
+    theirs = OutboxMessage.objects.filter(assignment__hit=hit, hit=None).select_related(
         "assignment"
     )
-    return [*own.order_by("pk")[:MOST], *of_works.order_by("pk")[:MOST]]
+    return [*own.order_by("pk")[:MOST], *theirs.order_by("pk")[:MOST]]
 
 
 def _entries(hit: Hit) -> list[Booked]:
     found = Entry.objects.filter(hit=hit).select_related("assignment").order_by("pk")
-    of_works = Entry.objects.filter(assignment__hit=hit, hit=None).select_related("assignment")
-    entries = [*found[:MOST], *of_works.order_by("pk")[:MOST]]
+    theirs = Entry.objects.filter(assignment__hit=hit, hit=None).select_related("assignment")
+    entries = [*found[:MOST], *theirs.order_by("pk")[:MOST]]
     return [Booked(entry, dollars(entry.cents)) for entry in entries]

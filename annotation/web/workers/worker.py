@@ -85,7 +85,7 @@ def worker(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
         "letters": _letters(campaign, worker),
         "history": [_past(entry, now) for entry in entries],
         "before": before,
-        "more": entries[-1].work.pk if more else None,
+        "more": entries[-1].assignment.pk if more else None,
     }
     title = f"Worker {name or worker.worker_id}"
     return page(request, "annotation/workers/worker.html", content, title=title, campaign=campaign)
@@ -204,7 +204,7 @@ def _letters(campaign: Campaign, worker: Worker) -> list[OutboxMessage]:
 
 
 def _past(entry: Turn, now: datetime) -> Past:
-    work = entry.work
+    work = entry.assignment
     operation, words = _operation(work, now)
     ms = entry.active_ms
     return Past(entry, "" if ms is None else duration(ms), _decision(work), operation, words)

@@ -78,7 +78,7 @@ def test_resuming_without_money_names_none(team: Team) -> None:
     assert "$" not in run("campaign", "resume", "team", "--yes")
 
 
-def test_a_worker_shut_out_without_money_has_cost_none(team: Team) -> None:
+def test_a_worker_excluded_without_money_has_cost_none(team: Team) -> None:
     team.publish()
     team.work("eve")
     team.advance()

@@ -222,7 +222,7 @@ def test_retry_does_not_buy_for_a_paused_campaign(stage: Stage) -> None:
     assert (found["refused_before"], found["sent"], found["waiting"]) == (5, 0, 5)
 
 
-def test_a_worker_is_shut_out_and_taken_back(stage: Stage) -> None:
+def test_a_worker_is_excluded_and_taken_back(stage: Stage) -> None:
     stage.publish()
     stage.work("eve", 1)
     stage.advance()

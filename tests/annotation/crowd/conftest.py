@@ -76,11 +76,11 @@ class Worker:
 class MTurkWorker(Worker):
     """At the worker's side of the emulator."""
 
-    def __init__(self, browser: httpx.Client, worker_id: str, **standing: str) -> None:
+    def __init__(self, browser: httpx.Client, worker_id: str, **status: str) -> None:
         self.worker_id = worker_id
         self._browser = browser
         good = {"masters": "on", "approvalPercent": "100", "approvedHits": "5000"}
-        self._post("/worker/register", {"workerId": worker_id, **good, **standing})
+        self._post("/worker/register", {"workerId": worker_id, **good, **status})
 
     def accept(self, hit_id: str) -> str | None:
         taken = self._post(f"/worker/{self.worker_id}/hits/{hit_id}/accept", {})
@@ -188,8 +188,8 @@ def mturk_market(mturk_crowd: Crowd, emulator: str) -> Iterator[Market]:
     shift = uuid.uuid4().hex[:8].upper()
     with httpx.Client(base_url=emulator) as browser:
 
-        def hire(name: str, **standing: str) -> MTurkWorker:
-            return MTurkWorker(browser, f"A{name.upper()}{shift}", **standing)
+        def hire(name: str, **status: str) -> MTurkWorker:
+            return MTurkWorker(browser, f"A{name.upper()}{shift}", **status)
 
         yield Market(mturk_crowd, hire, MTURK_SPEC)
 

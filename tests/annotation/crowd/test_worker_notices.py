@@ -1,4 +1,4 @@
-"""Who is shut out reads why, what becomes of the work, and whom to write to."""
+"""Who is excluded reads why, what becomes of the work, and whom to write to."""
 
 import pytest
 from pytest_django import Settings

@@ -103,7 +103,7 @@ MUTANTS = {
         "annotation/pipeline/outbox/hit_type.py",
         "tests/annotation/pipeline/publishing/test_publish.py",
     ): (
-        ("who is shut out", "exclusion_id=exclusion_id or None", "exclusion_id=None"),
+        ("who is excluded", "exclusion_id=exclusion_id or None", "exclusion_id=None"),
         ("the time allotted", "policy.assignment_minutes * 60", "policy.assignment_minutes"),
     ),
     (
@@ -312,7 +312,7 @@ MUTANTS = {
         ("the policy may pay", ' and campaign.policy.on_failed_control == "reject"', ""),
         ("the worker is told why", '_rejection(campaign, check) if rejected else ""', '""'),
         ("an exclusion is made once", "if int(decision.worker) not in known", "if known is None"),
-        ("the crowd shuts out", "[_shut_out(campaign, exclusion) for exclusion in new]", "[]"),
+        ("the crowd excludes", "[_to_exclude(campaign, exclusion) for exclusion in new]", "[]"),
         (
             "this campaign's failures",
             "filter(hit__campaign=campaign, passed__isnull",

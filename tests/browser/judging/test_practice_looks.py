@@ -67,7 +67,7 @@ def answer(page: Page, campaign: Campaign, *, slips: int) -> None:
     page.get_by_role("button", name="Check my answers").click()
 
 
-def test_the_practice_round_from_its_start_to_its_end(
+def test_the_qualification_test_from_its_start_to_its_end(
     page: Page, look: str, campaign: Campaign, axe: CheckAccess, shot: TakeShot
 ) -> None:
     page.goto(practice_url(campaign))

@@ -50,7 +50,7 @@ def watch_the_first_batch(owner: Owner, stack: ServiceStack) -> None:
 
 
 def look_at_a_worker(owner: Owner) -> None:
-    """Who is shut out, and taken back before anything else happens."""
+    """Who is excluded, and taken back before anything else happens."""
     owner.tab("Workers")
     owner.look("workers")
     told = owner.foresee(owner.main.locator("tbody th a").first)

@@ -61,7 +61,7 @@ class Pages:
     def register(self, request: Request) -> Response:
         worker_id = request.form.get("workerId", "").strip()
         with self._store.writing() as session:
-            assignments.register(session, worker_id, _standing(request))
+            assignments.register(session, worker_id, _status(request))
         return redirect(f"/worker/{worker_id}/hits", 303)
 
     def hits(self, request: Request, worker_id: str) -> Response:
@@ -69,17 +69,17 @@ class Pages:
         skip = (page - 1) * PAGE_SIZE
         with self._store.reading() as session:
             at_work = assignments.at_work(session, worker_id)
-            offers = assignments.offers(session, worker_id, skip=skip, count=PAGE_SIZE + 1)
+            open_hits = assignments.open_hits(session, worker_id, skip=skip, count=PAGE_SIZE + 1)
             previews = assignments.previews(session, worker_id) if page == 1 else []
             now = session.now
         return self._page(
             "hits.html",
             worker_id=worker_id,
             at_work=at_work,
-            offers=offers[:PAGE_SIZE],
+            open_hits=open_hits[:PAGE_SIZE],
             previews=previews,
             page=page,
-            more=len(offers) > PAGE_SIZE,
+            more=len(open_hits) > PAGE_SIZE,
             now=now,
         )
 
@@ -159,7 +159,7 @@ def duration(seconds: float) -> str:
     return " ".join(shown[:2]) or "less than a minute"
 
 
-def _standing(request: Request) -> tuple[bool, int, int] | None:
+def _status(request: Request) -> tuple[bool, int, int] | None:
     """Of the sign-in form; None where it names the worker alone."""
     if "approvalPercent" not in request.form and "approvedHits" not in request.form:
         return None

@@ -14,15 +14,15 @@ MAX_ANSWER_BYTES = 262_144
 Fields = Sequence[tuple[str, str]]
 
 
-def register(session: Session, worker_id: str, standing: tuple[bool, int, int] | None) -> None:
-    """Sign in. `standing` (Masters, approval percent, approved HITs) sets what the worker has.
+def register(session: Session, worker_id: str, status: tuple[bool, int, int] | None) -> None:
+    """Sign in. `status` (Masters, approval percent, approved HITs) sets what the worker has.
 
     Without it a worker who is known stays as they are.
     """
     if not re.fullmatch(WORKER_ID, worker_id) or worker_id == "A":
         sentence = "A worker id is an A followed by up to 63 capital letters and digits."
         raise Refused(400, sentence)
-    if standing is None:
+    if status is None:
         session.db.execute(
             "INSERT OR IGNORE INTO workers VALUES (?, 0, 100, 0, ?)", (worker_id, session.now)
         )
@@ -31,7 +31,7 @@ def register(session: Session, worker_id: str, standing: tuple[bool, int, int] |
         "INSERT INTO workers VALUES (?, ?, ?, ?, ?) ON CONFLICT (worker_id) DO UPDATE SET"
         " masters = excluded.masters, approval_percent = excluded.approval_percent,"
         " approved_hits = excluded.approved_hits",
-        (worker_id, *standing, session.now),
+        (worker_id, *status, session.now),
     )
 
 
@@ -44,9 +44,9 @@ def worker(session: Session, worker_id: str) -> Row:
     return row
 
 
-def offers(session: Session, worker_id: str, *, skip: int, count: int) -> list[Row]:
+def open_hits(session: Session, worker_id: str, *, skip: int, count: int) -> list[Row]:
     """HITs that the worker may accept now, the oldest first."""
-    held = qualifications.standing(session, worker(session, worker_id))
+    held = qualifications.held_values(session, worker(session, worker_id))
     rows = session.db.execute(
         "SELECT h.hit_id, h.reward_cents, h.expires_at, t.title, t.description,"
         " t.assignment_seconds, t.requirements"
@@ -65,7 +65,7 @@ def offers(session: Session, worker_id: str, *, skip: int, count: int) -> list[R
 
 def previews(session: Session, worker_id: str) -> list[Row]:
     """The oldest open HIT of each type that the worker may preview and not accept yet."""
-    held = qualifications.standing(session, worker(session, worker_id))
+    held = qualifications.held_values(session, worker(session, worker_id))
     types = session.db.execute("SELECT hit_type_id, requirements FROM hit_types")
     guarded = [
         row["hit_type_id"]
@@ -107,7 +107,7 @@ def hit(session: Session, hit_id: str) -> Row:
 
 def previewed_hit(session: Session, worker_id: str, hit_id: str) -> Row:
     offered = hit(session, hit_id)
-    held = qualifications.standing(session, worker(session, worker_id))
+    held = qualifications.held_values(session, worker(session, worker_id))
     if offered["expired"]:
         raise Refused(409, "This HIT has expired.")
     if not qualifications.may_preview(offered["requirements"], held):
@@ -117,9 +117,9 @@ def previewed_hit(session: Session, worker_id: str, hit_id: str) -> Row:
 
 def accept(session: Session, worker_id: str, hit_id: str) -> str:
     """Take a place; the new assignment's id."""
-    held = qualifications.standing(session, worker(session, worker_id))
+    held = qualifications.held_values(session, worker(session, worker_id))
     offered = hit(session, hit_id)
-    _check_offer(session, worker_id, offered)
+    _check_open(session, worker_id, offered)
     if not qualifications.may_accept(offered["requirements"], held):
         raise Refused(409, "Your qualifications do not meet this HIT's requirements.")
     assignment_id = new_id()
@@ -141,7 +141,7 @@ def accept(session: Session, worker_id: str, hit_id: str) -> str:
     return assignment_id
 
 
-def _check_offer(session: Session, worker_id: str, offered: Row) -> None:
+def _check_open(session: Session, worker_id: str, offered: Row) -> None:
     if offered["expired"]:
         raise Refused(409, "This HIT has expired.")
     blocked = session.db.execute(

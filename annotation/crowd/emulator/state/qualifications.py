@@ -29,7 +29,7 @@ MAX_LOCALES = 30
 
 Requirement = Mapping[str, Any]
 Value = int | str
-Standing = Mapping[str, Value]  # qualification type id -> what the worker holds
+HeldValues = Mapping[str, Value]  # qualification type id -> what the worker holds
 
 ORDERINGS: Mapping[str, Callable[[Any, Any], bool]] = {
     "LessThan": operator.lt,
@@ -114,7 +114,7 @@ def requires_masters(requirements: Sequence[Requirement]) -> bool:
     )
 
 
-def standing(session: Session, worker: Row) -> Standing:
+def held_values(session: Session, worker: Row) -> HeldValues:
     """All that a worker holds. The figures are those of the sign-in, not of the work done here."""
     held: dict[str, Value] = {
         PERCENT_APPROVED: worker["approval_percent"],
@@ -132,12 +132,12 @@ def standing(session: Session, worker: Row) -> Standing:
     return held
 
 
-def may_accept(requirements: str, held: Standing) -> bool:
+def may_accept(requirements: str, held: HeldValues) -> bool:
     """`requirements`: as stored with the HIT type."""
     return all(meets(requirement, held) for requirement in _parsed(requirements))
 
 
-def may_preview(requirements: str, held: Standing) -> bool:
+def may_preview(requirements: str, held: HeldValues) -> bool:
     return all(
         meets(requirement, held)
         for requirement in _parsed(requirements)
@@ -150,7 +150,7 @@ def _parsed(requirements: str) -> tuple[Requirement, ...]:
     return tuple(json.loads(requirements))
 
 
-def meets(requirement: Requirement, held: Standing) -> bool:
+def meets(requirement: Requirement, held: HeldValues) -> bool:
     """Who lacks a qualification meets DoesNotExist alone: not even NotIn or NotEqualTo."""
     comparator = requirement["Comparator"]
     value = held.get(requirement["QualificationTypeId"])

@@ -6,7 +6,7 @@ from annotation.analytics.campaign.progress import progress
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.commands.campaign_noun import experts_in_words
 from annotation.models import Campaign
-from annotation.pipeline.gold.adjudicate import Desk, What
+from annotation.pipeline.gold.adjudicate import Pile, What
 from tests.annotation.support.experts import unresolved
 from tests.exports.support.campaigns import make_campaign
 
@@ -22,9 +22,9 @@ def campaign() -> Campaign:
 def test_the_status_counts_what_experts_said(campaign: Campaign) -> None:
     """Of nine triplets, one unresolved is adjudicated by two who disagree, two are samples."""
     for name, label in (("ada", 1), ("bob", 0)):
-        desk = Desk(campaign, What.UNRESOLVED, name, worker_id=None)
-        desk.decide(unresolved(campaign), label, "")
-    sample = Desk(campaign, What.SAMPLE, "ada", worker_id=None)
+        pile = Pile(campaign, What.UNRESOLVED, name, worker_id=None)
+        pile.decide(unresolved(campaign), label, "")
+    sample = Pile(campaign, What.SAMPLE, "ada", worker_id=None)
     yes, no = (campaign.triplets.filter(label=label).first() for label in (1, 0))
     assert yes
     assert no
@@ -54,22 +54,22 @@ def test_a_label_changed_after_the_votes_were_seen_counts_as_it_was_first_given(
     """Who sees the crowd's label may come round to it: that would make the error smaller."""
     labelled = campaign.triplets.filter(label=1).first()
     assert labelled
-    desks = [Desk(campaign, What.SAMPLE, name, worker_id=None) for name in ("ada", "bob")]
-    for desk, label in zip(desks, (0, 1), strict=True):
-        desk.decide(labelled, label, "")
+    piles = [Pile(campaign, What.SAMPLE, name, worker_id=None) for name in ("ada", "bob")]
+    for pile, label in zip(piles, (0, 1), strict=True):
+        pile.decide(labelled, label, "")
     before = expert_figures(campaign)
     assert before.agreement == 0.0
     for label in (1, 0, 1):
-        desks[0].decide(labelled, label, "a second look")
+        piles[0].decide(labelled, label, "a second look")
     assert expert_figures(campaign) == before
     given = labelled.expert_labels.get(expert="ada")
     assert (given.label, given.blind_label) == (1, 0)
 
 
 def test_a_note_alone_changes_no_label(campaign: Campaign) -> None:
-    desk = Desk(campaign, What.UNRESOLVED, "ada", worker_id=None)
+    pile = Pile(campaign, What.UNRESOLVED, "ada", worker_id=None)
     for note in ("", "why"):
-        desk.decide(unresolved(campaign), 1, note)
+        pile.decide(unresolved(campaign), 1, note)
     given = unresolved(campaign).expert_labels.get()
     assert (given.label, given.blind_label, given.note) == (1, None, "why")
 
@@ -77,13 +77,13 @@ def test_a_note_alone_changes_no_label(campaign: Campaign) -> None:
 def test_the_status_says_in_a_line_what_experts_said(campaign: Campaign) -> None:
     assert experts_in_words(progress(campaign)["expert"]) is None
     triplet = unresolved(campaign)
-    Desk(campaign, What.UNRESOLVED, "ada", worker_id=None).decide(triplet, 1, "")
+    Pile(campaign, What.UNRESOLVED, "ada", worker_id=None).decide(triplet, 1, "")
     first = "1 labels on 1 triplets, 100.0% of the unresolved ones decided"
     assert experts_in_words(progress(campaign)["expert"]) == first
     labelled = campaign.triplets.filter(label=1).first()
     assert labelled
     for name, label in (("ada", 1), ("bob", 1), ("eve", 0)):
-        Desk(campaign, What.SAMPLE, name, worker_id=None).decide(labelled, label, "")
+        Pile(campaign, What.SAMPLE, name, worker_id=None).decide(labelled, label, "")
     assert experts_in_words(progress(campaign)["expert"]) == (
         "4 labels on 2 triplets, 100.0% of the unresolved ones decided, agreement 33.3%, "
         "label error 0.0% (0.0% to 79.3%) of 1"

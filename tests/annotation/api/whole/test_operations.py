@@ -183,7 +183,7 @@ def test_an_assignment_of_another_campaign_is_not_there(campaign: Campaign, owne
     assert is_problem(owner.get("campaigns/faq/workers/other-worker-0"), 404)
 
 
-def test_a_worker_shows_what_they_did_here_and_why_they_are_shut_out(
+def test_a_worker_shows_what_they_did_here_and_why_they_are_excluded(
     campaign: Campaign, owner: Program
 ) -> None:
     sent = {"worker": "faq-worker-0", "reason": "asked to leave", "agreed": True}

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from schemathesis import Case
 
 from annotation.models import Campaign, Exclusion, ExpertLabel, OutboxMessage, Triplet
-from annotation.pipeline.gold.adjudicate import Desk, What
+from annotation.pipeline.gold.adjudicate import Pile, What
 from annotation.pipeline.moderation.bonus import give_bonus
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.api.people import PASSWORD, Program
@@ -59,7 +59,7 @@ def elsewhere(world: World) -> Sent:
 
 def drawn(world: World) -> int:
     """Of the sample it takes no other."""
-    triplet = Desk(world.campaign, What.SAMPLE, expert="root", worker_id=None).next([])
+    triplet = Pile(world.campaign, What.SAMPLE, expert="root", worker_id=None).next([])
     assert triplet
     return triplet.pk
 

@@ -67,5 +67,5 @@ def bob(turk: Turk) -> Worker:
 
 @pytest.fixture
 def eve(turk: Turk) -> Worker:
-    """A spammer without a standing."""
+    """A spammer without a status."""
     return turk.worker("AEVE", masters=False, percent=60, approved=3)

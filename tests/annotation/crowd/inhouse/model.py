@@ -49,7 +49,7 @@ class Model:
         mine = (work for work in self.works if (work.name, work.status) == (name, "accepted"))
         return next(mine, None)
 
-    def admits(self, name: str, hit: ModelHit) -> bool:
+    def may_take(self, name: str, hit: ModelHit) -> bool:
         return name not in self.inactive and not (hit.closed and name in self.excluded)
 
     def free_for(self, name: str, now: datetime) -> list[ModelHit]:
@@ -58,7 +58,7 @@ class Model:
             for hit in self.hits
             if self.open_assignments(hit) > 0
             and hit.expires_at > now
-            and self.admits(name, hit)
+            and self.may_take(name, hit)
             and not any(work.name == name for work in self.live(hit))
         ]
 

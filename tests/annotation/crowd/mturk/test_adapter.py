@@ -187,13 +187,13 @@ def test_nothing_is_required_where_the_policy_asks_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "standing", [{"masters": ""}, {"approvalPercent": "94"}, {"approvedHits": "99"}]
+    "status", [{"masters": ""}, {"approvalPercent": "94"}, {"approvedHits": "99"}]
 )
 def test_a_worker_below_any_requirement_cannot_accept(
-    market: Market, standing: dict[str, str]
+    market: Market, status: dict[str, str]
 ) -> None:
     hit_id = market.publish()
-    assert market.hire("bob", **standing).accept(hit_id) is None
+    assert market.hire("bob", **status).accept(hit_id) is None
     assert market.hire("ada", approvalPercent="95", approvedHits="100").accept(hit_id)
 
 

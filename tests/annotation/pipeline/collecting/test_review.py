@@ -179,7 +179,7 @@ def test_an_excluded_worker_is_paid_for_what_passes_but_it_counts_for_nothing(
     assert found["spent_cents"] == stage.mturk.spent_cents == 38
 
 
-def test_an_excluded_worker_is_shut_out_at_the_crowd(stage: Stage) -> None:
+def test_an_excluded_worker_is_excluded_at_the_crowd(stage: Stage) -> None:
     stage.publish()
     for number in (1, 2, 3):
         stage.work("eve", number, slips=1)

@@ -1,4 +1,4 @@
-"""A worker shut out or taken back by hand: votes, money and labels move together."""
+"""A worker excluded or taken back: votes, money and labels move together."""
 
 import pytest
 
@@ -14,7 +14,7 @@ PRICE = 19
 REASON = "You asked to be left out."
 
 
-def shut_out(stage: Stage) -> None:
+def exclude_eve(stage: Stage) -> None:
     """Eve passes in HITs 1 and 2 and misses a control in HIT 3: she is out, her votes are gone."""
     stage.publish()
     stage.work("ada", 1, 0)
@@ -31,7 +31,7 @@ def money(stage: Stage) -> tuple[int, int]:
 
 
 def test_votes_money_and_labels_come_back_at_once(stage: Stage) -> None:
-    shut_out(stage)
+    exclude_eve(stage)
     assert money(stage) == (PRICE, 2 * PRICE)
     assert set(stage.labels().values()) == {"open"}
     change = restore(stage.campaign, "AEVE")
@@ -43,7 +43,7 @@ def test_votes_money_and_labels_come_back_at_once(stage: Stage) -> None:
 
 
 def test_what_would_change_is_told_and_nothing_changes(stage: Stage) -> None:
-    shut_out(stage)
+    exclude_eve(stage)
     foreseen = preview(lambda: restore(stage.campaign, "AEVE"))
     assert foreseen.votes == 10
     assert money(stage) == (PRICE, 2 * PRICE)
@@ -53,7 +53,7 @@ def test_what_would_change_is_told_and_nothing_changes(stage: Stage) -> None:
 
 
 def test_the_worker_may_take_hits_again(stage: Stage) -> None:
-    shut_out(stage)
+    exclude_eve(stage)
     assert stage.accept("eve", 4) is None
     restore(stage.campaign, "AEVE")
     stage.deliver()
@@ -98,8 +98,8 @@ def test_the_votes_bought_in_place_stay(set_stage: SetStage) -> None:
     assert money(stage) == (3 * PRICE, 0)
 
 
-def test_who_was_taken_back_is_not_shut_out_again_by_the_same_record(stage: Stage) -> None:
-    shut_out(stage)
+def test_who_was_taken_back_is_not_excluded_again_by_the_same_record(stage: Stage) -> None:
+    exclude_eve(stage)
     restore(stage.campaign, "AEVE")
     stage.deliver()
     stage.work("eve", 4, slips=1)

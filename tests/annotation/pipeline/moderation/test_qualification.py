@@ -11,7 +11,12 @@ from annotation.analytics.campaign.progress import progress
 from annotation.analytics.campaign.status import blockers
 from annotation.crowd.practice_url import practice_url
 from annotation.models import Campaign, Exclusion, PracticeItem, PracticeResult, Worker
-from annotation.pipeline.moderation.qualification import admit, check_open, practise, tries_of
+from annotation.pipeline.moderation.qualification import (
+    check_open,
+    grant_qualification,
+    practise,
+    tries_of,
+)
 from annotation.pipeline.outbox.messages import retry_failed
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.setup.create import create_campaign
@@ -388,7 +393,7 @@ def test_the_qualification_says_where_to_practise(stage: Stage) -> None:
 
 def test_a_campaign_without_practice_asks_for_no_qualification(one_hit: Stage) -> None:
     assert one_hit.campaign.practice_id == ""
-    assert "practice_round" not in progress(one_hit.campaign)
+    assert "qualification_test" not in progress(one_hit.campaign)
     (row,) = one_hit.mturk.rows("SELECT requirements FROM hit_types")
     assert all(each["ActionsGuarded"] != "Accept" for each in json.loads(row[0]))
 
@@ -457,7 +462,7 @@ def test_the_status_tells_where_the_round_is_and_how_it_goes(stage: Stage) -> No
     for slips in (4, 3):
         practise(stage.campaign, "ABOB", right(stage.campaign, slips=slips))
     found = progress(stage.campaign)
-    assert found["practice_round"] == practice_url(stage.campaign)
+    assert found["qualification_test"] == practice_url(stage.campaign)
     assert (found["practised"], found["passed_practice"]) == (2, 1)
 
 
@@ -489,19 +494,19 @@ def test_an_id_that_the_crowd_does_not_know_is_refused_and_leaves_nothing(stage:
 @pytest.mark.parametrize("worker", ["", "a", "A B", "A\x00B", "A" * 65, "<b>"])
 def test_whom_no_crowd_could_know_is_not_let_in(stage: Stage, worker: str) -> None:
     with pytest.raises(UserError, match="is no worker id"):
-        admit(stage.campaign, worker)
+        grant_qualification(stage.campaign, worker)
 
 
 def test_nobody_is_let_in_twice_or_past_an_exclusion(stage: Stage) -> None:
     practise(stage.campaign, "AADA", right(stage.campaign))
     with pytest.raises(UserError, match="has passed already"):
-        admit(stage.campaign, "AADA")
+        grant_qualification(stage.campaign, "AADA")
     ada = Worker.objects.get(worker_id="AADA")
     Exclusion.objects.create(campaign=stage.campaign, worker=ada, failures=3, reviewed=3)
     with pytest.raises(UserError, match="campaign restore faq AADA"):
-        admit(stage.campaign, "AADA")
+        grant_qualification(stage.campaign, "AADA")
 
 
 def test_a_campaign_without_practice_lets_everybody_in_already(one_hit: Stage) -> None:
     with pytest.raises(UserError, match="has no qualification test"):
-        admit(one_hit.campaign, "AADA")
+        grant_qualification(one_hit.campaign, "AADA")

@@ -99,7 +99,7 @@ def test_each_wait_is_about_twice_the_last_one_up_to_a_limit(attempts: int, most
     assert len(waits) > 100  # nobody comes back at the same moment as others
 
 
-def test_who_passed_the_practice_round_waits_for_everything_else(published: Stage) -> None:
+def test_who_passed_the_qualification_test_waits_for_everything_else(published: Stage) -> None:
     ada = Worker.objects.create(crowd="mturk", worker_id="AADA")
     train = published.campaign.outbox.create(kind="train", token="t", worker=ada)
     late = published.campaign.outbox.create(kind="exclude", token="e", worker=ada)

@@ -451,6 +451,6 @@ def test_the_teams_page_shows_one_arm_alone_to_who_works_in_it(source: Campaign)
         advance(condition, crowd)
     ada = make_member("ada")
     client = at(ada.user)
-    assert len(client.get("/work").context["offers"]) == 2
+    assert len(client.get("/work").context["queues"]) == 2
     assert assignments.take(ada, closed=closed_queues(ada), now=timezone.now()) is not None
-    assert len(client.get("/work").context["offers"]) == 1
+    assert len(client.get("/work").context["queues"]) == 1

@@ -90,7 +90,7 @@ class Model:
     workers: list[str] = field(default_factory=list)  # in the order in which we met them
     excluded: set[str] = field(default_factory=set)
     ever_excluded: set[str] = field(default_factory=set)
-    shut_out: set[str] = field(default_factory=set)  # the crowd may have been told so
+    excluded_at_crowd: set[str] = field(default_factory=set)  # the crowd may have been told so
     told: set[str] = field(default_factory=set)  # to get the qualification of the known
     first_batch: int | None = None  # HITs of the first round that are asked for in all
     messages: set[tuple[str, str]] = field(default_factory=set)  # (worker, text)
@@ -229,7 +229,7 @@ class Model:
 
     def _note_sent(self, outbox_message: OutboxMessage) -> None:
         if outbox_message.kind == "exclude":
-            self.shut_out.add(outbox_message.worker)
+            self.excluded_at_crowd.add(outbox_message.worker)
 
     def collect(self, statuses: Mapping[str, str]) -> None:
         """`statuses` as the crowd had them when it was asked.
@@ -287,7 +287,7 @@ class Model:
         self.outbox = [
             one for one in self.outbox if (one.kind, one.worker) != ("exclude", worker) or one.sent
         ]
-        if worker in self.shut_out:
+        if worker in self.excluded_at_crowd:
             self.outbox.append(OutboxMessage("readmit", worker=worker))
         self._move(worker, "discarded", "paid")
 

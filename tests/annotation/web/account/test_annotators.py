@@ -24,11 +24,11 @@ def choose(member: Member, campaign: Campaign | None) -> None:
 
 def queue_of(client: Client) -> str:
     """As the page's own form names it."""
-    return str(client.get("/work").context["offers"][0].hit_type)
+    return str(client.get("/work").context["queues"][0].hit_type)
 
 
 def offered(client: Client) -> int:
-    return len(client.get("/work").context["offers"])
+    return len(client.get("/work").context["queues"])
 
 
 def test_without_annotators_the_whole_team_may_take_its_hits(
@@ -72,7 +72,7 @@ def test_an_annotator_of_all_campaigns_is_one_of_each(
 def test_other_campaigns_stay_open_to_all(campaign: Campaign, ada: Member, bobs: Client) -> None:
     offer_hits("other")
     choose(ada, campaign)
-    assert [line.title for line in bobs.get("/work").context["offers"]] == ["Judge other"]
+    assert [line.title for line in bobs.get("/work").context["queues"]] == ["Judge other"]
     address = start(bobs)
     assert (
         Assignment.objects.get(assignment_id=address.rpartition("/")[2]).posted_hit.annotation
@@ -93,7 +93,7 @@ def test_work_in_hand_when_others_are_chosen_is_taken_and_not_shown_on(
     assert Assignment.objects.get().status == "submitted"
 
 
-def test_its_practice_round_is_shown_to_the_chosen_alone(
+def test_its_qualification_test_is_shown_to_the_chosen_alone(
     ada: Member, adas: Client, bobs: Client
 ) -> None:
     campaign = offer_hits(practice_items=5)[0].campaign

@@ -22,12 +22,12 @@ def exclude(member: Member, hit: Hit) -> None:
     Exclusion.objects.create(campaign=hit.campaign, worker=worker, failures=3, reviewed=10)
 
 
-def shut_out(member: Member, hit: Hit) -> None:
+def exclude_from(member: Member, hit: Hit) -> None:
     """What the next pass tells the crowd."""
     InhouseCrowd().exclude(member.worker_id, exclusion_id=hit.campaign.exclusion_id)
 
 
-def test_who_was_shut_out_meanwhile_reads_why_and_can_give_it_back(
+def test_who_was_excluded_meanwhile_reads_why_and_can_give_it_back(
     hits: list[Hit], adas: Client, ada: Member
 ) -> None:
     address = start(adas)
@@ -36,17 +36,17 @@ def test_who_was_shut_out_meanwhile_reads_why_and_can_give_it_back(
     assert refused.status_code == 403
     assert "3 of your first 10 HITs failed their check questions" in text(refused)
     assert f'action="{address}/return"' in refused.content.decode()
-    shut_out(ada, hits[0])
+    exclude_from(ada, hits[0])
     assert adas.post(f"{address}/return")["Location"] == "/work"
 
 
-def test_who_is_shut_out_of_one_campaign_gives_its_hit_back_for_another_s(
+def test_who_is_excluded_from_one_campaign_gives_its_hit_back_for_another_s(
     adas: Client, ada: Member
 ) -> None:
     (fish,) = offer_hits("fish")
     (bird,) = offer_hits("birds")
     exclude(ada, fish)
-    shut_out(ada, fish)
+    exclude_from(ada, fish)
     assert hit_at(start(adas)) == bird
 
 

@@ -161,7 +161,7 @@ def test_what_was_not_accepted_is_explained(adas: Client) -> None:
     assert b"<b>" not in response.content
 
 
-def test_who_is_shut_out_reads_why_and_is_offered_nothing_of_it(
+def test_who_is_excluded_reads_why_and_is_offered_nothing_of_it(
     adas: Client, ada: Member, settings: Settings
 ) -> None:
     settings.CONTACT = "quality@example.org"
@@ -187,7 +187,7 @@ def practised(hit: Hit, member: Member, *, passed: bool) -> None:
     )
 
 
-def test_a_campaign_with_a_practice_round_opens_after_it(adas: Client, ada: Member) -> None:
+def test_a_campaign_with_a_qualification_test_opens_after_it(adas: Client, ada: Member) -> None:
     (hit,) = offer_hits("fish", practice_items=1)
     PracticeItem.objects.create(
         campaign=hit.campaign, position=0, query="a", question="b", expected=1, why="So."

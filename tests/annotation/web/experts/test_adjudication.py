@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Campaign, ExpertLabel, ItemReport, Judgment, Triplet, Worker
-from annotation.pipeline.gold.adjudicate import Desk, What
+from annotation.pipeline.gold.adjudicate import Pile, What
 from tests.annotation.support.experts import (
     ADDRESS,
     at,
@@ -222,7 +222,7 @@ def test_a_drawn_triplet_is_taken_though_the_draw_has_changed_meanwhile(
     drawn = show(ada, "sample")
     assert drawn
     ExpertLabel.objects.create(triplet=drawn, expert="bob", label=1, source="sample")
-    assert Desk(campaign, What.SAMPLE, "ada", worker_id=None).next([]) != drawn
+    assert Pile(campaign, What.SAMPLE, "ada", worker_id=None).next([]) != drawn
     assert decide(ada, drawn, 1, "sample").status_code == 303
 
 

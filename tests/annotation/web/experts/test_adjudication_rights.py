@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.crowd.inhouse.assignments import give_back, take
 from annotation.crowd.inhouse.models import Member
 from annotation.models import Campaign, ExpertLabel, Judgment, Triplet, Worker
-from annotation.pipeline.gold.adjudicate import Desk, What
+from annotation.pipeline.gold.adjudicate import Pile, What
 from tests.annotation.support.experts import ADDRESS, at, decide, expert, report, show, unresolved
 from tests.exports.support.campaigns import make_campaign
 from tests.worlds.team import make_team
@@ -92,13 +92,13 @@ def test_an_expert_is_not_shown_the_hit_that_they_have_in_hand(
     team = make_team(tmp_path, "http://testserver")
     team.campaign.triplets.update(status="unresolved")
     ada = team.members["ada"]
-    desk = Desk(team.campaign, What.UNRESOLVED, "ada", ada.worker_id)
-    assert desk.done().triplets == 5
+    pile = Pile(team.campaign, What.UNRESOLVED, "ada", ada.worker_id)
+    assert pile.done().triplets == 5
     work = take(ada, now=timezone.now())
     assert work
-    assert (desk.done().triplets, desk.next([])) == (0, None)
+    assert (pile.done().triplets, pile.next([])) == (0, None)
     give_back(ada, work.assignment_id, now=timezone.now())
-    assert desk.done().triplets == 5
+    assert pile.done().triplets == 5
 
 
 def test_another_crowds_worker_of_the_same_id_is_somebody_else(
