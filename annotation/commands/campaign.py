@@ -24,7 +24,7 @@ from annotation.commands.campaign_noun import (
     in_words,
     worded,
 )
-from annotation.commands.campaign_operations import calls_made
+from annotation.commands.campaign_operations import messages_sent
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
@@ -276,7 +276,7 @@ def publish_hits(
         written = write_messages(campaign, most=first)
         entry.details |= asdict(written)
     with progress(waiting(campaign), "Publishing", "HIT") as bar:
-        delivery = deliver(campaign, crowd, progress=calls_made(campaign, bar))
+        delivery = deliver(campaign, crowd, progress=messages_sent(campaign, bar))
     if delivery.stopped_by:
         raise UserError(
             f"{delivery.sent} calls were made, {waiting(campaign)} wait for the next "

@@ -13,7 +13,7 @@ from annotation.commands.campaign_noun import campaign_verb
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
-from annotation.operations.campaign.retry import calls_wait
+from annotation.operations.campaign.retry import messages_wait
 from annotation.operations.operation import Argument, Operation, perform
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.outbox.claims import waiting
@@ -95,16 +95,16 @@ def _send(campaign: Campaign, crowd: Crowd | None) -> Result:
     if crowd is None:
         return {"sent": 0, "failed": 0, "waiting": waiting(campaign)}
     with progress(waiting(campaign), "Telling the crowd", " calls") as bar:
-        sent = deliver(campaign, crowd, progress=calls_made(campaign, bar))
+        sent = deliver(campaign, crowd, progress=messages_sent(campaign, bar))
     left = waiting(campaign)
     if sent.stopped_by:
         raise UserError(
-            f"It is decided and kept; {calls_wait(left)} for the next pass: {sent.stopped_by}"
+            f"It is decided and kept; {messages_wait(left)} for the next pass: {sent.stopped_by}"
         )
     return {"sent": sent.sent, "failed": sent.failed, "waiting": left}
 
 
-def calls_made(campaign: Campaign, bar: "tqdm[Any]") -> Progress:
+def messages_sent(campaign: Campaign, bar: "tqdm[Any]") -> Progress:
     """Moves the bar by what no longer waits: a call that did not get through still does."""
     first = waiting(campaign)
 

@@ -28,7 +28,7 @@ from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
 from annotation.protocol.studies.pilot import Comparison
 from annotation.protocol.studies.pool_depth import LEVEL
 from annotation.simulation.options import SHARES, Options, read_options
-from annotation.simulation.report import told
+from annotation.simulation.report import render
 from annotation.simulation.run import dry_run
 from core.command import Device, Result, progress
 from core.errors import UserError
@@ -57,7 +57,7 @@ def _dry_run(campaign: Campaign, **options: Any) -> Result:
             return bar.update if name == "people judge" else no_progress
 
         found = dry_run(campaign, asked, stage=stage)
-    return {"campaign": campaign.name, **told(found)}
+    return {"campaign": campaign.name, **render(found)}
 
 
 def _dry_run_signature() -> inspect.Signature:

@@ -19,13 +19,13 @@ FINISHED = "finished"
 BUDGET = "budget"
 NOBODY = "nobody"
 
-Tell = Callable[[str, int, int | None], object]
+Report = Callable[[str, int, int | None], object]
 
 
-def play(campaign: Campaign, crowd: Crowd, simulation: Simulation, *, tell: Tell) -> str:
-    """How it ended; `tell` is given the stage, units just done and their expected number."""
+def play(campaign: Campaign, crowd: Crowd, simulation: Simulation, *, report: Report) -> str:
+    """How it ended; `report` is given the stage, units just done and their expected number."""
     packed = pack_hits(campaign)
-    tell("publishing HITs", packed.hits, packed.hits)
+    report("publishing HITs", packed.hits, packed.hits)
     publish(campaign, crowd)
     deliver(campaign, crowd)
     mode = estimate_cost(packed.triplets, campaign.policy)
@@ -33,7 +33,7 @@ def play(campaign: Campaign, crowd: Crowd, simulation: Simulation, *, tell: Tell
     turn, done = max(LEAST_A_TURN, expected // TURNS), 0
     while True:
         worked = simulation.run(
-            done + turn, progress=lambda count: tell("people judge", count, expected)
+            done + turn, progress=lambda count: report("people judge", count, expected)
         )
         found = advance(campaign, crowd)
         if found.finished:

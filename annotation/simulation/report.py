@@ -112,7 +112,7 @@ def per_label(found: Figures) -> str:
     return f"${found.cents_per_label / 100:.3f}"
 
 
-def told(result: Mapping[str, Any]) -> dict[str, object]:
+def render(result: Mapping[str, Any]) -> dict[str, object]:
     """For the command line: what counts most first."""
     found = figures(result)
     money = {

@@ -50,7 +50,7 @@ def main(site: int, crowd: int) -> None:
 
 
 def _played(plan: Plan, site: socket.socket, crowd: socket.socket) -> dict[str, Any]:
-    _tell("setting the stage", 0, None)
+    _report("setting the stage", 0, None)
     make_database(Path(str(settings.DATABASES["default"]["NAME"])), settings.DATA_DIR.parent)
     campaign = fill(plan)
     profiles, gold = WorkerProfiles(**plan.profiles), gold_of(plan)
@@ -61,11 +61,11 @@ def _played(plan: Plan, site: socket.socket, crowd: socket.socket) -> dict[str, 
     with WorkerSite(settings.MTURK_ENDPOINT) as workers:
         simulation = Simulation(profiles, gold, workers)
         turk = open_crowd(PAPER_CROWD.kind, live=False, shared_rate=False)
-        end = play(campaign, turk, simulation, tell=_tell)
+        end = play(campaign, turk, simulation, report=_report)
     return {"outcome": outcome(campaign, profiles, gold, plan) | {"end": end}}
 
 
-def _tell(stage: str, done: int, total: int | None) -> None:
+def _report(stage: str, done: int, total: int | None) -> None:
     print(json.dumps({"stage": stage, "done": done, "total": total}), flush=True)
 
 

@@ -107,7 +107,7 @@ def ends(process: int) -> bool:
 def test_the_demo_waits_only_where_the_crowd_has_nothing_to_do(
     calls: int, open_triplets: int, submitted: int, waits: bool
 ) -> None:
-    now = {"calls_waiting": calls, "open": open_triplets, "submitted": submitted}
+    now = {"messages_waiting": calls, "open": open_triplets, "submitted": submitted}
     assert waits_for_calls({"submitted": 7}, now) is waits
 
 

@@ -24,7 +24,7 @@ MOST_TURNS = 30
 
 def has_all_calls_made(campaign: Campaign) -> bool:
     now = progress(campaign)
-    return not (now["calls_waiting"] or now["to_review"])
+    return not (now["messages_waiting"] or now["to_review"])
 
 
 def is_finished(campaign: Campaign) -> bool:

@@ -142,7 +142,7 @@ def work(stack: ServiceStack, most: int, gold: Gold) -> int:
 
 def is_settled(campaign: Campaign) -> bool:
     now = progress(campaign)
-    waits = now["open"] or now["calls_waiting"] or now["to_review"] or now["calls_failed"]
+    waits = now["open"] or now["messages_waiting"] or now["to_review"] or now["messages_failed"]
     return not waits and now["submitted"] == now["approved"] + now["rejected"]  # type: ignore[operator]
 
 

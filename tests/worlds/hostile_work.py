@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.crowd.inhouse import assignments
 from annotation.models import ExpertLabel, Hit
-from annotation.pipeline.moderation.qualification import admit
+from annotation.pipeline.moderation.qualification import grant_qualification
 from annotation.protocol.policy.crowds import INHOUSE
 from core.text.clean import clean_text
 from tests.worlds.hostile_campaign import HITS, TEXTS, hostile_campaign
@@ -33,7 +33,7 @@ def hostile_team(folder: Path, url: str, **policy: object) -> Team:
     """Ada and bob are let in, eve has yet to practise."""
     team = published_team(hostile_campaign(folder, **{**RULES, **policy}), url)
     for name in WORKERS:
-        admit(team.campaign, team.members[name].worker_id)
+        grant_qualification(team.campaign, team.members[name].worker_id)
     team.advance()
     return team
 

@@ -53,8 +53,8 @@ def question_counts(campaign: Campaign) -> dict[str, object]:
 def trouble_counts(campaign: Campaign) -> dict[str, object]:
     return {
         "excluded_workers": Exclusion.in_force(campaign).count(),
-        "calls_waiting": waiting(campaign),
-        "calls_failed": campaign.outbox.filter(state=OutboxMessage.State.FAILED).count(),
+        "messages_waiting": waiting(campaign),
+        "messages_failed": campaign.outbox.filter(state=OutboxMessage.State.FAILED).count(),
     }
 
 

@@ -29,7 +29,7 @@ TAG = "campaigns"
 MOST_HITS = 1_000_000
 USUAL = Options()
 
-FORESEEN = {
+PREVIEW = {
     "agreed": False,
     "sentences": [
         "10 of the 600 HITs of faq go to the workers at http://127.0.0.1:8001.",
@@ -203,7 +203,7 @@ class Publish(APIView):
         request=PublishOptions,
         sent={"first": 10, "live": False, "agreed": False},
         answers={200: PublishAnswer, 202: JobRow},
-        examples={200: FORESEEN, 202: ROW},
+        examples={200: PREVIEW, 202: ROW},
         refusals=[404, 409, 422],
         parameters=[key_header(required=False)],
     )

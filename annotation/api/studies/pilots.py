@@ -41,7 +41,7 @@ class NewPilot(serializers.Serializer[dict[str, Any]]):
     agreed = Flag(help_text="false: only what follows is told; true: it is made")
 
 
-class PilotForeseen(serializers.Serializer[dict[str, Any]]):
+class PilotPreview(serializers.Serializer[dict[str, Any]]):
     agreed = serializers.BooleanField()
     sentences = serializers.ListField(child=serializers.CharField())
 
@@ -103,7 +103,7 @@ ROW = {
     "hidden": "answers-without",
     "created_at": "2026-11-22T10:00:00Z",
 }
-FORESEEN = {
+PREVIEW = {
     "agreed": False,
     "sentences": ["Each condition takes 40 HITs, about 89 assignments."],
 }
@@ -165,8 +165,8 @@ class Pilots(APIView):
         f"You own both conditions; each has a budget of its own. Takes the permission `{CREATE}`.",
         request=NewPilot,
         sent={"source": "faq", "name": "answers", "triplets": 200, "seed": 0, "agreed": False},
-        answers={200: PilotForeseen, 201: PilotRow},
-        examples={200: FORESEEN, 201: ROW},
+        answers={200: PilotPreview, 201: PilotRow},
+        examples={200: PREVIEW, 201: ROW},
         refusals=[404, 409, 422],
         parameters=[key_header(required=False)],
     )

@@ -52,7 +52,7 @@ def token_used(token: object, done: str) -> RequestError:
     )
 
 
-def found(row: Row | None, code: str, message: str) -> Row:
+def require_row(row: Row | None, code: str, message: str) -> Row:
     if row is None:
         raise RequestError(code, message)
     return row

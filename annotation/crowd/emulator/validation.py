@@ -71,7 +71,7 @@ def _structure(shape: Shape, value: object, path: str) -> Iterator[str]:
         if name in shape.members:
             yield from faults(shape.members[name], item, _join(path, name))
         else:
-            yield f"{_join(path, _shown(name))} is not a known member."
+            yield f"{_join(path, _excerpt(name))} is not a known member."
 
 
 def _list(shape: Shape, value: object, path: str) -> Iterator[str]:
@@ -130,10 +130,10 @@ def _range(shape: Shape, size: int, value: object, path: str, unit: str) -> Iter
 
 
 def _fault(path: str, value: object, constraint: str) -> str:
-    return f"Value {_shown(value)} at {path or 'the request'} {constraint}."
+    return f"Value {_excerpt(value)} at {path or 'the request'} {constraint}."
 
 
-def _shown(value: object) -> str:
+def _excerpt(value: object) -> str:
     shown = ascii(value)
     return shown if len(shown) <= SHOWN_CHARACTERS else f"{shown[:SHOWN_CHARACTERS]}..."
 

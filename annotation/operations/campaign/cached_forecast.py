@@ -85,7 +85,7 @@ def known_failures(campaign: Campaign) -> tuple[int, list[str]]:
     last = _counted(campaign)
     if last is None:
         return campaign.outbox.filter(state=OutboxMessage.State.FAILED).count(), []
-    return last.figures["calls_failed"], [_note(last.at)]
+    return last.figures["messages_failed"], [_note(last.at)]
 
 
 def known_hits_of_versions(campaign: Campaign) -> KnownHits:

@@ -13,7 +13,7 @@ from annotation.operations.campaign.cached_forecast import (
     known_prolonging,
     status_of,
 )
-from annotation.operations.campaign.retry import calls_wait
+from annotation.operations.campaign.retry import messages_wait
 from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.ledger.dollars import clause, dollars
@@ -59,7 +59,7 @@ def _execute_expire(campaign: Campaign, options: Options) -> Result:
 
 def _still_waiting(campaign: Campaign) -> str:
     left = waiting(campaign)
-    return f"; {calls_wait(left)} for the next pass" if left else ""
+    return f"; {messages_wait(left)} for the next pass" if left else ""
 
 
 def _and_is_paid(campaign: Campaign) -> str:

@@ -7,7 +7,7 @@ from annotation.operations.operation import Operation, Options, Result
 from annotation.pipeline.outbox.messages import retry_failed
 
 
-def calls_wait(count: int) -> str:
+def messages_wait(count: int) -> str:
     return "1 call waits" if count == 1 else f"{count:,} calls wait"
 
 

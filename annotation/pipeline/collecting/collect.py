@@ -37,7 +37,7 @@ class Ours:
 
 
 @dataclass(frozen=True)
-class Found:
+class HitSubmissions:
     """A HIT's record as far as it could be read, and why it could not be read to the end."""
 
     hit: int
@@ -53,7 +53,7 @@ class Fetched:
     unread: list[int] = field(default_factory=list)  # HITs
     fault: CrowdError | None = None  # the first that may pass
 
-    def take(self, found: Sequence[Found]) -> None:
+    def take(self, found: Sequence[HitSubmissions]) -> None:
         self.unread += [one.hit for one in found if one.error is not None]
         for one in found:
             if one.error is not None and not one.error.permanent:
@@ -87,16 +87,16 @@ def fetch_submissions(
     return result
 
 
-def _fetch(hit: int, crowd_id: str, crowd: Crowd) -> Found:
+def _fetch(hit: int, crowd_id: str, crowd: Crowd) -> HitSubmissions:
     read: list[Submission] = []
     try:
         read.extend(crowd.submissions(crowd_id))
     except CrowdError as error:
-        return Found(hit, read, error)
-    return Found(hit, read)
+        return HitSubmissions(hit, read, error)
+    return HitSubmissions(hit, read)
 
 
-def _keep_faults(campaign: Campaign, found: Sequence[Found], now: datetime) -> None:
+def _keep_faults(campaign: Campaign, found: Sequence[HitSubmissions], now: datetime) -> None:
     errors = {one.hit: one.error for one in found if one.error is not None}
     for hit in Hit.objects.filter(pk__in=errors).order_by("pk"):
         with about(campaign=campaign, hit=hit.key):
@@ -157,7 +157,7 @@ def _is_over(theirs: CrowdHit, now: datetime) -> bool:
 
 
 @transaction.atomic
-def store(campaign: Campaign, found: Sequence[Found]) -> int:
+def store(campaign: Campaign, found: Sequence[HitSubmissions]) -> int:
     """Add what is not there yet; what is there already stays as it was read first."""
     locked(campaign)  # two collectors at once take turns
     ids = [theirs.assignment_id for one in found for theirs in one.submissions]

@@ -26,7 +26,7 @@ State = ControlCandidate.State
 
 
 @dataclass(frozen=True)
-class FoundCandidates:
+class CandidateCounts:
     looked_at: int
     new: int
     open: int  # that wait for a person now
@@ -40,7 +40,7 @@ class _Fit(NamedTuple):
     pk: int
 
 
-def find_candidates(campaign: Campaign, *, progress: Progress = no_progress) -> FoundCandidates:
+def find_candidates(campaign: Campaign, *, progress: Progress = no_progress) -> CandidateCounts:
     """Run again it finds others: what was confirmed or dismissed is not proposed twice."""
     waiting = control_candidates(campaign).filter(state=State.OPEN).count()
     looked_at, fits = 0, []
@@ -56,7 +56,7 @@ def find_candidates(campaign: Campaign, *, progress: Progress = no_progress) -> 
     ControlCandidate.objects.bulk_create(
         [ControlCandidate(triplet_id=fit.pk) for fit in chosen], ignore_conflicts=True
     )
-    return FoundCandidates(looked_at, len(chosen), waiting + len(chosen))
+    return CandidateCounts(looked_at, len(chosen), waiting + len(chosen))
 
 
 def control_candidates(campaign: Campaign) -> QuerySet[ControlCandidate]:

@@ -78,7 +78,7 @@ class GoldLabels(NamedTuple):
 
     path: Path
     given: list[Given]
-    found: Imported
+    counts: Imported
 
 
 def read_gold(

@@ -58,7 +58,7 @@ def send(
         except CrowdError as error:
             outcome = Outcome(message, error=error)
         log.log(_level(outcome.error), "%s: %s", message.kind, outcome.error or "done")
-    CROWD_CALLS.labels(message.kind, _told(outcome.error)).inc()
+    CROWD_CALLS.labels(message.kind, _result(outcome.error)).inc()
     return outcome
 
 
@@ -69,7 +69,7 @@ def _level(error: CrowdError | None) -> int:
     return logging.WARNING if error.permanent else logging.INFO
 
 
-def _told(error: CrowdError | None) -> str:
+def _result(error: CrowdError | None) -> str:
     if error is None:
         return "done"
     if error.throttled:

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from annotation.crowd.port import Crowd, CrowdError, CrowdHit, Submission
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage
-from annotation.pipeline.collecting.collect import Found, store
+from annotation.pipeline.collecting.collect import HitSubmissions, store
 from annotation.pipeline.ledger.accounts import OverBudget, locked
 from annotation.pipeline.ledger.postings import pay_overturned, settle
 from annotation.pipeline.outbox.claims import DECISIONS, UNSENT
@@ -220,7 +220,7 @@ class _Repairs:
         """What collect does not see: it reads HITs that are not closed and hold more than ours."""
         if hit.closed_at is None and self._reading.theirs.handed_in > stored:
             return
-        new = store(self._campaign, [Found(hit.pk, missing)])
+        new = store(self._campaign, [HitSubmissions(hit.pk, missing)])
         ids = ", ".join(theirs.assignment_id for theirs in missing)
         sentence = f"Assignments of HIT {hit} were missing here: {ids}: stored."
         self._report.did(Repair.STORED, sentence, hit=hit.key, count=new)

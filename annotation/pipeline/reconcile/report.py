@@ -22,7 +22,7 @@ class Repair(StrEnum):
     SETTLED = "settled"  # decided work whose money had not moved
 
 
-class Told(str):
+class Line(str):
     """A sentence, and the key of the HIT that it is about, where it is about one."""
 
     hit: str | None = None
@@ -35,8 +35,8 @@ class Reconciled:
     hits: int = 0  # of ours, in the crowd's list
     read: int = 0  # of those, whose assignments were compared one by one
     repaired: dict[str, int] = field(default_factory=lambda: {str(kind): 0 for kind in Repair})
-    done: list[Told] = field(default_factory=list)
-    manual: list[Told] = field(default_factory=list)
+    done: list[Line] = field(default_factory=list)
+    manual: list[Line] = field(default_factory=list)
     stopped_by: str | None = None  # why it ended before all was compared
 
     @property
@@ -45,14 +45,14 @@ class Reconciled:
 
     def did(self, kind: Repair, sentence: str, *, hit: str | None = None, count: int = 1) -> None:
         self.repaired[kind] += count
-        self.done.append(_told(sentence, hit))
+        self.done.append(_line(sentence, hit))
 
     def leave(self, sentence: str, *, hit: str | None = None) -> None:
         """To a person."""
-        self.manual.append(_told(sentence, hit))
+        self.manual.append(_line(sentence, hit))
 
 
-def _told(sentence: str, hit: str | None) -> Told:
-    told = Told(sentence)
-    told.hit = hit
-    return told
+def _line(sentence: str, hit: str | None) -> Line:
+    line = Line(sentence)
+    line.hit = hit
+    return line

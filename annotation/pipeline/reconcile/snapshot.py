@@ -83,7 +83,7 @@ def count_ours(campaign: Campaign) -> dict[str, Ours]:
         for pk, key, crowd_id, published_at, expires_at, closed_at, gone in rows
     }
     _count_assignments(campaign, by_pk)
-    _count_assignments(campaign, by_pk)
+    _count_submissions(campaign, by_pk)
     return {hit.key: hit for hit in by_pk.values()}
 
 
@@ -102,7 +102,7 @@ def _count_assignments(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
             hits[pk].bought, hits[pk].asked = done, made
 
 
-def _count_assignments(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
+def _count_submissions(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
     works = Assignment.objects.filter(hit__campaign=campaign).order_by().values_list("hit")
     undecided = Q(status=Assignment.Status.SUBMITTED)
     rows = works.annotate(stored=Count("pk"), decided=Count("pk", filter=~undecided))

@@ -18,7 +18,7 @@ REPORT_LENGTH = 500
 
 
 @dataclass(frozen=True)
-class ShownItem:
+class WorkerItem:
     """What a worker sees of an item: nothing else of it may reach the page."""
 
     key: str
@@ -63,7 +63,7 @@ def has_judged(hit: Hit, worker_id: str) -> bool:
     ).exists()
 
 
-def _items(hit: Hit) -> list[ShownItem]:
+def _items(hit: Hit) -> list[WorkerItem]:
     """In the order of the page; one query that reads the texts alone."""
     rows = hit.items.order_by("position").values_list(
         "key",
@@ -74,9 +74,9 @@ def _items(hit: Hit) -> list[ShownItem]:
     return [_item(*row) for row in rows]
 
 
-def _item(key: str, query: str, question: str, answer: str) -> ShownItem:
+def _item(key: str, query: str, question: str, answer: str) -> WorkerItem:
     query_parts, question_parts = mark_differences(query, question)
-    return ShownItem(
+    return WorkerItem(
         key=key,
         query=query_parts,
         question=question_parts,

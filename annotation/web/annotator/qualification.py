@@ -65,7 +65,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class ShownItem:
+class AnsweredItem:
     """One item as it was answered; `why` and `expected` are shown with the feedback alone."""
 
     number: int
@@ -178,16 +178,16 @@ def _field(item: PracticeItem) -> str:
     return f"item-{item.position}"
 
 
-def _items(here: Round, given: dict[int, int]) -> list[ShownItem]:
+def _items(here: Round, given: dict[int, int]) -> list[AnsweredItem]:
     return [
-        _shown_item(here, number, item, given.get(item.position))
+        _answered_item(here, number, item, given.get(item.position))
         for number, item in enumerate(here.items, start=1)
     ]
 
 
-def _shown_item(here: Round, number: int, item: PracticeItem, given: int | None) -> ShownItem:
+def _answered_item(here: Round, number: int, item: PracticeItem, given: int | None) -> AnsweredItem:
     query, question = mark_differences(item.query, item.question)
-    return ShownItem(
+    return AnsweredItem(
         number=number,
         name=_field(item),
         query=query,

@@ -26,7 +26,7 @@ from annotation.web.annotator.eligibility import (
     queues_of_others,
     why_not,
 )
-from annotation.web.annotator.judging_page import ShownItem, judging_context
+from annotation.web.annotator.judging_page import WorkerItem, judging_context
 from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.middleware import wants_json
 
@@ -158,7 +158,7 @@ def _page(
     context = judging_context(
         hit, assignment_id=work.assignment_id, worker_id=request.member.worker_id
     )
-    items = cast(list[ShownItem], context["items"])
+    items = cast(list[WorkerItem], context["items"])
     context |= {
         "items": [_kept(item, request.POST) for item in items],
         "member_page": True,
@@ -171,7 +171,7 @@ def _page(
     return render(request, "annotation/annotator/judging.html", context, status=status)
 
 
-def _kept(item: ShownItem, sent: Mapping[str, str]) -> ShownItem:
+def _kept(item: WorkerItem, sent: Mapping[str, str]) -> WorkerItem:
     return replace(
         item,
         given=sent.get(FIELD + item.key, ""),

@@ -36,7 +36,7 @@ UNREADABLE = (
 
 
 @dataclass(frozen=True)
-class Shown:
+class BlindTriplet:
     """All that the page shows of a triplet before the decision."""
 
     pk: int
@@ -152,10 +152,10 @@ def _page(
     return render(request, "annotation/experts/adjudicate.html", context, status=status)
 
 
-def _texts(triplet: Triplet) -> Shown:
+def _texts(triplet: Triplet) -> BlindTriplet:
     candidate = triplet.candidate
     query, question = mark_differences(candidate.query.text, candidate.pair.question)
-    return Shown(triplet.pk, query, question, candidate.pair.answer)
+    return BlindTriplet(triplet.pk, query, question, candidate.pair.answer)
 
 
 def _own(pile: Pile, triplet: Triplet) -> ExpertLabel | None:

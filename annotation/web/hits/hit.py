@@ -20,7 +20,7 @@ MOST = 200  # calls and entries; a HIT has a few for each of its assignments
 
 
 @dataclass(frozen=True)
-class Shown:
+class ItemRow:
     """An item as the page has it: a triplet's texts or a control's."""
 
     item: HitItem
@@ -57,7 +57,7 @@ def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespons
     )
 
 
-def _items(hit: Hit, works: list[Assignment]) -> list[Shown]:
+def _items(hit: Hit, works: list[Assignment]) -> list[ItemRow]:
     answers: defaultdict[int, dict[int, int]] = defaultdict(dict)
     given = Judgment.objects.filter(assignment__in=works)
     for item, work, value in given.values_list("item", "assignment", "value"):
@@ -68,15 +68,15 @@ def _items(hit: Hit, works: list[Assignment]) -> list[Shown]:
     ]
 
 
-def _item(item: HitItem, answers: list[int | None]) -> Shown:
+def _item(item: HitItem, answers: list[int | None]) -> ItemRow:
     if item.control is not None:
         control = item.control
         texts = control.query, control.question, control.answer
-        return Shown(item, *texts, control.expected, answers)
+        return ItemRow(item, *texts, control.expected, answers)
     assert item.triplet is not None  # a constraint says so
     candidate = item.triplet.candidate
     texts = candidate.query.text, candidate.pair.question, candidate.pair.answer
-    return Shown(item, *texts, None, answers)
+    return ItemRow(item, *texts, None, answers)
 
 
 def _messages(hit: Hit) -> list[OutboxMessage]:

@@ -118,29 +118,29 @@ def _cost(outcome: DryRun) -> Chart:
 
 
 Row = tuple[str, list[str]]
-Told = Callable[[DryRun], str]
+Cell = Callable[[DryRun], str]
 
 
 def table(outcomes: Sequence[DryRun]) -> list[Row]:
     """A row for each figure, a column for each outcome."""
     costs = any(one.costs for one in outcomes)
-    rows = [*ASKED, *COUNTED, *(MONEY if costs else ()), *QUALITY]
+    rows = [*OPTIONS, *COUNTED, *(MONEY if costs else ()), *QUALITY]
     return [(name, [tell(one) for one in outcomes]) for name, tell in rows] if outcomes else []
 
 
-def _count(name: str) -> Told:
+def _count(name: str) -> Cell:
     return lambda one: f"{getattr(one.figures, name):,}"
 
 
-def _share(name: str) -> Told:
+def _share(name: str) -> Cell:
     return lambda one: percent(getattr(one.figures, name))
 
 
-def _option(name: str) -> Told:
+def _option(name: str) -> Cell:
     return lambda one: percent(one.options[name])
 
 
-ASKED: tuple[tuple[str, Told], ...] = (
+OPTIONS: tuple[tuple[str, Cell], ...] = (
     ("People", lambda one: f"{one.options['workers']:,}"),
     (
         "Careless, spammers",
@@ -152,7 +152,7 @@ ASKED: tuple[tuple[str, Told], ...] = (
     ),
     ("Seed", lambda one: str(one.options["seed"])),
 )
-COUNTED: tuple[tuple[str, Told], ...] = (
+COUNTED: tuple[tuple[str, Cell], ...] = (
     ("Queries", _count("queries")),
     ("Triplets", _count("triplets")),
     ("Labels by experts", _count("labels_by_experts")),
@@ -160,13 +160,13 @@ COUNTED: tuple[tuple[str, Told], ...] = (
     ("Assignments", _count("assignments")),
     ("Rejected", _count("rejected")),
 )
-MONEY: tuple[tuple[str, Told], ...] = (
+MONEY: tuple[tuple[str, Cell], ...] = (
     ("Cost", lambda one: dollars(one.figures.cents) if one.costs else NOTHING),
     ("Cost of a label", lambda one: one.per_label),
     ("Whole campaign", lambda one: one.cost if one.costs else NOTHING),
     ("Its estimate", lambda one: one.estimate if one.costs else NOTHING),
 )
-QUALITY: tuple[tuple[str, Told], ...] = (
+QUALITY: tuple[tuple[str, Cell], ...] = (
     ("Labelled", _count("labelled")),
     ("Unresolved", _count("unresolved")),
     ("Still open", _count("open")),

@@ -22,7 +22,7 @@ from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.policy import Policy
 from annotation.simulation.options import Options, read_options
-from annotation.simulation.report import figures, told
+from annotation.simulation.report import figures, render
 from annotation.simulation.run import dry_run
 from annotation.simulation.sample import Plan, counterpart, make_plan, most_queries, usual_queries
 from annotation.simulation.schema import KEPT
@@ -100,7 +100,7 @@ def test_people_who_are_always_right_give_true_labels_at_the_estimated_price(
     assert 0 < found["positives"] == found["positives_that_are"] < 25
     assert found["people"]["careful"]["excluded"] == 0
     assert stages == {"setting the stage": 0, "publishing HITs": 5, "people judge": 10}
-    assert told(found)["true_labels"] == "100.0% (86.7% to 100.0%)"
+    assert render(found)["true_labels"] == "100.0% (86.7% to 100.0%)"
 
 
 def test_what_the_real_steps_refuse_is_the_dry_runs_refusal(campaign: Campaign) -> None:
@@ -318,7 +318,7 @@ def test_figures_are_scaled_to_the_whole_campaign() -> None:
     assert found.cents_per_label == pytest.approx(665 / 48)
     assert (found.precision, found.recall) == (0.8, pytest.approx(8 / 9))
     assert (found.lost, found.caught, found.bad) == (1, 3, 5)
-    shown = told(made_up())
+    shown = render(made_up())
     assert shown["whole_campaign"] == "$133.00"
     assert shown["estimated_before"] == "$103.74"
     assert shown["cost_per_label"] == "$0.139"
@@ -327,6 +327,6 @@ def test_figures_are_scaled_to_the_whole_campaign() -> None:
 
 def test_a_team_is_priced_without_the_crowds_fees() -> None:
     assert figures(made_up(has_fee=False, reward_cents=10)).cents == 350
-    free = told(made_up(has_fee=False, reward_cents=0))
+    free = render(made_up(has_fee=False, reward_cents=0))
     assert "cost" not in free
     assert "whole_campaign" not in free

@@ -158,7 +158,7 @@ class Owner:
         one = self.main.locator(".overview-stages li").filter(has=self.heading(stage))
         return one.locator(".overview-count")
 
-    def foresee(self, worker: Locator) -> str:
+    def preview(self, worker: Locator) -> str:
         """What a worker's page says of an exclusion, or of its end."""
         worker.click()
         told = self.page.locator("section[aria-labelledby=exclusion-impact-title] dl")

@@ -100,6 +100,6 @@ def look_at_bob(owner: Owner) -> None:
     owner.tab("Overview")
     expect(owner.count_of("Reviewed")).to_have_text(str(2 * FIRST), timeout=SOON_MS)
     owner.tab("Workers")
-    told = owner.foresee(owner.main.get_by_role("link", name="bob", exact=True))
+    told = owner.preview(owner.main.get_by_role("link", name="bob", exact=True))
     assert "Votes that no longer count" in told
     owner.look("team-worker")

@@ -53,7 +53,7 @@ def look_at_a_worker(owner: Owner) -> None:
     """Who is excluded, and taken back before anything else happens."""
     owner.tab("Workers")
     owner.look("workers")
-    told = owner.foresee(owner.main.locator("tbody th a").first)
+    told = owner.preview(owner.main.locator("tbody th a").first)
     assert "Votes that no longer count" in told
     owner.look("worker")
     owner.exclude_and_take_back()

@@ -2,7 +2,14 @@
 
 import json
 
-from annotation.crowd.emulator.dispatch import DAY, Answer, Call, Operation, check_length, found
+from annotation.crowd.emulator.dispatch import (
+    DAY,
+    Answer,
+    Call,
+    Operation,
+    check_length,
+    require_row,
+)
 from annotation.crowd.emulator.errors import RequestError
 from annotation.crowd.emulator.session import Row
 from annotation.crowd.emulator.state import lifecycle, money
@@ -92,7 +99,7 @@ def assignment_record(call: Call) -> Row:
     row = call.session.db.execute(
         "SELECT * FROM assignments WHERE assignment_id = ?", (assignment_id,)
     ).fetchone()
-    return found(row, "AssignmentDoesNotExist", f"Assignment {assignment_id} does not exist.")
+    return require_row(row, "AssignmentDoesNotExist", f"Assignment {assignment_id} does not exist.")
 
 
 def require_status(assignment: Row, statuses: tuple[str, ...]) -> None:

@@ -12,7 +12,7 @@ from annotation.crowd.emulator.dispatch import (
     Operation,
     check_length,
     check_range,
-    found,
+    require_row,
     token_used,
 )
 from annotation.crowd.emulator.errors import RequestError, invalid, unsupported
@@ -130,7 +130,7 @@ def _hit_type(call: Call) -> Row:
         "SELECT hit_type_id, reward_cents, requirements FROM hit_types WHERE hit_type_id = ?",
         (type_id,),
     ).fetchone()
-    return found(row, "HITTypeDoesNotExist", f"HITType {type_id} does not exist.")
+    return require_row(row, "HITTypeDoesNotExist", f"HITType {type_id} does not exist.")
 
 
 def create_additional_assignments(call: Call) -> Answer:

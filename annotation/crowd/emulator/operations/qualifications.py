@@ -6,7 +6,7 @@ from annotation.crowd.emulator.dispatch import (
     Operation,
     check_length,
     check_range,
-    found,
+    require_row,
 )
 from annotation.crowd.emulator.errors import RequestError, unsupported
 from annotation.crowd.emulator.session import Row, new_id
@@ -81,7 +81,7 @@ def associate_qualification(call: Call) -> Answer:
     row = call.session.db.execute(
         "SELECT 1 FROM workers WHERE worker_id = ?", (worker_id,)
     ).fetchone()
-    found(row, "WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
+    require_row(row, "WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
     call.session.db.execute(
         "INSERT INTO qualifications (qualification_type_id, worker_id, value, status, granted_at)"
         " VALUES (?, ?, ?, 'Granted', ?)"
@@ -131,7 +131,7 @@ def _type(call: Call, type_id: str) -> Row:
         "SELECT * FROM qualification_types WHERE qualification_type_id = ?", (type_id,)
     ).fetchone()
     message = f"QualificationType {type_id} does not exist."
-    return found(row, "QualificationTypeDoesNotExist", message)
+    return require_row(row, "QualificationTypeDoesNotExist", message)
 
 
 def _own_type(call: Call) -> Row:
@@ -150,7 +150,7 @@ def _held(call: Call) -> Row:
         (type_id, worker_id),
     ).fetchone()
     message = f"Worker {worker_id} has no qualification of type {type_id}."
-    held = found(row, "QualificationDoesNotExist", message)
+    held = require_row(row, "QualificationDoesNotExist", message)
     if held["status"] != "Granted":
         raise RequestError(
             "InvalidQualificationState",

@@ -1,6 +1,6 @@
 """MTurk's operations on workers: blocks and messages."""
 
-from annotation.crowd.emulator.dispatch import Answer, Call, Operation, check_length, found
+from annotation.crowd.emulator.dispatch import Answer, Call, Operation, check_length, require_row
 from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.emulator.session import Row
 
@@ -13,7 +13,7 @@ def create_worker_block(call: Call) -> Answer:
     """Of a worker who is blocked already it renews the reason."""
     worker_id = call.parameters["WorkerId"]
     known = _worker(call, worker_id)
-    found(known, "WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
+    require_row(known, "WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
     call.session.db.execute(
         "INSERT INTO blocks (worker_id, reason, blocked_at) VALUES (?, ?, ?)"
         " ON CONFLICT (worker_id) DO UPDATE SET reason = excluded.reason",

@@ -2,7 +2,7 @@
 
 import json
 
-from annotation.crowd.emulator.dispatch import Answer, found
+from annotation.crowd.emulator.dispatch import Answer, require_row
 from annotation.crowd.emulator.errors import RequestError
 from annotation.crowd.emulator.session import Row, Session
 from annotation.crowd.emulator.state.money import dollars
@@ -10,7 +10,7 @@ from annotation.crowd.emulator.state.money import dollars
 
 def hit_record(session: Session, hit_id: str) -> Row:
     row = session.db.execute("SELECT * FROM hit_records WHERE hit_id = ?", (hit_id,)).fetchone()
-    return found(row, "HITDoesNotExist", f"Hit {hit_id} does not exist.")
+    return require_row(row, "HITDoesNotExist", f"Hit {hit_id} does not exist.")
 
 
 def kept_hit(session: Session, hit_id: str) -> Row:

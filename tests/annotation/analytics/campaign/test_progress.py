@@ -57,8 +57,8 @@ def test_a_new_campaign_has_nothing_yet() -> None:
             "label_error_basis": BASIS,
         },
         "excluded_workers": 0,
-        "calls_waiting": 0,
-        "calls_failed": 0,
+        "messages_waiting": 0,
+        "messages_failed": 0,
         "blockers": [],
         "budget_cents": 0,
         "reserved_cents": 0,
@@ -100,7 +100,7 @@ def test_every_count_is_right_halfway(stage: Stage) -> None:
     assert (found["votes"], found["votes_discarded"]) == (5 + 5 + 5 + 5, 10)
     assert (found["excluded_workers"], found["ties"]) == (1, ties)
     assert found["agreement"] == (5 - ties) / 5
-    assert (found["calls_waiting"], found["calls_failed"], found["blockers"]) == (0, 0, [])
+    assert (found["messages_waiting"], found["messages_failed"], found["blockers"]) == (0, 0, [])
     assert found["spent_cents"] == stage.mturk.spent_cents == 6 * PRICE
     assert (found["paid_cents"], found["discarded_cents"]) == (4 * PRICE, 2 * PRICE)
     tie_reserve = sum(hit.tie_reserve for hit in stage.campaign.hits.all()) * PRICE

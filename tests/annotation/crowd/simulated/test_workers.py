@@ -180,7 +180,7 @@ def test_a_second_run_does_not_repeat_the_order_of_the_first(hits: list[Hit], mt
 def test_work_that_a_killed_run_left_is_finished_first(hits: list[Hit], mturk: MTurk) -> None:
     (ada,) = make_workers(WorkerProfiles(workers=1, spammers=0.0))
     with WorkerSite(mturk.url) as site:
-        offer = site.list_hits(site.sign_in(ada.id), 1).offers[2]
+        offer = site.list_hits(site.sign_in(ada.id), 1).hits[2]
         site.accept(offer)
     run(mturk, WorkerProfiles(workers=1, accuracy=1.0, spammers=0.0), most=1)
     assert [row[:2] for row in submitted(mturk)] == [(offer.hit_id, ada.id)]
@@ -201,7 +201,7 @@ def test_a_worker_whom_the_page_refuses_returns_the_hit_and_stops(
 def test_a_hit_that_somebody_else_filled_is_left_aside(hits: list[Hit], mturk: MTurk) -> None:
     with WorkerSite(mturk.url) as site:
         lists = [site.sign_in(worker_id) for worker_id in ("AADA", "ABOB", "AEVE")]
-        offers = [site.list_hits(each, 1).offers[0] for each in lists]
+        offers = [site.list_hits(each, 1).hits[0] for each in lists]
         taken = [site.accept(offer) for offer in offers]
     assert len({offer.hit_id for offer in offers}) == 1
     assert [bool(assignment) for assignment in taken] == [True, True, False]

@@ -1,4 +1,4 @@
-"""Where counting takes long, acts foresee by what was counted last, and say when that was."""
+"""Where counting takes long, operations preview by what was counted last, and say when that was."""
 
 import re
 from dataclasses import asdict
@@ -47,23 +47,23 @@ def counted(campaign: Campaign) -> Snapshot:
     return made
 
 
-def foreseen(name: str, campaign: Campaign) -> list[str]:
+def previewed(name: str, campaign: Campaign) -> list[str]:
     return list(OPERATIONS[name].preview(campaign, OPTIONS.get(name, {})))
 
 
 @pytest.mark.parametrize("name", ["pause", "expire", "extend", "cancel", "retry"])
 def test_what_was_counted_is_told_with_its_time(stage: Stage, large: None, name: str) -> None:
     stage.publish()
-    now = foreseen(name, stage.campaign)
+    now = previewed(name, stage.campaign)
     assert NOTE not in now
     counted(stage.campaign)
-    told = foreseen(name, stage.campaign)
+    told = previewed(name, stage.campaign)
     assert told[-1] == NOTE
     if name != "extend":  # where all is as it was, so are the words
         assert told[:-1] == now
     stage.work("ada", 1)
     stage.advance()
-    assert foreseen(name, stage.campaign) == told
+    assert previewed(name, stage.campaign) == told
 
 
 def test_a_small_campaign_is_counted_when_it_is_asked_for(stage: Stage) -> None:
@@ -72,7 +72,7 @@ def test_a_small_campaign_is_counted_when_it_is_asked_for(stage: Stage) -> None:
     stage.work("ada", 1)
     stage.advance()
     assert known_outlook(stage.campaign).outlook == outlook(stage.campaign)
-    assert NOTE not in foreseen("pause", stage.campaign)
+    assert NOTE not in previewed("pause", stage.campaign)
 
 
 @pytest.mark.parametrize("figures", [None, {"seconds": 1.0}])
@@ -105,7 +105,7 @@ def test_a_large_campaigns_forecast_counts_nothing_over_its_tables(
     with CaptureQueriesContext(
         connection,
     ) as asked:
-        foreseen(name, stage.campaign)
+        previewed(name, stage.campaign)
     assert len(asked) <= 6
     words = " ".join(one["sql"] for one in asked)
     assert not re.search(r"COUNT\(|SUM\(|hititem|judgment|_triplet", words), words
@@ -146,9 +146,9 @@ def test_more_time_for_all_hits_that_lack_votes_is_the_most_there_can_be(stage: 
 def test_expired_hits_are_looked_for_where_none_was_open(stage: Stage, large: None) -> None:
     counted(stage.campaign)
     with pytest.raises(UserError, match="No HIT of faq is open"):
-        foreseen("expire", stage.campaign)
+        previewed("expire", stage.campaign)
     stage.publish()
-    assert foreseen("expire", stage.campaign)[-1] == NOTE
+    assert previewed("expire", stage.campaign)[-1] == NOTE
 
 
 def test_what_waits_for_the_budget_is_told_as_it_was_counted(stage: Stage, large: None) -> None:
@@ -170,6 +170,6 @@ def test_a_cancelled_campaigns_budget_can_be_set_while_work_waits(stage: Stage) 
     perform(OPERATIONS["cancel"], stage.campaign, {}, by=by_command())
     stage.campaign.refresh_from_db()
     with pytest.raises(UserError, match="cancelled"):  # nobody has looked yet
-        foreseen("budget", stage.campaign)
+        previewed("budget", stage.campaign)
     fetch_submissions(stage.campaign, stage.mturk.crowd)
-    assert foreseen("budget", stage.campaign)
+    assert previewed("budget", stage.campaign)

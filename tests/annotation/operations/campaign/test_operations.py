@@ -1,4 +1,4 @@
-"""What people do to a campaign: foreseen without a trace, carried out with one."""
+"""What people do to a campaign: previewed without a trace, carried out with one."""
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_an_act_whose_line_cannot_be_written_is_not_done(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_to_foresee_an_act_changes_nothing(stage: Stage, name: str) -> None:
+def test_to_preview_an_operation_changes_nothing(stage: Stage, name: str) -> None:
     stage.publish()
     before = _record(stage.campaign)
     try:

@@ -7,7 +7,7 @@ from annotation.jobs.handlers import HANDLERS
 from annotation.models import Campaign, Control, ControlCandidate, Judgment, Triplet
 from annotation.pipeline.controls import candidates
 from annotation.pipeline.controls.candidates import (
-    FoundCandidates,
+    CandidateCounts,
     confirm,
     dismiss,
     find_candidates,
@@ -47,7 +47,7 @@ def proposed(campaign: Campaign) -> set[tuple[str, int]]:
 
 
 def test_what_three_agree_on_is_a_candidate(campaign: Campaign) -> None:
-    assert find_candidates(campaign) == FoundCandidates(looked_at=4, new=2, open=2)
+    assert find_candidates(campaign) == CandidateCounts(looked_at=4, new=2, open=2)
     assert proposed(campaign) == {("moon", 1), ("tea", 1)}
 
 
@@ -78,7 +78,7 @@ def test_what_somebody_has_reported_is_no_candidate(campaign: Campaign) -> None:
 def test_run_again_it_proposes_nothing_twice(campaign: Campaign) -> None:
     find_candidates(campaign)
     dismiss(ControlCandidate.objects.all()[0], by="dan", now=timezone.now())
-    assert find_candidates(campaign) == FoundCandidates(looked_at=2, new=0, open=1)
+    assert find_candidates(campaign) == CandidateCounts(looked_at=2, new=0, open=1)
 
 
 def test_no_more_wait_than_a_person_can_read(

@@ -44,12 +44,12 @@ def test_votes_money_and_labels_come_back_at_once(stage: Stage) -> None:
 
 def test_what_would_change_is_told_and_nothing_changes(stage: Stage) -> None:
     exclude_eve(stage)
-    foreseen = preview(lambda: restore(stage.campaign, "AEVE"))
-    assert foreseen.votes == 10
+    previewed = preview(lambda: restore(stage.campaign, "AEVE"))
+    assert previewed.votes == 10
     assert money(stage) == (PRICE, 2 * PRICE)
     assert stage.campaign.exclusions.get().restored_at is None
     assert stage.outbox("readmit") == []
-    assert restore(stage.campaign, "AEVE") == foreseen
+    assert restore(stage.campaign, "AEVE") == previewed
 
 
 def test_the_worker_may_take_hits_again(stage: Stage) -> None:

@@ -106,7 +106,7 @@ def test_a_permanent_refusal_is_recorded_and_stops_nothing_else(stage: Stage) ->
     assert message.state == OutboxMessage.State.FAILED
     assert stage.deliver().sent == 0
     found = progress(stage.campaign)
-    assert (found["calls_failed"], found["calls_waiting"], found["published"]) == (1, 0, 4)
+    assert (found["messages_failed"], found["messages_waiting"], found["published"]) == (1, 0, 4)
     [told] = blockers(stage.campaign)
     assert told.startswith(f"create, once: {message.error} (refused, tried once; ")
     assert "its token has made the HIT" in message.error
@@ -120,7 +120,7 @@ def test_publishing_again_retries_what_failed(stage: Stage) -> None:
     stage.mturk.clock.move_on(hours=25)  # the crowd has forgotten who used the token
     assert stage.publish().sent == 1
     found = progress(stage.campaign)
-    assert (found["published"], found["calls_failed"], found["blockers"]) == (5, 0, [])
+    assert (found["published"], found["messages_failed"], found["blockers"]) == (5, 0, [])
     assert stage.mturk.count("hits") == 6
 
 

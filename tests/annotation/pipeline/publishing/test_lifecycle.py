@@ -185,9 +185,9 @@ def test_a_closed_hit_is_opened_again_with_its_money(one_hit: Stage) -> None:
     one_hit.advance()
     close_all(one_hit)
     assert account(one_hit).reserved_cents == 0
-    foreseen = prolonging(*prolongations(one_hit.campaign, now(one_hit) + timedelta(days=7)))
-    assert (foreseen.hits, foreseen.assignments, foreseen.cents) == (1, 1, PRICE)
-    assert prolong(one_hit.campaign, days=7, now=now(one_hit)) == foreseen
+    previewed = prolonging(*prolongations(one_hit.campaign, now(one_hit) + timedelta(days=7)))
+    assert (previewed.hits, previewed.assignments, previewed.cents) == (1, 1, PRICE)
+    assert prolong(one_hit.campaign, days=7, now=now(one_hit)) == previewed
     assert account(one_hit).reserved_cents == PRICE
     one_hit.deliver()
     assert one_hit.hit(1).closed_at is None
