@@ -11,7 +11,7 @@ from annotation.web.account.join import join_page
 from annotation.web.account.sign_in import ChangePassword, SignIn
 from annotation.web.account.team import change_member, revoke_invitation, team
 from annotation.web.annotator.judging import hit_page
-from annotation.web.annotator.qualification import practice
+from annotation.web.annotator.qualification import qualification_test
 from annotation.web.annotator.task import assignment, give_back, renew, take_next
 from annotation.web.annotator.task_list import read_instructions, work
 from annotation.web.campaigns.instructions import edit_instructions
@@ -48,6 +48,6 @@ urlpatterns = [
     ),
     path("campaigns/<slug:name>/adjudicate", adjudicate, name="adjudicate"),
     path("hit/<str:signed>", hit_page, name="hit"),
-    path("practice/<str:signed>", practice, name="practice"),
+    path("qualification/<str:signed>", qualification_test, name="qualification-test"),
     path("campaigns/<slug:name>/instructions", edit_instructions, name="instructions"),
 ]

@@ -23,8 +23,8 @@ from annotation.models import (
     ItemReport,
     Judgment,
     OutboxMessage,
-    PracticeItem,
-    PracticeResult,
+    QualificationItem,
+    QualificationResult,
     Triplet,
     Worker,
 )
@@ -46,16 +46,16 @@ class InstructionsAdmin(ReadOnlyAdmin):
     list_filter = ("campaign",)
 
 
-@admin.register(PracticeItem)
-class PracticeItemAdmin(ReadOnlyAdmin):
+@admin.register(QualificationItem)
+class QualificationItemAdmin(ReadOnlyAdmin):
     list_display = ("campaign", "position", "query", "question", "expected")
     list_select_related = ("campaign",)
     list_filter = ("campaign", ("expected", admin.BooleanFieldListFilter))
     search_fields = ("query", "question")
 
 
-@admin.register(PracticeResult)
-class PracticeResultAdmin(ReadOnlyAdmin):
+@admin.register(QualificationResult)
+class QualificationResultAdmin(ReadOnlyAdmin):
     list_display = ("worker", "campaign", "correct", "items", "passed", "created_at")
     list_select_related = ("worker", "campaign")
     list_filter = ("campaign", "passed")

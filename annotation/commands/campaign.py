@@ -106,10 +106,10 @@ def create(
     instructions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Markdown file for the annotators.")
     ] = None,
-    practice: Annotated[
+    qualification_test: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Your own practice items; the policy says how many are drawn."
+            metavar="FILE", help="Your own qualification items; the policy says how many are drawn."
         ),
     ] = None,
     crowd: ChosenCrowd = None,
@@ -131,7 +131,7 @@ def create(
             seed=seed,
             budget_cents=cents,
             instructions=instructions,
-            practice=practice,
+            items=qualification_test,
         )
     return {"campaign": campaign.name, **details}
 

@@ -39,7 +39,7 @@ class HitTypeSpec:
     known_id: str | None = None
     excluded_workers: tuple[int, ...] = ()
     # Only workers who hold this qualification can take these HITs; all may look at them.
-    practice_id: str | None = None
+    qualified_id: str | None = None
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                 ('hit_type_id', models.CharField(blank=True, max_length=64)),
                 ('exclusion_id', models.CharField(blank=True, max_length=64)),
                 ('known_id', models.CharField(blank=True, max_length=64)),
-                ('practice_id', models.CharField(blank=True, max_length=64)),
+                ('qualified_id', models.CharField(blank=True, max_length=64)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('query_set', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='campaign', to='retrieval.queryset')),
             ],
@@ -213,7 +213,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='PracticeItem',
+            name='QualificationItem',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('position', models.PositiveSmallIntegerField()),
@@ -222,7 +222,7 @@ class Migration(migrations.Migration):
                 ('answer', models.TextField(blank=True)),
                 ('expected', models.SmallIntegerField()),
                 ('why', models.TextField()),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='practice_items', to='annotation.campaign')),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='qualification_items', to='annotation.campaign')),
             ],
         ),
         migrations.CreateModel(
@@ -322,7 +322,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='PracticeResult',
+            name='QualificationResult',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('answers', models.JSONField()),
@@ -330,8 +330,8 @@ class Migration(migrations.Migration):
                 ('items', models.PositiveSmallIntegerField()),
                 ('passed', models.BooleanField()),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='practice_results', to='annotation.campaign')),
-                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='practice_results', to='annotation.worker')),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='qualification_results', to='annotation.campaign')),
+                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='qualification_results', to='annotation.worker')),
             ],
         ),
         migrations.AddField(
@@ -468,12 +468,12 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('source', models.F('target')), _negated=True), name='an_entry_has_two_sides'),
         ),
         migrations.AddConstraint(
-            model_name='practiceitem',
-            constraint=models.UniqueConstraint(fields=('campaign', 'position'), name='one_practice_item_per_position'),
+            model_name='qualificationitem',
+            constraint=models.UniqueConstraint(fields=('campaign', 'position'), name='one_qualification_item_per_position'),
         ),
         migrations.AddConstraint(
-            model_name='practiceitem',
-            constraint=models.CheckConstraint(condition=models.Q(('expected__in', [0, 1])), name='practice_expects_0_or_1'),
+            model_name='qualificationitem',
+            constraint=models.CheckConstraint(condition=models.Q(('expected__in', [0, 1])), name='qualification_expects_0_or_1'),
         ),
         migrations.AddConstraint(
             model_name='request',
@@ -544,8 +544,8 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('blind_label__in', [0, 1])), name='an_expert_said_0_or_1'),
         ),
         migrations.AddConstraint(
-            model_name='practiceresult',
-            constraint=models.CheckConstraint(condition=models.Q(('correct__lte', models.F('items'))), name='correct_among_the_practice_items'),
+            model_name='qualificationresult',
+            constraint=models.CheckConstraint(condition=models.Q(('correct__lte', models.F('items'))), name='correct_among_the_qualification_items'),
         ),
         migrations.AddIndex(
             model_name='outboxmessage',

@@ -22,7 +22,7 @@ from annotation.models.hit import Hit, HitItem
 from annotation.models.ledger import Account, Entry
 from annotation.models.outbox import OutboxMessage
 from annotation.models.pilot import Pilot
-from annotation.models.practice import PracticeItem, PracticeResult
+from annotation.models.qualification import QualificationItem, QualificationResult
 
 __all__ = [
     "Account",
@@ -43,8 +43,8 @@ __all__ = [
     "Judgment",
     "OutboxMessage",
     "Pilot",
-    "PracticeItem",
-    "PracticeResult",
+    "QualificationItem",
+    "QualificationResult",
     "Request",
     "ReviewFigures",
     "Role",

@@ -35,7 +35,7 @@ class Campaign(models.Model):
     hit_type_id = models.CharField(max_length=64, blank=True)
     exclusion_id = models.CharField(max_length=64, blank=True)
     known_id = models.CharField(max_length=64, blank=True)  # held by workers with reviewed work
-    practice_id = models.CharField(max_length=64, blank=True)  # held by who passed the practice
+    qualified_id = models.CharField(max_length=64, blank=True)  # held by who passed its test
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

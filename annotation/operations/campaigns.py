@@ -68,12 +68,12 @@ def save_campaign(
     seed: int,
     budget_cents: int | None = None,
     instructions: Path | None = None,
-    practice: Path | None = None,
+    items: Path | None = None,
 ) -> tuple[Campaign, dict[str, object]]:
     """With what the log says of it. The account that creates a campaign owns it."""
     with logged(by, KIND) as entry:
         campaign = entry.campaign = start_campaign(
-            drawn.save(name), policy=policy, seed=seed, instructions=instructions, practice=practice
+            drawn.save(name), policy=policy, seed=seed, instructions=instructions, items=items
         )
         details = _endow(campaign, budget_cents=budget_cents, by=by)
         entry.details = {**details, **({"owner": by.name} if by.user else {})}

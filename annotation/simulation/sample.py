@@ -107,7 +107,7 @@ def counterpart(policy: Policy) -> Policy:
         policy,
         crowd=PAPER_CROWD.kind,
         reward_cents=max(1, policy.reward_cents),
-        practice_items=0,
+        qualification_items=0,
         min_approval_percent=0,
         min_approved=0,
     )

@@ -143,10 +143,10 @@ def _who(facts: Facts) -> str:
             f"{count(policy['min_approved'])} assignments approved; the reward was "
             f"{dollars(policy['reward_cents'])} per HIT"
         )
-    if policy["practice_items"]:
+    if policy["qualification_items"]:
         who += (
             ". Before their first HIT they took a qualification test of "
-            f"{plural(policy['practice_items'], 'item')}, {policy['practice_pass_percent']}% of "
+            f"{plural(policy['qualification_items'], 'item')}, {policy['pass_percent']}% of "
             "which had to be right"
         )
     return f"{who}."

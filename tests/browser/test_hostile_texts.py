@@ -13,13 +13,13 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.crowd.hit_url import hit_url
-from annotation.crowd.practice_url import practice_url
+from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign, ExpertLabel
 from annotation.pipeline.gold.adjudicate import What
 from annotation.pipeline.gold.gold_file import MAX_NOTE
 from tests.browser.conftest import PATIENCE_MS
 from tests.worlds.hostile import HOST, MARK
-from tests.worlds.hostile_campaign import HITS, PRACTICE, TEXTS, hostile_campaign
+from tests.worlds.hostile_campaign import HITS, QUALIFICATION, TEXTS, hostile_campaign
 from tests.worlds.hostile_work import hostile_team, judge, label_all
 from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import Stage
@@ -141,9 +141,9 @@ def test_no_text_of_a_qualification_test_runs(
     watched: tuple[Page, Watch], campaign_folder: Path, live_server: LiveServer
 ) -> None:
     page, watch = watched
-    team = hostile_team(campaign_folder, live_server.url, **PRACTICE)
+    team = hostile_team(campaign_folder, live_server.url, **QUALIFICATION)
     team.sign_in(page, "eve")
-    page.goto(practice_url(team.campaign))
+    page.goto(qualification_test_url(team.campaign))
     watch.look(page)
     # Half of it is wrong.
     page.evaluate(
@@ -183,7 +183,7 @@ def owner_pages(campaign: Campaign) -> list[str]:
     tables = (
         "annotation/control",
         "annotation/itemreport",
-        "annotation/practiceitem",
+        "annotation/qualificationitem",
         "annotation/expertlabel",
         "retrieval/qapair",
         "retrieval/query",

@@ -15,7 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Assignment, Member
-from annotation.models import Exclusion, PracticeItem, Worker
+from annotation.models import Exclusion, QualificationItem, Worker
 from tests.annotation.web.stage import PASSWORD, make_member, offer_hits
 
 HIT_PAGE = re.compile(r"/work/[0-9a-f]{32}$")
@@ -132,8 +132,8 @@ def busy(name: str) -> None:
     worker = Worker.objects.create(crowd="inhouse", worker_id=member.worker_id)
     (fish,) = offer_hits("fish", title="Fish and what swims with them")
     Exclusion.objects.create(campaign=fish.campaign, worker=worker, failures=3, reviewed=12)
-    (bird,) = offer_hits("birds", practice_items=1, title="Questions on birds, with practice")
-    PracticeItem.objects.create(
+    (bird,) = offer_hits("birds", qualification_items=1, title="Questions on birds, with a test")
+    QualificationItem.objects.create(
         campaign=bird.campaign, position=0, query="a", question="b", expected=1, why="So."
     )
     for number, work in enumerate(Assignment.objects.filter(member=member, status="submitted")):

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from django.urls import reverse
 
-from annotation.crowd.practice_url import practice_url
+from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.gold.adjudicate import Pile, What
 from tests.worlds.team import PASSWORD
@@ -32,7 +32,7 @@ class Form:
 def forms_of(campaign: Campaign, keys: list[str]) -> Iterator[Form]:
     """`keys` are those of the items that ada has in hand; hers is handed in last."""
     yield from _forms_of_strangers()
-    yield from _forms_of_practice(campaign)
+    yield from _forms_of_qualification(campaign)
     yield from _forms_of_owner(campaign)
     yield from _forms_of_experts(campaign)
     yield Form(
@@ -64,19 +64,19 @@ def _forms_of_strangers() -> Iterator[Form]:
     )
 
 
-def _forms_of_practice(campaign: Campaign) -> Iterator[Form]:
-    address = practice_path(campaign)
-    yield Form("eve", address, ("item-1", "practice-1", "workerId", "x"), frozenset({422}))
+def _forms_of_qualification(campaign: Campaign) -> Iterator[Form]:
+    address = qualification_path(campaign)
+    yield Form("eve", address, ("item-1", "qualification-1", "workerId", "x"), frozenset({422}))
     yield Form("eve", address, ("workerId", "x"), frozenset({200}), all_yes(campaign))
 
 
-def practice_path(campaign: Campaign) -> str:
-    return "/" + practice_url(campaign).partition("//")[2].partition("/")[2]
+def qualification_path(campaign: Campaign) -> str:
+    return "/" + qualification_test_url(campaign).partition("//")[2].partition("/")[2]
 
 
 def all_yes(campaign: Campaign) -> dict[str, str]:
     """Half of it is wrong: the feedback comes."""
-    positions = campaign.practice_items.values_list("position", flat=True)
+    positions = campaign.qualification_items.values_list("position", flat=True)
     return {f"item-{position}": "1" for position in positions}
 
 
@@ -118,7 +118,7 @@ def addresses_of(campaign: Campaign, text: str) -> Iterator[tuple[str, str, int]
     for start, end in (
         ("/hit/", ""),
         ("/join/", ""),
-        ("/practice/", ""),
+        ("/qualification/", ""),
         ("/admin/campaigns/", "/workers/"),
         ("/campaigns/", "/adjudicate"),
         ("/campaigns/", "/instructions"),
@@ -157,5 +157,5 @@ def pages_of(campaign: Campaign) -> Iterator[tuple[str, str]]:
     yield "owner", "/team"
     yield "ada", "/work"
     yield "ada", f"/work/instructions/{name}"
-    yield "ada", practice_path(campaign)  # let in
-    yield "eve", practice_path(campaign)
+    yield "ada", qualification_path(campaign)  # let in
+    yield "eve", qualification_path(campaign)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from annotation.models import Campaign, Control, ExpertLabel, Instructions, PracticeItem
+from annotation.models import Campaign, Control, ExpertLabel, Instructions, QualificationItem
 from annotation.pipeline.controls.import_controls import import_controls
 from annotation.pipeline.gold.import_gold import import_gold
 from annotation.pipeline.setup.create import create_campaign, read_policy
@@ -20,7 +20,7 @@ from retrieval.models import QaPair, Query
 from retrieval.query_sets.held_out import load_queries
 from tests.annotation.support import hits
 from tests.worlds.hostile import ATTACKS, BYTES, HALF_CHARACTERS, LONG
-from tests.worlds.hostile_campaign import TEXTS, practice_rows
+from tests.worlds.hostile_campaign import TEXTS, qualification_rows
 
 pytestmark = pytest.mark.django_db
 
@@ -74,18 +74,18 @@ def test_queries_may_be_the_lines_of_a_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv"])
 def test_a_qualification_test_has_the_texts_that_were_written(tmp_path: Path, kind: str) -> None:
-    rows = practice_rows()
-    practise(write_table(tmp_path / f"practice.{kind}", rows), items=len(rows))
+    rows = qualification_rows()
+    take_test(write_table(tmp_path / f"items.{kind}", rows), items=len(rows))
     for column in ("query", "question", "answer", "why"):
-        stored = set(PracticeItem.objects.values_list(column, flat=True))
+        stored = set(QualificationItem.objects.values_list(column, flat=True))
         assert stored == {clean_text(row[column]) for row in rows}
 
 
-def practise(path: Path, *, items: int = 2) -> Campaign:
+def take_test(path: Path, *, items: int = 2) -> Campaign:
     queries = path.parent / "questions.txt"
     queries.write_text(KNOWN[0])
-    policy = Policy(practice_items=items)
-    return create_campaign("faq", policy=policy, seed=1, queries=queries, practice=path)
+    policy = Policy(qualification_items=items)
+    return create_campaign("faq", policy=policy, seed=1, queries=queries, items=path)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv"])
@@ -116,7 +116,7 @@ READERS: dict[str, Take] = {
     "controls": import_controls,
     "queries": lambda path: load_queries("hostile", path),
     "policy": read_policy,
-    "practice": practise,
+    "qualification_test": take_test,
     "gold": lambda path: import_gold(path, judged()),
     "instructions": instruct,
 }
@@ -168,7 +168,7 @@ def test_what_only_json_can_hold_is_refused_or_cleaned(
     assert is_utf8(sentence)
     for model, column in (
         (QaPair, "question"),
-        (PracticeItem, "why"),
+        (QualificationItem, "why"),
         (ExpertLabel, "note"),
         (Instructions, "text"),
     ):

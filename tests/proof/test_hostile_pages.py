@@ -15,7 +15,7 @@ from annotation.models import Assignment, Campaign, Hit
 from core.text.clean import clean_text
 from tests.proof.conftest import Read
 from tests.proof.harm import harm, parse
-from tests.proof.hostile_forms import all_yes, practice_path
+from tests.proof.hostile_forms import all_yes, qualification_path
 from tests.worlds.hostile import ATTACKS, LONG
 from tests.worlds.hostile_campaign import TEXTS, hostile_campaign
 from tests.worlds.mturk import MTurk
@@ -61,9 +61,9 @@ def test_no_claimed_worker_id_reaches_the_qualification_test_as_more_than_text(
     tmp_path: Path, settings: Settings, mturk: MTurk, client: Client
 ) -> None:
     settings.INDEX_DIR = tmp_path / "index"
-    stage = Stage(hostile_campaign(tmp_path, practice_items=4), mturk)
+    stage = Stage(hostile_campaign(tmp_path, qualification_items=4), mturk)
     stage.publish()
-    address = practice_path(stage.campaign)
+    address = qualification_path(stage.campaign)
     answers = all_yes(stage.campaign)
     for text in (*TEXTS, *LONG.values(), "\x00"):
         for response in (
@@ -72,7 +72,7 @@ def test_no_claimed_worker_id_reaches_the_qualification_test_as_more_than_text(
         ):
             assert response.status_code == 422
             assert harm(response.content) == []
-    assert not stage.campaign.practice_results.exists()
+    assert not stage.campaign.qualification_results.exists()
 
 
 def test_what_workers_send_stays_text_in_the_records(stage: Stage, owner: User, read: Read) -> None:

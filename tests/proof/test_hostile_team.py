@@ -27,12 +27,12 @@ from tests.proof.hostile_forms import (
     all_yes,
     forms_of,
     pages_of,
-    practice_path,
+    qualification_path,
 )
 from tests.proof.test_hostile_pages import read_admin
 from tests.support.pages import Response
 from tests.worlds.hostile import HALF_CHARACTERS, LONG, MARK
-from tests.worlds.hostile_campaign import PRACTICE, TEXTS
+from tests.worlds.hostile_campaign import QUALIFICATION, TEXTS
 from tests.worlds.hostile_work import SECOND, hostile_team, judge, label_all
 from tests.worlds.team import Team
 
@@ -198,14 +198,14 @@ def answers_of(team: Team, what: What) -> list[str]:
 
 
 def test_each_text_of_the_qualification_test_is_shown_as_it_is(tmp_path: Path) -> None:
-    team = hostile_team(tmp_path, "http://testserver", **PRACTICE)
-    eve, address = clients_of(team)["eve"], practice_path(team.campaign)
+    team = hostile_team(tmp_path, "http://testserver", **QUALIFICATION)
+    eve, address = clients_of(team)["eve"], qualification_path(team.campaign)
     begun = check(eve, address)
     ended = check(eve, address, all_yes(team.campaign))
     assert (begun.status_code, ended.status_code) == (200, 200)
     texts = {clean_text(text) for text in TEXTS}
     assert texts == set(words(begun, "answer")) == set(words(ended, "answer"))
     assert texts == set(words(ended, "why"))
-    assert not team.campaign.practice_results.get(
+    assert not team.campaign.qualification_results.get(
         worker__worker_id=team.members["eve"].worker_id
     ).passed

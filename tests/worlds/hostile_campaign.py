@@ -23,7 +23,7 @@ TOPICS = [f"t{number}" for number in range(-(-len(TEXTS) // PER_QUERY))]
 ENCODER = KeywordEncoder(" ".join(TOPICS))
 HITS = len(TOPICS)
 # For hostile_campaign: every attack is an item of it.
-PRACTICE = {"practice_items": len(TEXTS)}
+QUALIFICATION = {"qualification_items": len(TEXTS)}
 POLICY = {
     "candidates_per_query": PER_QUERY,
     "control_pool_size": HITS,
@@ -48,14 +48,14 @@ def hostile_campaign(folder: Path, **policy: object) -> Campaign:
     instructions.write_text("\n\n".join(TEXTS), encoding="utf-8")
     rules = folder / "policy.json"
     rules.write_text(json.dumps({**POLICY, **policy}))
-    practice = write_rows(folder / "practice.jsonl", practice_rows())
+    items = write_rows(folder / "items.jsonl", qualification_rows())
     campaign = create_campaign(
         "hostile",
         policy=read_policy(rules),
         seed=1,
         queries=write_rows(folder / "queries.jsonl", list(_queries())),
         instructions=instructions,
-        practice=practice if policy.get("practice_items") else None,
+        items=items if policy.get("qualification_items") else None,
     )
     retrieve(campaign.query_set, k=PER_QUERY, encoder=ENCODER)
     assert pack_hits(campaign).hits == HITS
@@ -63,7 +63,7 @@ def hostile_campaign(folder: Path, **policy: object) -> Campaign:
     return campaign
 
 
-def practice_rows() -> list[dict[str, str]]:
+def qualification_rows() -> list[dict[str, str]]:
     """An item of each attack, reason and all; as many Yes as No, or one more."""
     return [
         {

@@ -20,7 +20,7 @@ from tests.worlds.team import Team, published_team
 # Two votes decide, or leave it open for ever; before the first HIT comes a qualification test.
 RULES = {
     **INHOUSE.defaults(),
-    "practice_items": 6,
+    "qualification_items": 6,
     "on_failed_control": "pay_and_discard",
     "max_votes": 2,
     "min_assignments": 100,
@@ -30,7 +30,7 @@ WORKERS = ("ada", "bob")
 
 
 def hostile_team(folder: Path, url: str, **policy: object) -> Team:
-    """Ada and bob are let in, eve has yet to practise."""
+    """Ada and bob are let in, eve has yet to take the qualification test."""
     team = published_team(hostile_campaign(folder, **{**RULES, **policy}), url)
     for name in WORKERS:
         grant_qualification(team.campaign, team.members[name].worker_id)

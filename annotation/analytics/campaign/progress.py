@@ -5,7 +5,7 @@ from django.db.models import Count, Q, Sum
 from annotation.analytics.campaign.status import blockers, campaign_status
 from annotation.analytics.quality.expert_agreement import expert_figures
 from annotation.analytics.workers.effort import effort_of, people_of
-from annotation.crowd.practice_url import practice_url
+from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage
 from annotation.pipeline.labelling.votes import first_pairs, valid_judgments
 from annotation.pipeline.ledger.accounts import account_of
@@ -31,7 +31,7 @@ def progress(campaign: Campaign) -> dict[str, object]:
         **_experts(campaign),
         **trouble_counts(campaign),
         "blockers": blockers(campaign),
-        **_practice(campaign),
+        **_qualification_test(campaign),
         **money(campaign),
         **_effort(campaign),
     }
@@ -87,15 +87,15 @@ def assignment_counts(campaign: Campaign) -> dict[str, object]:
     )
 
 
-def _practice(campaign: Campaign) -> dict[str, object]:
+def _qualification_test(campaign: Campaign) -> dict[str, object]:
     """Nothing where the campaign has no qualification test, or none yet."""
-    if not campaign.practice_id:
+    if not campaign.qualified_id:
         return {}
-    tries = campaign.practice_results
+    tries = campaign.qualification_results
     return {
-        "qualification_test": practice_url(campaign),
-        "practised": tries.aggregate(workers=Count("worker", distinct=True))["workers"],
-        "passed_practice": tries.filter(passed=True).count(),
+        "qualification_test": qualification_test_url(campaign),
+        "qualification_workers": tries.aggregate(count=Count("worker", distinct=True))["count"],
+        "qualification_passed": tries.filter(passed=True).count(),
     }
 
 

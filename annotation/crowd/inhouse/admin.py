@@ -46,8 +46,8 @@ class BlockAdmin(ReadOnlyAdmin):
 
 @admin.register(Queue)
 class QueueAdmin(ReadOnlyAdmin):
-    list_display = ("title", "reward_cents", "assignment_seconds", "exclusion", "practice")
-    list_select_related = ("exclusion", "practice")
+    list_display = ("title", "reward_cents", "assignment_seconds", "exclusion", "qualified")
+    list_select_related = ("exclusion", "qualified")
 
 
 @admin.register(PostedHit)

@@ -48,7 +48,7 @@ def _queue_of(spec: HitTypeSpec) -> Queue:
         "reward_cents": spec.reward_cents,
         "assignment_seconds": spec.assignment_seconds,
     }
-    wanted = {"exclusion": spec.exclusion_id, "practice": spec.practice_id}
+    wanted = {"exclusion": spec.exclusion_id, "qualified": spec.qualified_id}
     kinds = {role: qualification(kind) if kind else None for role, kind in wanted.items()}
     queue, _ = Queue.objects.get_or_create(
         digest=_digest(shown | wanted), defaults={**shown, **kinds}

@@ -26,9 +26,9 @@ EXISTS (SELECT 1 FROM inhouse_member m WHERE m.id = %(member)s AND m.active)
 AND NOT EXISTS (SELECT 1 FROM inhouse_block b WHERE b.member_id = %(member)s)
 AND NOT EXISTS (SELECT 1 FROM inhouse_grant g
                 WHERE g.member_id = %(member)s AND g.qualification_id = q.exclusion_id)
-AND (q.practice_id IS NULL
+AND (q.qualified_id IS NULL
      OR EXISTS (SELECT 1 FROM inhouse_grant g
-                WHERE g.member_id = %(member)s AND g.qualification_id = q.practice_id))
+                WHERE g.member_id = %(member)s AND g.qualification_id = q.qualified_id))
 """
 # h: a HIT whose type does not exclude the member; only that of repacked triplets excludes anybody
 _QUALIFIED = """

@@ -19,7 +19,7 @@ def qualification_requirements(
 ) -> "list[QualificationRequirementTypeDef]":
     """Who may work; who may not, does not even see the HITs. A least of 0 asks nothing.
 
-    Who has only not practised yet sees them, with the way to the qualification test.
+    Who has only not taken the test yet sees them, with the way to the qualification test.
     """
     wanted: list[QualificationRequirementTypeDef] = []
     if spec.masters:
@@ -48,10 +48,10 @@ def qualification_requirements(
         )
     for requirement in wanted:
         requirement["ActionsGuarded"] = "DiscoverPreviewAndAccept"
-    if spec.practice_id:
+    if spec.qualified_id:
         wanted.append(
             {
-                "QualificationTypeId": spec.practice_id,
+                "QualificationTypeId": spec.qualified_id,
                 "Comparator": "Exists",
                 "ActionsGuarded": "Accept",
             }

@@ -11,7 +11,7 @@ from annotation.crowd.worker_notices import FAREWELL
 from annotation.models import Campaign, OutboxMessage
 from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.dollars import clause
-from annotation.pipeline.moderation import qualification as practice
+from annotation.pipeline.moderation import qualification
 from annotation.pipeline.moderation.exclusion import exclude, preview, restore
 from annotation.pipeline.moderation.message import preview_message, write_to
 from core.errors import UserError
@@ -87,7 +87,7 @@ def _grant(campaign: Campaign, options: Options) -> Callable[[], None]:
     worker = worker_of(campaign, options["worker"])
     if campaign.policy.crowd_traits.has_accounts and not is_member(worker):
         raise UserError(f"The team has no member {worker!r}: see the page of the team.")
-    return partial(practice.grant_qualification, campaign, worker)
+    return partial(qualification.grant_qualification, campaign, worker)
 
 
 def _message_refused(campaign: Campaign, options: Options) -> str:
@@ -113,7 +113,7 @@ def _execute_grant(campaign: Campaign, options: Options) -> Result:
 
 def _grant_refused(campaign: Campaign, options: Options) -> str:
     worker = worker_of(campaign, options["worker"])
-    why = practice.withdraw_refused(campaign, worker)
+    why = qualification.withdraw_refused(campaign, worker)
     return f"{worker} did not get the qualification: {why}" if why else ""
 
 

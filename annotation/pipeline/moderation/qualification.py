@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.crowd.port import Crowd
-from annotation.models import Campaign, Exclusion, OutboxMessage, PracticeResult, Worker
+from annotation.models import Campaign, Exclusion, OutboxMessage, QualificationResult, Worker
 from annotation.pipeline.outbox.messages import cancel_messages, token
 from annotation.protocol.screening.qualification import TRIES, least_right, percent_right
 from core.errors import UserError
@@ -18,18 +18,18 @@ WORKER_ID = re.compile(r"[A-Z0-9]{2,64}")
 
 
 def check_open(campaign: Campaign) -> None:
-    """UserError: one sentence for the worker why nobody can practise now."""
+    """UserError: one sentence for the worker why nobody can take_test now."""
     if campaign.state == Campaign.State.CANCELLED:
         raise UserError("This qualification test is over: its campaign has ended.")
-    if not campaign.practice_id:
+    if not campaign.qualified_id:
         raise UserError(
             "This qualification test opens when its campaign is published: please come back then."
         )
 
 
-def tries_of(campaign: Campaign, worker_id: str) -> QuerySet[PracticeResult]:
+def tries_of(campaign: Campaign, worker_id: str) -> QuerySet[QualificationResult]:
     """The first one first."""
-    return campaign.practice_results.filter(
+    return campaign.qualification_results.filter(
         worker__crowd=campaign.policy.crowd, worker__worker_id=worker_id
     ).order_by("pk")
 
@@ -41,9 +41,9 @@ def exclusion_of(campaign: Campaign, worker_id: str) -> Exclusion | None:
 
 
 @transaction.atomic
-def practise(
+def take_test(
     campaign: Campaign, worker_id: str, answers: Mapping[int, int]
-) -> PracticeResult | None:
+) -> QualificationResult | None:
     """One more try; None where none is left. `answers`: position -> 0 or 1, for every item.
 
     UserError while too many who have passed wait to be let in: nothing is counted then.
@@ -61,15 +61,15 @@ def practise(
             return earlier
     if len(before) >= TRIES:
         return None
-    items = dict(campaign.practice_items.values_list("position", "expected"))
+    items = dict(campaign.qualification_items.values_list("position", "expected"))
     correct = sum(answers[position] == expected for position, expected in items.items())
-    result = PracticeResult.objects.create(
+    result = QualificationResult.objects.create(
         campaign=campaign,
         worker=worker,
         answers=given,
         correct=correct,
         items=len(items),
-        passed=correct >= least_right(len(items), campaign.policy.practice_pass_percent),
+        passed=correct >= least_right(len(items), campaign.policy.pass_percent),
     )
     if result.passed:
         _check_waiting(campaign)
@@ -80,7 +80,7 @@ def practise(
 @transaction.atomic
 def grant_qualification(campaign: Campaign, worker_id: str) -> None:
     """Let a worker in by hand, whatever their tries came to: kept as a try without items."""
-    if not campaign.policy.practice_items:
+    if not campaign.policy.qualification_items:
         raise UserError(
             f"Campaign {campaign} has no qualification test: nobody needs to be let in."
         )
@@ -95,7 +95,7 @@ def grant_qualification(campaign: Campaign, worker_id: str) -> None:
     worker = _locked(campaign, worker_id)
     if tries_of(campaign, worker_id).filter(passed=True).exists():
         raise UserError(f"Worker {worker_id} has passed already.")
-    PracticeResult.objects.create(
+    QualificationResult.objects.create(
         campaign=campaign, worker=worker, answers={}, correct=0, items=0, passed=True
     )
     _train(campaign, worker)
@@ -140,10 +140,10 @@ def withdraw_refused(campaign: Campaign, worker_id: str) -> str | None:
     return reasons[0]
 
 
-def grant_at_once(result: PracticeResult, crowd: Crowd) -> None:
+def grant_at_once(result: QualificationResult, crowd: Crowd) -> None:
     """Where the crowd's record is ours nobody waits for the next pass, which repeats this."""
     crowd.grant(
         result.worker.worker_id,
-        qualification_id=result.campaign.practice_id,
+        qualification_id=result.campaign.qualified_id,
         value=percent_right(result.correct, result.items),
     )

@@ -159,7 +159,7 @@ def _known(
 
 def _scores(campaign: Campaign, workers: Collection[int | None]) -> dict[int, int]:
     """Worker -> the percent that they had right when they passed."""
-    passed = campaign.practice_results.filter(worker__in=workers, passed=True)
+    passed = campaign.qualification_results.filter(worker__in=workers, passed=True)
     rows = passed.values_list("worker_id", "correct", "items")
     return {worker: percent_right(correct, items) for worker, correct, items in rows}
 

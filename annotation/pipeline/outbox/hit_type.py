@@ -10,7 +10,7 @@ def hit_type(
     policy: Policy,
     exclusion_id: str,
     *,
-    practice_id: str = "",
+    qualified_id: str = "",
     known_id: str = "",
     excluded_workers: Sequence[int] = (),
 ) -> HitTypeSpec:
@@ -28,5 +28,5 @@ def hit_type(
         exclusion_id=exclusion_id or None,
         known_id=known_id or None,
         excluded_workers=tuple(excluded_workers),
-        practice_id=practice_id or None,
+        qualified_id=qualified_id or None,
     )

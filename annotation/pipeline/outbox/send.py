@@ -105,7 +105,7 @@ def _hit_type(message: OutboxMessage, campaign: Campaign, crowd: Crowd) -> str:
         hit_type(
             campaign.policy,
             campaign.exclusion_id,
-            practice_id=campaign.practice_id,
+            qualified_id=campaign.qualified_id,
             known_id=campaign.known_id,
             excluded_workers=message.hit.excluded_workers,
         )
@@ -210,7 +210,7 @@ def _train(
     worker = message.worker
     assert worker is not None
     score = known.scores[worker.pk]
-    crowd.grant(worker.worker_id, qualification_id=campaign.practice_id, value=score)
+    crowd.grant(worker.worker_id, qualification_id=campaign.qualified_id, value=score)
     return Outcome(message)
 
 

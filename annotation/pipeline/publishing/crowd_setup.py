@@ -1,7 +1,7 @@
 """What a campaign needs at its crowd before the first HIT: one endpoint, qualifications, money."""
 
 from annotation.crowd.port import Crowd
-from annotation.crowd.practice_url import practice_url
+from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign
 from annotation.pipeline.outbox.hit_type import hit_type
 from annotation.protocol.estimates.cost import assignment_cents
@@ -55,20 +55,20 @@ def prepare(campaign: Campaign, crowd: Crowd) -> None:
             "Workers who hold this have handed in work of the campaign; the value is their number.",
         )
         campaign.save(update_fields=["known_id"])
-    if policy.practice_items and not campaign.practice_id:
-        campaign.practice_id = crowd.create_qualification(
-            f"{ours}: has passed the qualification test", _practice_words(campaign)
+    if policy.qualification_items and not campaign.qualified_id:
+        campaign.qualified_id = crowd.create_qualification(
+            f"{ours}: has passed the qualification test", _qualification_words(campaign)
         )
-        campaign.save(update_fields=["practice_id"])
+        campaign.save(update_fields=["qualified_id"])
     if not campaign.hit_type_id:
-        spec = hit_type(policy, campaign.exclusion_id, practice_id=campaign.practice_id)
+        spec = hit_type(policy, campaign.exclusion_id, qualified_id=campaign.qualified_id)
         campaign.hit_type_id = crowd.create_hit_type(spec)
         campaign.save(update_fields=["hit_type_id"])
 
 
-def _practice_words(campaign: Campaign) -> str:
+def _qualification_words(campaign: Campaign) -> str:
     """MTurk shows them to whoever looks at a HIT without the qualification."""
     return (
         "Workers who hold this have passed the qualification test, which is open to everybody at "
-        f"{practice_url(campaign)}; the value is the percent that they had right."
+        f"{qualification_test_url(campaign)}; the value is the percent that they had right."
     )

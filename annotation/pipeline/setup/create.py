@@ -10,7 +10,7 @@ from django.db import transaction
 from annotation.models import Account, Campaign, Instructions
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.pipeline.setup.instructions import read_instructions
-from annotation.pipeline.setup.practice_items import create_practice
+from annotation.pipeline.setup.qualification_items import create_qualification_items
 from annotation.protocol.policy.crowds import CrowdKind, crowd_defaults
 from annotation.protocol.policy.policy import Policy, PolicyError
 from core.errors import UserError
@@ -58,13 +58,13 @@ def create_campaign(
     sample: int | None = None,
     queries: Path | None = None,
     instructions: Path | None = None,
-    practice: Path | None = None,
+    items: Path | None = None,
     progress: Progress = no_progress,
 ) -> Campaign:
     drawn = choose_queries(name, seed=seed, sample=sample, queries=queries, progress=progress)
     with transaction.atomic():
         return start_campaign(
-            drawn.save(name), policy=policy, seed=seed, instructions=instructions, practice=practice
+            drawn.save(name), policy=policy, seed=seed, instructions=instructions, items=items
         )
 
 
@@ -108,11 +108,11 @@ def start_campaign(
     policy: Policy,
     seed: int,
     instructions: Path | None = None,
-    practice: Path | None = None,
+    items: Path | None = None,
 ) -> Campaign:
     text = read_instructions(instructions) if instructions else default_instructions(policy)
     campaign = new_campaign(query_set, policy=policy, seed=seed, text=text)
-    create_practice(campaign, practice)
+    create_qualification_items(campaign, items)
     return campaign
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from annotation.models import Campaign, Pilot, PracticeItem, Triplet
+from annotation.models import Campaign, Pilot, QualificationItem, Triplet
 from annotation.pipeline.setup.create import check_name_and_seed, new_campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
@@ -105,10 +105,10 @@ def _condition(
     query_set = copy_candidates(name, source.query_set, drawn, seed)
     policy = replace(source.policy, show_answer=show_answer)
     campaign = new_campaign(query_set, policy=policy, seed=seed, text=_text(source, policy))
-    items = list(source.practice_items.order_by("position"))
+    items = list(source.qualification_items.order_by("position"))
     for item in items:
         item.pk, item.campaign = None, campaign
-    PracticeItem.objects.bulk_create(items)
+    QualificationItem.objects.bulk_create(items)
     copies = Candidate.objects.filter(query__query_set=query_set)
     Triplet.objects.bulk_create(Triplet(campaign=campaign, candidate=copy) for copy in copies)
     return campaign

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from django.db import transaction
 
-from annotation.models import Campaign, PracticeItem, Triplet
+from annotation.models import Campaign, QualificationItem, Triplet
 from annotation.pipeline.setup.create import check_name_and_seed, new_campaign
 from annotation.protocol.studies.pool_depth import Hidden, Labels, hidden
 from core.errors import UserError
@@ -87,10 +87,10 @@ def _start(parent: Campaign, name: str, deeper: Deeper, seed: int) -> Campaign:
     policy = replace(parent.policy, candidates_per_query=ranks)
     text = parent.instructions.latest("version").text
     campaign = new_campaign(store_deeper(name, deeper), policy=policy, seed=seed, text=text)
-    items = list(parent.practice_items.order_by("position"))
+    items = list(parent.qualification_items.order_by("position"))
     for item in items:
         item.pk, item.campaign = None, campaign
-    PracticeItem.objects.bulk_create(items)
+    QualificationItem.objects.bulk_create(items)
     return campaign
 
 

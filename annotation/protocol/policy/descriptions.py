@@ -228,7 +228,7 @@ QUALIFICATIONS = Group(
             "100",
         ),
         Words(
-            "practice_items",
+            "qualification_items",
             "Items of the qualification test",
             "Number of explained examples to judge before the first HIT, unpaid and on this "
             "site. 0 means no test.",
@@ -236,7 +236,7 @@ QUALIFICATIONS = Group(
             "none",
         ),
         Words(
-            "practice_pass_percent",
+            "pass_percent",
             "Pass mark of the qualification test, in percent",
             "Lowest score that opens the HITs. It applies only if there is a test.",
             80,

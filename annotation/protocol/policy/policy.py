@@ -120,8 +120,8 @@ class Policy:
     min_approval_percent: Annotated[int, _whole(0, 100)] = 95
     min_approved: Annotated[int, _whole(0, 10_000_000)] = 100
     # Items of the qualification test before the first HIT; 0: none.
-    practice_items: Annotated[int, _whole(0, 100)] = 0
-    practice_pass_percent: Annotated[int, _whole(1, 100)] = 80
+    qualification_items: Annotated[int, _whole(0, 100)] = 0
+    pass_percent: Annotated[int, _whole(1, 100)] = 80
     show_answer: Annotated[bool, _FLAG] = True
     # The crowd's own limits: a year for work and listing, 30 days for the review.
     assignment_minutes: Annotated[int, _whole(1, 525_600)] = 30

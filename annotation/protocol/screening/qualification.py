@@ -24,7 +24,7 @@ def draw(expected: Sequence[int], count: int, *, seed: int) -> list[int]:
         wanted[rng.choice(odd)] += 1
     if sum(wanted) < count or any(len(sides[side]) < wanted[side] for side in (0, 1)):
         raise TooFewItems(
-            f"{count} practice items want {few} whose answer is 0 and {few} whose answer is 1"
+            f"{count} qualification items want {few} whose answer is 0 and {few} whose answer is 1"
             f"{', and one more of either' if count % 2 else ''}: there are {len(sides[0])} with 0 "
             f"and {len(sides[1])} with 1"
         )

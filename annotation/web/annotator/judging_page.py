@@ -7,7 +7,7 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from annotation.analytics.quality.text_diff import Part, mark_differences
-from annotation.crowd.practice_url import practice_url
+from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Assignment, Hit, HitItem, ItemReport
 from annotation.web.base.markdown import render_markdown
 
@@ -48,7 +48,7 @@ def judging_context(hit: Hit, *, assignment_id: str, worker_id: str) -> dict[str
         "assignment_id": assignment_id,
         "worker_id": worker_id,
         "probe_url": reverse("health"),
-        "practice_url": practice_url(hit.campaign) if hit.campaign.practice_id else "",
+        "test_url": qualification_test_url(hit.campaign) if hit.campaign.qualified_id else "",
     }
 
 

@@ -15,14 +15,14 @@ from annotation.access.throttle import Limit, TooMany, address_of, attempt
 from annotation.analytics.quality.text_diff import Part, mark_differences
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import CrowdError
-from annotation.crowd.practice_url import read_practice
+from annotation.crowd.qualification_url import read_qualification_test_url
 from annotation.crowd.worker_notices import whom_to_write_to, why_excluded
-from annotation.models import Campaign, PracticeItem, PracticeResult
+from annotation.models import Campaign, QualificationItem, QualificationResult
 from annotation.pipeline.moderation.qualification import (
     check_open,
     exclusion_of,
     grant_at_once,
-    practise,
+    take_test,
     tries_of,
 )
 from annotation.protocol.screening.qualification import TRIES, least_right
@@ -40,10 +40,10 @@ NO_ID = "Please give your worker id: it is how the crowd knows whom to let in."
 
 # Ten workers of one address at all of their tries; nobody proves the id that they claim.
 FROM_AN_ADDRESS = Limit(
-    "practice",
+    "qualification-test",
     30,
     60,
-    "This round was tried 30 times from your address within an hour: please come back in an hour."
+    "This test was tried 30 times from your address within an hour: please come back in an hour."
     " Nothing was counted.",
 )
 
@@ -51,11 +51,11 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Round:
-    """A campaign's round for one worker. No id: nobody has said yet who practises."""
+class TestPage:
+    """A campaign's test for one worker. No id: nobody has said yet who takes it."""
 
     campaign: Campaign
-    items: Sequence[PracticeItem]
+    items: Sequence[QualificationItem]
     worker_id: str = ""
     typed: str = ""  # what is no id
 
@@ -84,7 +84,7 @@ class AnsweredItem:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def practice(request: HttpRequest, signed: str) -> HttpResponse:
+def qualification_test(request: HttpRequest, signed: str) -> HttpResponse:
     response = _answer(request, signed)
     # Opened from the crowd's frame, a tab inherits its sandbox: browsers show no page in it that
     # asks for a group of its own.
@@ -94,30 +94,30 @@ def practice(request: HttpRequest, signed: str) -> HttpResponse:
 
 def _answer(request: HttpRequest, signed: str) -> HttpResponse:
     campaign = _campaign(signed)
-    items = list(campaign.practice_items.order_by("position")) if campaign else []
+    items = list(campaign.qualification_items.order_by("position")) if campaign else []
     if campaign is None or not items:
         return refuse(request, 404, "No such qualification test", NO_ROUND)
     try:
         check_open(campaign)
     except UserError as error:
         return refuse(request, 409, TITLE, str(error))
-    here = Round(campaign, items)
+    here = TestPage(campaign, items)
     return _for_member(request, here) if here.has_account else _for_claimed(request, here)
 
 
 def _campaign(signed: str) -> Campaign | None:
     try:
-        return Campaign.objects.filter(uid=read_practice(signed)).first()
+        return Campaign.objects.filter(uid=read_qualification_test_url(signed)).first()
     except BadSignature:
         return None
 
 
 @member_page
-def _for_member(request: MemberRequest, here: Round) -> HttpResponse:
+def _for_member(request: MemberRequest, here: TestPage) -> HttpResponse:
     return _round(request, replace(here, worker_id=request.member.worker_id))
 
 
-def _for_claimed(request: HttpRequest, here: Round) -> HttpResponse:
+def _for_claimed(request: HttpRequest, here: TestPage) -> HttpResponse:
     """The id is claimed, not proven. Who passes in another's name gives them what they could have
     had themselves and gains nothing: a control that is missed counts against its own worker all
     the same. Who fails in another's name must know that id, which only requesters learn.
@@ -129,7 +129,7 @@ def _for_claimed(request: HttpRequest, here: Round) -> HttpResponse:
     return _round(request, replace(here, worker_id=claimed))
 
 
-def _round(request: HttpRequest, here: Round) -> HttpResponse:
+def _round(request: HttpRequest, here: TestPage) -> HttpResponse:
     if exclusion := exclusion_of(here.campaign, here.worker_id):
         return refuse(request, 403, "Not open to you", " ".join(why_excluded(exclusion)))
     if request.method == "POST":
@@ -140,14 +140,14 @@ def _round(request: HttpRequest, here: Round) -> HttpResponse:
     return _form(request, here)
 
 
-def _take(request: HttpRequest, here: Round) -> HttpResponse:
+def _take(request: HttpRequest, here: TestPage) -> HttpResponse:
     answers = _answers(request, here)
     if not here.worker_id or len(answers) < len(here.items):
         return _form(request, here, status=422)
     try:
         if not here.has_account:
             attempt([FROM_AN_ADDRESS.of(address_of(request))])
-        result = practise(here.campaign, here.worker_id, answers)
+        result = take_test(here.campaign, here.worker_id, answers)
     except TooMany as error:
         return refuse(request, 429, TITLE, str(error))
     except UserError as error:
@@ -161,31 +161,33 @@ def _take(request: HttpRequest, here: Round) -> HttpResponse:
     return _outcome(request, here, result, feedback=True)
 
 
-def _open_queue(result: PracticeResult) -> None:
+def _open_queue(result: QualificationResult) -> None:
     try:
         grant_at_once(result, open_crowd(result.campaign.policy.crowd, live=True))
     except CrowdError:
         log.warning("%s waits for the next pass to be let in", result.worker, exc_info=True)
 
 
-def _answers(request: HttpRequest, here: Round) -> dict[int, int]:
+def _answers(request: HttpRequest, here: TestPage) -> dict[int, int]:
     """Position -> 0 or 1; anything else that a browser may have sent is no answer."""
     sent = {item.position: request.POST.get(_field(item)) for item in here.items}
     return {position: int(value) for position, value in sent.items() if value in ("0", "1")}
 
 
-def _field(item: PracticeItem) -> str:
+def _field(item: QualificationItem) -> str:
     return f"item-{item.position}"
 
 
-def _items(here: Round, given: dict[int, int]) -> list[AnsweredItem]:
+def _items(here: TestPage, given: dict[int, int]) -> list[AnsweredItem]:
     return [
-        _answered_item(here, number, item, given.get(item.position))
+        _answered(here, number, item, given.get(item.position))
         for number, item in enumerate(here.items, start=1)
     ]
 
 
-def _answered_item(here: Round, number: int, item: PracticeItem, given: int | None) -> AnsweredItem:
+def _answered(
+    here: TestPage, number: int, item: QualificationItem, given: int | None
+) -> AnsweredItem:
     query, question = mark_differences(item.query, item.question)
     return AnsweredItem(
         number=number,
@@ -199,7 +201,7 @@ def _answered_item(here: Round, number: int, item: PracticeItem, given: int | No
     )
 
 
-def _form(request: HttpRequest, here: Round, *, status: int = 200) -> HttpResponse:
+def _form(request: HttpRequest, here: TestPage, *, status: int = 200) -> HttpResponse:
     items = _items(here, _answers(request, here))
     is_sent = request.method == "POST"
     tried = tries_of(here.campaign, here.worker_id).count()
@@ -210,17 +212,17 @@ def _form(request: HttpRequest, here: Round, *, status: int = 200) -> HttpRespon
         "missing": [item.number for item in items if item.given is None] if is_sent else [],
         "number": tried + 1,
     }
-    return render(request, "annotation/annotator/practice.html", context, status=status)
+    return render(request, "annotation/annotator/qualification_test.html", context, status=status)
 
 
-def _id_fault(here: Round, *, is_sent: bool) -> str:
+def _id_fault(here: TestPage, *, is_sent: bool) -> str:
     if here.typed:
         return BAD_ID
     return NO_ID if is_sent and not here.worker_id else ""
 
 
 def _outcome(
-    request: HttpRequest, here: Round, result: PracticeResult, *, feedback: bool
+    request: HttpRequest, here: TestPage, result: QualificationResult, *, feedback: bool
 ) -> HttpResponse:
     given = {int(position): value for position, value in result.answers.items()}
     left = TRIES - tries_of(here.campaign, here.worker_id).count()
@@ -230,11 +232,11 @@ def _outcome(
         "left": left,
         "contact": whom_to_write_to(here.campaign.policy.crowd_traits),
     }
-    return render(request, "annotation/annotator/practice_result.html", context)
+    return render(request, "annotation/annotator/qualification_result.html", context)
 
 
-def _context(here: Round) -> dict[str, object]:
-    percent = here.campaign.policy.practice_pass_percent
+def _context(here: TestPage) -> dict[str, object]:
+    percent = here.campaign.policy.pass_percent
     return {
         "has_account": here.has_account,
         "worker_id": here.worker_id or here.typed,

@@ -17,9 +17,9 @@ from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.adapter import ENDPOINT
 from annotation.crowd.inhouse.assignments import MOST_COUNTED
 from annotation.crowd.inhouse.models import Assignment, HitType, Member, Notice
-from annotation.crowd.practice_url import practice_url
+from annotation.crowd.qualification_url import qualification_test_url
 from annotation.crowd.worker_notices import why_excluded
-from annotation.models import Campaign, Exclusion, PracticeResult
+from annotation.models import Campaign, Exclusion, QualificationResult
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.screening.qualification import TRIES
 from annotation.web.annotator.eligibility import other_conditions
@@ -50,7 +50,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Practice:
+class QualificationTest:
     """A campaign that opens after its qualification test."""
 
     title: str
@@ -82,7 +82,7 @@ def work(request: MemberRequest) -> HttpResponse:
     content = {
         "in_hand": _in_hand(member, owners, closed=closed, now=now),
         "queues": _lines(member, owners, closed=closed, now=now),
-        "practices": _practices(member, opened),
+        "qualification_tests": _qualification_tests(member, opened),
         "exclusions": [Closed(one.campaign.policy.title, why_excluded(one)) for one in exclusions],
         "tally": tally,
         "handed_in": tally.submitted + tally.approved + tally.rejected,
@@ -153,25 +153,25 @@ def _campaigns_by_queue(campaigns: Sequence[Campaign]) -> Mapping[str, Campaign]
     return {queue: by_type[hit_type] for queue, hit_type in rows}
 
 
-def _practices(member: Member, campaigns: Sequence[Campaign]) -> list[Practice]:
+def _qualification_tests(member: Member, campaigns: Sequence[Campaign]) -> list[QualificationTest]:
     """Rounds that the member has neither passed nor used up the tries of."""
     waiting = [
         campaign
         for campaign in campaigns
-        if campaign.practice_id and campaign.state != Campaign.State.CANCELLED
+        if campaign.qualified_id and campaign.state != Campaign.State.CANCELLED
     ]
     tries: dict[int, list[bool]] = {campaign.pk: [] for campaign in waiting}
-    results = PracticeResult.objects.filter(
+    results = QualificationResult.objects.filter(
         campaign__in=waiting, worker__crowd=ENDPOINT, worker__worker_id=member.worker_id
     )
     for campaign, passed in results.values_list("campaign", "passed"):
         tries[campaign].append(passed)
     return [
-        Practice(
+        QualificationTest(
             title=campaign.policy.title,
             tries_left=TRIES - len(tries[campaign.pk]),
             # Of this very host: another name of it would not know who is signed in.
-            url=urlsplit(practice_url(campaign)).path,
+            url=urlsplit(qualification_test_url(campaign)).path,
             instructions=_instructions_url(campaign),
         )
         for campaign in waiting

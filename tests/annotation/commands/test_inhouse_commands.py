@@ -91,10 +91,10 @@ def test_a_worker_excluded_without_money_has_cost_none(team: Team) -> None:
 
 
 def test_nobody_is_let_in_who_is_no_member(tmp_path: Path) -> None:
-    team = own_team(tmp_path, practice_items=4)
+    team = own_team(tmp_path, qualification_items=4)
     team.publish()
     assert "NOSUCHMEMBER" in refused("campaign", "grant-qualification", "team", "NOSUCHMEMBER")
-    assert not team.campaign.practice_results.exists()
+    assert not team.campaign.qualification_results.exists()
     assert team.take("ada") is None
     run("campaign", "grant-qualification", "team", team.member("ada").worker_id)
     assert team.take("ada") is not None

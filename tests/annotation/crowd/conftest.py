@@ -148,14 +148,14 @@ class Market:
         exclusion_id: str | None = None,
         known_id: str | None = None,
         excluded_workers: tuple[int, ...] = (),
-        practice_id: str | None = None,
+        qualified_id: str | None = None,
     ) -> str:
         wanted = replace(
             self.spec,
             exclusion_id=exclusion_id,
             known_id=known_id,
             excluded_workers=excluded_workers,
-            practice_id=practice_id,
+            qualified_id=qualified_id,
         )
         return self.crowd.create_hit_type(wanted)
 

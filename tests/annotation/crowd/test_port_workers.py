@@ -53,11 +53,11 @@ def test_a_value_granted_later_replaces_the_first(market: Market) -> None:
     assert ada.accept(hit_id) is not None
 
 
-def test_only_who_has_passed_the_practice_can_accept(market: Market) -> None:
-    practice = market.crowd.create_qualification(f"trained {next(market.tokens)}", "Practised.")
-    hit_id = market.publish(max_assignments=9, hit_type_id=market.hit_type(practice_id=practice))
+def test_only_who_has_passed_the_qualification_test_can_accept(market: Market) -> None:
+    trained = market.crowd.create_qualification(f"trained {next(market.tokens)}", "Qualified.")
+    hit_id = market.publish(max_assignments=9, hit_type_id=market.hit_type(qualified_id=trained))
     ada, bob = market.hire("ada"), market.hire("bob")
-    market.crowd.grant(ada.worker_id, qualification_id=practice, value=80)
+    market.crowd.grant(ada.worker_id, qualification_id=trained, value=80)
     assert [worker.accept(hit_id) is not None for worker in (ada, bob)] == [True, False]
 
 

@@ -244,9 +244,9 @@ def test_a_rehearsal_takes_no_more_than_minutes(campaign: Campaign) -> None:
 
 
 def test_a_team_is_dry_run_by_the_same_rules_at_the_emulator() -> None:
-    team = Policy.from_dict({**INHOUSE.defaults(), "practice_items": 4, "max_votes": 3})
+    team = Policy.from_dict({**INHOUSE.defaults(), "qualification_items": 4, "max_votes": 3})
     there = counterpart(team)
-    assert (there.crowd, there.practice_items, there.reward_cents) == ("mturk", 0, 1)
+    assert (there.crowd, there.qualification_items, there.reward_cents) == ("mturk", 0, 1)
     assert there.max_votes == 3
 
 

@@ -43,8 +43,8 @@ def offer_hits(
     crowd = InhouseCrowd()
     campaign = make_campaign(name, **{**INHOUSE.defaults(), "title": f"Judge {name}", **policy})
     campaign.exclusion_id = crowd.create_qualification(f"out of {name}", "Excluded.")
-    if campaign.policy.practice_items:
-        campaign.practice_id = crowd.create_qualification(f"practised {name}", "Passed.")
+    if campaign.policy.qualification_items:
+        campaign.qualified_id = crowd.create_qualification(f"practised {name}", "Passed.")
     campaign.hit_type_id = crowd.create_hit_type(_spec(campaign))
     campaign.endpoint = crowd.site.endpoint
     campaign.save()
@@ -64,7 +64,7 @@ def _spec(campaign: Campaign) -> HitTypeSpec:
         min_approval_percent=0,
         min_approved=0,
         exclusion_id=campaign.exclusion_id or None,
-        practice_id=campaign.practice_id or None,
+        qualified_id=campaign.qualified_id or None,
     )
 
 

@@ -149,7 +149,7 @@ def test_the_other_choices_of_a_policy_are_told_too(tmp_path: Path) -> None:
         min_approved=0,
         on_failed_control="pay_and_discard",
         show_answer=False,
-        practice_items=8,
+        qualification_items=8,
         train=6,
         dev=1,
         test=2,

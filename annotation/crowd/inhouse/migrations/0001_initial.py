@@ -139,7 +139,7 @@ class Migration(migrations.Migration):
                 ('reward_cents', models.PositiveIntegerField()),
                 ('assignment_seconds', models.PositiveIntegerField()),
                 ('exclusion', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='inhouse.qualification')),
-                ('practice', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='inhouse.qualification')),
+                ('qualified', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='inhouse.qualification')),
             ],
         ),
         migrations.AddField(

@@ -62,7 +62,7 @@ class Queue(models.Model):
     exclusion = models.ForeignKey(
         Qualification, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    practice = models.ForeignKey(
+    qualified = models.ForeignKey(
         Qualification, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
 

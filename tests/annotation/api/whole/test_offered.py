@@ -91,7 +91,7 @@ WITHOUT: Mapping[str, str] = {
     "work/<id:assignment_id>/return": DESK,
     "work/<id:assignment_id>/renew": DESK,
     "hit/<str:signed>": DESK,
-    "practice/<str:signed>": DESK,
+    "qualification/<str:signed>": DESK,
     "": SITE,
     "health": SITE,
     "metrics": SITE,

@@ -80,9 +80,9 @@ BEGUN = {"campaign_publish", "campaign_expire", "campaign_reject"}
 
 
 def practised(world: World) -> None:
-    rules = Policy.from_dict({**world.campaign.policy.to_dict(), "practice_items": 4})
+    rules = Policy.from_dict({**world.campaign.policy.to_dict(), "qualification_items": 4})
     Campaign.objects.filter(pk=world.campaign.pk).update(
-        policy_data=rules.to_dict(), practice_id="P"
+        policy_data=rules.to_dict(), qualified_id="P"
     )
 
 

@@ -140,10 +140,10 @@ def test_whose_membership_has_ended_gets_nothing_until_it_is_renewed(
     assert team.take(eve) is not None
 
 
-def test_without_the_practice_there_is_no_work(team: Team, ada: Member, bob: Member) -> None:
-    practice = team.qualification("trained")
-    hit_id = team.publish_for(practice_id=practice)
-    team.crowd.grant(ada.worker_id, qualification_id=practice, value=80)
+def test_without_the_test_there_is_no_work(team: Team, ada: Member, bob: Member) -> None:
+    trained = team.qualification("trained")
+    hit_id = team.publish_for(qualified_id=trained)
+    team.crowd.grant(ada.worker_id, qualification_id=trained, value=80)
     assert [team.taken(ada), team.taken(bob)] == [hit_id, None]
 
 

@@ -111,12 +111,12 @@ def test_a_message_is_logged_with_its_words(one_hit: Stage) -> None:
 
 
 def test_who_has_not_practised_is_let_in(set_stage: SetStage) -> None:
-    stage = set_stage(practice_items=4)
+    stage = set_stage(qualification_items=4)
     stage.publish()
     stage.mturk.person("bob")
     told = OPERATIONS["grant-qualification"].preview(stage.campaign, {"worker": "ABOB"})
     assert list(told) == ["ABOB may work in faq without having passed the qualification test."]
-    assert not stage.campaign.practice_results.exists()
+    assert not stage.campaign.qualification_results.exists()
     perform(OPERATIONS["grant-qualification"], stage.campaign, {"worker": "ABOB"}, by=by_command())
     assert log()[:2] == ("grant-qualification", "ABOB")
     stage.deliver()

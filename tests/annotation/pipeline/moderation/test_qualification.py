@@ -1,4 +1,4 @@
-"""Practice items, the tries at them, and the qualification of who passes."""
+"""Qualification items, the tries at them, and the qualification of who passes."""
 
 import json
 from collections import Counter
@@ -9,19 +9,19 @@ import pytest
 
 from annotation.analytics.campaign.progress import progress
 from annotation.analytics.campaign.status import blockers
-from annotation.crowd.practice_url import practice_url
-from annotation.models import Campaign, Exclusion, PracticeItem, PracticeResult, Worker
+from annotation.crowd.qualification_url import qualification_test_url
+from annotation.models import Campaign, Exclusion, QualificationItem, QualificationResult, Worker
 from annotation.pipeline.moderation.qualification import (
     check_open,
     grant_qualification,
-    practise,
+    take_test,
     tries_of,
 )
 from annotation.pipeline.outbox.messages import retry_failed
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
-from annotation.pipeline.setup.practice_items import MOST_ROWS, SHIPPED, read_examples
+from annotation.pipeline.setup.qualification_items import MOST_ROWS, SHIPPED, read_examples
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.qualification import (
     TooFewItems,
@@ -54,23 +54,23 @@ def item(number: int, expected: int) -> dict[str, str]:
     }
 
 
-def create(tmp_path: Path, practice: Path | None = None, **policy: object) -> Campaign:
+def create(tmp_path: Path, items: Path | None = None, **policy: object) -> Campaign:
     queries = write_rows(tmp_path / "queries.jsonl", [{"id": "a", "query": "how is bread made"}])
-    rules = Policy.from_dict({"practice_items": 4, **policy})
-    return create_campaign("faq", policy=rules, seed=7, queries=queries, practice=practice)
+    rules = Policy.from_dict({"qualification_items": 4, **policy})
+    return create_campaign("faq", policy=rules, seed=7, queries=queries, items=items)
 
 
 @pytest.fixture
 def stage(set_stage: SetStage) -> Stage:
-    """One published HIT, for those who had three of four practice items right."""
-    stage = set_stage(candidates_per_query=1, practice_items=4, practice_pass_percent=75)
+    """One published HIT, for those who had three of four qualification items right."""
+    stage = set_stage(candidates_per_query=1, qualification_items=4, pass_percent=75)
     stage.publish()
     return stage
 
 
 def right(campaign: Campaign, *, slips: int = 0) -> dict[int, int]:
     """Everything answered right, save so many."""
-    answers = dict(campaign.practice_items.values_list("position", "expected"))
+    answers = dict(campaign.qualification_items.values_list("position", "expected"))
     return {
         place: 1 - value if place < slips else value for place, value in sorted(answers.items())
     }
@@ -182,28 +182,28 @@ def test_no_shipped_item_is_near_to_one_that_workers_meet_elsewhere() -> None:
 
 
 def test_the_campaign_gets_as_many_items_as_its_policy_says(tmp_path: Path) -> None:
-    campaign = create(tmp_path, practice_items=6)
-    rows = campaign.practice_items.order_by("position").values_list("position", "expected")
+    campaign = create(tmp_path, qualification_items=6)
+    rows = campaign.qualification_items.order_by("position").values_list("position", "expected")
     assert [position for position, _ in rows] == list(range(6))
     assert Counter(expected for _, expected in rows) == {0: 3, 1: 3}
 
 
-def test_a_policy_without_practice_makes_none(tmp_path: Path) -> None:
-    create(tmp_path, practice_items=0)
-    assert not PracticeItem.objects.exists()
+def test_a_policy_without_a_qualification_test_makes_none(tmp_path: Path) -> None:
+    create(tmp_path, qualification_items=0)
+    assert not QualificationItem.objects.exists()
 
 
 def test_own_items_are_taken_instead(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "own.jsonl", [item(number, number % 2) for number in range(4)])
     campaign = create(tmp_path, path)
-    assert {each.why for each in campaign.practice_items.all()} == {"Because."}
+    assert {each.why for each in campaign.qualification_items.all()} == {"Because."}
 
 
 def test_own_items_may_come_as_a_table_and_without_answers(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     lines = [f"is {number} big,how large is {number},{number % 2},So." for number in range(4)]
     path.write_text("\n".join(["query,question,expected,why", *lines]))
-    assert set(create(tmp_path, path).practice_items.values_list("answer", flat=True)) == {""}
+    assert set(create(tmp_path, path).qualification_items.values_list("answer", flat=True)) == {""}
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_a_file_of_too_many_items_is_refused_without_reading_it_to_the_end(tmp_p
     path = write_rows(tmp_path / "own.jsonl", rows)
     with path.open("a") as file:
         file.write("no JSON at all\n")
-    with pytest.raises(UserError, match=r"more than 10,000 practice items"):
+    with pytest.raises(UserError, match=r"more than 10,000 items"):
         create(tmp_path, path)
 
 
@@ -270,31 +270,31 @@ def test_one_sided_items_are_refused_in_one_sentence(tmp_path: Path) -> None:
 
 def test_items_that_the_policy_does_not_ask_for_are_refused(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "own.jsonl", [item(0, 0), item(1, 1)])
-    with pytest.raises(UserError, match="set practice_items in it"):
-        create(tmp_path, path, practice_items=0)
+    with pytest.raises(UserError, match="set qualification_items in it"):
+        create(tmp_path, path, qualification_items=0)
 
 
 def test_more_items_than_the_shipped_file_has_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="practice_items"):
-        create(tmp_path, practice_items=18)
+    with pytest.raises(UserError, match="qualification_items"):
+        create(tmp_path, qualification_items=18)
 
 
 def test_the_command_takes_own_items(tmp_path: Path) -> None:
     own = write_rows(tmp_path / "own.jsonl", [item(number, number % 2) for number in range(2)])
     queries = write_rows(tmp_path / "queries.jsonl", [{"id": "a", "query": "how is bread made"}])
     policy = tmp_path / "policy.json"
-    policy.write_text('{"practice_items": 2}')
-    files = {"queries": queries, "policy": policy, "practice": own}
+    policy.write_text('{"qualification_items": 2}')
+    files = {"queries": queries, "policy": policy, "qualification-test": own}
     options = [text for name, path in files.items() for text in (f"--{name}", str(path))]
     quorum("campaign", "create", "faq", *options)
-    assert Campaign.objects.get().practice_items.count() == 2
+    assert Campaign.objects.get().qualification_items.count() == 2
 
 
 # Tries
 
 
-def test_practice_is_closed_before_the_publication_and_after_the_end(set_stage: SetStage) -> None:
-    stage = set_stage(candidates_per_query=1, practice_items=4)
+def test_it_is_closed_before_the_publication_and_after_the_end(set_stage: SetStage) -> None:
+    stage = set_stage(candidates_per_query=1, qualification_items=4)
     with pytest.raises(UserError, match="opens when its campaign is published"):
         check_open(stage.campaign)
     stage.publish()
@@ -308,7 +308,7 @@ def test_practice_is_closed_before_the_publication_and_after_the_end(set_stage: 
 
 
 def test_who_has_enough_right_passes_and_is_to_be_let_in(stage: Stage) -> None:
-    result = practise(stage.campaign, "AADA", right(stage.campaign, slips=1))
+    result = take_test(stage.campaign, "AADA", right(stage.campaign, slips=1))
     assert result
     assert (result.correct, result.items, result.passed) == (3, 4, True)
     (message,) = stage.outbox("train")
@@ -316,7 +316,7 @@ def test_who_has_enough_right_passes_and_is_to_be_let_in(stage: Stage) -> None:
 
 
 def test_who_has_not_is_not(stage: Stage) -> None:
-    result = practise(stage.campaign, "ABOB", right(stage.campaign, slips=2))
+    result = take_test(stage.campaign, "ABOB", right(stage.campaign, slips=2))
     assert result
     assert (result.correct, result.passed) == (2, False)
     assert stage.outbox("train") == []
@@ -324,23 +324,23 @@ def test_who_has_not_is_not(stage: Stage) -> None:
 
 def test_a_worker_has_three_tries_in_a_campaign(stage: Stage) -> None:
     for slips in (4, 3, 2):
-        assert practise(stage.campaign, "ABOB", right(stage.campaign, slips=slips))
-    assert practise(stage.campaign, "ABOB", right(stage.campaign)) is None
+        assert take_test(stage.campaign, "ABOB", right(stage.campaign, slips=slips))
+    assert take_test(stage.campaign, "ABOB", right(stage.campaign)) is None
     assert stage.outbox("train") == []
-    assert practise(stage.campaign, "AADA", right(stage.campaign))
+    assert take_test(stage.campaign, "AADA", right(stage.campaign))
 
 
 def test_the_same_answers_again_are_the_same_try(stage: Stage) -> None:
     wrong = right(stage.campaign, slips=4)
-    first = practise(stage.campaign, "ABOB", wrong)
-    assert practise(stage.campaign, "ABOB", wrong) == first
-    assert PracticeResult.objects.count() == 1
+    first = take_test(stage.campaign, "ABOB", wrong)
+    assert take_test(stage.campaign, "ABOB", wrong) == first
+    assert QualificationResult.objects.count() == 1
 
 
 def test_who_has_passed_stays_so_whatever_they_send(stage: Stage) -> None:
-    passed = practise(stage.campaign, "AADA", right(stage.campaign))
-    assert practise(stage.campaign, "AADA", right(stage.campaign, slips=4)) == passed
-    assert len(stage.outbox("train")) == PracticeResult.objects.count() == 1
+    passed = take_test(stage.campaign, "AADA", right(stage.campaign))
+    assert take_test(stage.campaign, "AADA", right(stage.campaign, slips=4)) == passed
+    assert len(stage.outbox("train")) == QualificationResult.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -350,14 +350,14 @@ def test_of_many_tabs_at_once_no_more_than_three_tries_come(stage: Stage) -> Non
     sheets += [{place: int(place == other) for place in places} for other in places]
     wrong = [each for each in sheets if sum(right(stage.campaign)[p] == each[p] for p in each) < 3]
     assert len({tuple(sorted(each.items())) for each in wrong}) > 3
-    together(*(lambda each=each: practise(stage.campaign, "ABOB", each) for each in wrong))
+    together(*(lambda each=each: take_test(stage.campaign, "ABOB", each) for each in wrong))
     assert tries_of(stage.campaign, "ABOB").count() == 3
 
 
 @pytest.mark.django_db(transaction=True)
 def test_who_passes_in_many_tabs_at_once_is_let_in_once(stage: Stage) -> None:
     answers = right(stage.campaign)
-    found = together(*[lambda: practise(stage.campaign, "AADA", answers)] * 6)
+    found = together(*[lambda: take_test(stage.campaign, "AADA", answers)] * 6)
     assert len({result.pk for result in found if result}) == 1
     assert len(stage.outbox("train")) == 1
 
@@ -375,24 +375,24 @@ def test_without_the_qualification_a_worker_sees_the_hit_and_cannot_take_it(stag
 
 def test_after_passing_and_the_next_pass_the_worker_takes_hits(stage: Stage) -> None:
     stage.mturk.person("ada")
-    practise(stage.campaign, "AADA", right(stage.campaign, slips=1))
+    take_test(stage.campaign, "AADA", right(stage.campaign, slips=1))
     assert stage.accept("ada", 1) is None
     stage.advance()
-    assert held(stage.mturk, stage.campaign.practice_id) == {"AADA": 75}
+    assert held(stage.mturk, stage.campaign.qualified_id) == {"AADA": 75}
     assert stage.accept("ada", 1)
 
 
 def test_the_qualification_says_where_to_practise(stage: Stage) -> None:
     (row,) = stage.mturk.rows(
         "SELECT name, description FROM qualification_types WHERE qualification_type_id = ?",
-        stage.campaign.practice_id,
+        stage.campaign.qualified_id,
     )
     assert row[0].endswith("has passed the qualification test")
-    assert "/practice/" in row[1]
+    assert "/qualification/" in row[1]
 
 
-def test_a_campaign_without_practice_asks_for_no_qualification(one_hit: Stage) -> None:
-    assert one_hit.campaign.practice_id == ""
+def test_a_campaign_without_a_qualification_test_asks_for_no_qualification(one_hit: Stage) -> None:
+    assert one_hit.campaign.qualified_id == ""
     assert "qualification_test" not in progress(one_hit.campaign)
     (row,) = one_hit.mturk.rows("SELECT requirements FROM hit_types")
     assert all(each["ActionsGuarded"] != "Accept" for each in json.loads(row[0]))
@@ -400,12 +400,12 @@ def test_a_campaign_without_practice_asks_for_no_qualification(one_hit: Stage) -
 
 def test_repacked_hits_ask_for_it_too(set_stage: SetStage) -> None:
     stage = set_stage(
-        candidates_per_query=1, tie_mode="repack", practice_items=2, practice_pass_percent=50
+        candidates_per_query=1, tie_mode="repack", qualification_items=2, pass_percent=50
     )
     stage.publish()
     for name in ("ada", "bob"):
         stage.mturk.person(name)
-        practise(stage.campaign, f"A{name.upper()}", right(stage.campaign))
+        take_test(stage.campaign, f"A{name.upper()}", right(stage.campaign))
     stage.deliver()
     disagree(stage, 1, "ada", "bob")
     stage.advance()
@@ -413,12 +413,12 @@ def test_repacked_hits_ask_for_it_too(set_stage: SetStage) -> None:
     assert len(rows) == 2
     for (requirements,) in rows:
         wanted = {each["QualificationTypeId"]: each for each in json.loads(requirements)}
-        mine = wanted[stage.campaign.practice_id]
+        mine = wanted[stage.campaign.qualified_id]
         assert (mine["Comparator"], mine["ActionsGuarded"]) == ("Exists", "Accept")
 
 
 def test_a_worker_whom_the_crowd_does_not_know_is_told_as_stuck(stage: Stage) -> None:
-    practise(stage.campaign, "ANOBODY", right(stage.campaign))
+    take_test(stage.campaign, "ANOBODY", right(stage.campaign))
     stage.deliver()
     (sentence,) = blockers(stage.campaign)
     assert sentence.startswith("train, once:")
@@ -433,14 +433,14 @@ def test_a_worker_whom_the_crowd_does_not_know_is_told_as_stuck(stage: Stage) ->
 def test_a_paused_campaign_lets_people_in_all_the_same(stage: Stage) -> None:
     stage.mturk.person("ada")
     pause(stage.campaign)
-    practise(stage.campaign, "AADA", right(stage.campaign))
+    take_test(stage.campaign, "AADA", right(stage.campaign))
     stage.advance()
-    assert held(stage.mturk, stage.campaign.practice_id) == {"AADA": 100}
+    assert held(stage.mturk, stage.campaign.qualified_id) == {"AADA": 100}
 
 
 def test_what_a_cancelled_campaign_had_promised_is_sent_and_it_can_finish(stage: Stage) -> None:
     stage.mturk.person("ada")
-    practise(stage.campaign, "AADA", right(stage.campaign))
+    take_test(stage.campaign, "AADA", right(stage.campaign))
     cancel(stage.campaign, stage.mturk.clock.now())
     assert stage.advance().waiting == 0
     assert stage.outbox("train")[0].state == "done"
@@ -448,22 +448,22 @@ def test_what_a_cancelled_campaign_had_promised_is_sent_and_it_can_finish(stage:
 
 def test_who_is_excluded_does_not_practise_back_in(stage: Stage) -> None:
     stage.mturk.person("eve")
-    practise(stage.campaign, "AEVE", right(stage.campaign))
+    take_test(stage.campaign, "AEVE", right(stage.campaign))
     stage.deliver()
     eve = Worker.objects.get(worker_id="AEVE")
     Exclusion.objects.create(campaign=stage.campaign, worker=eve, failures=3, reviewed=3)
     stage.mturk.crowd.exclude("AEVE", exclusion_id=stage.campaign.exclusion_id)
-    assert held(stage.mturk, stage.campaign.practice_id) == {"AEVE": 100}
+    assert held(stage.mturk, stage.campaign.qualified_id) == {"AEVE": 100}
     assert stage.accept("eve", 1) is None
 
 
 def test_the_status_tells_where_the_round_is_and_how_it_goes(stage: Stage) -> None:
-    practise(stage.campaign, "AADA", right(stage.campaign))
+    take_test(stage.campaign, "AADA", right(stage.campaign))
     for slips in (4, 3):
-        practise(stage.campaign, "ABOB", right(stage.campaign, slips=slips))
+        take_test(stage.campaign, "ABOB", right(stage.campaign, slips=slips))
     found = progress(stage.campaign)
-    assert found["qualification_test"] == practice_url(stage.campaign)
-    assert (found["practised"], found["passed_practice"]) == (2, 1)
+    assert found["qualification_test"] == qualification_test_url(stage.campaign)
+    assert (found["qualification_workers"], found["qualification_passed"]) == (2, 1)
 
 
 # Let in by hand
@@ -472,11 +472,11 @@ def test_the_status_tells_where_the_round_is_and_how_it_goes(stage: Stage) -> No
 def test_who_has_used_up_the_tries_can_be_let_in_by_hand(stage: Stage) -> None:
     stage.mturk.person("bob")
     for slips in (4, 3, 2):
-        practise(stage.campaign, "ABOB", right(stage.campaign, slips=slips))
+        take_test(stage.campaign, "ABOB", right(stage.campaign, slips=slips))
     quorum("campaign", "grant-qualification", "faq", "ABOB")
-    assert held(stage.mturk, stage.campaign.practice_id) == {"ABOB": 100}
+    assert held(stage.mturk, stage.campaign.qualified_id) == {"ABOB": 100}
     assert stage.accept("bob", 1)
-    result = practise(stage.campaign, "ABOB", right(stage.campaign, slips=4))
+    result = take_test(stage.campaign, "ABOB", right(stage.campaign, slips=4))
     assert result
     assert result.passed
 
@@ -484,11 +484,11 @@ def test_who_has_used_up_the_tries_can_be_let_in_by_hand(stage: Stage) -> None:
 def test_an_id_that_the_crowd_does_not_know_is_refused_and_leaves_nothing(stage: Stage) -> None:
     told = refused("campaign", "grant-qualification", "faq", "AWORKER0003")
     assert "AWORKER0003 did not get the qualification: MTurk refused" in told
-    assert not stage.campaign.practice_results.exists()
+    assert not stage.campaign.qualification_results.exists()
     assert blockers(stage.campaign) == []
     stage.mturk.person("worker0003")  # who signs in after all
     quorum("campaign", "grant-qualification", "faq", "AWORKER0003")
-    assert held(stage.mturk, stage.campaign.practice_id) == {"AWORKER0003": 100}
+    assert held(stage.mturk, stage.campaign.qualified_id) == {"AWORKER0003": 100}
 
 
 @pytest.mark.parametrize("worker", ["", "a", "A B", "A\x00B", "A" * 65, "<b>"])
@@ -498,7 +498,7 @@ def test_whom_no_crowd_could_know_is_not_let_in(stage: Stage, worker: str) -> No
 
 
 def test_nobody_is_let_in_twice_or_past_an_exclusion(stage: Stage) -> None:
-    practise(stage.campaign, "AADA", right(stage.campaign))
+    take_test(stage.campaign, "AADA", right(stage.campaign))
     with pytest.raises(UserError, match="has passed already"):
         grant_qualification(stage.campaign, "AADA")
     ada = Worker.objects.get(worker_id="AADA")
@@ -507,6 +507,6 @@ def test_nobody_is_let_in_twice_or_past_an_exclusion(stage: Stage) -> None:
         grant_qualification(stage.campaign, "AADA")
 
 
-def test_a_campaign_without_practice_lets_everybody_in_already(one_hit: Stage) -> None:
+def test_a_campaign_without_a_qualification_test_lets_everybody_in_already(one_hit: Stage) -> None:
     with pytest.raises(UserError, match="has no qualification test"):
         grant_qualification(one_hit.campaign, "AADA")

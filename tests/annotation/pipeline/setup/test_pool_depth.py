@@ -126,7 +126,7 @@ def test_of_a_pool_the_study_holds_what_it_left_out(tmp_path: Path) -> None:
 
 
 def test_policy_and_instructions_are_the_parents_and_the_budget_is_its_own(tmp_path: Path) -> None:
-    parent = retrieved_campaign(tmp_path, practice_items=4, reward_cents=17)
+    parent = retrieved_campaign(tmp_path, qualification_items=4, reward_cents=17)
     add_version(parent, "Ask yourself twice.")
     set_budget(parent, 1234)
     study = depth_study(parent, queries=2, to=7)
@@ -135,10 +135,10 @@ def test_policy_and_instructions_are_the_parents_and_the_budget_is_its_own(tmp_p
     assert mine == theirs
     assert study.instructions.get().text == "Ask yourself twice."
     texts = "position", "query", "question", "expected"
-    assert list(study.practice_items.values_list(*texts)) == list(
-        parent.practice_items.values_list(*texts)
+    assert list(study.qualification_items.values_list(*texts)) == list(
+        parent.qualification_items.values_list(*texts)
     )
-    assert parent.practice_items.count() == 4
+    assert parent.qualification_items.count() == 4
     assert account_of(study).budget_cents == 0
 
 

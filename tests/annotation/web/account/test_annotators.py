@@ -96,11 +96,11 @@ def test_work_in_hand_when_others_are_chosen_is_taken_and_not_shown_on(
 def test_its_qualification_test_is_shown_to_the_chosen_alone(
     ada: Member, adas: Client, bobs: Client
 ) -> None:
-    campaign = offer_hits(practice_items=5)[0].campaign
-    assert len(bobs.get("/work").context["practices"]) == 1
+    campaign = offer_hits(qualification_items=5)[0].campaign
+    assert len(bobs.get("/work").context["qualification_tests"]) == 1
     choose(ada, campaign)
-    assert len(adas.get("/work").context["practices"]) == 1
-    assert len(bobs.get("/work").context["practices"]) == 0
+    assert len(adas.get("/work").context["qualification_tests"]) == 1
+    assert len(bobs.get("/work").context["qualification_tests"]) == 0
 
 
 def test_when_the_last_annotator_goes_the_team_is_back(

@@ -23,18 +23,18 @@ from annotation.crowd.inhouse.adapter import InhouseCrowd
 from annotation.crowd.inhouse.members import invite, join
 from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.crowd.port import CrowdError
-from annotation.crowd.practice_url import practice_url, read_practice
+from annotation.crowd.qualification_url import qualification_test_url, read_qualification_test_url
 from annotation.models import (
     Campaign,
     Exclusion,
     Hit,
     OutboxMessage,
-    PracticeItem,
-    PracticeResult,
+    QualificationItem,
+    QualificationResult,
     Worker,
 )
 from annotation.pipeline.moderation import qualification as pipeline
-from annotation.web.annotator import qualification as practice
+from annotation.web.annotator import qualification
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.support.pages import Response, main_of, parse
 from tests.worlds.team import Team, make_team
@@ -55,13 +55,13 @@ Visit = Callable[..., Response]
 
 
 def make_round(name: str = "faq", **policy: object) -> Campaign:
-    rules = {"practice_items": 4, "practice_pass_percent": 75, **policy}
+    rules = {"qualification_items": 4, "pass_percent": 75, **policy}
     campaign = make_campaign(name, **rules)
-    campaign.practice_id = "3PRACTICE"
+    campaign.qualified_id = "3QUALIFIED"
     campaign.endpoint = "http://127.0.0.1:8001"
     campaign.save()
     for position, (query, question, answer, expected) in enumerate(ITEMS):
-        PracticeItem.objects.create(
+        QualificationItem.objects.create(
             campaign=campaign,
             position=position,
             query=query,
@@ -80,7 +80,7 @@ def campaign(settings: Settings) -> Campaign:
 
 
 def path_of(campaign: Campaign) -> str:
-    return practice_url(campaign).removeprefix("https://quorum.example.org")
+    return qualification_test_url(campaign).removeprefix("https://quorum.example.org")
 
 
 @pytest.fixture
@@ -105,23 +105,23 @@ def test_the_address_names_the_campaign_and_cannot_be_guessed(
     client: Client, campaign: Campaign
 ) -> None:
     path = path_of(campaign)
-    assert read_practice(path.removeprefix("/practice/")) == campaign.uid.hex
+    assert read_qualification_test_url(path.removeprefix("/qualification/")) == campaign.uid.hex
     assert campaign.name not in path
     for forged in (campaign.uid.hex, f"{campaign.uid.hex}:x", Signer(salt="hit").sign("faq"), ":"):
-        response = client.get(f"/practice/{forged}")
+        response = client.get(f"/qualification/{forged}")
         assert response.status_code == 404
         assert "There is no qualification test at this address" in main_of(response)
 
 
 def test_a_campaign_without_items_has_no_round(client: Client, campaign: Campaign) -> None:
-    campaign.practice_items.all().delete()
+    campaign.qualification_items.all().delete()
     assert client.get(path_of(campaign)).status_code == 404
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"practice_id": ""}, "opens when its campaign is published"),
+        ({"qualified_id": ""}, "opens when its campaign is published"),
         ({"state": "cancelled"}, "has ended"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_round_that_is_not_open_says_so(
     for response in (client.get(path_of(campaign)), client.post(path_of(campaign), RIGHT)):
         assert response.status_code == 409
         assert sentence in main_of(response)
-    assert not PracticeResult.objects.exists()
+    assert not QualificationResult.objects.exists()
 
 
 # The form
@@ -184,7 +184,7 @@ def test_who_names_nobody_loses_no_answer(hand_in: Visit, worker_id: str) -> Non
     checked = parse(response).xpath("//input[@checked]")
     assert {each.get("name"): each.get("value") for each in checked} == RIGHT
     assert parse(response).xpath("//script[not(@src)]") == []
-    assert not PracticeResult.objects.exists()
+    assert not QualificationResult.objects.exists()
 
 
 @pytest.mark.parametrize("value", [None, "", "2", "yes", "01", "\u0661"])
@@ -196,13 +196,13 @@ def test_what_is_left_out_is_named_and_nothing_else_lost(hand_in: Visit, value: 
     assert page.xpath("//*[@role='alert']//a/@href") == ["#item-3"]
     checked = page.xpath("//input[@checked]")
     assert {each.get("name"): each.get("value") for each in checked} == answers
-    assert not PracticeResult.objects.exists()
+    assert not QualificationResult.objects.exists()
 
 
 def test_instructions_and_reasons_are_read_in_their_own_direction(
     client: Client, campaign: Campaign, hand_in: Visit
 ) -> None:
-    campaign.practice_items.update(why="لأن السؤالين واحد")
+    campaign.qualification_items.update(why="لأن السؤالين واحد")
     (rules,) = parse(client.get(path_of(campaign))).find_class("prose")
     assert rules.get("dir") == "auto"
     assert {each.get("dir") for each in parse(hand_in(WRONG)).find_class("why")} == {"auto"}
@@ -255,7 +255,7 @@ def test_after_the_last_try_it_says_whom_to_write_to(
     for later in (hand_in(RIGHT), client.get(path_of(campaign), {"workerId": "AADA"})):
         assert "That was the last of 3 tries" in main_of(later)
         assert verdicts(later) == []
-    assert PracticeResult.objects.count() == 3
+    assert QualificationResult.objects.count() == 3
     assert not OutboxMessage.objects.exists()
 
 
@@ -263,15 +263,15 @@ def test_two_clicks_are_one_try(hand_in: Visit) -> None:
     first, second = hand_in(WRONG), hand_in(WRONG)
     assert "you have 2 tries left" in main_of(first)
     assert main_of(second) == main_of(first)
-    assert PracticeResult.objects.count() == 1
+    assert QualificationResult.objects.count() == 1
 
 
 def test_tries_in_ever_other_names_from_one_address_come_to_an_end(
     hand_in: Visit, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The id is only claimed, and a wrong try tells the answers."""
-    low = Limit("practice", 3, 60, "Come back in an hour.")
-    monkeypatch.setattr(practice, "FROM_AN_ADDRESS", low)
+    low = Limit("qualification-test", 3, 60, "Come back in an hour.")
+    monkeypatch.setattr(qualification, "FROM_AN_ADDRESS", low)
     for number in range(3):
         assert hand_in(RIGHT, f"A{number}").status_code == 200
     response = hand_in(RIGHT, "AADA")
@@ -284,7 +284,7 @@ def test_tries_in_ever_other_names_from_one_address_come_to_an_end(
 
 
 def test_the_real_limit_leaves_room_for_a_full_house(hand_in: Visit) -> None:
-    for number in range(practice.FROM_AN_ADDRESS.most):
+    for number in range(qualification.FROM_AN_ADDRESS.most):
         assert hand_in(WRONG, f"A{number}").status_code == 200
     response = hand_in(WRONG, "AADA")
     assert response.status_code == 429
@@ -316,7 +316,7 @@ def test_who_is_excluded_reads_why_and_cannot_practise(
     ):
         assert response.status_code == 403
         assert "2 of your first 10 HITs failed" in main_of(response)
-    assert not PracticeResult.objects.exists()
+    assert not QualificationResult.objects.exists()
 
 
 def test_a_form_from_elsewhere_is_refused(campaign: Campaign) -> None:
@@ -324,7 +324,7 @@ def test_a_form_from_elsewhere_is_refused(campaign: Campaign) -> None:
         path_of(campaign), {"workerId": "AADA", **RIGHT}
     )
     assert response.status_code == 403
-    assert not PracticeResult.objects.exists()
+    assert not QualificationResult.objects.exists()
 
 
 @pytest.mark.parametrize("method", ["put", "delete", "patch"])
@@ -339,7 +339,7 @@ def test_more_items_cost_no_more_queries(client: Client, campaign: Campaign) -> 
     with CaptureQueriesContext(connection) as few:
         client.get(path_of(campaign))
     for position in range(4, 90):
-        PracticeItem.objects.create(
+        QualificationItem.objects.create(
             campaign=campaign, position=position, query="a", question="b", expected=1, why="c"
         )
     with CaptureQueriesContext(connection) as many:
@@ -357,7 +357,7 @@ ATTACKS = (
 
 def test_every_text_is_shown_as_it_is(client: Client, campaign: Campaign, hand_in: Visit) -> None:
     for position, attack in enumerate(ATTACKS):
-        campaign.practice_items.filter(position=position).update(
+        campaign.qualification_items.filter(position=position).update(
             query=attack, question=f"? {attack}", answer=attack, why=attack
         )
     for response in (client.get(path_of(campaign)), hand_in(WRONG)):
@@ -373,14 +373,14 @@ def test_every_text_is_shown_as_it_is(client: Client, campaign: Campaign, hand_i
 
 def links(client: Client, hit: Hit, **visit: str) -> list[dict[str, str]]:
     page = parse(client.get(urlsplit(hit_url(hit.key)).path, visit))
-    return [dict(link.attrib) for link in page.xpath("//a[contains(@href, '/practice/')]")]
+    return [dict(link.attrib) for link in page.xpath("//a[contains(@href, '/qualification/')]")]
 
 
 def test_a_preview_leads_to_the_round_without_leaving_the_frame(
     client: Client, campaign: Campaign
 ) -> None:
     hit = make_hit(campaign)
-    link = {"href": practice_url(campaign), "target": "_blank", "rel": "noopener"}
+    link = {"href": qualification_test_url(campaign), "target": "_blank", "rel": "noopener"}
     assert links(client, hit) == [link]
     assert links(client, hit, assignmentId="3ADA", workerId="AADA") == []
 
@@ -388,7 +388,7 @@ def test_a_preview_leads_to_the_round_without_leaving_the_frame(
 def test_the_page_opens_in_the_sandbox_that_a_tab_inherits_from_the_frame(
     client: Client, campaign: Campaign, hand_in: Visit
 ) -> None:
-    for response in (client.get(path_of(campaign)), hand_in(WRONG), client.get("/practice/x")):
+    for response in (client.get(path_of(campaign)), hand_in(WRONG), client.get("/qualification/x")):
         assert response["Cross-Origin-Opener-Policy"] == "unsafe-none"
 
 
@@ -425,9 +425,9 @@ def test_a_stranger_is_asked_to_sign_in_and_comes_back(
     path = path_of(round_of_the_team)
     response = client.get(path)
     assert response.status_code == 302
-    assert response["Location"].startswith("/sign-in?next=/practice/")
+    assert response["Location"].startswith("/sign-in?next=/qualification/")
     assert client.post(path, RIGHT).status_code in {302, 403}
-    assert not PracticeResult.objects.exists()
+    assert not QualificationResult.objects.exists()
 
 
 def test_an_account_that_is_no_member_is_refused(
@@ -440,7 +440,7 @@ def test_an_account_that_is_no_member_is_refused(
 def test_a_team_in_one_house_is_not_counted_by_its_address(
     round_of_the_team: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(practice, "FROM_AN_ADDRESS", Limit("practice", 1, 60, "No."))
+    monkeypatch.setattr(qualification, "FROM_AN_ADDRESS", Limit("qualification-test", 1, 60, "No."))
     for name in ("ada", "bob", "eve"):
         client = Client()
         member(client, name)
@@ -454,23 +454,23 @@ def test_a_member_is_known_by_the_account_and_by_nothing_that_is_sent(
     page = client.get(path_of(round_of_the_team))
     assert parse(page).xpath("//input[@name='workerId']") == []
     client.post(path_of(round_of_the_team), {"workerId": "AEVE", **WRONG})
-    assert PracticeResult.objects.get().worker == Worker.objects.get(
+    assert QualificationResult.objects.get().worker == Worker.objects.get(
         crowd="inhouse", worker_id=ada.worker_id
     )
 
 
 @pytest.fixture
 def team(small_database: None, tmp_path: Path) -> Team:
-    """One HIT, for members who had half of four practice items right."""
-    return make_team(tmp_path, "", practice_items=4, practice_pass_percent=50)
+    """One HIT, for members who had half of four qualification items right."""
+    return make_team(tmp_path, "", qualification_items=4, pass_percent=50)
 
 
 def practise_as(name: str, team: Team) -> Response:
     client = Client()
     client.force_login(User.objects.get(username=name))
-    items = team.campaign.practice_items.values_list("position", "expected")
+    items = team.campaign.qualification_items.values_list("position", "expected")
     answers = {f"item-{position}": str(expected) for position, expected in items}
-    return client.post(urlsplit(practice_url(team.campaign)).path, answers)
+    return client.post(urlsplit(qualification_test_url(team.campaign)).path, answers)
 
 
 def take(name: str, team: Team) -> Assignment | None:
@@ -498,7 +498,7 @@ class Away(InhouseCrowd):
 def test_what_could_not_be_granted_at_once_is_granted_by_the_next_pass(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(practice, "open_crowd", lambda kind, *, live: Away())
+    monkeypatch.setattr(qualification, "open_crowd", lambda kind, *, live: Away())
     assert "You passed" in main_of(practise_as("ada", team))
     assert take("ada", team) is None
     team.advance()

@@ -15,8 +15,8 @@ from annotation.models import (
     Exclusion,
     Hit,
     Instructions,
-    PracticeItem,
-    PracticeResult,
+    QualificationItem,
+    QualificationResult,
     Worker,
 )
 from tests.annotation.web.stage import offer_hits, sheet
@@ -177,7 +177,7 @@ def test_who_is_excluded_reads_why_and_is_offered_nothing_of_it(
 
 def practised(hit: Hit, member: Member, *, passed: bool) -> None:
     worker, _ = Worker.objects.get_or_create(crowd="inhouse", worker_id=member.worker_id)
-    PracticeResult.objects.create(
+    QualificationResult.objects.create(
         campaign=hit.campaign,
         worker=worker,
         answers={"0": 1},
@@ -188,29 +188,29 @@ def practised(hit: Hit, member: Member, *, passed: bool) -> None:
 
 
 def test_a_campaign_with_a_qualification_test_opens_after_it(adas: Client, ada: Member) -> None:
-    (hit,) = offer_hits("fish", practice_items=1)
-    PracticeItem.objects.create(
+    (hit,) = offer_hits("fish", qualification_items=1)
+    QualificationItem.objects.create(
         campaign=hit.campaign, position=0, query="a", question="b", expected=1, why="So."
     )
     response = adas.get("/work")
     assert "Opens after a short qualification test. 3 tries left." in text(response)
     assert "Start" not in text(response)
-    (link,) = re.findall(r'href="(/practice/[^"]+)"', response.content.decode())
+    (link,) = re.findall(r'href="(/qualification/[^"]+)"', response.content.decode())
     assert adas.get(link).status_code == 200
     practised(hit, ada, passed=False)
     assert "2 tries left." in text(adas.get("/work"))
     practised(hit, ada, passed=True)
-    InhouseCrowd().grant(ada.worker_id, qualification_id=hit.campaign.practice_id, value=100)
+    InhouseCrowd().grant(ada.worker_id, qualification_id=hit.campaign.qualified_id, value=100)
     page = text(adas.get("/work"))
-    assert "practice" not in page
+    assert "qualification test" not in page
     assert "Start" in page
 
 
 def test_who_has_used_up_the_tries_is_not_sent_there_again(adas: Client, ada: Member) -> None:
-    (hit,) = offer_hits("fish", practice_items=1)
+    (hit,) = offer_hits("fish", qualification_items=1)
     for _ in range(3):
         practised(hit, ada, passed=False)
-    assert "practice" not in text(adas.get("/work"))
+    assert "qualification test" not in text(adas.get("/work"))
 
 
 def test_instructions_can_be_read_before_the_work(adas: Client) -> None:

@@ -152,7 +152,7 @@ def test_a_free_team_sees_no_money(stage: Stage, manager: Client) -> None:
 def test_it_says_what_is_different_there(stage: Stage, manager: Client) -> None:
     campaign = stage.campaign
     team = {"crowd": "inhouse", "masters": False, "min_approval_percent": 0, "min_approved": 0}
-    campaign.policy_data |= team | {"practice_items": 3}
+    campaign.policy_data |= team | {"qualification_items": 3}
     campaign.save()
     page = text_of(manager.get(ADDRESS))
     assert "The campaign is for your own team" in page

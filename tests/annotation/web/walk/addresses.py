@@ -208,7 +208,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         hit/<str:signed>
     """),
     (all_get(404), all_get(404), """
-        practice/<str:signed>
+        qualification/<str:signed>
     """),
     (site("view", 200), site("manage", 422), """
         campaigns/<slug:name>/instructions

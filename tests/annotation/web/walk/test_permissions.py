@@ -52,7 +52,8 @@ TABLE: Mapping[tuple[str, str], tuple[int | str, ...]] = {
     ("POST", "/work/HIT/renew"): (OUT, 403, 200, 403, 403, 403, 403),
 }
 # Each of these has tests of its own: the frame's page, health, the pages of other subjects.
-ELSEWHERE = {"home", "health", "metrics", "hit", "practice", "people", "instructions", "adjudicate"}
+ELSEWHERE = {"home", "health", "metrics", "hit", "qualification-test", "people", "instructions"}
+ELSEWHERE |= {"adjudicate"}
 FORMS: Mapping[str, Mapping[str, str]] = {
     "/join/CODE": NEW_MEMBER,
     "/team": INVITATION,

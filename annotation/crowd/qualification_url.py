@@ -7,15 +7,15 @@ from django.urls import reverse
 from annotation.models import Campaign
 
 
-def practice_url(campaign: Campaign) -> str:
-    path = reverse("practice", args=[_signer().sign(campaign.uid.hex)])
+def qualification_test_url(campaign: Campaign) -> str:
+    path = reverse("qualification-test", args=[_signer().sign(campaign.uid.hex)])
     return f"{settings.PUBLIC_URL}{path}"
 
 
-def read_practice(signed: str) -> str:
+def read_qualification_test_url(signed: str) -> str:
     """The hexadecimal uid of the campaign. Raises django.core.signing.BadSignature."""
     return _signer().unsign(signed)
 
 
 def _signer() -> Signer:
-    return Signer(salt="practice")
+    return Signer(salt="qualification-test")

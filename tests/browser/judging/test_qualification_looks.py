@@ -11,11 +11,11 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.crowd.practice_url import practice_url
+from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.pipeline.setup.instructions import add_version
-from annotation.pipeline.setup.practice_items import create_practice
+from annotation.pipeline.setup.qualification_items import create_qualification_items
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
@@ -46,10 +46,10 @@ def page(look: str, browser: Browser, transactional_db: None) -> Iterator[Page]:
 @pytest.fixture
 def campaign(live_server: LiveServer, settings: Settings) -> Campaign:
     settings.PUBLIC_URL = live_server.url
-    campaign = make_campaign(text=default_instructions(Policy()), practice_items=8)
-    campaign.practice_id = "3PRACTICE"
+    campaign = make_campaign(text=default_instructions(Policy()), qualification_items=8)
+    campaign.qualified_id = "3QUALIFIED"
     campaign.save()
-    create_practice(campaign, None)
+    create_qualification_items(campaign, None)
     return campaign
 
 
@@ -61,7 +61,7 @@ def look_at(page: Page, name: str, axe: CheckAccess, shot: TakeShot) -> None:
 
 
 def answer(page: Page, campaign: Campaign, *, slips: int) -> None:
-    for item in campaign.practice_items.order_by("position"):
+    for item in campaign.qualification_items.order_by("position"):
         value = item.expected if item.position >= slips else 1 - item.expected
         page.check(f"input[name='item-{item.position}'][value='{value}']", force=True)
     page.get_by_role("button", name="Check my answers").click()
@@ -70,36 +70,36 @@ def answer(page: Page, campaign: Campaign, *, slips: int) -> None:
 def test_the_qualification_test_from_its_start_to_its_end(
     page: Page, look: str, campaign: Campaign, axe: CheckAccess, shot: TakeShot
 ) -> None:
-    page.goto(practice_url(campaign))
+    page.goto(qualification_test_url(campaign))
     page.click("summary")
-    look_at(page, f"practice-start-{look}", axe, shot)
+    look_at(page, f"qualification-start-{look}", axe, shot)
     # Without the browser's own check, as one without it would send.
     page.evaluate("document.forms[0].noValidate = true")
     page.check("input[name='item-0'][value='1']", force=True)
     page.get_by_role("button", name="Check my answers").click()
     expect(page.get_by_role("alert")).to_contain_text("Your answers are still here")
     assert page.is_checked("input[name='item-0'][value='1']")
-    look_at(page, f"practice-missing-{look}", axe, shot)
+    look_at(page, f"qualification-missing-{look}", axe, shot)
     page.fill("#worker-id", "AADA")
     answer(page, campaign, slips=8)
     page.get_by_role("link", name="Try again").click()
     answer(page, campaign, slips=3)
     expect(page.get_by_role("status")).to_contain_text("you have 1 try left")
-    look_at(page, f"practice-feedback-{look}", axe, shot)
+    look_at(page, f"qualification-feedback-{look}", axe, shot)
     page.get_by_role("link", name="Try again").click()
     answer(page, campaign, slips=4)
     expect(page.get_by_role("status")).to_contain_text("That was the last of 3 tries")
-    look_at(page, f"practice-failed-{look}", axe, shot)
+    look_at(page, f"qualification-failed-{look}", axe, shot)
 
 
 def test_who_passes_sees_it_at_a_glance(
     page: Page, look: str, campaign: Campaign, axe: CheckAccess, shot: TakeShot
 ) -> None:
-    page.goto(f"{practice_url(campaign)}?workerId=AADA")
-    look_at(page, f"practice-instructions-{look}", axe, shot)
+    page.goto(f"{qualification_test_url(campaign)}?workerId=AADA")
+    look_at(page, f"qualification-instructions-{look}", axe, shot)
     answer(page, campaign, slips=1)
     expect(page.get_by_role("heading", name="You passed")).to_be_visible()
-    look_at(page, f"practice-passed-{look}", axe, shot)
+    look_at(page, f"qualification-passed-{look}", axe, shot)
 
 
 def test_the_instructions_are_edited_beside_what_annotators_see(
@@ -131,7 +131,7 @@ def test_the_instructions_are_edited_beside_what_annotators_see(
 
 
 @pytest.mark.parametrize("look", ["light"], indirect=True)
-def test_a_worker_goes_from_the_preview_through_the_practice_to_the_hit(
+def test_a_worker_goes_from_the_preview_through_the_qualification_test_to_the_hit(
     page: Page,
     live_server: LiveServer,
     settings: Settings,
@@ -141,7 +141,7 @@ def test_a_worker_goes_from_the_preview_through_the_practice_to_the_hit(
     shot: TakeShot,
 ) -> None:
     settings.PUBLIC_URL = live_server.url
-    rules = {"candidates_per_query": 1, "practice_items": 4}
+    rules = {"candidates_per_query": 1, "qualification_items": 4}
     stage = Stage(packed_campaign(tmp_path, **rules), mturk)
     stage.publish()
     ada = mturk.person("ada")
@@ -149,13 +149,13 @@ def test_a_worker_goes_from_the_preview_through_the_practice_to_the_hit(
     page.get_by_role("link", name="Preview").click()
     way = page.frame_locator("iframe").get_by_role("link", name="qualification test")
     expect(way).to_be_visible()
-    shot(page, "practice-preview")
+    shot(page, "qualification-preview")
     with page.expect_popup() as opened:
         way.click()
-    practice = opened.value
-    practice.fill("#worker-id", ada.id)
-    answer(practice, stage.campaign, slips=0)
-    expect(practice.get_by_role("heading", name="You passed")).to_be_visible()
+    test_page = opened.value
+    test_page.fill("#worker-id", ada.id)
+    answer(test_page, stage.campaign, slips=0)
+    expect(test_page.get_by_role("heading", name="You passed")).to_be_visible()
     page.get_by_role("button", name="Accept").click()
     expect(page.get_by_text("Your qualifications do not meet")).to_be_visible()
     stage.advance()
@@ -165,7 +165,7 @@ def test_a_worker_goes_from_the_preview_through_the_practice_to_the_hit(
 
 
 @pytest.mark.parametrize("look", ["light"], indirect=True)
-def test_a_member_goes_from_their_page_through_the_practice_to_the_queue(
+def test_a_member_goes_from_their_page_through_the_qualification_test_to_the_queue(
     page: Page,
     live_server: LiveServer,
     settings: Settings,
@@ -175,14 +175,14 @@ def test_a_member_goes_from_their_page_through_the_practice_to_the_queue(
     shot: TakeShot,
 ) -> None:
     settings.PUBLIC_URL = live_server.url
-    team = make_team(tmp_path, live_server.url, practice_items=4)
+    team = make_team(tmp_path, live_server.url, qualification_items=4)
     team.sign_in(page, "ada")
     page.goto(f"{live_server.url}/work")
-    look_at(page, "practice-work-before", axe, shot)
+    look_at(page, "qualification-work-before", axe, shot)
     page.get_by_role("link", name="Take the test").click()
-    look_at(page, "practice-inhouse", axe, shot)
+    look_at(page, "qualification-inhouse", axe, shot)
     answer(page, team.campaign, slips=0)
-    look_at(page, "practice-inhouse-passed", axe, shot)
+    look_at(page, "qualification-inhouse-passed", axe, shot)
     page.get_by_role("link", name="Go to your work").click()
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_role("button", name="Submit")).to_be_visible()

@@ -1,16 +1,16 @@
-"""A campaign's practice items: read from a file, checked row by row, and drawn."""
+"""A campaign's qualification items: read from a file, checked row by row, and drawn."""
 
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from annotation.models import Campaign, PracticeItem
+from annotation.models import Campaign, QualificationItem
 from annotation.protocol.screening.qualification import TooFewItems, draw
 from core.errors import UserError
 from core.files.rows import Row, RowFault, optional_field, read_rows, text_field
 from core.text.clean import normalise_question
 
-SHIPPED = Path(__file__).with_name("practice.jsonl")
+SHIPPED = Path(__file__).with_name("qualification_items.jsonl")
 COLUMNS = (("query",), ("question",), ("expected",), ("why",))
 QUERY, QUESTION, EXPECTED, WHY = COLUMNS
 MOST_CHARACTERS = 2000
@@ -26,14 +26,12 @@ class Example:
     why: str
 
 
-def create_practice(campaign: Campaign, path: Path | None) -> None:
+def create_qualification_items(campaign: Campaign, path: Path | None) -> None:
     """The items of the campaign's round, from a file of the user's own or from ours."""
-    count = campaign.policy.practice_items
+    count = campaign.policy.qualification_items
     if not count:
         if path is not None:
-            raise UserError(
-                f"The policy has no qualification test: set practice_items in it to use {path}."
-            )
+            raise UserError(f"The policy has no test: set qualification_items in it to use {path}.")
         return
     source = path or SHIPPED
     examples = read_examples(source)
@@ -41,19 +39,19 @@ def create_practice(campaign: Campaign, path: Path | None) -> None:
         drawn = draw([each.expected for each in examples], count, seed=campaign.seed)
     except TooFewItems as error:
         raise UserError(
-            f"The practice items of {source} do not do: {error}. Add some, or lower the policy's "
-            "practice_items."
+            f"The items of {source} do not do: {error}. Add some, or lower the policy's "
+            "qualification_items."
         ) from error
-    PracticeItem.objects.bulk_create(
+    QualificationItem.objects.bulk_create(
         [_item(campaign, position, examples[index]) for position, index in enumerate(drawn)]
     )
 
 
 def read_examples(path: Path) -> list[Example]:
-    """One bad row refuses the file: whoever practises learns from each of them."""
+    """One bad row refuses the file: whoever takes the test learns from each of them."""
     rows = list(islice(read_rows(path, required=COLUMNS), MOST_ROWS + 1))
     if len(rows) > MOST_ROWS:
-        raise UserError(f"{path} holds more than {MOST_ROWS:,} practice items: name a shorter one.")
+        raise UserError(f"{path} holds more than {MOST_ROWS:,} items: name a shorter one.")
     examples: list[Example] = []
     lines: dict[tuple[str, str], int] = {}
     for row in rows:
@@ -84,8 +82,8 @@ def _example(row: Row) -> Example:
     )
 
 
-def _item(campaign: Campaign, position: int, example: Example) -> PracticeItem:
-    return PracticeItem(
+def _item(campaign: Campaign, position: int, example: Example) -> QualificationItem:
+    return QualificationItem(
         campaign=campaign,
         position=position,
         query=example.query,

@@ -9,10 +9,12 @@ from annotation.models.assignment import Worker
 from annotation.models.campaign import Campaign
 
 
-class PracticeItem(models.Model):
+class QualificationItem(models.Model):
     """An item of a campaign's qualification test, with its answer and the reason for it."""
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="practice_items")
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="qualification_items"
+    )
     position = models.PositiveSmallIntegerField()
     query = models.TextField()
     question = models.TextField()
@@ -23,24 +25,26 @@ class PracticeItem(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign", "position"], name="one_practice_item_per_position"
+                fields=["campaign", "position"], name="one_qualification_item_per_position"
             ),
             models.CheckConstraint(
-                condition=Q(expected__in=[0, 1]), name="practice_expects_0_or_1"
+                condition=Q(expected__in=[0, 1]), name="qualification_expects_0_or_1"
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.campaign} practice {self.position}"
+        return f"{self.campaign} qualification item {self.position}"
 
 
-class PracticeResult(models.Model):
+class QualificationResult(models.Model):
     """One try of a worker at the qualification test."""
 
     campaign = models.ForeignKey(
-        Campaign, on_delete=models.CASCADE, related_name="practice_results"
+        Campaign, on_delete=models.CASCADE, related_name="qualification_results"
     )
-    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="practice_results")
+    worker = models.ForeignKey(
+        Worker, on_delete=models.PROTECT, related_name="qualification_results"
+    )
     answers = models.JSONField()  # position -> 0 or 1
     correct = models.PositiveSmallIntegerField()
     items = models.PositiveSmallIntegerField()
@@ -50,7 +54,7 @@ class PracticeResult(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(correct__lte=F("items")), name="correct_among_the_practice_items"
+                condition=Q(correct__lte=F("items")), name="correct_among_the_qualification_items"
             )
         ]
 
