@@ -1,5 +1,6 @@
 """One word for one idea: models and the API speak the glossary's words; folders stay small."""
 
+import ast
 import re
 import subprocess
 from collections import Counter
@@ -76,3 +77,41 @@ def test_a_folder_holds_about_a_dozen_entries() -> None:
     assert len(counted) > 80
     assert quantiles(counted.values(), n=10)[-1] <= 12
     assert {str(folder): held for folder, held in counted.items() if held > 15} == {}
+
+
+# Of the plan's old column, those that name nothing else.
+OLD_WORDS = re.compile(
+    r"(^|_)(suggest(ed|ions?)?|spares?|barred|blacklist(ed)?|shut_out|deeds?|intents?|rehears\w+"
+    r"|foreseen?|carry_out|by_hand|pack_campaign|signals|pace|importance|thinning|truth|what_if"
+    r"|quoted|supplies|standing|stuck|told|crew|desks?|onlookers?|practi[cs]ed?"
+    r"|audit(s|ed|able)|made_elsewhere|housekeeping)(_|$)"
+)
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def names(path: Path) -> Iterator[str]:
+    """Of a module: itself, its functions and classes, and what it and its classes assign."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    yield path.stem
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for one in node.body:
+                targets = (
+                    one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", 0)]
+                )
+                yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def test_no_name_of_ours_is_an_old_word() -> None:
+    ours = ("annotation", "config", "core", "exports", "retrieval")
+    modules = [path for path in tracked() if path.suffix == ".py" and path.parts[0] in ours]
+    assert len(modules) > 500
+    old = {
+        f"{path}: {name}"
+        for path in modules
+        for name in names(path)
+        if OLD_WORDS.search(CAMEL.sub("_", name).lower())
+    }
+    assert old == set()
