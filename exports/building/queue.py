@@ -30,7 +30,7 @@ from exports.building.stages import Stages
 from exports.building.steps import finish, make_release, store
 from exports.layout.atomic_folder import working_folder
 from exports.models import Build, Release
-from retrieval.jobs.queue import GIVEN_UP, Result, Watch, carry_out
+from retrieval.jobs.queue import GIVEN_UP, Result, Watch, execute
 from retrieval.models import Job
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ def release_now(
     with _working_folder(uuid.uuid4().hex) as work:
         build = _own_build(campaign, options, work.name, begun)
         try:
-            carry_out(build, lambda job, watch: _build(job, work, Stages(watch.stage, progress)))
+            execute(build, lambda job, watch: _build(job, work, Stages(watch.stage, progress)))
         finally:  # cut off, it is nobody's to take up
             queued = Build.objects.filter(pk=build.pk, state=Build.State.QUEUED)
             queued.update(state=Build.State.FAILED, error=GIVEN_UP, ended_at=timezone.now())

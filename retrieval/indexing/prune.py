@@ -34,7 +34,7 @@ def prune(*, dry_run: bool) -> Pruning:
     with one_build(index_root()), one_build(index_root() / "lexical"):
         plan = pruning()
         if not dry_run:
-            _carry_out(plan)
+            _execute(plan)
     return plan
 
 
@@ -44,7 +44,7 @@ def pruning() -> Pruning:
     whole = {folder_of(version) for version in kept} | {lexical_folder(version) for version in kept}
     there = [path for inside in FOLDERS for path in sorted((index_root() / inside).glob("*/"))]
     folders = [path for path in there if path.is_dir() and path not in whole]
-    files = list(_spare_files(kept))
+    files = list(_unneeded_files(kept))
     inside = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     return Pruning(
         kept,
@@ -69,7 +69,7 @@ def _kept() -> list[IndexVersion]:
     return [version for version in made_here() if version in wanted]
 
 
-def _spare_files(kept: list[IndexVersion]) -> Iterator[Path]:
+def _unneeded_files(kept: list[IndexVersion]) -> Iterator[Path]:
     """Also what has no record, from whoever was killed."""
     needed = {shard.name for version in kept for shard in shards_of(version.manifest)}
     running = EncodingJob.objects.filter(state=EncodingJob.State.RUNNING)
@@ -85,7 +85,7 @@ def _spare_files(kept: list[IndexVersion]) -> Iterator[Path]:
                 yield path
 
 
-def _carry_out(plan: Pruning) -> None:
+def _execute(plan: Pruning) -> None:
     """Killed anywhere, it leaves nothing that the next one would not find."""
     if tables := _tables(plan.versions) - _tables(plan.kept):
         drop_tables(tables)

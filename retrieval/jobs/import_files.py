@@ -101,7 +101,7 @@ def import_files(job: Job, watch: Watch) -> Result:
     done: list[dict[str, Any]] = list((job.result or {}).get("files", []))
     try:
         for number, file in enumerate(files[len(done) :], len(done) + 1):
-            _Import(job, watch, folder / file.stored, file.name, number).carry_out(done)
+            _Import(job, watch, folder / file.stored, file.name, number).run(done)
     except UserError:
         _remove(folder, files)
         raise
@@ -139,7 +139,7 @@ class _Import:
     name: str
     number: int  # from 1
 
-    def carry_out(self, done: list[dict[str, Any]]) -> None:
+    def run(self, done: list[dict[str, Any]]) -> None:
         def conclude(result: IngestResult) -> None:
             done.append(self._facts(result))
             keep(self.job, _result(done))

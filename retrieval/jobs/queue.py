@@ -93,12 +93,12 @@ def run(job_id: int, mine: str, handlers: Mapping[str, Handler]) -> Job | None:
     if not take(Job.objects.filter(pk=job_id), mine):
         return None
     job = Job.objects.select_related("requested_by").get(pk=job_id)
-    carry_out(job, handlers[job.kind])
+    execute(job, handlers[job.kind])
     job.refresh_from_db()
     return job
 
 
-def carry_out(job: Job, handler: Handler) -> None:
+def execute(job: Job, handler: Handler) -> None:
     """By the process that holds it, to its end; a refusal is written to its row."""
     with about(job=job.pk):  # before the beat's thread is made, which takes it along
         watch = Watch(job)

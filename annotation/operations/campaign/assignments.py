@@ -88,7 +88,7 @@ def _payment(seen: decisions.Decision) -> str:
 
 
 def _execute_approve(campaign: Campaign, options: Options) -> Result:
-    done = decisions.approve_by_hand(campaign, options["assignment"], now=timezone.now())
+    done = decisions.approve_manually(campaign, options["assignment"], now=timezone.now())
     return _report(done)
 
 
@@ -107,7 +107,7 @@ def _preview_reject(campaign: Campaign, options: Options) -> list[str]:
 
 def _execute_reject(campaign: Campaign, options: Options) -> Result:
     assignment, reason = options["assignment"], options["reason"]
-    return _report(decisions.reject_by_hand(campaign, assignment, reason=reason))
+    return _report(decisions.reject_manually(campaign, assignment, reason=reason))
 
 
 def _report(done: decisions.Decision) -> Result:

@@ -52,7 +52,7 @@ def preview_approval(campaign: Campaign, assignment: str, *, now: datetime) -> D
     return _decision(campaign, work, Kind.APPROVE)
 
 
-def approve_by_hand(campaign: Campaign, assignment: str, *, now: datetime) -> Decision:
+def approve_manually(campaign: Campaign, assignment: str, *, now: datetime) -> Decision:
     """Pay it in place of its rejection, or overturn a rejection that the crowd was told of."""
     try:
         with transaction.atomic():
@@ -99,7 +99,7 @@ def preview_rejection(campaign: Campaign, assignment: str, *, reason: str) -> De
     return _decision(campaign, work, Kind.REJECT)
 
 
-def reject_by_hand(campaign: Campaign, assignment: str, *, reason: str) -> Decision:
+def reject_manually(campaign: Campaign, assignment: str, *, reason: str) -> Decision:
     """In place of an approval that the crowd was not told of yet."""
     with transaction.atomic():
         campaign = locked(campaign)

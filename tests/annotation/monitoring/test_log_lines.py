@@ -18,7 +18,7 @@ from annotation.crowd.port import CrowdError, Submission
 from annotation.jobs.tasks import reconcile_campaign, run_job
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.moderation.bonus import give_bonus
-from annotation.pipeline.moderation.decisions import approve_by_hand
+from annotation.pipeline.moderation.decisions import approve_manually
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from tests.annotation.api.people import Program, person
@@ -79,7 +79,7 @@ def test_each_call_about_a_hit_names_the_campaign_and_the_hit(
     refused = one_hit.work("eve", 1, slips=1)
     one_hit.advance()
     give_bonus(one_hit.campaign, paid, cents=5, reason="A remark that helped.")
-    approve_by_hand(one_hit.campaign, refused, now=one_hit.mturk.clock.now())
+    approve_manually(one_hit.campaign, refused, now=one_hit.mturk.clock.now())
     one_hit.deliver()
     key = one_hit.hit(1).key
     told = written.lines(SEND)

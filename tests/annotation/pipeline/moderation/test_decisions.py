@@ -11,11 +11,11 @@ from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.moderation.decisions import (
-    approve_by_hand,
+    approve_manually,
     check_covered,
     preview_approval,
     preview_rejection,
-    reject_by_hand,
+    reject_manually,
 )
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.recompute import recompute
@@ -59,7 +59,7 @@ def rejected_work(stage: Stage) -> str:
 def test_work_that_failed_is_paid_before_its_rejection_is_sent(one_hit: Stage) -> None:
     assignment = one_hit.work("eve", 1, slips=1)
     reviewed(one_hit)
-    seen = approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+    seen = approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     assert (seen.kind, seen.cents, seen.votes, seen.passed) == ("approve", PRICE, 0, False)
     one_hit.advance()
     assert status_at_the_crowd(one_hit, assignment) == "Approved"
@@ -75,7 +75,7 @@ def test_work_that_failed_is_paid_before_its_rejection_is_sent(one_hit: Stage) -
 def test_a_rejection_is_overturned_and_its_money_is_reserved_before(one_hit: Stage) -> None:
     assignment = rejected_work(one_hit)
     before = money(one_hit)
-    seen = approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+    seen = approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     assert seen.kind == "overturn"
     assert money(one_hit) == (before[0] + PRICE, 0, 0)
     assert status_at_the_crowd(one_hit, assignment) == "Rejected"
@@ -88,12 +88,12 @@ def test_a_rejection_is_overturned_and_its_money_is_reserved_before(one_hit: Sta
 
 def test_a_rejection_is_overturned_once(one_hit: Stage) -> None:
     assignment = rejected_work(one_hit)
-    approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+    approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     with pytest.raises(UserError, match="being overturned already"):
-        approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+        approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     one_hit.deliver()
     with pytest.raises(UserError, match="approved already: an approval is final"):
-        approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+        approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     assert states(one_hit, "overturn") == ["done"]
 
 
@@ -101,7 +101,7 @@ def test_after_thirty_days_it_cannot_be_overturned(one_hit: Stage) -> None:
     assignment = rejected_work(one_hit)
     late = now(one_hit) + timedelta(days=30)
     with pytest.raises(UserError, match=r"could be overturned until \d{4}"):
-        approve_by_hand(one_hit.campaign, assignment, now=late)
+        approve_manually(one_hit.campaign, assignment, now=late)
     assert preview_approval(one_hit.campaign, assignment, now=late - timedelta(minutes=2)).until
 
 
@@ -109,7 +109,7 @@ def test_what_the_crowd_does_not_overturn_gives_its_money_back(one_hit: Stage) -
     """Ordered in time, and sent too late."""
     assignment = rejected_work(one_hit)
     before = money(one_hit)
-    approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+    approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     one_hit.mturk.clock.move_on(days=31)
     one_hit.deliver()
     (message,) = one_hit.outbox("overturn")
@@ -127,7 +127,7 @@ def test_beyond_the_budget_nothing_is_overturned(one_hit: Stage) -> None:
     seen = preview_approval(one_hit.campaign, assignment, now=now(one_hit))
     for refused in (
         lambda: check_covered(one_hit.campaign, seen),
-        lambda: approve_by_hand(one_hit.campaign, assignment, now=now(one_hit)),
+        lambda: approve_manually(one_hit.campaign, assignment, now=now(one_hit)),
     ):
         with pytest.raises(UserError, match=r"costs \$0.19, but .* has \$0.18 left"):
             refused()
@@ -146,7 +146,7 @@ def test_who_dies_while_overturning_pays_once(
     one_hit: Stage, *, answered: bool, hours: int
 ) -> None:
     assignment = rejected_work(one_hit)
-    approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+    approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     crowd = Mortal(one_hit.mturk.url, calls=0, answered=answered)
     with pytest.raises(Killed):
         deliver(one_hit.campaign, crowd, clock=one_hit.mturk.clock.now, threads=1)
@@ -160,7 +160,7 @@ def test_who_dies_while_overturning_pays_once(
 def test_the_reconciler_leaves_a_rejection_that_is_being_overturned(one_hit: Stage) -> None:
     """Somebody has done the same at the crowd meanwhile: it is paid and booked once."""
     assignment = rejected_work(one_hit)
-    approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+    approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     client = one_hit.mturk.crowd._client
     client.approve_assignment(AssignmentId=assignment, OverrideRejection=True)
     reconcile(one_hit.campaign, one_hit.mturk.crowd, full=True)
@@ -174,7 +174,7 @@ def test_work_that_passed_is_refused_and_its_votes_are_bought_again(one_hit: Sta
     assignment = one_hit.work("bob", 1)
     one_hit.work("ada", 1)
     reviewed(one_hit)
-    seen = reject_by_hand(one_hit.campaign, assignment, reason=REASON)
+    seen = reject_manually(one_hit.campaign, assignment, reason=REASON)
     assert (seen.kind, seen.cents, seen.votes) == ("reject", PRICE, 5)
     one_hit.deliver()
     assert status_at_the_crowd(one_hit, assignment) == "Rejected"
@@ -191,7 +191,7 @@ def test_a_refusal_by_hand_counts_for_no_exclusion(one_hit: Stage) -> None:
     """Three reviews are enough for the rule here; the controls of this one were right."""
     assignment = one_hit.work("bob", 1)
     reviewed(one_hit)
-    reject_by_hand(one_hit.campaign, assignment, reason=REASON)
+    reject_manually(one_hit.campaign, assignment, reason=REASON)
     one_hit.advance()
     reviews = Assignment.objects.filter(worker__worker_id="ABOB")
     assert [work.passed for work in reviews] == [True]
@@ -201,11 +201,11 @@ def test_a_refusal_by_hand_counts_for_no_exclusion(one_hit: Stage) -> None:
 def test_votes_come_back_when_a_refusal_by_hand_is_overturned(one_hit: Stage) -> None:
     assignment = one_hit.work("bob", 1)
     reviewed(one_hit)
-    reject_by_hand(one_hit.campaign, assignment, reason=REASON)
+    reject_manually(one_hit.campaign, assignment, reason=REASON)
     one_hit.advance()
     one_hit.advance()
     assert {row.votes for row in one_hit.campaign.triplets.all()} == {0}
-    seen = approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+    seen = approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     assert (seen.kind, seen.votes, seen.passed) == ("overturn", 5, True)
     one_hit.advance()
     assert {row.votes for row in one_hit.campaign.triplets.all()} == {1}
@@ -247,7 +247,7 @@ def test_a_decision_on_its_way_is_waited_for(one_hit: Stage) -> None:
         state="claimed", first_sent_at=datetime.now(UTC)
     )
     with pytest.raises(UserError, match=r"rejection .* is on its way"):
-        approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+        approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     assert states(one_hit, "approve") == []
 
 
@@ -256,7 +256,7 @@ def test_a_refusal_has_a_reason_that_the_crowd_carries(one_hit: Stage, reason: s
     assignment = one_hit.work("bob", 1)
     reviewed(one_hit)
     with pytest.raises(UserError, match="give a reason of at most 1,024"):
-        reject_by_hand(one_hit.campaign, assignment, reason=reason)
+        reject_manually(one_hit.campaign, assignment, reason=reason)
 
 
 def test_another_campaign_s_work_is_unknown(one_hit: Stage) -> None:
@@ -269,10 +269,10 @@ def test_another_campaign_s_work_is_unknown(one_hit: Stage) -> None:
 def test_one_may_change_one_s_mind_before_the_crowd_is_told(one_hit: Stage) -> None:
     assignment = one_hit.work("bob", 1)
     reviewed(one_hit)
-    reject_by_hand(one_hit.campaign, assignment, reason=REASON)
-    approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
-    reject_by_hand(one_hit.campaign, assignment, reason=REASON)
-    approve_by_hand(one_hit.campaign, assignment, now=now(one_hit))
+    reject_manually(one_hit.campaign, assignment, reason=REASON)
+    approve_manually(one_hit.campaign, assignment, now=now(one_hit))
+    reject_manually(one_hit.campaign, assignment, reason=REASON)
+    approve_manually(one_hit.campaign, assignment, now=now(one_hit))
     one_hit.advance()
     assert status_at_the_crowd(one_hit, assignment) == "Approved"
     assert {row.votes for row in one_hit.campaign.triplets.all()} == {1}
