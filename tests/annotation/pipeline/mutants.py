@@ -332,8 +332,8 @@ MUTANTS = {
         "tests/annotation/pipeline/collecting/test_behaviour.py",
     ): (
         ("the time that they had", "wall_ms=wall // MILLISECOND", "wall_ms=10**15"),
-        ("straight lines", "is_straight(work.answers, work.items.keys())", "False"),
-        ("the item that is meant", "work.items[report.key]", "min(work.items.values())"),
+        ("straight lines", "is_straight(answered.answers, answered.items.keys())", "False"),
+        ("the item that is meant", "answered.items[report.key]", "min(answered.items.values())"),
     ),
     (
         "annotation/pipeline/labelling/votes.py",
