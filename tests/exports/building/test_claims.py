@@ -86,7 +86,7 @@ def test_a_command_waits_for_nobody_who_is_not_at_it(campaign: Campaign) -> None
     assert built(campaign).release.number == 1
     asked.refresh_from_db()
     assert asked.state == "failed"
-    assert "when a command built a release" in asked.error
+    assert "A command built a release" in asked.error
 
 
 def test_a_command_does_not_disturb_a_build_that_runs(campaign: Campaign) -> None:

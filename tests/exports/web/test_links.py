@@ -150,7 +150,7 @@ def test_a_file_that_is_not_as_released_is_not_sent(
         path.write_bytes(path.read_bytes()[:-1])
     response = Client().get(link(file, dan))
     assert response.status_code == 500
-    assert "must bring" in sentence(response)
+    assert "from a backup" in sentence(response)
     assert str(path.parent) not in sentence(response)
     assert Download.objects.count() == 0
 
