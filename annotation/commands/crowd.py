@@ -56,12 +56,24 @@ def simulated_in_words(result: Result) -> Rendered:
     return Facts({**result, "faults": ", ".join(told) or "none"})
 
 
+def _check_share(value: float) -> float:
+    """Other than a range's ends, this refuses nan."""
+    if not 0 <= value <= 1:
+        raise typer.BadParameter(f"{value:g} is not a share from 0 to 1.")
+    return value
+
+
 @app.verb("simulate", render=simulated_in_words)
 def simulate(
     workers: Annotated[int, typer.Option(min=1, help="Number of workers.")] = DEFAULTS.workers,
     accuracy: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Share of judgments that careful workers get right."),
+        typer.Option(
+            min=0,
+            max=1,
+            callback=_check_share,
+            help="Share of judgments that careful workers get right.",
+        ),
     ] = DEFAULTS.accuracy,
     spammers: Annotated[
         float, typer.Option(min=0, max=1, help="Share of workers who answer at random.")
@@ -114,13 +126,6 @@ def _own_port(endpoint: str) -> int | None:
     """Where the crowd that the settings name can be this machine's."""
     parts = urlsplit(endpoint)
     return parts.port if parts.hostname in {"127.0.0.1", "localhost"} else None
-
-
-def _check_share(value: float) -> float:
-    """Other than a range's ends, this refuses nan."""
-    if not 0 <= value <= 1:
-        raise typer.BadParameter(f"{value:g} is not a share from 0 to 1.")
-    return value
 
 
 @app.command("emulator")
