@@ -149,7 +149,7 @@ def test_a_query_that_comes_back_goes_where_it_was(campaign: Campaign) -> None:
     assert query not in _split(second, "test")
     Judgment.objects.bulk_create(judgments)
     for row in labelled:
-        Triplet.objects.filter(pk=row["pk"]).update(**row)
+        Triplet.objects.filter(pk=row.pop("pk")).update(**row)
     third = built(campaign).release
     assert _split(third, "test") == _split(first, "test")
 
