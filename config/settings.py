@@ -388,7 +388,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AssignmentStatus": "annotation.models.Assignment.Status",
         "CampaignState": "annotation.models.Campaign.State",
+        "HitState": "annotation.analytics.quality.hit_states.HitState",
         "JobState": "retrieval.models.Job.State",
+        "ModelKind": "retrieval.models.TrainedModel.Kind",
         "TripletStatus": "annotation.models.Triplet.Status",
     },
     "SWAGGER_UI_DIST": "SIDECAR",

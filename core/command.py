@@ -271,5 +271,8 @@ def _what_is_wrong_with_the_database(error: Exception) -> str | None:
         return "The database is busy with another command: run this one again when that is done."
     migrations = MigrationExecutor(connection)
     if migrations.migration_plan(migrations.loader.graph.leaf_nodes()):
-        return "The database lacks tables of this version: run `manage.py migrate` first."
+        return (
+            f"The database {connection.settings_dict['NAME']} lacks tables of this version: run "
+            "`manage.py migrate`, or set QUORUM_DATA to the folder with your data."
+        )
     return None

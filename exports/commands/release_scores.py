@@ -129,7 +129,8 @@ def _pair_by_pair(pairs: Mapping[str, Any]) -> str:
     value = "" if pairs["threshold"] is None else f"{pairs['threshold']:.6g}, "
     return (
         f"Pair by pair, {pairs['judged']:,} judged, {pairs['positive']:,} positive: "
-        f"{', '.join(known) or 'nothing to tell'}; threshold: {value}{pairs['threshold_from']}."
+        f"{', '.join(known) or 'accuracy, F1, and ROC-AUC are undefined'}; "
+        f"threshold: {value}{pairs['threshold_from']}."
     )
 
 

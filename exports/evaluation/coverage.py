@@ -85,7 +85,7 @@ def sentences(scores: RunScores, found: Coverage, *, run: Path, split: str) -> I
 
 def damaged(release: Path, error: Exception) -> UserError:
     return UserError(
-        f"{release} is damaged ({error}): `python -m exports.verify {release}` names what differs."
+        f"{release} is damaged ({error}): `quorum release verify {release}` names what differs."
     )
 
 

@@ -23,7 +23,7 @@ class SearchSent(serializers.Serializer[dict[str, Any]]):
     most = Whole(min_value=1, max_value=DEPTH, default=10)
 
 
-class HitRow(serializers.Serializer[Any]):
+class SearchResult(serializers.Serializer[Any]):
     pair = serializers.IntegerField(source="pair.pk")
     source = serializers.CharField(source="pair.source")  # type: ignore[assignment]
     source_id = serializers.CharField(source="pair.source_id")
@@ -40,7 +40,7 @@ class HitRow(serializers.Serializer[Any]):
 
 
 class SearchAnswer(serializers.Serializer[Any]):
-    results = HitRow(many=True)
+    results = SearchResult(many=True)
 
 
 class Search(APIView):

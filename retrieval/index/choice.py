@@ -130,7 +130,7 @@ def _require_known(wanted: str, dtype: str) -> None:
 def _chosen(case: _Case, dtypes: Sequence[str]) -> Choice:
     if case.is_cuda and case.fits("gpu", case.dtype("gpu", dtypes)):
         return _choice(case, "gpu", dtypes, "exact, and the vectors fit on the GPU")
-    took = f"an exact search is reckoned to read for {_duration(case.seconds)} a question"
+    took = f"an exact search takes {_duration(case.seconds)} per question"
     if case.recall >= 1:
         return _choice(case, "exact", dtypes, "only an exact index has a recall of 1")
     if case.seconds <= QUERY_SECONDS and case.fits("exact", case.dtype("exact", dtypes)):
@@ -172,7 +172,7 @@ def _size(size: int) -> str:
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds >= 0.001 else "less than a millisecond"
+    return f"{seconds:.2g} s" if seconds >= 0.001 else "under a millisecond"
 
 
 def free_memory(root: Path = Path("/")) -> int:

@@ -66,14 +66,14 @@ def test_from_the_invitation_through_two_hits_to_the_personal_page(
     site.wait_for_url(lambda address: address != second)
     third = site.url
     assert Assignment.objects.filter(status="submitted").count() == 2
-    site.get_by_role("button", name="Skip this HIT").click()
+    site.get_by_role("button", name="Skip this task").click()
     site.wait_for_url(lambda address: address != third)
     site.get_by_role("link", name="Your work").click()
     expect(site.get_by_role("link", name="Continue")).to_be_visible()
     expect(site.locator("dl.figures")).to_contain_text("2")
     site.go_back()
     site.goto(first)
-    expect(site.get_by_text("handed in this HIT already")).to_be_visible()
+    expect(site.get_by_text("submitted this task already")).to_be_visible()
 
 
 def test_the_way_from_sign_in_to_a_submit_needs_no_mouse(
@@ -121,7 +121,7 @@ def test_a_hit_is_done_without_any_script(
         page.get_by_role("button", name="Submit").click()
         page.wait_for_url(lambda address: address != first)
         assert Assignment.objects.filter(status="submitted").count() == 1
-        page.get_by_role("button", name="Skip this HIT").click()
+        page.get_by_role("button", name="Skip this task").click()
         assert Assignment.objects.filter(status="returned").count() == 1
 
 

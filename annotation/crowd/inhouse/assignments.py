@@ -28,7 +28,7 @@ MOST_ANSWER_BYTES = 262_144
 # A page that is left open for ever does not keep its HIT for ever.
 MOST_LEASES = 8
 ROUNDS = 10
-RUN_OUT = "The time for this HIT has run out, and its place is no longer free: take another one."
+RUN_OUT = "The time for this task has run out, and its place is no longer free: take another one."
 
 
 class Refused(Exception):
@@ -127,9 +127,9 @@ def revive(member: Member, assignment_id: str, *, now: datetime) -> Assignment:
         _lend_again(assignment, now)
         assignment = _own(member, assignment_id)
     if assignment.status in HANDED_IN:
-        raise Refused(409, "You have handed in this HIT already.")
+        raise Refused(409, "You have submitted this task already.")
     if assignment.status == Assignment.Status.RETURNED:
-        raise Refused(409, "You have given this HIT back: take another one.")
+        raise Refused(409, "You have returned this task: take another one.")
     if assignment.status == Assignment.Status.LAPSED:
         raise Refused(409, RUN_OUT)
     return assignment
@@ -139,12 +139,12 @@ def _lend_again(assignment: Assignment, now: datetime) -> None:
     lapse(Q(member=assignment.member_id), now)
     deadline = _prolonged(assignment, now)
     if deadline <= now:
-        raise Refused(409, "The time for this HIT has run out: take another one.")
+        raise Refused(409, "The time for this task has run out: take another one.")
     try:
         _take_back(assignment, now, status=Assignment.Status.ACCEPTED, deadline=deadline)
     except IntegrityError as error:
         raise Refused(
-            409, "The time for this HIT has run out, and you have taken another one since."
+            409, "The time for this task has run out, and you have taken another one since."
         ) from error
 
 
@@ -156,7 +156,7 @@ def _prolonged(assignment: Assignment, now: datetime) -> datetime:
 def _own(member: Member, assignment_id: str) -> Assignment:
     assignment = Assignment.objects.filter(member=member, assignment_id=assignment_id).first()
     if assignment is None:
-        raise Refused(404, "You have no such HIT: open it from your own page.")
+        raise Refused(404, "You have no such task: open it from your own page.")
     return assignment
 
 
@@ -179,7 +179,7 @@ def submit(
     if assignment.status in HANDED_IN:
         return
     if assignment.status == Assignment.Status.RETURNED:
-        raise Refused(409, "You have given this HIT back, so it cannot be handed in.")
+        raise Refused(409, "You have returned this task, so you cannot submit it.")
     raise Refused(409, RUN_OUT)
 
 
@@ -207,7 +207,7 @@ def _hand_in_late(assignment: Assignment, sheet: str, now: datetime) -> None:
             answers_json=sheet,
         )
     except IntegrityError as error:
-        raise Refused(409, "You have taken this HIT once more: hand it in there.") from error
+        raise Refused(409, "You have taken this task again: submit it there.") from error
 
 
 def _take_back(assignment: Assignment, now: datetime, **becomes: object) -> None:
@@ -233,7 +233,7 @@ def give_back(member: Member, assignment_id: str, *, now: datetime) -> None:
             open_again(_own(member, assignment_id).posted_hit_id)
             return
     if _own(member, assignment_id).status in HANDED_IN:
-        raise Refused(409, "You have handed in this HIT already.")
+        raise Refused(409, "You have submitted this task already.")
 
 
 def give_back_all(member: Member) -> None:

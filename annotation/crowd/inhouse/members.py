@@ -47,7 +47,7 @@ def find_invitation(code: str, *, now: datetime) -> Invitation:
     if invitation.expires_at <= now:
         raise UserError("This invitation has expired: ask for a new one.")
     if invitation.uses >= invitation.max_uses:
-        raise UserError("This invitation is used up: ask for a new one.")
+        raise UserError("Everybody this invitation was for has joined: ask for a new one.")
     return invitation
 
 

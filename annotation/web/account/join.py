@@ -17,14 +17,14 @@ from annotation.crowd.inhouse.members import find_invitation, join, member_of
 from annotation.web.base.guards import refuse
 from core.errors import UserError
 
-TITLE = "This invitation opens nothing"
+TITLE = "This invitation no longer works"
 
 
 class AccountForm(UserCreationForm):  # type: ignore[type-arg]
     """Django's own, with its validators of passwords."""
 
     class Meta(UserCreationForm.Meta):
-        help_texts = {"username": "Letters, digits and @ . + - _ only. The staff see it."}
+        help_texts = {"username": "Letters, digits and @ . + - _ only. Owners of campaigns see it."}
 
 
 @sensitive_post_parameters()

@@ -69,7 +69,7 @@ def revoke_invitation(request: HttpRequest, pk: int) -> HttpResponse:
     invitation = get_object_or_404(Invitation, pk=pk)
     revoke(invitation, now=timezone.now())
     record(by_page(cast(User, request.user)), "revoke-invitation", subject=invitation.note)
-    messages.info(request, "The invitation opens nothing any more.")
+    messages.info(request, "The invitation no longer works.")
     return redirect("team")
 
 

@@ -37,7 +37,7 @@ _MTURK_SITES = (
     "https://requestersandbox.mturk.com",
 )
 
-RETURN_IT = "Please return this HIT, which costs you nothing"
+RETURN_IT = "Please return this task, which costs you nothing"
 
 
 @require_safe
@@ -48,7 +48,7 @@ def hit_page(request: HttpRequest, signed: str) -> HttpResponse:
         return _answer(request, signed)
     except (OperationalError, InterfaceError):
         sentence = (
-            "The site is away for a moment: keep the HIT open and load this page again in a minute."
+            "The site is unavailable for a moment: keep the task open and reload it in a minute."
         )
         away = _refusal(503, "Away for a moment", [sentence])
         away["Retry-After"] = str(AWAY_SECONDS)
@@ -58,8 +58,8 @@ def hit_page(request: HttpRequest, signed: str) -> HttpResponse:
 def _answer(request: HttpRequest, signed: str) -> HttpResponse:
     hit = _find_hit(signed)
     if hit is None:
-        sentence = "There is no HIT at this address. Please return it and take another one."
-        return _refusal(404, "No such HIT", [sentence])
+        sentence = "There is no task at this address. Please return it and take another one."
+        return _refusal(404, "No such task", [sentence])
     try:
         visit = read_visit(request.GET)
     except BadVisit as error:
@@ -84,22 +84,22 @@ def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
     """Said before the work: afterwards it would have been for nothing."""
     if _is_handed_in(hit, visit):
         sentence = "Your answers have arrived, and nothing is left to do here: go on to another."
-        return _refusal(409, "This HIT is handed in", [sentence], done=visit.assignment_id)
+        return _refusal(409, "This task is submitted", [sentence], done=visit.assignment_id)
     if hit.closed_at or hit.gone or (_is_cancelled(hit) and not visit.assignment_id):
         sentence = f"It takes no more answers. {RETURN_IT}, and take another one."
-        return _refusal(410, "This HIT is over", [sentence])
+        return _refusal(410, "This task is over", [sentence])
     # The worker's id is only claimed: a lie excludes nobody but the liar.
     if not (visit.assignment_id and visit.worker_id):
         return None
     if exclusion := exclusion_of(hit.campaign, visit.worker_id):
         sentences = [*why_excluded(exclusion), f"{RETURN_IT}."]
-        return _refusal(403, "This HIT is not open to you", sentences)
+        return _refusal(403, "This task is not open to you", sentences)
     if works_in_other_condition(hit.campaign, visit.worker_id):
         sentence = (
             "You work in another campaign that asks the same questions in another way, and whoever"
             f" judges in one of the two is not asked in the other. {RETURN_IT}."
         )
-        return _refusal(403, "This HIT is not open to you", [sentence])
+        return _refusal(403, "This task is not open to you", [sentence])
     if has_judged(hit, visit.worker_id):
         sentence = (
             "You have judged some of these questions before, and each of them needs another pair"

@@ -33,7 +33,7 @@ from core.errors import UserError
 _WORKER_ID = re.compile(r"A[A-Z0-9]{1,63}")
 TITLE = "Qualification test"
 NO_ROUND = (
-    "There is no qualification test at this address: open it from a HIT's page or list again."
+    "There is no qualification test at this address: open it from a task's page or list again."
 )
 BAD_ID = "This is no worker id. It is an A and capital letters and digits, as on your dashboard."
 NO_ID = "Please give your worker id: it is how the crowd knows whom to let in."

@@ -30,10 +30,10 @@ from annotation.web.annotator.judging_page import WorkerItem, judging_context
 from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.middleware import wants_json
 
-NOTHING_LEFT = "There are no more HITs of this kind at the moment. Thank you!"
-NO_KIND = "There are no HITs of this kind: start from your own page."
-NOT_OPEN = "This HIT is not open to you"
-NOT_YOURS = "You have no such HIT: open it from your own page."
+NOTHING_LEFT = "There are no more tasks of this kind at the moment. Thank you!"
+NO_KIND = "There are no tasks of this kind: start from your own page."
+NOT_OPEN = "This task is not open to you"
+NOT_YOURS = "You have no such task: open it from your own page."
 
 
 class SeeOther(HttpResponseRedirect):
@@ -47,7 +47,7 @@ class SeeOther(HttpResponseRedirect):
 def take_next(request: MemberRequest) -> HttpResponse:
     queue_id = request.POST.get("hit_type", "")
     if queue_id and not is_id(queue_id):
-        return refuse(request, 404, "No such HITs", NO_KIND)
+        return refuse(request, 404, "No such tasks", NO_KIND)
     return SeeOther(_go_on(request, queue_id=queue_id))
 
 
@@ -194,7 +194,7 @@ def _over(request: HttpRequest, refused: Refused) -> HttpResponse:
     """Said before the work: handed in, given back, run out, or never the reader's."""
     if wants_json(request):
         return JsonResponse({"error": str(refused)}, status=refused.status)
-    words = {"title": "This HIT is not in your hands", "sentences": [str(refused)]}
+    words = {"title": "You no longer have this task", "sentences": [str(refused)]}
     more = {"action": reverse("next"), "button": "Take another one"}
     return render(request, "annotation/base/notice.html", words | more, status=refused.status)
 

@@ -21,7 +21,7 @@ NO_PAGE = (
     "This is no page",
     "This address only takes what a page of the site sends to it: go back, and on from there.",
 )
-AWAY = "The site is away for a moment: keep this page open and try again in a minute."
+AWAY = "The site is unavailable for a moment: keep this page open and try again in a minute."
 AWAY_FOR_PROGRAMS = "The database is away for a moment: ask again in a minute."
 CONTENT_SECURITY_POLICY = "; ".join(
     [

@@ -364,7 +364,7 @@ def test_two_tabs_of_one_assignment_go_together(framed: Stage, page: Page) -> No
     answer_all(page, hit)
     page.keyboard.press("Enter")
     expect_thanks(page)
-    expect(twin.locator(".note")).to_contain_text("handed in from another tab")
+    expect(twin.locator(".note")).to_contain_text("submitted from another tab")
     expect(twin.get_by_role("button", name="Submit")).to_be_disabled()
     assert twin.locator("input[type=radio]:enabled").count() == 0
     assert "-" not in answers(twin)
@@ -380,7 +380,7 @@ def test_what_is_handed_in_is_forgotten_when_the_page_of_the_assignment_says_so(
     expect_thanks(page)
     framed.advance()
     page.goto(address)
-    page.get_by_role("heading", name="This HIT is handed in").wait_for()
+    page.get_by_role("heading", name="This task is submitted").wait_for()
     [kept] = page.evaluate("Object.values(localStorage)")
     assert "answers" not in kept
 

@@ -91,7 +91,7 @@ def test_when_one_tab_hands_in_the_other_says_so(team: Team, page: Page) -> None
     expect(twin.locator(".count")).to_have_text("7 of 7")
     page.keyboard.press("Enter")
     page.wait_for_url("**/work")
-    expect(twin.locator(".note")).to_contain_text("This HIT was handed in from another tab.")
+    expect(twin.locator(".note")).to_contain_text("This task was submitted from another tab.")
     expect(twin.get_by_role("button", name="Submit")).to_be_disabled()
     twin.get_by_role("link", name="Go on with other work").click()
     twin.wait_for_url("**/work")
@@ -104,7 +104,7 @@ def test_a_refusal_is_one_sentence_with_the_answers_still_to_be_seen(
     answer(page, "nnnnnnn")
     Assignment.objects.update(status="returned")
     page.keyboard.press("Enter")
-    expect(page.locator(".note")).to_contain_text("You have given this HIT back")
+    expect(page.locator(".note")).to_contain_text("You have returned this task")
     assert page.locator("input[type=radio]:checked").count() == 7
     expect(page.get_by_role("button", name="Submit")).to_be_disabled()
 
@@ -127,10 +127,10 @@ def test_nobody_at_it_lets_the_lease_run_and_little_time_is_told(team: Team, pag
     expect(page.locator(".note")).to_be_empty()
     page.clock.fast_forward("26:10")
     page.clock.run_for(2_000)
-    expect(page.locator(".note")).to_contain_text("4 min left for this HIT.")
+    expect(page.locator(".note")).to_contain_text("4 min left for this task.")
     page.clock.fast_forward("04:00")
     page.clock.run_for(2_000)
-    expect(page.locator(".note")).to_contain_text("The time for this HIT has run out.")
+    expect(page.locator(".note")).to_contain_text("The time for this task has run out.")
 
 
 def lose_place(work: Assignment) -> None:
@@ -151,7 +151,7 @@ def test_a_lost_lease_is_told_before_more_work_is_done(
     page.mouse.move(5, 5)
     page.mouse.move(50, 50)
     page.clock.run_for(2_000)
-    expect(page.locator(".note")).to_contain_text("The time for this HIT has run out")
+    expect(page.locator(".note")).to_contain_text("The time for this task has run out")
     assert page.locator("input[type=radio]:checked").count() == len(done)
     assert page.get_by_role("button", name="Submit").is_disabled() == is_locked
 
@@ -169,7 +169,7 @@ def test_all_answers_of_a_lapsed_hit_are_taken_while_its_place_is_free(
 
 def test_a_hit_is_skipped_at_once_while_nothing_is_answered(team: Team, page: Page) -> None:
     start(team, page)
-    page.get_by_role("button", name="Skip this HIT").click()
+    page.get_by_role("button", name="Skip this task").click()
     page.wait_for_url("**/work")
     assert team.works("ada")[0].status == "returned"
 
@@ -177,10 +177,10 @@ def test_a_hit_is_skipped_at_once_while_nothing_is_answered(team: Team, page: Pa
 def test_a_hit_that_is_begun_is_skipped_after_a_question(team: Team, page: Page) -> None:
     start(team, page)
     answer(page, "n")
-    page.get_by_role("button", name="Skip this HIT").click()
+    page.get_by_role("button", name="Skip this task").click()
     page.get_by_role("button", name="Keep it").click()
     assert work_of(team).status == "accepted"
-    page.get_by_role("button", name="Skip this HIT").click()
+    page.get_by_role("button", name="Skip this task").click()
     page.get_by_role("button", name="Skip it").click()
     page.wait_for_url("**/work")
     assert team.works("ada")[0].status == "returned"

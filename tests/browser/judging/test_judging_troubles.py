@@ -74,7 +74,7 @@ def test_a_renewal_that_somebody_else_answers_tells_no_time(team: Team, page: Pa
         page.clock.run_for(2_000)
     page.clock.fast_forward("21:00")
     page.clock.run_for(2_000)
-    expect(page.locator(".note")).to_contain_text("4 min left for this HIT.")
+    expect(page.locator(".note")).to_contain_text("4 min left for this task.")
 
 
 def test_who_was_signed_out_reads_it_and_hands_in_after_signing_in(team: Team, page: Page) -> None:
@@ -98,7 +98,7 @@ def test_what_the_browser_itself_sends_goes_through_after_a_new_sign_in(
     other = page.context.new_page()
     other.goto(f"{team.url}/sign-in")
     fill_in_sign_in(other, "ada")
-    page.get_by_role("button", name="Skip this HIT").click()
+    page.get_by_role("button", name="Skip this task").click()
     page.wait_for_url("**/work")
     assert team.works("ada")[0].status == "returned"
 

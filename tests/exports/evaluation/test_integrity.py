@@ -59,7 +59,7 @@ def test_a_folder_without_a_manifest_is_taken_as_it_is(release: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": []}', '{"files": {"test.jsonl": 1}}'])
 def test_a_manifest_that_is_none_is_told(release: Path, text: str) -> None:
     (release / MANIFEST).write_text(text)
-    with pytest.raises(UserError, match=r"is damaged .manifest.json is no list of files.: `python"):
+    with pytest.raises(UserError, match=r"is damaged .manifest.json is no list of files.: `quorum"):
         labels_of(release, "test")
 
 

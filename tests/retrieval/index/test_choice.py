@@ -98,7 +98,7 @@ def test_the_reason_holds_the_numbers() -> None:
     choice = choose(pairs=PAPER, dimension=768, device="cpu", memory_bytes=24 * GIB, recall=0.99)
     assert choice.reason == (
         "6,300,000 pairs of 768 numbers in float16: the index hnsw takes 7.9 GiB of the 24.0 GiB "
-        "free; an exact search is reckoned to read for 0.97 s a question, recall 0.99 is enough."
+        "free; an exact search takes 0.97 s per question, recall 0.99 is enough."
     )
     assert choice.parameters == {"recall": 0.99}
     choice = choose(pairs=PAPER, dimension=384, device="cuda", memory_bytes=12 * GIB, recall=0.99)
@@ -111,8 +111,8 @@ def test_the_reason_holds_the_numbers() -> None:
 @pytest.mark.parametrize(
     ("pairs", "memory", "sizes", "time"),
     [
-        (100, GIB, "less than 1 MiB of the 1.0 GiB free", "less than a millisecond"),
-        (1_000, 900 * 2**20, "2 MiB of the 900 MiB free", "less than a millisecond"),
+        (100, GIB, "less than 1 MiB of the 1.0 GiB free", "under a millisecond"),
+        (1_000, 900 * 2**20, "2 MiB of the 900 MiB free", "under a millisecond"),
         (20_000, GIB, "30 MiB of the 1.0 GiB free", "0.0015 s"),
     ],
 )
@@ -122,7 +122,7 @@ def test_the_reason_of_a_small_set_has_numbers_to_read(
     choice = choose(pairs=pairs, dimension=384, device="cpu", memory_bytes=memory, recall=0.99)
     assert choice.reason == (
         f"{pairs:,} pairs of 384 numbers in float32: the index exact takes {sizes}; an exact "
-        f"search is reckoned to read for {time} a question."
+        f"search takes {time} per question."
     )
 
 

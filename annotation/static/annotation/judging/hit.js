@@ -33,13 +33,13 @@ dropOldEntries();
 if (start.sent || start.done) keep.update((entry) => void (delete entry.sent, delete entry.done));
 show(keep.read());
 const place = new Place(form, sheet, (item) => behaviour.turnTo(item.key));
-if (start.sent) bar.tell("Your answers are back: submit them if this HIT is still open.", "calm");
+if (start.sent) bar.tell("Your answers are back: submit them if this task is still open.", "calm");
 else if (sheet.missing.length < sheet.items.length) bar.say("Your answers are back.");
 
 /** What is kept, at the start and whenever another tab has changed it. */
 function show(entry) {
-  if (entry.done) return lock("This HIT was handed in from another tab.");
-  if (entry.sent) return lock("This HIT was handed in from another tab; if that failed, reload.");
+  if (entry.done) return lock("This task was submitted from another tab.");
+  if (entry.sent) return lock("This task was submitted from another tab; if that failed, reload.");
   for (const item of sheet.items) {
     // What is kept goes before what the browser or the server has put here.
     item.answer = entry.answers[item.key] ?? item.answer;

@@ -61,12 +61,12 @@ export class Lease {
     if (left > SHOWN_MS || this.#isBusy) return;
     if (left <= 0) {
       const words =
-        "The time for this HIT has run out. What you hand in still counts if nobody else has" +
+        "The time for this task has run out. What you submit still counts if nobody else has" +
         " taken its place.";
       this.#tell(words, "stop");
     } else {
       const minutes = Math.ceil(left / 60_000);
-      this.#tell(`${minutes} min left for this HIT.`, "calm");
+      this.#tell(`${minutes} min left for this task.`, "calm");
     }
   }
 

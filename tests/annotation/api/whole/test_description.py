@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.staticfiles import finders
+from django.core.management import call_command
 from django.test import Client
 
 from tests.annotation.api.whole.described import description, operations
@@ -22,6 +23,10 @@ def test_it_is_of_openapi_3_1_and_names_each_operation_once() -> None:
     assert description()["openapi"] == "3.1.0"
     names = [one["operationId"] for one in all_operations()]
     assert len(names) == len(set(names)) == len(operations())
+
+
+def test_no_two_of_its_parts_share_a_name(tmp_path: Path) -> None:
+    call_command("spectacular", validate=True, fail_on_warn=True, file=str(tmp_path / "v1.yml"))
 
 
 def test_every_operation_has_an_example_of_what_is_sent_and_answered() -> None:

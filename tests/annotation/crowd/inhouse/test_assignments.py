@@ -23,7 +23,7 @@ def test_work_in_hand_is_shown_until_it_is_handed_in(team: Team, ada: Member) ->
     assert assignments.in_hand(ada, now=team.now) == [work]
     team.submit(ada, work)
     assert assignments.in_hand(ada, now=team.now) == []
-    with pytest.raises(Refused, match="handed in this HIT already") as refusal:
+    with pytest.raises(Refused, match="submitted this task already") as refusal:
         assignments.revive(ada, work.assignment_id, now=team.now)
     assert refusal.value.status == 409
 
@@ -51,7 +51,7 @@ def test_work_given_back_cannot_be_handed_in(team: Team, ada: Member) -> None:
     for _ in range(2):  # a second click changes nothing
         team.give_back(ada, work)
     for attempt in (lambda: team.submit(ada, work), lambda: renewed(team, ada, work)):
-        with pytest.raises(Refused, match="given this HIT back") as refusal:
+        with pytest.raises(Refused, match="returned this task") as refusal:
             attempt()
         assert refusal.value.status == 409
     assert team.posted_hit(work.posted_hit.hit_id).open_assignments == 2
@@ -60,7 +60,7 @@ def test_work_given_back_cannot_be_handed_in(team: Team, ada: Member) -> None:
 def test_work_handed_in_cannot_be_given_back(team: Team, ada: Member) -> None:
     hit_id = team.publish()
     work = team.do(ada)
-    with pytest.raises(Refused, match="handed in this HIT already") as refusal:
+    with pytest.raises(Refused, match="submitted this task already") as refusal:
         team.give_back(ada, work)
     assert refusal.value.status == 409
     assert team.posted_hit(hit_id).open_assignments == 1
@@ -76,7 +76,7 @@ def test_nobody_reaches_the_work_of_another(team: Team, ada: Member, eve: Member
         lambda: renewed(team, eve, work),
     )
     for attempt in attempts:
-        with pytest.raises(Refused, match="no such HIT") as refusal:
+        with pytest.raises(Refused, match="no such task") as refusal:
             attempt()
         assert refusal.value.status == 404
     assert team.get(ada) == work
@@ -210,7 +210,7 @@ def test_late_work_on_a_hit_taken_once_more_is_to_be_handed_in_there(
     late = team.get(ada)
     team.move_on(LEASE)
     assert team.taken(ada) == hit_id
-    with pytest.raises(Refused, match="once more") as refusal:
+    with pytest.raises(Refused, match="taken this task again") as refusal:
         team.submit(ada, late)
     assert refusal.value.status == 409
     assert team.posted_hit(hit_id).open_assignments == 1
@@ -253,7 +253,7 @@ def test_what_the_leaver_had_in_hand_goes_to_others(team: Team, eve: Member, ada
     work = team.get(eve)
     deactivate(eve)
     assert team.taken(ada) == hit_id
-    with pytest.raises(Refused, match="given this HIT back"):
+    with pytest.raises(Refused, match="returned this task"):
         team.submit(eve, work)
 
 

@@ -57,7 +57,7 @@ def test_an_invitation_is_good_for_so_many_people(team: Team, boss: User) -> Non
     code = invited(team, boss, uses=2)
     for number in range(2):
         join(code, User.objects.create_user(f"ada{number}"), now=team.now)
-    with pytest.raises(UserError, match="used up"):
+    with pytest.raises(UserError, match="Everybody this invitation was for"):
         join(code, User.objects.create_user("late"), now=team.now)
     assert Member.objects.count() == 2
 

@@ -30,7 +30,7 @@ def text(response: Response) -> str:
 
 def test_a_new_account_is_signed_in_and_can_work_at_once(client: Client) -> None:
     code = invitation()
-    assert "Choose a name and a password" in text(client.get(f"/join/{code}"))
+    assert "Choose a username and a password" in text(client.get(f"/join/{code}"))
     response = client.post(f"/join/{code}", account("zoe"), follow=True)
     assert response.redirect_chain == [("/work", 302)]
     assert "Signed in as zoe" in text(response)
@@ -63,7 +63,7 @@ def test_an_unknown_an_expired_and_a_used_up_invitation_say_so(client: Client) -
     sentences = {
         "guessed": "does not exist",
         expired: "has expired",
-        used: "is used up",
+        used: "Everybody this invitation was for has joined",
     }
     for code, sentence in sentences.items():
         for response in (client.get(f"/join/{code}"), client.post(f"/join/{code}", account("zoe"))):

@@ -157,7 +157,7 @@ def test_a_forged_address_leads_to_a_page_that_says_so(
 ) -> None:
     response = client.get(f"/hit/{forged}", ADAS)
     assert response.status_code == 404
-    assert "There is no HIT at this address" in parse(response).text_content()
+    assert "There is no task at this address" in parse(response).text_content()
 
 
 def test_a_signature_holds_for_one_hit_only(client: Client, campaign: Campaign) -> None:
@@ -190,7 +190,7 @@ def test_an_assignment_that_was_handed_in_says_so_and_lets_the_browser_forget_it
     response = visit(hit)
     assert response.status_code == 409
     page = parse(response)
-    assert "This HIT is handed in" in page.text_content()
+    assert "This task is submitted" in page.text_content()
     assert page.xpath("//main/@data-done") == ["3ADA"]
     [script] = page.xpath("//script/@src")
     assert client.get(script).status_code == 200
@@ -210,7 +210,7 @@ def test_a_hit_that_is_over_says_so_before_the_work(
     Hit.objects.filter(pk=hit.pk).update(**over)
     response = visit(hit, parameters)
     assert response.status_code == 410
-    assert "This HIT is over" in parse(response).text_content()
+    assert "This task is over" in parse(response).text_content()
     assert parse(response).xpath("//form") == []
 
 
@@ -409,5 +409,5 @@ def test_while_the_database_is_down_the_page_asks_for_patience(visit: Open, hit:
     with connection.execute_wrapper(refuse):
         response = visit(hit)
     assert (response.status_code, response["Retry-After"]) == (503, "60")
-    assert "keep the HIT open and load this page again in a minute." in response.content.decode()
+    assert "keep the task open and reload it in a minute." in response.content.decode()
     assert "frame-ancestors" in response["Content-Security-Policy"]

@@ -480,7 +480,7 @@ def take(name: str, team: Team) -> Assignment | None:
 def test_the_queue_opens_to_a_member_as_soon_as_they_have_passed(team: Team) -> None:
     assert take("ada", team) is None
     response = practise_as("ada", team)
-    assert "The HITs of this campaign are in your queue now." in main_of(response)
+    assert "The tasks of this campaign are in your queue now." in main_of(response)
     assert parse(response).xpath("//main//a[contains(@class, 'button')]/@href") == ["/work"]
     assert take("ada", team) is not None
     assert take("bob", team) is None

@@ -43,7 +43,7 @@ def test_next_gives_the_hit_in_hand_again(hits: list[Hit], adas: Client) -> None
 def test_with_nothing_on_offer_next_leads_back_and_says_so(adas: Client) -> None:
     response = adas.post("/work/next", follow=True)
     assert response.redirect_chain == [("/work", 303)]
-    assert "no more HITs of this kind at the moment" in text(response)
+    assert "no more tasks of this kind at the moment" in text(response)
 
 
 def test_a_submit_is_recorded_by_the_crowd_and_leads_on_to_the_next_hit(
@@ -205,16 +205,16 @@ def test_the_page_of_a_hit_that_is_over_says_so_before_the_work(
     PostedHit.objects.filter(assignments__isnull=False).update(expires_at=timezone.now())
     late = adas.get(address)
     assert late.status_code == 409
-    assert "time for this HIT has run out" in text(late)
+    assert "time for this task has run out" in text(late)
     assert 'action="/work/next"' in late.content.decode()
     address = start(adas)
     adas.post(f"{address}/return")
-    assert "given this HIT back" in text(adas.get(address))
+    assert "returned this task" in text(adas.get(address))
     address = start(adas)
     adas.post(address, sheet(hit_at(address)))
     done = adas.get(address)
     assert done.status_code == 409
-    assert "handed in this HIT already" in text(done)
+    assert "submitted this task already" in text(done)
     assert html.document_fromstring(done.content).xpath("//fieldset") == []
 
 
@@ -248,7 +248,7 @@ def test_late_work_whose_place_is_taken_is_refused_in_a_sentence(
     for headers in (JSON, {}):
         answer = adas.post(address, sheet(hit), headers=headers)
         assert answer.status_code == 409
-        assert "time for this HIT has run out" in answer.content.decode()
+        assert "time for this task has run out" in answer.content.decode()
     assert inhouse.Assignment.objects.filter(status="submitted").count() == 0
 
 

@@ -107,7 +107,7 @@ def test_a_hit_in_hand_says_why_no_other_can_be_started(adas: Client) -> None:
     offer_hits(hits=2)
     assert "Finish or skip" not in text(adas.get("/work"))
     adas.post("/work/next")
-    assert "Finish or skip your current HIT first." in text(adas.get("/work"))
+    assert "Finish or skip your current task first." in text(adas.get("/work"))
 
 
 def test_what_is_not_open_any_more_is_given_back_from_the_own_page(
