@@ -141,15 +141,17 @@ def test_a_query_that_comes_back_goes_where_it_was(campaign: Campaign) -> None:
     in_test = {"moon", "rain"} & set(_split(first, "test"))
     (query,) = in_test
     of_query = Triplet.objects.filter(campaign=campaign, candidate__query__key=query)
-    labelled = list(of_query.values("pk", "status", "label", "votes", "positive_votes"))
+    labelled = list(of_query.values_list("pk", "status", "label", "votes", "positive_votes"))
     of_query.filter(candidate__rank=1).update(status="open", label=None, votes=0, positive_votes=0)
     judgments = list(Judgment.objects.filter(triplet__in=of_query, triplet__candidate__rank=1))
     Judgment.objects.filter(pk__in=[each.pk for each in judgments]).delete()
     second = built(campaign, partial=True).release
     assert query not in _split(second, "test")
     Judgment.objects.bulk_create(judgments)
-    for row in labelled:
-        Triplet.objects.filter(pk=row.pop("pk")).update(**row)
+    for pk, status, label, votes, positive in labelled:
+        Triplet.objects.filter(pk=pk).update(
+            status=status, label=label, votes=votes, positive_votes=positive
+        )
     third = built(campaign).release
     assert _split(third, "test") == _split(first, "test")
 
