@@ -16,7 +16,7 @@ def preview_pilot(source: Campaign, name: str, *, triplets: int) -> list[str]:
     mode = costs.extend if policy.tie_mode == "extend" else costs.repack
     shown, hidden = condition_names(name)
     money = (
-        "Nobody is paid by the piece."
+        "The work is unpaid."
         if is_free(policy)
         else f"A condition costs {dollars(costs.cents_min)} in the first round, about "
         f"{dollars(mode.cents)} with its ties and {dollars(costs.cents_max)} if every HIT needs "

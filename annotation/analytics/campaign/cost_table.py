@@ -72,7 +72,7 @@ def _plain(words: str, per_hit: int, hits: int, cents: int) -> Line:
 
 def _unit(policy: Policy) -> str:
     if is_free(policy):
-        return "No money moves: nobody is paid by the piece."
+        return "No money moves: the work is unpaid."
     whole = assignment_cents(policy)
     fee = whole - policy.reward_cents
     if not fee:

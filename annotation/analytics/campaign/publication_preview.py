@@ -76,7 +76,7 @@ class Publication:
     def _price(self) -> list[str]:
         so_far, policy = self.so_far, self.so_far.campaign.policy
         if is_free(policy):
-            return ["No money moves: nobody is paid by the piece."]
+            return ["No money moves: the work is unpaid."]
         if self.reached < self.new:
             left = f"reaches {self.reached:,} of them: the others follow when it is raised"
         else:

@@ -17,7 +17,7 @@ from core.log_context import also_about
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # which loads this module
 
-NO_PART = "Your account has no part in any campaign: whoever owns one can give it a role."
+NO_PART = "Your account has no role in any campaign: ask an owner of one."
 
 
 class MayEnter(BasePermission):
@@ -62,6 +62,6 @@ def require(
     if campaign is None:
         raise PermissionDenied("Your account may not do this: an administrator can change that.")
     raise PermissionDenied(
-        f"Your role in {campaign} does not include this: whoever owns the campaign can give you "
+        f"Your role in {campaign} does not include this: ask an owner of the campaign for "
         "another one."
     )

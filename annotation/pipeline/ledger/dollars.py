@@ -24,7 +24,7 @@ def dollars(cents: int) -> str:
 
 def no_money(policy: Policy) -> dict[str, object]:
     """What is said in place of sums, where there are none."""
-    return {"money": "none moves: nobody is paid by the piece"} if is_free(policy) else {}
+    return {"money": "none: the work is unpaid"} if is_free(policy) else {}
 
 
 def clause(words: str, cents: int) -> str:

@@ -99,8 +99,8 @@ def campaign_page(permission: str = VIEW) -> Callable[[View], View]:
             also_about(campaign=campaign)
             if not request.user.has_perm(permission, campaign):
                 sentence = (
-                    f"Your role in {campaign} does not include this: whoever owns the campaign can"
-                    " give you another one."
+                    f"Your role in {campaign} does not include this: ask an owner of the"
+                    " campaign for another one."
                 )
                 return refuse(request, 403, "Your role does not allow it", sentence)
             return view(request, campaign, **kwargs)

@@ -45,8 +45,8 @@ def edit_instructions(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         return _page(request, campaign, _draft_of(campaign, request.GET.get("version", "")))
     if not permitted(request, WRITE_INSTRUCTIONS, campaign):
         sentence = (
-            "To save instructions, your account needs the right to add them: whoever owns"
-            f" {campaign} can give you a role that has it."
+            "To save instructions, your account needs the right to add them: ask an owner of"
+            f" {campaign} for a role that has it."
         )
         return refuse(request, 403, "Not open to you", sentence)
     return _page(request, campaign, _received(request, campaign))

@@ -25,7 +25,7 @@ CHOICES = (
     ("bm25", "By words: BM25 alone"),
     ("dense,bm25", "Both, their rankings fused: fewer positives are missed"),
 )
-NOT_YOURS = "Your role in {} does not include this: whoever owns it can change that."
+NOT_YOURS = "Your role in {} does not include this: ask an owner of it for another one."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

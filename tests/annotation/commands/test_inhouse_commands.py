@@ -50,7 +50,7 @@ def test_collecting_goes_on_to_the_end(team: Team) -> None:
 def test_where_nobody_is_paid_no_sum_is_shown(team: Team, step: str) -> None:
     team.publish()
     shown = run("campaign", step, "team")
-    assert "none moves: nobody is paid by the piece" in shown
+    assert "none: the work is unpaid" in shown
     assert "$" not in shown
     assert run_json("campaign", step, "team")["money"]
 
