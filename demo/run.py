@@ -84,13 +84,13 @@ def status(stack: LocalStack) -> dict[str, Any]:
 
 
 def finished(status: dict[str, Any]) -> bool:
-    return not (status["open"] or status["calls_waiting"] or status["to_review"])
+    return not (status["open"] or status["messages_waiting"] or status["to_review"])
 
 
 def waits_for_calls(before: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether the crowd has nothing to do until a waiting call is made."""
     nothing_came = before.get("submitted") == now["submitted"]
-    return bool(now["calls_waiting"]) and (nothing_came or not now["open"])
+    return bool(now["messages_waiting"]) and (nothing_came or not now["open"])
 
 
 def check_quality_control(status: dict[str, Any]) -> None:

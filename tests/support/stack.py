@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 
 from demo.stack import LocalStack, Ran
@@ -20,7 +21,9 @@ class StackHere(LocalStack):
         self.data = data
 
     def quorum(self, *arguments: object) -> Ran:
-        quorum(*arguments)
+        # The command's default is the settings' endpoint of when it was loaded.
+        there = ("--emulator", settings.MTURK_ENDPOINT) if arguments[1] == "simulate" else ()
+        quorum(*arguments, *there)
         return Ran(seconds=1.0, peak_mb=1.0)
 
     def manage(self, *arguments: object) -> Ran:

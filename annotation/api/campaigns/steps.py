@@ -33,8 +33,8 @@ PREVIEW = {
     "agreed": False,
     "sentences": [
         "10 of the 600 HITs of faq go to the workers at http://127.0.0.1:8001.",
-        "Their first round costs $3.80; $5.70 is reserved, a place for the tie of each HIT "
-        "included.",
+        "Their first round costs $3.80; $5.70 is reserved, an assignment for the tie of each "
+        "HIT included.",
         "The budget has $120.00 left, which reaches all of them.",
     ],
 }

@@ -213,7 +213,7 @@ def test_after_a_kill_it_goes_on_to_the_same_scores(
     rows = 192 if recipe.in_batch_negatives else 384
     after = 2 * rows // 16 + 3  # in the third epoch
     places = f"Path({str(base(recipe))!r}), Path({str(tmp_path / 'b')!r})"
-    call = f"trained(made({recipe.to_dict()!r}), {places}, epochs=3, progress=step)"
+    call = f"trained(parse_recipe({recipe.to_dict()!r}), {places}, epochs=3, progress=step)"
     killed(__name__, call, after)
     resumed = trained(recipe, base(recipe), tmp_path / "b", epochs=3, progress=steps.append)
     assert 0 < sum(steps) <= rows // 16 + 1  # of the last epoch alone

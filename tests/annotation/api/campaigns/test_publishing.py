@@ -11,8 +11,8 @@ def test_the_price_of_publishing_is_told_before(campaign: Campaign, owner: Progr
     assert told["sentences"][:2] == [
         "1 HIT of faq goes to the workers at http://127.0.0.1:8001.",
         # Two assignments and one for a tie, at 19 cents each.
-        "Their first round costs $0.38; $0.57 is reserved, a place for the tie of each HIT "
-        "included.",
+        "Their first round costs $0.38; $0.57 is reserved, an assignment for the tie of each "
+        "HIT included.",
     ]
     assert not Job.objects.exists()
 

@@ -244,7 +244,7 @@ def test_an_index_is_built_as_a_job_and_search_finds_by_it(as_: As) -> None:
         "exact",
     )
     page = as_("looker").get(reverse("database-search"), {"q": "food of a cat", "by": "both"})
-    assert page.context["answer"].found[0].pair.question == "What do cats eat?"
+    assert page.context["answer"].results[0].pair.question == "What do cats eat?"
 
 
 def test_a_registered_retriever_is_chosen_on_the_page(
