@@ -54,7 +54,7 @@ def release_page(request: HttpRequest, campaign: Campaign, number: int) -> HttpR
         "provenance": provenance_of(release),
         "changes": changes_in_words(release.changes),
         "citation": bibtex(campaign.name, number),
-        "verify": f"quorum release verify {folder}",
+        "verify": f"python -m exports.verify {folder}",
         "expires": timezone.now() + timedelta(seconds=settings.LINK_SECONDS),
     }
     return render(request, "exports/release.html", content)

@@ -173,7 +173,7 @@ def test_where_there_is_no_clipboard_the_code_is_copied_the_old_way(
     sign_in(page, site, reader("dan"))
     page.goto(f"{site.url}{ADDRESS}/1")
     page.get_by_role("button", name="Copy The command that verifies").click()
-    assert page.evaluate("getSelection().toString()").strip() == "quorum release verify demo-1"
+    assert page.evaluate("getSelection().toString()").strip() == "python -m exports.verify demo-1"
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
 
 

@@ -100,7 +100,7 @@ def test_the_commands_name_the_public_address_and_the_checksum(
     assert "curl -fL -o demo-1.tar.zst https://quorum.example.org/releases/" in page
     archive = release.files.get(path="demo-1.tar.zst")
     assert f"echo '{archive.sha256}  demo-1.tar.zst' | sha256sum --check" in page
-    assert "quorum release verify demo-1" in page
+    assert "python -m exports.verify demo-1" in page
     assert "@misc{demo-1," in page
 
 
