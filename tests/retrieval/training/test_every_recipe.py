@@ -22,21 +22,22 @@ from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.losses import LOSSES
 from retrieval.training.recipe import Recipe, Settings, parse_recipe
 from tests.retrieval.training.killing import killed
+from tests.support.examples import cases
 
-RECIPES = [(loss.kind, form, name) for name, loss in LOSSES.items() for form in FORMS[loss.kind]]
-every_recipe = pytest.mark.parametrize(
-    "recipe",
-    [
-        pytest.param(
-            parse_recipe(
-                {"kind": kind, "form": form, "base": "tiny", "loss": loss}
-                | ({"hard_negatives": 2} if LOSSES[loss].in_batch_negatives else {})
-            ),
-            id=f"{kind}-{form}-{loss}",
-        )
-        for kind, form, loss in RECIPES
-    ],
-)
+RECIPES = [
+    pytest.param(
+        parse_recipe(
+            {"kind": loss.kind, "form": form, "base": "tiny", "loss": name}
+            | ({"hard_negatives": 2} if loss.in_batch_negatives else {})
+        ),
+        id=f"{loss.kind}-{form}-{name}",
+    )
+    for name, loss in LOSSES.items()
+    for form in FORMS[loss.kind]
+]
+every_recipe = pytest.mark.parametrize("recipe", RECIPES)
+# Those that train for long: a retriever and a selector in `make test`.
+long_recipes = pytest.mark.parametrize("recipe", cases(RECIPES, (RECIPES[0], RECIPES[-1])))
 LETTERS = "abcdefghijklmnopqrst"
 RATES = {"retriever": 5e-3, "selector": 3e-3}
 
@@ -164,7 +165,8 @@ def test_the_model_is_given_these_tokens_while_it_learns(
     assert seen == READ[recipe.kind, recipe.form]
 
 
-@every_recipe
+@pytest.mark.hypothesis
+@long_recipes
 def test_what_its_texts_tell_is_learned_and_what_is_drawn_by_lot_is_not(
     recipe: Recipe, base: Callable[[Recipe], Path], tmp_path: Path
 ) -> None:
@@ -204,7 +206,8 @@ def test_a_reloaded_model_gives_the_same_scores(
     assert again == pytest.approx(scores(recipe, model, records), abs=1e-5)
 
 
-@every_recipe
+@pytest.mark.hypothesis
+@long_recipes
 def test_after_a_kill_it_goes_on_to_the_same_scores(
     recipe: Recipe, base: Callable[[Recipe], Path], tmp_path: Path
 ) -> None:
