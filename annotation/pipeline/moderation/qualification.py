@@ -18,7 +18,7 @@ WORKER_ID = re.compile(r"[A-Z0-9]{2,64}")
 
 
 def check_open(campaign: Campaign) -> None:
-    """UserError: one sentence for the worker why nobody can take_test now."""
+    """UserError: one sentence for the worker why nobody can take the test now."""
     if campaign.state == Campaign.State.CANCELLED:
         raise UserError("This qualification test is over: its campaign has ended.")
     if not campaign.qualified_id:

@@ -1,4 +1,4 @@
-"""A labelled dataset is released anew, with what it came with."""
+"""A labelled dataset is released again, with its own labels and fields."""
 
 import json
 from pathlib import Path

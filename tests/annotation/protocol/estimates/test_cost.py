@@ -99,7 +99,7 @@ def test_ten_annotators_pay_the_higher_fee_but_their_repacks_do_not() -> None:
 
 
 def test_one_s_own_people_cost_their_reward_and_no_fee() -> None:
-    # The estimate_cost of a hundred triplets above, at 15 cents an assignment instead of 19.
+    # The estimate for a hundred triplets above, at 15 cents an assignment instead of 19.
     policy = Policy.from_dict({**INHOUSE.defaults(), "reward_cents": 15})
     cost = estimate_cost(100, policy)
     assert (cost.cents_min, cost.cents_max) == (600, 1500)
