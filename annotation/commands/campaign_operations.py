@@ -3,7 +3,7 @@
 import inspect
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -19,7 +19,7 @@ from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
-from core.command import Result, progress, say
+from core.command import REFUSED, Result, progress, say
 from core.errors import UserError
 from core.progress import Progress
 
@@ -68,17 +68,22 @@ def _parameter(name: str, annotation: Any, default: object = None) -> inspect.Pa
 
 
 def _confirm(sentences: Sequence[str], *, yes: bool) -> None:
-    """Preview, then continue with --yes or a typed y alone; UserError otherwise."""
-    if not yes and not sys.stdin.isatty():
-        refusal = "Nothing was changed: add --yes to go on."
-        raise UserError(" ".join([*sentences, refusal]))
+    """Preview, then continue with --yes or a typed y alone."""
     if yes:
         say("\n".join(sentences))
         return
     print(*sentences, sep="\n", file=sys.stderr)
+    if not sys.stdin.isatty():
+        _end("Nothing was changed: add --yes to go on.")
     print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise UserError("Nothing was changed.")
+        _end("Nothing was changed.")
+
+
+def _end(sentence: str) -> NoReturn:
+    """Nothing went wrong, so this is no error; a script still sees that nothing was done."""
+    print(sentence, file=sys.stderr)
+    raise typer.Exit(REFUSED)
 
 
 def _crowd_of(campaign: Campaign) -> Crowd | None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
 
@@ -62,6 +63,19 @@ def refused(*arguments: str) -> str:
     sentence = str(refusal.value)
     assert "\n" not in sentence
     return sentence
+
+
+def previewed(*arguments: str) -> str:
+    """What would be done, one sentence a line; nothing is, and the exit status is 2."""
+    out, err = StringIO(), StringIO()
+    with redirect_stderr(err), pytest.raises(SystemExit) as end:
+        quorum(*arguments, stdout=out)
+    assert end.value.code == 2
+    assert out.getvalue() == ""
+    *preview, last = err.getvalue().splitlines()
+    assert preview
+    assert last == "Nothing was changed: add --yes to go on."
+    return " ".join(preview)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pytest_django import Settings
 
 from annotation.models import Campaign
 from annotation.pipeline.setup.create import get_campaign
-from tests.annotation.commands.test_commands import refused, run, run_json
+from tests.annotation.commands.test_commands import previewed, refused, run, run_json
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
 from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import Stage, packed_campaign, write_rows
@@ -65,7 +65,7 @@ def test_where_people_are_paid_the_sums_are_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", [["pause"], ["expire"], ["cancel"], ["extend", "--days", "7"]])
 def test_a_forecast_without_money_names_none(team: Team, verb: list[str]) -> None:
     team.publish()
-    told = refused("campaign", verb[0], "team", *verb[1:])
+    told = previewed("campaign", verb[0], "team", *verb[1:])
     assert "$" not in told
     assert "paid" not in told
     assert "$" not in run("campaign", verb[0], "team", *verb[1:], "--yes")
@@ -74,7 +74,7 @@ def test_a_forecast_without_money_names_none(team: Team, verb: list[str]) -> Non
 def test_resuming_without_money_names_none(team: Team) -> None:
     team.publish()
     run("campaign", "pause", "team", "--yes")
-    assert "$" not in refused("campaign", "resume", "team")
+    assert "$" not in previewed("campaign", "resume", "team")
     assert "$" not in run("campaign", "resume", "team", "--yes")
 
 
@@ -82,7 +82,7 @@ def test_a_worker_excluded_without_money_has_cost_none(team: Team) -> None:
     team.publish()
     team.work("eve")
     team.advance()
-    told = refused("campaign", "exclude", "team", team.member("eve").worker_id)
+    told = previewed("campaign", "exclude", "team", team.member("eve").worker_id)
     assert "25 votes no longer count." in told
     assert "$" not in told
     run("campaign", "exclude", "team", "eve", "--yes")  # by her user name

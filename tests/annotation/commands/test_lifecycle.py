@@ -10,7 +10,7 @@ from annotation.models import Campaign
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.publishing.lifecycle import pause
-from tests.annotation.commands.test_commands import refused, run, run_json
+from tests.annotation.commands.test_commands import previewed, refused, run, run_json
 from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
@@ -56,8 +56,7 @@ def test_without_a_terminal_and_a_yes_nothing_is_done(stage: Stage, verb: list[s
     state = "paused" if verb[0] == "resume" else "active"
     Campaign.objects.update(state=state)
     calls, money = stage.campaign.outbox.count(), account_of(stage.campaign).reserved_cents
-    sentence = refused(*[assignment if one == "3ONE" else one for one in arguments(verb)])
-    assert sentence.endswith("Nothing was changed: add --yes to go on.")
+    previewed(*[assignment if one == "3ONE" else one for one in arguments(verb)])
     stage.campaign.refresh_from_db()
     assert stage.campaign.state == state
     assert stage.campaign.outbox.count() == calls
@@ -76,9 +75,13 @@ def test_at_a_terminal_a_typed_y_is_a_yes(
 
 
 @pytest.mark.parametrize("line", ["n", "", "what?"])
-def test_anything_else_is_a_no(stage: Stage, typed: Typed, line: str) -> None:
+def test_anything_else_is_a_no(
+    stage: Stage, typed: Typed, line: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     typed(line)
-    assert refused("campaign", "pause", "faq") == "Nothing was changed."
+    with pytest.raises(SystemExit, match="2"):
+        run("campaign", "pause", "faq")
+    assert capfd.readouterr().err.endswith("Go on? [y/N] Nothing was changed.\n")
     stage.campaign.refresh_from_db()
     assert stage.campaign.state == "active"
 
@@ -87,13 +90,13 @@ def test_what_it_costs_is_said_before_the_yes(stage: Stage) -> None:
     stage.publish()
     stage.work("ada", 1)
     stage.advance()
-    told = refused("campaign", "pause", "faq")
+    told = previewed("campaign", "pause", "faq")
     assert "9 open assignments and 0 submissions without a decision may still cost $1.71" in told
     assert "25 triplets have no label yet" in told
-    told = refused("campaign", "expire", "faq")
+    told = previewed("campaign", "expire", "faq")
     assert "the 5 HITs of faq that have 9 open assignments" in told
     assert "Up to $2.66 of what is reserved is free again" in told
-    told = refused("campaign", "cancel", "faq")
+    told = previewed("campaign", "cancel", "faq")
     assert "Cancelling faq is for good. 0 HITs and 0 further assignments" in told
     assert "5 HITs with 9 open assignments expire" in told
 
@@ -229,7 +232,7 @@ def test_a_worker_is_excluded_and_taken_back(stage: Stage) -> None:
     out = run_json("campaign", "exclude", "faq", "AEVE", "--yes")
     assert (out["votes"], out["cents"], out["sent"]) == (5, PRICE, 1)
     assert stage.accept("eve", 2) is None
-    assert "5 votes count again, and $0.19" in refused("campaign", "restore", "faq", "AEVE")
+    assert "5 votes count again, and $0.19" in previewed("campaign", "restore", "faq", "AEVE")
     back = run_json("campaign", "restore", "faq", "AEVE", "--yes")
     assert (back["votes"], back["cents"], back["sent"]) == (5, PRICE, 1)
     assert stage.accept("eve", 2)
@@ -240,7 +243,7 @@ def test_a_bonus_is_paid_once(stage: Stage) -> None:
     work = stage.work("ada", 1)
     stage.advance()
     bonus = "campaign", "bonus", "faq", work, "0.50", "--reason", "Thank you."
-    assert "AADA gets $0.50 for assignment" in refused(*bonus)
+    assert "AADA gets $0.50 for assignment" in previewed(*bonus)
     first, second = (run_json(*bonus, "--yes") for _ in range(2))
     assert (first["new"], first["cents"], first["sent"]) == (True, 60, 1)
     assert (second["new"], second["sent"]) == (False, 0)
@@ -311,9 +314,9 @@ def test_a_second_pause_a_second_resume_and_a_second_expire_say_so(stage: Stage)
 def test_a_forecast_counts_what_the_budget_leaves_out(stage: Stage) -> None:
     set_budget(stage.campaign, 3 * 3 * PRICE)
     stage.publish()
-    assert "the budget leaves out 2 more HITs so far" in refused("campaign", "pause", "faq")
+    assert "the budget leaves out 2 more HITs so far" in previewed("campaign", "pause", "faq")
     assert run_json("campaign", "pause", "faq", "--yes")["left_out_hits"] == 2
-    assert "the budget leaves out 2 more HITs so far" in refused("campaign", "resume", "faq")
+    assert "the budget leaves out 2 more HITs so far" in previewed("campaign", "resume", "faq")
 
 
 def test_people_read_money_under_words(stage: Stage) -> None:
