@@ -13,18 +13,8 @@ from annotation.api.campaigns.campaigns import (
 from annotation.api.campaigns.figures import Charts, OneChart, Snapshots
 from annotation.api.campaigns.instructions import OneVersion, Versions
 from annotation.api.campaigns.log import Log
-from annotation.api.campaigns.operations import VIEWS as OPERATION_VIEWS
+from annotation.api.campaigns.operations import LONG_VIEWS, VIEWS
 from annotation.api.campaigns.roles import OneRole, Roles
-from annotation.api.campaigns.steps import (
-    Collect,
-    Count,
-    DryRun,
-    FindControlCandidates,
-    Pack,
-    Publish,
-    Reconcile,
-    Retrieve,
-)
 from annotation.api.controls.campaign_controls import (
     CampaignControl,
     CampaignControls,
@@ -84,19 +74,9 @@ urlpatterns = [
     path(CAMPAIGN, OneCampaign.as_view(), name="api-campaign"),
     path(f"{CAMPAIGN}/policy", CampaignPolicy.as_view()),
     path(f"{CAMPAIGN}/cost-estimate", CampaignCostEstimate.as_view()),
-    path(f"{CAMPAIGN}/jobs/retrieve", Retrieve.as_view()),
-    path(f"{CAMPAIGN}/jobs/pack", Pack.as_view()),
-    path(f"{CAMPAIGN}/jobs/publish", Publish.as_view()),
-    path(f"{CAMPAIGN}/jobs/collect", Collect.as_view()),
-    path(f"{CAMPAIGN}/jobs/reconcile", Reconcile.as_view()),
-    path(f"{CAMPAIGN}/jobs/dry-run", DryRun.as_view()),
-    path(f"{CAMPAIGN}/jobs/snapshot", Count.as_view()),
-    path(f"{CAMPAIGN}/jobs/control-candidates", FindControlCandidates.as_view()),
+    *(path(f"{CAMPAIGN}/jobs/{name}", view.as_view()) for name, view in LONG_VIEWS.items()),
     path(f"{CAMPAIGN}/dry-runs", DryRuns.as_view()),
-    *(
-        path(f"{CAMPAIGN}/operations/{name}", view.as_view())
-        for name, view in OPERATION_VIEWS.items()
-    ),
+    *(path(f"{CAMPAIGN}/operations/{name}", view.as_view()) for name, view in VIEWS.items()),
     path(f"{CAMPAIGN}/hits", Hits.as_view()),
     path(f"{CAMPAIGN}/hits/<int:number>", OneHit.as_view()),
     path(f"{CAMPAIGN}/assignments", Assignments.as_view()),

@@ -1,6 +1,6 @@
 """Long work that people ask for by a page or a program: its job, written to the log with it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from django.db import transaction
 from annotation.access.audit_log import Actor, record
 from annotation.jobs.tasks import run_job, soon
 from annotation.models import Campaign
-from annotation.pipeline.reconcile.run import check_published
+from annotation.operations.operation import LongOperation, Options
 from core.errors import UserError
 from retrieval.corpus.uploads import UploadedFile, check_sent
 from retrieval.jobs import queue
@@ -20,33 +20,15 @@ from retrieval.models import Job
 
 
 @transaction.atomic
-def ask_for(
-    by: Actor,
-    kind: str,
-    campaign: Campaign,
-    arguments: Mapping[str, object],
-    *,
-    details: Mapping[str, object] | None = None,
+def request_operation(
+    operation: LongOperation, campaign: Campaign, options: Options, *, by: Actor
 ) -> Job:
-    """UserError where the same is under way; `details`: for the log alone."""
-    job = queue.request(kind, campaign.name, arguments, by=by.user)
-    logged = {**arguments, **(details or {}), "job": job.pk}
-    record(by, kind, campaign=campaign, details=logged)
-    soon(run_job, job.pk)
-    return job
-
-
-def ask_to_reconcile(by: Actor, campaign: Campaign, *, full: bool, all_gone: bool) -> Job:
-    """UserError where there is nothing to compare the campaign with."""
-    check_published(campaign)
-    return ask_for(by, "reconcile", campaign, {"full": full, "all_gone": all_gone})
-
-
-def ask_read_only(
-    by: Actor, kind: str, campaign: Campaign, arguments: Mapping[str, object] | None = None
-) -> Job:
-    """For work that reads and counts alone: nobody's money, votes or work change by it."""
-    job = queue.request(kind, campaign.name, arguments or {}, by=by.user)
+    """UserError where it is impossible, or the same is under way."""
+    order = operation.order(campaign, operation.complete(options))
+    job = queue.request(operation.name, campaign.name, order.arguments, by=by.user)
+    if operation.logged:
+        logged = {**order.arguments, **order.details, "job": job.pk}
+        record(by, operation.name, campaign=campaign, details=logged)
     soon(run_job, job.pk)
     return job
 

@@ -16,10 +16,11 @@ from kombu.exceptions import OperationalError as BrokerError
 from annotation.analytics.campaign.snapshots import take, take_after_a_pass
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import CrowdError
-from annotation.jobs.handlers import HANDLERS, MOVING
+from annotation.jobs.handlers import HANDLERS
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Request, Triplet
 from annotation.models.access import KEPT_ANSWERS
 from annotation.operations.campaigns import forget_old_queries
+from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.advance import advance
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver
@@ -169,8 +170,9 @@ def run_job(job_id: int) -> None:
         else:
             if job is not None:
                 log.info("job %s: %s %s", job.pk, job, job.error or job.result)
+                operation = LONG_OPERATIONS.get(job.kind)
                 # One that failed may have moved something before.
-                if job.kind in MOVING and job.is_over:
+                if operation and operation.logged and job.is_over:
                     campaign = Campaign.objects.get(name=job.subject)
                     with about(campaign=campaign):
                         # At once: before it is published no pass follows that would.

@@ -3,19 +3,26 @@
 The three are made from what stands here, arguments and words included. An operation first says in
 sentences what would follow; `perform` then executes and logs it in one transaction. Calls to the
 crowd are written to the outbox, from which whoever comes first delivers them.
+
+A long operation is a job for a page and a program; a command runs it while somebody waits.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from annotation.access.audit_log import Actor, logged
 from annotation.models import Campaign
+from core.errors import UserError
+from core.progress import Progress
 
 Options = Mapping[str, Any]
-Result = dict[str, object]
-# dollars: a text such as "12.50"; worker and assignment: as the crowd names them
-Kind = Literal["dollars", "count", "text", "worker", "assignment"]
+Result = dict[str, Any]
+# dollars: a text such as "12.50"; worker and assignment: as the crowd names them; share: from 0
+# to 1; choices: one or several of them
+Kind = Literal[
+    "dollars", "count", "text", "worker", "assignment", "flag", "share", "choices", "device"
+]
 
 
 @dataclass(frozen=True)
@@ -24,9 +31,15 @@ class Argument:
     kind: Kind
     label: str
     help: str = ""
-    default: object = None  # None: required
+    default: object = None  # None: required, unless it is optional
     minimum: int = 1  # of a count
     maximum: int = 365
+    optional: bool = False  # None where it is left out
+    choices: tuple[str, ...] = ()
+
+    @property
+    def required(self) -> bool:
+        return self.default is None and not self.optional
 
 
 def never_refused(campaign: Campaign, options: Options) -> str:
@@ -34,10 +47,24 @@ def never_refused(campaign: Campaign, options: Options) -> str:
 
 
 @dataclass(frozen=True)
-class Operation:
+class Described:
+    """What the faces of an operation have in common."""
+
     name: str
     help: str  # what it does, for whoever chooses among operations
     permission: str
+
+    @property
+    def words(self) -> str:
+        return self.name.replace("-", " ").capitalize()
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.help[0].upper()}{self.help[1:]}."
+
+
+@dataclass(frozen=True)
+class Operation(Described):
     # Both raise UserError where the operation is impossible; `preview` changes nothing.
     preview: Callable[[Campaign, Options], Sequence[str]]
     execute: Callable[[Campaign, Options], Result]
@@ -53,10 +80,6 @@ class Operation:
     # Why the crowd has refused its call, once that is delivered; empty where it has not.
     refusal: Callable[[Campaign, Options], str] = never_refused
 
-    @property
-    def words(self) -> str:
-        return self.name.replace("-", " ").capitalize()
-
 
 def perform(operation: Operation, campaign: Campaign, options: Options, *, by: Actor) -> Result:
     details = {argument.name: options[argument.name] for argument in operation.arguments}
@@ -65,3 +88,59 @@ def perform(operation: Operation, campaign: Campaign, options: Options, *, by: A
         result = operation.execute(campaign, options)
         entry.details = details | result
     return result
+
+
+class Unfinished(UserError):
+    """Some of it is done: the result says what."""
+
+    def __init__(self, sentence: str, result: Result) -> None:
+        super().__init__(sentence)
+        self.result = result
+
+
+@dataclass(frozen=True)
+class Run:
+    """Whoever watches a long operation."""
+
+    stage: Callable[[str, int | None], Progress]  # of this name, and of so many units
+    # What is done, within its transaction. Of a job nothing: it was logged when it was requested.
+    log: Callable[[Mapping[str, Any]], object] = lambda details: None
+
+
+@dataclass(frozen=True)
+class Order:
+    """The arguments of a job, and what only the audit log keeps beside them."""
+
+    arguments: Mapping[str, Any]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def as_given(campaign: Campaign, options: Options) -> Order:
+    return Order({name: value for name, value in options.items() if value is not None})
+
+
+@dataclass(frozen=True)
+class LongOperation(Described):
+    run: Callable[[Campaign, Options, Run], Result]
+    arguments: tuple[Argument, ...] = ()
+    command_arguments: tuple[Argument, ...] = ()  # further ones, of the command alone
+    # Both raise UserError where the operation is impossible.
+    preview: Callable[[Campaign, Options], Sequence[str]] | None = None
+    order: Callable[[Campaign, Options], Order] = as_given
+    logged: bool = True  # and the campaign's figures are others afterwards
+    has_command: bool = True
+    is_study: bool = False
+    # What a command prints, and where it has to be run again, since nothing else may go on.
+    report: Callable[[Campaign, Result], Result] = lambda campaign, result: result
+    rest: Callable[[Campaign, Result], str] = lambda campaign, result: ""
+
+    def complete(self, options: Options) -> dict[str, Any]:
+        """With the default of each argument that is left out."""
+        return _defaults(self.arguments) | dict(options)
+
+    def complete_command(self, options: Options) -> dict[str, Any]:
+        return _defaults(self.command_arguments) | self.complete(options)
+
+
+def _defaults(arguments: Sequence[Argument]) -> dict[str, Any]:
+    return {argument.name: argument.default for argument in arguments}

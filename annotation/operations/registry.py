@@ -5,15 +5,20 @@ from collections.abc import Mapping
 from annotation.operations.campaign import (
     assignments,
     budget,
+    dry_run,
     lifecycle,
     pause_resume,
     retry,
+    steps,
     workers,
 )
-from annotation.operations.operation import Operation
+from annotation.operations.operation import LongOperation, Operation
 
 OPERATIONS: Mapping[str, Operation] = {
     operation.name: operation
     for module in (budget, pause_resume, lifecycle, retry, workers, assignments)
     for operation in module.OPERATIONS
+}
+LONG_OPERATIONS: Mapping[str, LongOperation] = {
+    operation.name: operation for module in (steps, dry_run) for operation in module.OPERATIONS
 }

@@ -1,6 +1,10 @@
-"""What people do to a campaign: a call for each operation, made from the registry."""
+"""What people do to a campaign: a call for each operation, made from the registry.
 
-from typing import Any
+A long one is a job, whose address the answer tells.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from drf_spectacular.utils import extend_schema_view
 from rest_framework import serializers
@@ -11,14 +15,24 @@ from rest_framework.views import APIView
 from annotation.access.audit_log import by_api
 from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, check_key, once
+from annotation.api.base.jobs import ROW, JobRow, accepted
+from annotation.jobs.requests import request_operation
 from annotation.jobs.tasks import deliver_campaign, soon
 from annotation.models import Campaign
-from annotation.operations.operation import Argument, Operation, perform
-from annotation.operations.registry import OPERATIONS
-from core.rest.fields import Flag, Text, Whole
+from annotation.operations.operation import (
+    Argument,
+    Described,
+    LongOperation,
+    Operation,
+    perform,
+)
+from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
+from core.rest.fields import Flag, Share, Text, Whole
 from core.rest.openapi import key_header
 from core.rest.openapi import operation as described
 from core.rest.parsing import body
+
+V = TypeVar("V", bound=APIView)
 
 LONGEST_TEXT = 2000
 LONGEST_NAME = 100
@@ -58,48 +72,134 @@ class OperationView(APIView):
         return Done(200, {"agreed": True, "sentences": sentences, "result": result})
 
 
+class PreviewAnswer(serializers.Serializer[dict[str, Any]]):
+    agreed = serializers.BooleanField()
+    sentences = serializers.ListField(child=serializers.CharField())
+
+
+class LongOperationView(APIView):
+    """A job; first previewed, where the operation can tell what would follow."""
+
+    operation: LongOperation
+    sent: type[serializers.Serializer[Any]]
+
+    def post(self, request: Request, name: str) -> Response:
+        operation = self.operation
+        campaign = campaign_of(request, name, operation.permission)
+        options = body(request, self.sent)
+        if options.pop("agreed", True):
+            by = by_api(user_of(request))
+            return once(
+                request, lambda: accepted(request_operation(operation, campaign, options, by=by))
+            )
+        check_key(request)
+        assert operation.preview is not None
+        sentences = list(operation.preview(campaign, operation.complete(options)))
+        return Response({"agreed": False, "sentences": sentences})
+
+
 def view_of(operation: Operation) -> type[OperationView]:
+    answer = {"agreed": False, "sentences": ["No more work is requested."], "result": None}
+    return _view(
+        OperationView,
+        operation,
+        operation.arguments,
+        previews=True,
+        tag="operations",
+        summary=f"{operation.words}: {operation.help}",
+        notes=_notes(operation),
+        answers={200: (OperationAnswer, answer)},
+    )
+
+
+def long_view_of(operation: LongOperation) -> type[LongOperationView]:
+    previews = operation.preview is not None
+    answer = {"agreed": False, "sentences": ["10 of the 600 HITs of faq go to the workers."]}
+    return _view(
+        LongOperationView,
+        operation,
+        operation.arguments,
+        previews=previews,
+        tag="campaigns",
+        summary=operation.sentence.rstrip("."),
+        notes=["It is a job, whose address is in `Location`."],
+        answers={
+            **({200: (PreviewAnswer, answer)} if previews else {}),
+            202: (JobRow, {**ROW, "kind": operation.name}),
+        },
+    )
+
+
+def _view(
+    base: type[V],
+    operation: Described,
+    arguments: Sequence[Argument],
+    *,
+    previews: bool,
+    tag: str,
+    summary: str,
+    notes: Sequence[str],
+    answers: Mapping[int, tuple[Any, Any]],
+) -> type[V]:
     """With the operation's arguments in its description."""
     title = "".join(word.capitalize() for word in operation.name.split("-"))
-    fields: dict[str, object] = {one.name: _field(one) for one in operation.arguments}
-    fields["agreed"] = Flag(help_text=AGREED)
+    fields: dict[str, object] = {one.name: _field(one) for one in arguments}
+    sample = {one.name: _sample(one) for one in arguments}
+    if previews:
+        fields["agreed"], sample["agreed"] = Flag(help_text=AGREED), False
     sent = type(f"{title}Serializer", (serializers.Serializer,), fields)
+    requires = f"Requires the permission `{operation.permission}`."
     documented = described(
         f"campaign_{operation.name.replace('-', '_')}",
-        f"{operation.words}: {operation.help}",
-        tag="operations",
+        summary,
+        tag=tag,
         request=sent,
-        sent={**{one.name: _sample(one) for one in operation.arguments}, "agreed": False},
-        answers={200: OperationAnswer},
-        example={"agreed": False, "sentences": ["No more work is requested."], "result": None},
+        sent=sample,
+        answers={status: form for status, (form, _) in answers.items()},
+        examples={status: example for status, (_, example) in answers.items()},
         refusals=[404, 409, 422],
-        parameters=[key_header(required=False)],
-        description=_description(operation),
+        parameters=[key_header(required=not previews)],
+        description=" ".join([operation.sentence, requires, *notes]),
     )
-    view = type(f"{title}Operation", (OperationView,), {"operation": operation, "sent": sent})
+    view = type(f"{title}Operation", (base,), {"operation": operation, "sent": sent})
     return extend_schema_view(post=documented)(view)
 
 
-def _description(operation: Operation) -> str:
-    notes = [f"Requires the permission `{operation.permission}`."]
+def _notes(operation: Operation) -> list[str]:
+    notes = []
     if operation.spends:
         notes.append("It spends money, or may do so later.")
     if operation.irreversible:
         notes.append("It cannot be undone.")
-    return f"{operation.help[0].upper()}{operation.help[1:]}. {' '.join(notes)}"
+    return notes
 
 
 def _field(argument: Argument) -> serializers.Field[Any, Any, Any, Any]:
-    about: dict[str, Any] = {"label": argument.label, "help_text": argument.help}
+    about: dict[str, Any] = {"label": argument.label, "help_text": argument.help or argument.label}
+    if not argument.required:
+        about["required"] = False
     if argument.default is not None:
-        about |= {"required": False, "default": argument.default}
+        about["default"] = argument.default
+    if argument.kind == "flag":
+        return Flag(**about)
+    if argument.kind == "share":
+        return Share(**about)
+    if argument.kind == "choices":
+        one = serializers.ChoiceField(choices=argument.choices)
+        most = len(argument.choices)
+        return serializers.ListField(child=one, min_length=1, max_length=most, **about)
     if argument.kind == "count":
         return Whole(min_value=argument.minimum, max_value=argument.maximum, **about)
     return Text(max_length=LONGEST_TEXT if argument.kind == "text" else LONGEST_NAME, **about)
 
 
 def _sample(argument: Argument) -> object:
-    return argument.minimum if argument.kind == "count" else SAMPLES.get(argument.kind, "")
+    if argument.default is not None:
+        return argument.default
+    if argument.choices:
+        return list(argument.choices)
+    return argument.minimum if argument.kind == "count" else SAMPLES[argument.kind]
 
 
 VIEWS = {name: view_of(operation) for name, operation in OPERATIONS.items()}
+LONG_VIEWS = {name: long_view_of(operation) for name, operation in LONG_OPERATIONS.items()}

@@ -12,8 +12,9 @@ from annotation.access.audit_log import by_page
 from annotation.access.roles import RUN
 from annotation.analytics.campaign.milestones import milestones_of
 from annotation.crowd.hit_url import preview_path
-from annotation.jobs.requests import ask_for
+from annotation.jobs.requests import request_operation
 from annotation.models import Campaign
+from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.guards import campaign_page, refuse
 from annotation.web.base.layout import page
 from core.errors import UserError
@@ -51,11 +52,12 @@ def _ask(request: HttpRequest, campaign: Campaign, step: str) -> None:
     milestones, by = milestones_of(campaign), by_page(cast(User, request.user))
     if step == "retrieve" and not milestones.is_retrieved:
         names = checked(request.POST.get("retrievers", RETRIEVERS[0]).split(","))
-        ask_for(by, "retrieve", campaign, {"retrievers": list(names)})
+        options = {"retrievers": list(names)}
     elif step == "pack" and milestones.is_retrieved and not milestones.hits:
-        ask_for(by, "pack", campaign, {})
+        options = {}
     else:
         raise UserError("That step is done already, or its turn has not come: see below.")
+    request_operation(LONG_OPERATIONS[step], campaign, options, by=by)
 
 
 def _render(

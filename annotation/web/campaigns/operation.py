@@ -14,7 +14,7 @@ from annotation.access.audit_log import by_page
 from annotation.jobs.tasks import deliver_campaign, soon
 from annotation.models import Assignment, Campaign
 from annotation.operations.campaign.workers import worker_of
-from annotation.operations.operation import Argument, Operation, perform
+from annotation.operations.operation import Argument, LongOperation, Operation, perform
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.web.base.guards import campaign_page, refuse
@@ -26,10 +26,23 @@ LONGEST = 2000
 LONGEST_NAME = 60  # of somebody, in a title
 
 
+class PercentField(forms.FloatField):
+    """A share, which people write as a percentage."""
+
+    def __init__(self, **about: Any) -> None:
+        about |= {"label": f"{about['label']}, %", "initial": round(100 * about["initial"], 1)}
+        widget = forms.NumberInput({"step": "any"})
+        super().__init__(min_value=0, max_value=100, widget=widget, **about)
+
+    def clean(self, value: Any) -> float | None:
+        percent = super().clean(value)
+        return None if percent is None else percent / 100
+
+
 class OperationForm(forms.Form):
     """The arguments of an operation."""
 
-    def __init__(self, operation: Operation, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, operation: Operation | LongOperation, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for argument in operation.arguments:
             self.fields[argument.name] = _form_field(argument)
@@ -40,9 +53,12 @@ def _form_field(argument: Argument) -> forms.Field:
         "label": argument.label,
         "help_text": argument.help,
         "initial": argument.default,
+        "required": not argument.optional,
     }
     if argument.kind == "count":
         return forms.IntegerField(min_value=argument.minimum, max_value=argument.maximum, **common)
+    if argument.kind == "share":
+        return PercentField(**common)
     if argument.kind == "text":
         return forms.CharField(max_length=LONGEST, widget=forms.Textarea({"rows": 3}), **common)
     return forms.CharField(max_length=100, **common)

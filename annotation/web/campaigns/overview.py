@@ -11,8 +11,9 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.access.audit_log import by_page
 from annotation.analytics.campaign.overview_charts import POINTS, charts_of
 from annotation.analytics.campaign.snapshots import is_small, newest, series, take, take_if_old
-from annotation.jobs.requests import ask_read_only
+from annotation.jobs.requests import request_operation
 from annotation.models import Campaign, Snapshot
+from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import May, page
@@ -61,7 +62,8 @@ def count_now(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         take(campaign)
         return redirect("campaign", campaign.name)
     with suppress(UserError):  # somebody was quicker: the page shows that it is under way
-        ask_read_only(by_page(cast(User, request.user)), "snapshot", campaign)
+        by = by_page(cast(User, request.user))
+        request_operation(LONG_OPERATIONS["snapshot"], campaign, {}, by=by)
     return redirect("campaign", campaign.name)
 
 

@@ -9,23 +9,26 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
-from annotation.access.roles import RUN
 from annotation.analytics.campaign.publication_preview import Publication, publication_of
-from annotation.jobs.requests import ask_for
+from annotation.jobs.requests import request_operation
 from annotation.models import Campaign
+from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from core.errors import UserError
 
+PUBLISH = LONG_OPERATIONS["publish"]
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@campaign_page(RUN)
+@campaign_page(PUBLISH.permission)
 def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     try:
         found = publication_of(campaign, _first(request.GET.get("first", "")))
         if request.method == "POST" and _is_confirmed(request, found):
             by = by_page(cast(User, request.user))
-            ask_for(by, "publish", campaign, found.arguments(), details=found.details())
+            options = {"first": found.first, "live": True}  # which was typed
+            request_operation(PUBLISH, campaign, options, by=by)
             messages.success(request, "It is asked for: the next free worker publishes.")
             return redirect("campaign-milestones", campaign.name)
     except UserError as error:

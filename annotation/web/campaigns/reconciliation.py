@@ -8,24 +8,26 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
-from annotation.access.roles import RUN
-from annotation.jobs.requests import ask_to_reconcile
+from annotation.jobs.requests import request_operation
 from annotation.models import Campaign
+from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from core.errors import UserError
 from retrieval.models import Job
 
+RECONCILE = LONG_OPERATIONS["reconcile"]
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@campaign_page(RUN)
+@campaign_page(RECONCILE.permission)
 def campaign_reconcile(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method != "POST":
         return _render(request, campaign)
     by = by_page(cast(User, request.user))
-    full, all_gone = "full" in request.POST, "all_gone" in request.POST
+    options = {argument.name: argument.name in request.POST for argument in RECONCILE.arguments}
     try:
-        job = ask_to_reconcile(by, campaign, full=full, all_gone=all_gone)
+        job = request_operation(RECONCILE, campaign, options, by=by)
     except UserError as error:
         return _render(request, campaign, fault=str(error), status=409)
     return redirect("job", job.pk)
@@ -34,7 +36,7 @@ def campaign_reconcile(request: HttpRequest, campaign: Campaign) -> HttpResponse
 def _render(
     request: HttpRequest, campaign: Campaign, *, fault: str = "", status: int = 200
 ) -> HttpResponse:
-    done = Job.objects.filter(kind="reconcile", subject=campaign.name)
+    done = Job.objects.filter(kind=RECONCILE.name, subject=campaign.name)
     context = {"fault": fault, "job": done.order_by("-requested_at", "-pk").first()}
     return page(
         request,

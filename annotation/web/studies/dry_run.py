@@ -9,73 +9,34 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
-from annotation.access.roles import RUN
-from annotation.jobs.requests import ask_read_only
+from annotation.jobs.requests import request_operation
 from annotation.models import Campaign
-from annotation.simulation.options import MOST_WORKERS, Options, read_options
+from annotation.operations.registry import LONG_OPERATIONS
 from annotation.simulation.sample import most_queries, usual_queries
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
+from annotation.web.campaigns.operation import OperationForm
 from annotation.web.studies.dry_run_report import DryRun, charts, table
 from core.errors import UserError
 from retrieval.models import Candidate, Job
 
-KIND = "dry-run"
 SHOWN = 4  # outcomes side by side
 LOOKED_AT = 20  # jobs, some of which have failed
-USUAL = Options()
+DRY_RUN = LONG_OPERATIONS["dry-run"]
 
 
-def _percent(label: str, share: float) -> forms.FloatField:
-    return forms.FloatField(
-        label=label,
-        initial=round(100 * share, 1),
-        min_value=0,
-        max_value=100,
-        widget=forms.NumberInput({"step": "any"}),
-    )
-
-
-class DryRunForm(forms.Form):
-    """Shares in percent."""
-
-    queries = forms.IntegerField(min_value=1)
-    workers = forms.IntegerField(
-        label="People", initial=USUAL.workers, min_value=1, max_value=MOST_WORKERS
-    )
-    seed = forms.IntegerField(initial=USUAL.seed, min_value=0, max_value=2**31)
-    careless = _percent("Careless people, %", USUAL.careless)
-    careless_accuracy = _percent("Careless: triplets right, %", USUAL.careless_accuracy)
-    careless_control_accuracy = _percent(
-        "Careless: controls right, %", USUAL.careless_control_accuracy
-    )
-    spammers = _percent("Spammers, %", USUAL.spammers)
-    accuracy = _percent("Careful: triplets right, %", USUAL.accuracy)
-    control_accuracy = _percent("Careful: controls right, %", USUAL.control_accuracy)
-
+class DryRunForm(OperationForm):
     def __init__(self, *args: Any, campaign: Campaign, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        most = most_queries(campaign)
+        super().__init__(DRY_RUN, *args, **kwargs)
         queries = cast(forms.IntegerField, self.fields["queries"])
+        queries.required = True
         queries.initial = usual_queries(campaign)
-        queries.help_text = f"{most:,} at most, so that it ends in minutes"
-        self.fields["spammers"].help_text = "they answer at random, and fail most controls"
-        self.fields["seed"].help_text = "another one: other people, queries and labels"
-        self.fields["accuracy"].help_text = "88: two of them agree on about 78%, as in the paper"
-
-    def options(self) -> Options:
-        whole = {"queries", "workers", "seed"}
-        return read_options(
-            {
-                name: value if name in whole else value / 100
-                for name, value in self.cleaned_data.items()
-            }
-        )
+        queries.help_text = f"{most_queries(campaign):,} at most, so that it ends in minutes"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@campaign_page(RUN)
+@campaign_page(DRY_RUN.permission)
 def dry_run(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method == "POST":
         return _requested(request, campaign)
@@ -90,14 +51,16 @@ def _requested(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         return _render(request, campaign, form, status=422)
     try:
         by = by_page(cast(User, request.user))
-        ask_read_only(by, KIND, campaign, form.options().to_dict())
+        request_operation(DRY_RUN, campaign, form.cleaned_data, by=by)
     except UserError as error:
         return _render(request, campaign, form, fault=str(error), status=422)
     return redirect("campaign-dry-run", campaign.name)
 
 
 def _jobs(campaign: Campaign) -> list[Job]:
-    jobs = Job.objects.filter(subject=campaign.name, kind=KIND).select_related("requested_by")
+    jobs = Job.objects.filter(subject=campaign.name, kind=DRY_RUN.name).select_related(
+        "requested_by"
+    )
     return list(jobs.order_by("-requested_at")[:LOOKED_AT])
 
 

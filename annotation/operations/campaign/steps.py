@@ -1,0 +1,286 @@
+"""The long steps of a campaign, from its candidates to its votes, and what is counted of it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+
+from annotation.access.roles import CHANGE_CONTROLS, RUN, VIEW
+from annotation.analytics.campaign.publication_preview import publication_of
+from annotation.analytics.campaign.snapshots import take
+from annotation.analytics.campaign.status import campaign_status
+from annotation.crowd.factory import open_crowd, site_of
+from annotation.crowd.port import Crowd
+from annotation.models import Campaign
+from annotation.operations.operation import (
+    Argument,
+    LongOperation,
+    Options,
+    Order,
+    Result,
+    Run,
+    Unfinished,
+)
+from annotation.pipeline.advance import advance
+from annotation.pipeline.controls.candidates import find_candidates
+from annotation.pipeline.outbox.claims import waiting
+from annotation.pipeline.outbox.deliver import deliver
+from annotation.pipeline.publishing.pack import pack_hits, triplets_to_judge
+from annotation.pipeline.publishing.publish import prepare_publication, write_messages
+from annotation.pipeline.reconcile.report import Reconciled
+from annotation.pipeline.reconcile.run import check_published, reconcile
+from annotation.protocol.packing.pack import hits_needed
+from core.errors import UserError
+from core.progress import Progress
+from retrieval.ranking.fusion import RETRIEVERS
+from retrieval.search.retrieve import retrieve
+
+MOST_HITS = 1_000_000
+LIVE = Argument("live", "flag", "Spend real money on production MTurk", default=False)
+
+
+def _retrieve(campaign: Campaign, options: Options, run: Run) -> Result:
+    if campaign.query_set.brings_candidates:
+        raise UserError(f"Campaign {campaign} came with its candidates: none are retrieved.")
+    total = campaign.query_set.queries.count()
+    names = options["retrievers"] or campaign.query_set.retrievers
+    found = retrieve(
+        campaign.query_set,
+        k=campaign.policy.candidates_per_query,
+        retrievers=names,
+        device=options["device"],
+        encoding=run.stage("encoding the queries", total),
+        reading=run.stage("reading the pairs' words", None),
+        progress=run.stage("looking for candidates", total),
+        conclude=lambda found: run.log(
+            {"retrievers": list(names), "queries": total, "candidates": found}
+        ),
+    )
+    return {"queries": total, "candidates": found}
+
+
+def _pack(campaign: Campaign, options: Options, run: Run) -> Result:
+    hits = hits_needed(triplets_to_judge(campaign), campaign.policy)
+    with transaction.atomic():
+        packed = pack_hits(campaign, progress=run.stage("packing HITs", hits))
+        if not packed.already:
+            run.log(asdict(packed))
+    return asdict(packed)
+
+
+def _publication(campaign: Campaign, options: Options) -> list[str]:
+    found = publication_of(campaign, options["first"])
+    return [*found.sentences(), *filter(None, [found.money])]
+
+
+def _order_publication(campaign: Campaign, options: Options) -> Order:
+    """UserError where it is production, and nobody has said that real money is meant."""
+    found = publication_of(campaign, options["first"])
+    if found.crowd.is_production and not options["live"]:
+        raise UserError(
+            f"{found.crowd.endpoint} is {found.crowd.name}, where work costs real money: send "
+            "`live` as true if that is meant."
+        )
+    return Order(found.arguments(), found.details())
+
+
+def _publish(campaign: Campaign, options: Options, run: Run) -> Result:
+    """Whoever asked has confirmed the price and, on production, that it is real money."""
+    crowd = open_crowd(campaign.policy.crowd, live=options["live"])
+    _check_confirmed(crowd, options.get("endpoint", crowd.site.endpoint))
+    prepare_publication(campaign, crowd, most=options["first"])
+    with transaction.atomic():
+        written = write_messages(campaign, most=options["first"])
+        run.log(asdict(written))
+    count = run.stage("publishing HITs", waiting(campaign))
+    sent = deliver(campaign, crowd, progress=messages_sent(campaign, count))
+    return {**asdict(written), **asdict(sent), "waiting": waiting(campaign)}
+
+
+def _check_confirmed(crowd: Crowd, confirmed: str) -> None:
+    """The worker's settings may name another crowd than those of the site that asked."""
+    if confirmed != crowd.site.endpoint:
+        raise UserError(
+            f"It was confirmed for {confirmed}, but this worker's crowd is {crowd.site.endpoint}: "
+            f"give the site and the worker the same {crowd.site.setting}, then publish again."
+        )
+
+
+def messages_sent(campaign: Campaign, progress: Progress) -> Progress:
+    """Counts what no longer waits: a call that did not get through still does."""
+    left = waiting(campaign)
+
+    def count(_: int) -> None:
+        nonlocal left
+        before, left = left, min(left, waiting(campaign))
+        progress(before - left)
+
+    return count
+
+
+def _published(campaign: Campaign, result: Result) -> Result:
+    """MTurk's workers find HITs by themselves, people of one's own are told where they are."""
+    new = {"new_hits": result["new"]}
+    written = {name: value for name, value in result.items() if name != "new"}
+    is_local = site_of(campaign.policy.crowd).is_local
+    where = {"work_at": settings.PUBLIC_URL + reverse("work")} if is_local else {}
+    return {**new, **written, "status": campaign_status(campaign), **where}
+
+
+def _left_to_publish(campaign: Campaign, result: Result) -> str:
+    if not result["stopped_by"]:
+        return ""
+    return (
+        f"{result['sent']} calls were made, {result['waiting']} wait for the next "
+        f"`quorum campaign publish {campaign}`: {result['stopped_by']}"
+    )
+
+
+def _collect(campaign: Campaign, options: Options, run: Run) -> Result:
+    if campaign.state == Campaign.State.CANCELLED and not campaign.endpoint:
+        raise UserError(
+            f"Campaign {campaign} was cancelled before it was published: there is nothing to "
+            "collect."
+        )
+    crowd = open_crowd(campaign.policy.crowd, live=options["live"])
+    run.log({})  # of many transactions: that it was begun is written first, whatever comes of it
+    collecting, sending = run.stage("collecting HITs", None), run.stage("telling the crowd", None)
+    return asdict(advance(campaign, crowd, progress=collecting, sending=sending))
+
+
+def _left_to_collect(campaign: Campaign, result: Result) -> str:
+    if not result["stopped_by"]:
+        return ""
+    return (
+        f"{result['new']} submissions came in and {result['sent']} calls were made, "
+        f"{result['waiting']} wait for the next `quorum campaign collect {campaign}`: "
+        f"{result['stopped_by']}"
+    )
+
+
+def _order_reconciliation(campaign: Campaign, options: Options) -> Order:
+    check_published(campaign)
+    return Order(options)
+
+
+def compare(campaign: Campaign, crowd: Crowd, how: Mapping[str, Any], run: Run) -> Reconciled:
+    run.log(how)  # of many transactions, as above
+    count = run.stage("comparing assignments of HITs", None)
+    return reconcile(campaign, crowd, **how, progress=count)
+
+
+def _reconcile(campaign: Campaign, options: Options, run: Run) -> Result:
+    how = {name: options[name] for name in ("full", "all_gone")}
+    # Confirmed when it was published.
+    found = compare(campaign, open_crowd(campaign.policy.crowd, live=True), how, run)
+    result = {
+        "hits_compared": found.hits,
+        "repairs": found.repairs,
+        "mended": found.done,
+        "left_to_you": found.manual,
+    }
+    if found.stopped_by:
+        raise Unfinished(ended_early(campaign, found), result)
+    return result
+
+
+def ended_early(campaign: Campaign, found: Reconciled) -> str:
+    return f"The comparison of {campaign} ended early, run it again: {found.stopped_by}"
+
+
+def _snapshot(campaign: Campaign, options: Options, run: Run) -> Result:
+    return {"seconds": take(campaign).figures["seconds"]}
+
+
+def _find_candidates(campaign: Campaign, options: Options, run: Run) -> Result:
+    return asdict(find_candidates(campaign, progress=run.stage("reading labelled triplets", None)))
+
+
+OPERATIONS = (
+    LongOperation(
+        "retrieve",
+        "find the top candidates of each query",
+        RUN,
+        _retrieve,
+        (
+            Argument(
+                "retrievers",
+                "choices",
+                "Retrievers",
+                "dense by default; the rankings of several are fused",
+                choices=RETRIEVERS,
+                optional=True,
+            ),
+        ),
+        (Argument("device", "device", "Device", default=settings.ENCODER_DEVICE),),
+    ),
+    LongOperation(
+        "pack",
+        "pack triplets into HITs, each with a positive and a negative control",
+        RUN,
+        _pack,
+    ),
+    LongOperation(
+        "publish",
+        "send the HITs to the crowd, as far as the budget allows; run again, it sends only what "
+        "is missing",
+        RUN,
+        _publish,
+        (
+            Argument(
+                "first",
+                "count",
+                "HITs in all for now",
+                "those already requested included; without it, all",
+                maximum=MOST_HITS,
+                optional=True,
+            ),
+            LIVE,
+        ),
+        preview=_publication,
+        order=_order_publication,
+        report=_published,
+        rest=_left_to_publish,
+    ),
+    LongOperation(
+        "collect",
+        "fetch submissions once, then review them, count votes, break ties and exclude workers",
+        RUN,
+        _collect,
+        command_arguments=(LIVE,),
+        rest=_left_to_collect,
+    ),
+    LongOperation(
+        "reconcile",
+        "compare the campaign with the crowd's own record, and repair differences",
+        RUN,
+        _reconcile,
+        (
+            Argument(
+                "full",
+                "flag",
+                "Compare the assignments of every HIT, not only where the counts differ",
+                default=False,
+            ),
+            Argument(
+                "all_gone",
+                "flag",
+                "Accept that the crowd knows none of the campaign's HITs any more",
+                default=False,
+            ),
+        ),
+        order=_order_reconciliation,
+        has_command=False,  # `quorum reconcile` compares several
+    ),
+    LongOperation("snapshot", "count the campaign's figures now", VIEW, _snapshot, logged=False),
+    LongOperation(
+        "control-candidates",
+        "look for controls among what all agreed on",
+        CHANGE_CONTROLS,
+        _find_candidates,
+        logged=False,
+    ),
+)
