@@ -83,11 +83,12 @@ def test_a_worker_excluded_without_money_has_cost_none(team: Team) -> None:
     team.work("eve")
     team.advance()
     told = previewed("campaign", "exclude", "team", team.member("eve").worker_id)
-    assert "25 votes no longer count." in told
+    assert "eve takes no further part in team: 25 votes no longer count." in told
     assert "$" not in told
     run("campaign", "exclude", "team", "eve", "--yes")  # by her user name
     assert team.campaign.exclusions.get().worker.worker_id == team.member("eve").worker_id
     assert "paid" not in team.campaign.outbox.get(kind="exclude").reason
+    assert run_json("campaign", "restore", "team", "eve", "--yes")["user_name"] == "eve"
 
 
 def test_nobody_is_let_in_who_is_no_member(tmp_path: Path) -> None:
