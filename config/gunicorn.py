@@ -1,8 +1,12 @@
 """How the site is served: here, in docker-compose.yml and in the demo alike."""
 
 import os
+from typing import Any
 
-bind = os.environ.get("QUORUM_BIND", "127.0.0.1:8000")
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+bind = settings.BIND
 worker_class = "gthread"
 workers = int(os.environ.get("QUORUM_WEB_WORKERS", "1"))
 threads = 4
@@ -11,3 +15,7 @@ keepalive = 30
 limit_request_line = 8190  # the most there is: a question in Chinese takes nine bytes a character
 preload_app = True
 control_socket_disable = True  # it would lie in the home folder, shared by all checkouts
+
+
+def when_ready(server: Any) -> None:
+    print(f"Open {settings.PUBLIC_URL}", flush=True)

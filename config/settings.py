@@ -68,6 +68,15 @@ def _address(name: str, value: str, example: str) -> SplitResult:
     return parts
 
 
+def _served_at(bind: str) -> str:
+    """Where a browser on this machine finds what the web server binds to."""
+    parts = _address("QUORUM_BIND", f"//{bind}", "127.0.0.1:8000")
+    host = parts.hostname
+    if host in {None, "0.0.0.0", "::", "unix"}:  # every address of the machine, or a socket
+        host = "127.0.0.1"
+    return f"http://{f'[{host}]' if ':' in str(host) else host}:{parts.port or 8000}"
+
+
 @contextlib.contextmanager
 def _writing_data() -> Iterator[None]:
     try:
@@ -199,7 +208,8 @@ def _at(path: str) -> Callable[[HttpRequest], str]:
 with _writing_data():
     SECRET_KEY = _secret_key()
 DEBUG = _flag("QUORUM_DEBUG", False)
-PUBLIC_URL = os.environ.get("QUORUM_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+BIND = os.environ.get("QUORUM_BIND", "127.0.0.1:8000")
+PUBLIC_URL = (os.environ.get("QUORUM_PUBLIC_URL") or _served_at(BIND)).rstrip("/")
 ALLOWED_HOSTS = os.environ.get("QUORUM_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
 _public = _address("QUORUM_PUBLIC_URL", PUBLIC_URL, "https://quorum.example.org")
 if _public.hostname:

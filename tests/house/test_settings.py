@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from config.settings import _served_at
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -34,6 +36,7 @@ def refused(data: Path, **variables: str) -> str:
         ("QUORUM_DATABASE_URL", "mysql://ada:secret@db/quorum", "must look like postgresql://"),
         ("QUORUM_DATABASE_URL", "postgresql://ada:secret@[db/quorum", "must look like postgresql:"),
         ("QUORUM_PUBLIC_URL", "https://[bad", "must look like https://"),
+        ("QUORUM_BIND", "127.0.0.1:http", "must look like 127.0.0.1:8000"),
         ("QUORUM_DEBUG", "maybe", "must be 1 or 0, not 'maybe'"),
         ("QUORUM_RELEASES", "s3:///folder", "must look like s3://bucket/folder, or be a folder"),
         ("QUORUM_VECTORS", "s3://[bad", "must look like s3://bucket/folder"),
@@ -56,6 +59,21 @@ def test_a_variable_that_says_nothing_useful_is_refused_by_name(
     assert sentence.startswith(f"Error: {name} ")
     assert told in sentence
     assert "secret" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("bind", "public_url"),
+    [
+        ("127.0.0.1:9000", "http://127.0.0.1:9000"),
+        ("192.168.1.5:80", "http://192.168.1.5:80"),
+        ("[::1]:9000", "http://[::1]:9000"),
+        ("0.0.0.0:9000", "http://127.0.0.1:9000"),
+        (":9000", "http://127.0.0.1:9000"),
+        ("localhost", "http://localhost:8000"),
+    ],
+)
+def test_links_lead_where_the_site_listens(bind: str, public_url: str) -> None:
+    assert _served_at(bind) == public_url
 
 
 def test_a_log_level_may_be_written_small(tmp_path: Path) -> None:
