@@ -72,7 +72,7 @@ def _served_at(bind: str) -> str:
     """Where a browser on this machine finds what the web server binds to."""
     parts = _address("QUORUM_BIND", f"//{bind}", "127.0.0.1:8000")
     host = parts.hostname
-    if host in {None, "0.0.0.0", "::", "unix"}:  # every address of the machine, or a socket
+    if host in {None, "0.0.0.0", "::", "unix"}:  # noqa: S104 - of no browser: all, or a socket
         host = "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in str(host) else host}:{parts.port or 8000}"
 

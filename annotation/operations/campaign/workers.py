@@ -50,8 +50,8 @@ def _worker_result(campaign: Campaign, worker: str, result: Result) -> Result:
 def _preview_exclude(campaign: Campaign, options: Options) -> list[str]:
     seen = if_excluded(campaign, worker_of(campaign, options["worker"]))
     words = [
-        f"{_name(campaign, seen.worker)} takes no further part in {campaign}: {seen.votes:,} votes no "
-        f"longer count{clause(', and {} that was paid for them is lost', seen.cents)}.",
+        f"{_name(campaign, seen.worker)} takes no further part in {campaign}: {seen.votes:,} "
+        f"votes no longer count{clause(', and {} that was paid for them is lost', seen.cents)}.",
         f"{seen.labels_changed:,} labels change, {seen.triplets_reopened:,} of them are "
         "open again: the next pass buys the missing votes as far as the budget reaches.",
     ]
@@ -73,8 +73,8 @@ def _execute_exclude(campaign: Campaign, options: Options) -> Result:
 def _preview_restore(campaign: Campaign, options: Options) -> list[str]:
     seen = if_restored(campaign, worker_of(campaign, options["worker"]))
     return [
-        f"{_name(campaign, seen.worker)} may work in {campaign} again: {seen.votes:,} votes count again"
-        f"{clause(', and {} was not paid in vain', seen.cents)}.",
+        f"{_name(campaign, seen.worker)} may work in {campaign} again: {seen.votes:,} votes "
+        f"count again{clause(', and {} was not paid in vain', seen.cents)}.",
         f"{seen.labels_changed:,} labels change; the votes that were bought in place of "
         "these stay.",
     ]
@@ -120,7 +120,8 @@ def _message_refused(campaign: Campaign, options: Options) -> str:
 def _preview_grant(campaign: Campaign, options: Options) -> list[str]:
     preview(_grant(campaign, options))
     worker = worker_of(campaign, options["worker"])
-    return [f"{_name(campaign, worker)} may work in {campaign} without having passed the qualification test."]
+    name = _name(campaign, worker)
+    return [f"{name} may work in {campaign} without having passed the qualification test."]
 
 
 def _execute_grant(campaign: Campaign, options: Options) -> Result:
