@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import reduce
-from operator import or_
+from typing import TypeVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import ExpressionWrapper, F, Q, QuerySet
 
 from annotation.models.campaign import Campaign, Triplet
 from annotation.models.hit import Hit, HitItem
-from annotation.protocol.labels.void_reason import VoidReason, valid_states, void_reason
+from annotation.protocol.labels.void_reason import NEEDS, VoidReason, VoteFacts
+
+Row = TypeVar("Row", bound=models.Model)
 
 
 class Worker(models.Model):
@@ -77,28 +78,44 @@ class Assignment(models.Model):
     def __str__(self) -> str:
         return self.crowd_id
 
-    def void_reason(self, excluded: Collection[int], *, if_paid: bool = False) -> VoidReason | None:
-        """Why its votes do not count. `excluded`: the campaign's workers who are.
+    def facts(self, excluded: Collection[int], *, if_paid: bool = False) -> VoteFacts:
+        """What decides whether its votes count. `excluded`: the campaign's workers who are.
 
-        `if_paid`: what it would be if the crowd pays the work after all.
+        `if_paid`: as if the crowd paid the work after all.
         """
-        return void_reason(
-            passed=self.passed,
-            rejected=self.status == self.Status.REJECTED and not if_paid,
+        return VoteFacts(
             excluded=self.worker_id in excluded,
+            rejected=self.status == self.Status.REJECTED and not if_paid,
+            passed=self.passed,
+            took=self.submitted_at - self.accepted_at,
         )
 
     @classmethod
-    def valid(cls, campaign: Campaign, path: str = "", *, excluded_too: bool = False) -> Q:
-        """Work whose votes count, `path` leading to it; `excluded_too`: as if nobody were."""
-        out = Q(**{f"{path}worker__in": Exclusion.in_force(campaign).values("worker")})
-        valid = []
-        for excluded in (False,) if excluded_too else (False, True):
-            for passed, rejected in valid_states(excluded=excluded):
-                refused = Q(**{f"{path}status": cls.Status.REJECTED})
-                work = Q(**{f"{path}passed": passed}) & (refused if rejected else ~refused)
-                valid.append(work if excluded_too else work & (out if excluded else ~out))
-        return reduce(or_, valid)
+    def valid(
+        cls, rows: QuerySet[Row], campaign: Campaign, path: str = "", *, excluded_too: bool = False
+    ) -> QuerySet[Row]:
+        """Of `rows`, those whose work's votes count, `path` leading to it.
+
+        `excluded_too`: as if nobody were excluded.
+        """
+        out = Exclusion.in_force(campaign).values("worker")
+        facts = {
+            "excluded": _truth(**{f"{path}worker__in": out}),
+            "rejected": _truth(**{f"{path}status": cls.Status.REJECTED}),
+            "passed": F(f"{path}passed"),
+            "took": ExpressionWrapper(
+                F(f"{path}submitted_at") - F(f"{path}accepted_at"), models.DurationField()
+            ),
+        }
+        for reason, (fact, lookup, value) in NEEDS.items():
+            if reason is not VoidReason.EXCLUDED or not excluded_too:
+                rows = rows.alias(**{f"_{fact}": facts[fact]})
+                rows = rows.filter(**{f"_{fact}__{lookup}": value})
+        return rows
+
+
+def _truth(**conditions: object) -> ExpressionWrapper[Q]:
+    return ExpressionWrapper(Q(**conditions), models.BooleanField())
 
 
 class Judgment(models.Model):

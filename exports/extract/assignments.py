@@ -11,19 +11,27 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from annotation.models import Assignment, Campaign, Control, Judgment
 from annotation.pipeline.ledger.postings import excluded_workers
-from annotation.protocol.labels.void_reason import VoidReason
+from annotation.protocol.labels.void_reason import is_discarded, void_reason
 from exports.extract.collation import by_code_points
 from exports.extract.parquet_table import Row, TableFile, table
 from exports.layout.files import ASSIGNMENTS, CONTROLS
-from exports.layout.schemas import control_digest
+from exports.layout.schemas import FACTS, control_digest
 
 ROWS = 5_000  # in memory at a time
-NOT_DISCARDED = (None, VoidReason.UNREVIEWED)
 CHARGED = (Assignment.Booked.PAID, Assignment.Booked.DISCARDED)
 
 
 # Whole rows take twice the time: answers and texts are long.
-COLUMNS = "status", "passed", "account", "worker_id", "hit__number", "hit__price_cents"
+COLUMNS = (
+    "status",
+    "passed",
+    "accepted_at",
+    "submitted_at",
+    "account",
+    "worker_id",
+    "hit__number",
+    "hit__price_cents",
+)
 ANSWER_COLUMNS = (
     "hit__number",
     "worker_id",
@@ -71,9 +79,10 @@ def _assignment(
 ) -> Row:
     """In the order of exports.layout.schemas.ASSIGNMENT_COLUMNS."""
     of = assignment
-    void = of.void_reason(excluded)
-    discarded = of.status == Assignment.Status.APPROVED and void not in NOT_DISCARDED
-    return of.hit.number, workers[of.worker_id], of.status, of.passed, discarded, _cents(of)
+    facts = of.facts(excluded)
+    told = [getattr(facts, fact) for fact in FACTS]
+    discarded = is_discarded(of.status, void_reason(facts))
+    return of.hit.number, workers[of.worker_id], of.status, *told, discarded, _cents(of)
 
 
 def _cents(assignment: Assignment) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from annotation.protocol.labels.void_reason import ASKED
 from exports.layout import rules
 from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
 from exports.layout.rules import COUNT, ID, LABEL, NUMBER, TEXT, Rule
@@ -152,14 +153,21 @@ JUDGMENT_COLUMNS = (
     Column("value", pa.int8(), "The vote: 1 or 0"),
     HIT,
 )
+# What the rule of votes may ask for, beside the status and who is excluded.
+FACT_COLUMNS = (
+    Column(
+        "passed", pa.bool_(), "Whether no control was missed; empty before the review", null=True
+    ),
+    Column("took", pa.duration("us"), "Time from its acceptance to its submission"),
+)
+ASKED_COLUMNS = tuple(column for column in FACT_COLUMNS if column.name in ASKED)
+FACTS = tuple(column.name for column in ASKED_COLUMNS)
 # An assignment that was submitted a row, in the order of submission.
 ASSIGNMENT_COLUMNS = (
     HIT,
     WORKER,
     Column("status", pa.string(), "submitted, approved or rejected"),
-    Column(
-        "passed", pa.bool_(), "Whether no control was missed; empty before the review", null=True
-    ),
+    *ASKED_COLUMNS,
     Column("discarded", pa.bool_(), "Paid, and its votes do not count"),
     Column("cents", pa.int32(), "What it cost, the fee included, in US cents"),
 )

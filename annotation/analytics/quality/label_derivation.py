@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from annotation.models import Campaign, Exclusion, Judgment, Triplet
 from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.labels.void_reason import void_reason
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ def votes_on(campaign: Campaign, triplet: Triplet) -> list[Vote]:
         worker__in=[judgment.worker_id for judgment in given]
     )
     excluded = set(voters.values_list("worker_id", flat=True))
-    return [Vote(one, one.assignment.void_reason(excluded) or "") for one in given]
+    return [Vote(one, void_reason(one.assignment.facts(excluded)) or "") for one in given]
 
 
 def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[str]:

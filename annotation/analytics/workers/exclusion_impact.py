@@ -65,9 +65,8 @@ def if_restored(campaign: Campaign, worker_id: str) -> ExclusionImpact:
 
 def restoring(campaign: Campaign, worker: Worker) -> ExclusionImpact:
     """Of a worker who is known to be excluded."""
-    paid = _assignments_of(campaign, worker).filter(
-        Assignment.valid(campaign, excluded_too=True), account=Booked.DISCARDED
-    )
+    valid = _valid_assignments(campaign, worker)
+    paid = valid.filter(account=Booked.DISCARDED)
     return _exclusion_impact(campaign, worker, paid, sign=1)
 
 
@@ -115,8 +114,13 @@ def _effects(campaign: Campaign, worker: Worker, policy: Policy, sign: int) -> I
 
 def counted(campaign: Campaign, worker: Worker) -> QuerySet[Judgment]:
     """A worker's votes that count unless the worker is excluded."""
-    works = _assignments_of(campaign, worker).filter(Assignment.valid(campaign, excluded_too=True))
+    works = _valid_assignments(campaign, worker)
     return Judgment.objects.filter(worker=worker, triplet__isnull=False, assignment__in=works)
+
+
+def _valid_assignments(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
+    """Those that count unless the worker is excluded."""
+    return Assignment.valid(_assignments_of(campaign, worker), campaign, excluded_too=True)
 
 
 def _more_wanted(effect: Effect, policy: Policy) -> int:

@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Assignment, Campaign, Control, HitItem, Judgment, Worker
+from annotation.protocol.labels.void_reason import void_reason
 from annotation.protocol.screening.exclusion import Review, exclusions
 from annotation.protocol.screening.peer_agreement import (
     Agreement,
@@ -134,7 +135,8 @@ def _votes(works: Sequence[Assignment], *, excluded: bool) -> Mapping[int, list[
     """Assignment -> its votes beside those of others."""
     found: defaultdict[int, list[Compared]] = defaultdict(list)
     counting = {
-        work.pk: work.void_reason([work.worker_id] if excluded else []) is None for work in works
+        work.pk: void_reason(work.facts([work.worker_id] if excluded else [])) is None
+        for work in works
     }
     given = Judgment.objects.filter(assignment__in=works, triplet__isnull=False)
     rows = given.values_list("assignment_id", "value", "triplet__votes", "triplet__positive_votes")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from django.db.models import Count, F, Func, Q, QuerySet, Sum, Window
+from django.db.models import Count, F, Func, QuerySet, Sum, Window
 from django.db.models.functions import Lead, RowNumber
 
 from annotation.models import Assignment, Campaign, Judgment
@@ -23,16 +23,17 @@ class Tally(NamedTuple):
 
 def valid_judgments(campaign: Campaign) -> QuerySet[Judgment]:
     """On triplets; `void_reason` says which count."""
-    return _votes(campaign, Assignment.valid(campaign, "assignment__"))
+    return _votes(campaign)
 
 
 def compared_judgments(campaign: Campaign) -> QuerySet[Judgment]:
     """Also those that count but for their worker's exclusion."""
-    return _votes(campaign, Assignment.valid(campaign, "assignment__", excluded_too=True))
+    return _votes(campaign, excluded_too=True)
 
 
-def _votes(campaign: Campaign, valid: Q) -> QuerySet[Judgment]:
-    return Judgment.objects.filter(valid, triplet__isnull=False, assignment__hit__campaign=campaign)
+def _votes(campaign: Campaign, *, excluded_too: bool = False) -> QuerySet[Judgment]:
+    votes = Judgment.objects.filter(triplet__isnull=False, assignment__hit__campaign=campaign)
+    return Assignment.valid(votes, campaign, "assignment__", excluded_too=excluded_too)
 
 
 def tallies(campaign: Campaign) -> Iterator[Tally]:

@@ -15,6 +15,7 @@ from annotation.pipeline.ledger.accounts import (
     reserved_cents,
 )
 from annotation.protocol.estimates.cost import bonus_price_cents
+from annotation.protocol.labels.void_reason import void_reason
 
 WORKED = "assignment__hit"
 
@@ -70,7 +71,7 @@ def _destination(work: Assignment, excluded: set[int]) -> Booked:
 
 def _spent(work: Assignment, excluded: set[int]) -> Booked:
     """Where what it costs goes, if the crowd pays it."""
-    return Booked.DISCARDED if work.void_reason(excluded, if_paid=True) else Booked.PAID
+    return Booked.DISCARDED if void_reason(work.facts(excluded, if_paid=True)) else Booked.PAID
 
 
 def pay_overturned(campaign: Campaign, work: Assignment) -> None:
@@ -139,14 +140,15 @@ def _overturn(
 
 def discard(campaign: Campaign) -> int:
     """Paid work whose votes no longer count goes to the account of its own; how many."""
-    out = Exclusion.in_force(campaign).values("worker")
-    works = _assignments(campaign).filter(account=Booked.PAID, worker__in=out)
+    paid = _assignments(campaign).filter(account=Booked.PAID)
+    works = paid.exclude(pk__in=Assignment.valid(paid, campaign).values("pk"))
     return _shift(campaign, works, Booked.DISCARDED, source=Place.PAID)
 
 
 def restore(campaign: Campaign) -> int:
     """Discarded work whose votes count again goes back; how many."""
-    works = _assignments(campaign).filter(Assignment.valid(campaign), account=Booked.DISCARDED)
+    discarded = _assignments(campaign).filter(account=Booked.DISCARDED)
+    works = Assignment.valid(discarded, campaign)
     return _shift(campaign, works, Booked.PAID, source=Place.DISCARDED)
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from annotation.protocol.labels.void_reason import VoteFacts, is_discarded, void_reason
 from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
-from exports.layout.schemas import TABLES
+from exports.layout.schemas import FACTS, TABLES
 from exports.statistics.assignments import rows
 from exports.statistics.votes import Ints, Votes, numbers, read_votes
 from exports.verify.facts import Facts
@@ -94,15 +95,18 @@ def _assignments(
 ) -> tuple[Ints, Ints]:
     """All work, and what makes votes."""
     every, good = array("q"), array("q")
-    columns = ("hit", "worker", "status", "passed", "discarded", "cents")
-    for hit, worker, status, passed, discarded, cents in rows(folder / ASSIGNMENTS, *columns):
+    columns = ("hit", "worker", "status", "discarded", "cents", *FACTS)
+    for hit, worker, status, discarded, cents, *told in rows(folder / ASSIGNMENTS, *columns):
         work = hit * WORKERS + workers.setdefault(worker, len(workers))
         every.append(work)
-        if passed and not discarded and worker not in excluded and status != "rejected":
+        asked = dict(zip(FACTS, told, strict=True))
+        facts = VoteFacts(excluded=worker in excluded, rejected=status == "rejected", **asked)
+        void = void_reason(facts)
+        if void is None and not discarded:
             good.append(work)
         if status not in STATUSES:
             findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: no status is {quote(status)}")
-        if discarded != (status == "approved" and (passed is False or worker in excluded)):
+        if discarded != is_discarded(status, void):
             what = "discarded, and nothing says why" if discarded else "bad work, but not discarded"
             findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: HIT {hit}: {what}")
         if cents < 0:

@@ -157,15 +157,15 @@ MUTANTS = {
             "    except OverBudget:\n        return False\n    return True",
             "    except OverBudget:\n        pass\n    return True",
         ),
-        ("the excluded are discarded", "void_reason(excluded, ", "void_reason((), "),
+        ("the excluded are discarded", "facts(excluded, ", "facts((), "),
         (
             "what failed is discarded",
-            "if work.void_reason(excluded, if_paid=True)",
+            "if void_reason(work.facts(excluded, if_paid=True))",
             "if work.worker_id in excluded",
         ),
         ("rejected is released", "return Booked.RELEASED", "return Booked.PAID"),
         ("a bonus is booked once", ".exclude(entries__target=Place.PAID)", ""),
-        ("what counts again goes back", "filter(Assignment.valid(campaign), ", "filter("),
+        ("what counts again goes back", "Assignment.valid(discarded, campaign)", "discarded"),
         ("each turn anew", 'f"{account}:{turn}"', 'f"{account}"'),
     ),
     (

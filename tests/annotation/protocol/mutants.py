@@ -238,10 +238,10 @@ MUTANTS = {
         "annotation/protocol/labels/void_reason.py",
         "tests/annotation/protocol/labels/test_void_reason.py",
     ): (
-        ("the excluded have no vote", "if excluded:", "if excluded and passed:"),
-        ("unreviewed work has no vote", "if passed is None:", "if passed is None and rejected:"),
-        ("failed work has no vote", "if not passed:", "if not passed and rejected:"),
-        ("rejected work has no vote", "if rejected else None", "if False else None"),
+        ("the excluded have no vote", '"excluded", "exact", False', '"excluded", "isnull", False'),
+        ("unreviewed work has a reason", '"passed", "isnull", False', '"passed", "isnull", True'),
+        ("failed work has no vote", '"passed", "exact", True', '"passed", "isnull", False'),
+        ("rejected work has no vote", '"rejected", "exact", False', '"rejected", "isnull", False'),
     ),
     (
         "annotation/protocol/labels/majority.py",

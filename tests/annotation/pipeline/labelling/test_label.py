@@ -1,13 +1,17 @@
 from dataclasses import replace
+from datetime import timedelta
+from itertools import product
 
 import pytest
 
 from annotation.analytics.campaign.progress import progress
-from annotation.models import Assignment, OutboxMessage, Triplet
+from annotation.models import Assignment, OutboxMessage, Triplet, assignment
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
-from annotation.pipeline.labelling.votes import first_pairs, tallies
+from annotation.pipeline.labelling.votes import first_pairs, tallies, valid_judgments
 from annotation.pipeline.recompute import recompute
+from annotation.protocol.labels import void_reason as rule
+from annotation.protocol.labels.void_reason import NEEDS, VoidReason
 from tests.conftest import SetStage
 from tests.worlds.small_campaign import QUERIES, Judge, Stage
 
@@ -239,3 +243,26 @@ def test_work_that_somebody_rejected_at_the_crowd_has_no_vote(one_hit: Stage) ->
     one_hit.work("bob", 1, 1)
     assert one_hit.advance().assignments_requested == 1
     assert {(one.votes, one.positive) for one in tallies(one_hit.campaign)} == {(1, 1)}
+
+
+@pytest.mark.parametrize("hasty", [False, True])
+def test_the_database_counts_the_work_that_the_rule_does(
+    one_hit: Stage, monkeypatch: pytest.MonkeyPatch, *, hasty: bool
+) -> None:
+    if hasty:  # a rule that somebody puts in the place of another
+        needs = {**NEEDS, VoidReason.FAILED: ("took", "gte", timedelta(seconds=5))}
+        for module in (rule, assignment):
+            monkeypatch.setattr(module, "NEEDS", needs)
+    one_hit.work("ada", 1, 1)
+    one_hit.advance()
+    work = Assignment.objects.get()
+    counted = set()
+    for passed, status, seconds in product((True, False, None), ("approved", "rejected"), (4, 5)):
+        end = work.accepted_at + timedelta(seconds=seconds)
+        Assignment.objects.update(passed=passed, status=status, submitted_at=end)
+        work.refresh_from_db()
+        counts = rule.void_reason(work.facts(())) is None
+        assert Assignment.valid(Assignment.objects.all(), one_hit.campaign).exists() == counts
+        assert valid_judgments(one_hit.campaign).exists() == counts
+        counted |= {(passed, seconds)} if counts else set()
+    assert counted == ({(True, 5), (False, 5)} if hasty else {(True, 4), (True, 5)})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.protocol.labels.void_reason import valid_states, void_reason
+from annotation.protocol.labels.void_reason import VoteFacts, void_reason
 
 
 @pytest.mark.parametrize(
@@ -20,9 +20,4 @@ from annotation.protocol.labels.void_reason import valid_states, void_reason
 def test_a_vote_counts_or_says_why_not(
     passed: bool | None, *, rejected: bool, excluded: bool, reason: str | None
 ) -> None:
-    assert void_reason(passed=passed, rejected=rejected, excluded=excluded) == reason
-
-
-def test_a_database_is_asked_for_the_same_work() -> None:
-    assert list(valid_states(excluded=False)) == [(True, False)]
-    assert list(valid_states(excluded=True)) == []
+    assert void_reason(VoteFacts(passed=passed, rejected=rejected, excluded=excluded)) == reason
