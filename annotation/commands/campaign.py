@@ -1,54 +1,38 @@
 """`quorum campaign`: from the queries to the labels, one step at a time."""
 
-from contextlib import ExitStack
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from django.conf import settings
 from django.db import transaction
-from django.urls import reverse
 
-from annotation.access.audit_log import by_command, logged, record
+from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.progress import progress as progress_of
-from annotation.analytics.campaign.snapshots import take_after_a_pass
 from annotation.analytics.campaign.status import campaign_status
 from annotation.commands.campaign_noun import (
     Budget,
-    Live,
     Seed,
     app,
     campaign_verb,
     in_words,
     worded,
 )
-from annotation.commands.campaign_operations import messages_sent
-from annotation.crowd.factory import open_crowd
-from annotation.crowd.port import Crowd
+from annotation.commands.campaign_operations import add_long
 from annotation.models import Campaign
 from annotation.operations.campaigns import save_campaign
 from annotation.operations.instructions import save_instructions
-from annotation.pipeline.advance import advance
+from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, no_money
-from annotation.pipeline.outbox.claims import waiting
-from annotation.pipeline.outbox.deliver import deliver
-from annotation.pipeline.publishing.pack import pack_hits, triplets_to_judge
-from annotation.pipeline.publishing.publish import prepare_publication, write_messages
+from annotation.pipeline.publishing.pack import triplets_to_judge
 from annotation.pipeline.setup.create import choose_queries, get_campaign, read_policy
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import read_instructions
 from annotation.protocol.estimates.cost import estimate_cost
-from annotation.protocol.packing.pack import hits_needed
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
-from core.command import Device, Result, choice, one_of, progress
-from core.errors import UserError
+from core.command import Result, choice, one_of, progress
 from core.output import Facts, Rendered, Rows
-from core.progress import Progress, no_progress
-from retrieval.ranking.fusion import BM25
-from retrieval.search.retrieve import retrieve
 
 IMPORT = "import"
 CHOICE = ", or ".join(each.title for each in CROWDS.values())
@@ -188,48 +172,6 @@ def import_campaign(
     return {"campaign": made.campaign.name, **counts}
 
 
-@campaign_verb("retrieve")
-def retrieve_candidates(
-    campaign: Campaign,
-    retrievers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="dense (default), bm25, or both joined by a comma: their rankings are fused.",
-        ),
-    ] = None,
-    device: Device = settings.ENCODER_DEVICE,
-) -> Result:
-    """Find the top candidates of each query."""
-    if campaign.query_set.brings_candidates:
-        raise UserError(f"Campaign {campaign} came with its candidates: none are retrieved.")
-    total = campaign.query_set.queries.count()
-    names = retrievers.split(",") if retrievers else campaign.query_set.retrievers
-
-    def note(found: int) -> None:
-        details = {"retrievers": list(names), "queries": total, "candidates": found}
-        record(by_command(), "retrieve", campaign=campaign, details=details)
-
-    with ExitStack() as bars:
-        show = partial(_bar, bars)
-        found = retrieve(
-            campaign.query_set,
-            k=campaign.policy.candidates_per_query,
-            retrievers=names,
-            device=device,
-            encoding=show(total, "Encoding", "query"),
-            reading=show(None, "Reading for BM25", " pairs") if BM25 in names else no_progress,
-            progress=show(total, "Retrieving", "query"),
-            conclude=note,
-        )
-    return {"campaign": campaign.name, "queries": total, "candidates": found}
-
-
-def _bar(bars: ExitStack, total: int | None, label: str, unit: str) -> Progress:
-    """Shown until the stack of bars is left."""
-    return bars.enter_context(progress(total, label, unit)).update
-
-
 @campaign_verb("estimate")
 def estimate(campaign: Campaign) -> Result:
     """Estimate the cost before you spend anything."""
@@ -244,85 +186,9 @@ def estimate(campaign: Campaign) -> Result:
     }
 
 
-@campaign_verb("pack")
-def pack(campaign: Campaign) -> Result:
-    """Pack triplets into HITs, each with a positive and a negative control."""
-    hits = hits_needed(triplets_to_judge(campaign), campaign.policy)
-    with progress(hits, "Packing", "HIT") as bar, transaction.atomic():
-        packed = pack_hits(campaign, progress=bar.update)
-        if not packed.already:
-            record(by_command(), "pack", campaign=campaign, details=asdict(packed))
-    return {"campaign": campaign.name, **asdict(packed)}
-
-
-@campaign_verb("publish")
-def publish_hits(
-    campaign: Campaign,
-    first: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Publish N HITs in all for now; the rest with another `publish`."
-        ),
-    ] = None,
-    live: Live = False,
-) -> Result:
-    """Send the HITs to the crowd, as far as the budget allows.
-
-    Run it again to send only what is missing.
-    """
-    crowd = open_crowd(campaign.policy.crowd, live=live)
-    prepare_publication(campaign, crowd, most=first)
-    with logged(by_command(), "publish", campaign) as entry:
-        written = write_messages(campaign, most=first)
-        entry.details |= asdict(written)
-    with progress(waiting(campaign), "Publishing", "HIT") as bar:
-        delivery = deliver(campaign, crowd, progress=messages_sent(campaign, bar))
-    if delivery.stopped_by:
-        raise UserError(
-            f"{delivery.sent} calls were made, {waiting(campaign)} wait for the next "
-            f"`quorum campaign publish {campaign}`: {delivery.stopped_by}"
-        )
-    return {
-        "campaign": campaign.name,
-        "new_hits": written.new,
-        "left_out": written.left_out,
-        "held_back": written.held_back,
-        **asdict(delivery),
-        "waiting": waiting(campaign),  # what another process has claimed
-        "status": campaign_status(campaign),
-        **_where(crowd),
-    }
-
-
-def _where(crowd: Crowd) -> dict[str, object]:
-    """MTurk's workers find HITs by themselves, people of one's own are told."""
-    return {"work_at": settings.PUBLIC_URL + reverse("work")} if crowd.site.is_local else {}
-
-
-@campaign_verb("collect")
-def collect(campaign: Campaign, live: Live = False) -> Result:
-    """Fetch submissions once, then review them, count votes, break ties and exclude workers."""
-    if campaign.state == Campaign.State.CANCELLED and not campaign.endpoint:
-        raise UserError(
-            f"Campaign {campaign} was cancelled before it was published: there is nothing to "
-            "collect."
-        )
-    crowd = open_crowd(campaign.policy.crowd, live=live)
-    # Of many transactions: that it was begun is written first, whatever comes of it.
-    record(by_command(), "collect", campaign=campaign)
-    with (
-        progress(None, "Collecting", " HITs") as bar,
-        progress(None, "Approving, rejecting, extending", " calls") as calls,
-    ):
-        found = advance(campaign, crowd, progress=bar.update, sending=calls.update)
-    take_after_a_pass(campaign)
-    if found.stopped_by:
-        raise UserError(
-            f"{found.new} submissions came in and {found.sent} calls were made, "
-            f"{found.waiting} wait for the next `quorum campaign collect {campaign}`: "
-            f"{found.stopped_by}"
-        )
-    return {"campaign": campaign.name, **asdict(found)}
+for operation in LONG_OPERATIONS.values():
+    if operation.has_command:
+        add_long(operation)
 
 
 def _statuses(result: Result) -> Rendered:

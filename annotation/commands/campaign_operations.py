@@ -2,30 +2,37 @@
 
 import inspect
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from annotation.access.audit_log import by_command
+from annotation.access.audit_log import by_command, record
+from annotation.analytics.campaign.snapshots import take_after_a_pass
 from annotation.commands.campaign_noun import OPERATIONS as PANEL
-from annotation.commands.campaign_noun import campaign_verb
+from annotation.commands.campaign_noun import STEPS, STUDIES, campaign_verb
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
 from annotation.operations.campaign.retry import messages_wait
-from annotation.operations.operation import Argument, Operation, perform
+from annotation.operations.campaign.steps import messages_sent
+from annotation.operations.operation import Argument, LongOperation, Operation, Run, perform
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
-from core.command import REFUSED, Result, progress, say
+from core.command import REFUSED, Device, Result, progress, say
 from core.errors import UserError
 from core.progress import Progress
 
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
+METAVARS: Mapping[str, tuple[Any, str | None]] = {
+    "count": (int, "N"),
+    "share": (float, "SHARE"),
+    "text": (str, "TEXT"),
+    "choices": (str, None),
+    "flag": (bool, None),
+}
 Yes = Annotated[bool, typer.Option("--yes", help="Skip confirmation.")]
 
 
@@ -40,31 +47,77 @@ def _add(operation: Operation) -> None:
             raise UserError(refusal)
         return {"campaign": campaign.name, **done, **sent}
 
-    parameters = [_parameter("campaign", Campaign), *map(_given, operation.arguments)]
+    parameters = [parameter("campaign", Campaign), *map(given, operation.arguments)]
     if operation.confirms:
-        parameters.append(_parameter("yes", Yes, default=False))
+        parameters.append(parameter("yes", Yes, default=False))
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__doc__ = f"{operation.help[0].upper()}{operation.help[1:]}."
+    run.__doc__ = operation.sentence
     campaign_verb(operation.name, panel=PANEL)(run)
 
 
-def _given(argument: Argument) -> inspect.Parameter:
-    """Words and numbers are options; names and money are positional."""
+def add_long(operation: LongOperation) -> None:
+    """It runs while whoever typed it watches."""
+
+    def carry_out(campaign: Campaign, **options: Any) -> Result:
+        for argument in operation.arguments:
+            if argument.kind == "choices" and options[argument.name]:
+                options[argument.name] = options[argument.name].split(",")
+        with watched(operation, campaign) as run:
+            result = operation.run(campaign, options, run)
+        if operation.logged:
+            take_after_a_pass(campaign)
+        if rest := operation.rest(campaign, result):
+            raise UserError(rest)
+        return {"campaign": campaign.name, **operation.report(campaign, result)}
+
+    arguments = (*operation.arguments, *operation.command_arguments)
+    parameters = [parameter("campaign", Campaign), *map(given, arguments)]
+    carry_out.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    carry_out.__doc__ = operation.sentence
+    campaign_verb(operation.name, panel=STUDIES if operation.is_study else STEPS)(carry_out)
+
+
+@contextmanager
+def watched(operation: LongOperation, campaign: Campaign) -> Iterator[Run]:
+    """By bars, and by the audit log."""
+
+    def log(details: Mapping[str, Any]) -> None:
+        record(by_command(), operation.name, campaign=campaign, details=details)
+
+    with ExitStack() as bars:
+
+        def stage(label: str, total: int | None) -> Progress:
+            return bars.enter_context(progress(total, label[0].upper() + label[1:])).update
+
+        yield Run(stage, log)
+
+
+def given(argument: Argument) -> inspect.Parameter:
+    """Names and money are positional, the rest are options."""
+    if argument.kind == "device":
+        return parameter(argument.name, Device, default=argument.default)
     help = f"{argument.label}: {argument.help}." if argument.help else f"{argument.label}."
-    metavar = argument.name.upper()
-    if argument.kind == "count":
-        number = typer.Option(f"--{argument.name}", metavar="N", help=help)
-        return _parameter(argument.name, Annotated[int, number], default=argument.default)
-    if argument.kind == "text":
-        text = typer.Option(f"--{argument.name}", metavar="TEXT", help=help, show_default=False)
-        return _parameter(argument.name, Annotated[str, text], default=argument.default)
-    return _parameter(argument.name, Annotated[str, typer.Argument(metavar=metavar, help=help)])
+    if argument.kind not in METAVARS:
+        position = typer.Argument(metavar=argument.name.upper(), help=help)
+        return parameter(argument.name, Annotated[str, position])
+    kind, metavar = METAVARS[argument.kind]
+    option = typer.Option(
+        "--" + argument.name.replace("_", "-"),
+        metavar=",".join(argument.choices) or metavar,
+        help=help,
+        show_default=argument.kind in ("count", "share"),
+    )
+    if argument.optional:
+        return parameter(argument.name, Annotated[kind | None, option], default=None)
+    default = inspect.Parameter.empty if argument.required else argument.default
+    return parameter(argument.name, Annotated[kind, option], default=default)
 
 
-def _parameter(name: str, annotation: Any, default: object = None) -> inspect.Parameter:
-    given = inspect.Parameter.empty if default is None else default
+def parameter(
+    name: str, annotation: Any, default: object = inspect.Parameter.empty
+) -> inspect.Parameter:
     keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, keyword, default=given, annotation=annotation)
+    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
 
 
 def _confirm(sentences: Sequence[str], *, yes: bool) -> None:
@@ -100,23 +153,13 @@ def _send(campaign: Campaign, crowd: Crowd | None) -> Result:
     if crowd is None:
         return {"sent": 0, "failed": 0, "waiting": waiting(campaign)}
     with progress(waiting(campaign), "Telling the crowd", " calls") as bar:
-        sent = deliver(campaign, crowd, progress=messages_sent(campaign, bar))
+        sent = deliver(campaign, crowd, progress=messages_sent(campaign, bar.update))
     left = waiting(campaign)
     if sent.stopped_by:
         raise UserError(
             f"It is decided and kept; {messages_wait(left)} for the next pass: {sent.stopped_by}"
         )
     return {"sent": sent.sent, "failed": sent.failed, "waiting": left}
-
-
-def messages_sent(campaign: Campaign, bar: "tqdm[Any]") -> Progress:
-    """Moves the bar by what no longer waits: a call that did not get through still does."""
-    first = waiting(campaign)
-
-    def update(_: int) -> None:
-        bar.update(max(0, first - waiting(campaign) - bar.n))
-
-    return update
 
 
 for operation in OPERATIONS.values():

@@ -1,9 +1,7 @@
 """`quorum campaign`: studies of a campaign, and a dry run of it."""
 
-import inspect
-from dataclasses import fields
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from django.conf import settings
@@ -27,57 +25,9 @@ from annotation.protocol.estimates.cost import estimate_cost
 from annotation.protocol.labels.expert_agreement import DECIMALS, rounded
 from annotation.protocol.studies.pilot import Comparison
 from annotation.protocol.studies.pool_depth import LEVEL
-from annotation.simulation.options import SHARES, Options, read_options
-from annotation.simulation.report import render
-from annotation.simulation.run import dry_run
 from core.command import Device, Result, progress
 from core.errors import UserError
 from core.output import Facts, Rendered
-from core.progress import Progress, no_progress
-
-DRY_RUN_HELP = {
-    "queries": "Queries to draw; without it, as many as make 100 HITs.",
-    "workers": "Number of workers.",
-    "careless": "Share of careless workers.",
-    "spammers": "Share of workers who answer at random.",
-    "accuracy": "Share of the triplets that careful workers get right.",
-    "control_accuracy": "Share of the controls that careful workers get right.",
-    "careless_accuracy": "Share of the triplets that careless workers get right.",
-    "careless_control_accuracy": "Share of the controls that careless workers get right.",
-    "seed": "Random seed for the sample, the simulated labels and the workers.",
-}
-
-
-def _dry_run(campaign: Campaign, **options: Any) -> Result:
-    """Run the campaign on the emulator with simulated workers, and report the result."""
-    asked = read_options(options)
-    with progress(None, "Simulated workers judge", " HITs") as bar:
-
-        def stage(name: str, total: int | None) -> Progress:
-            return bar.update if name == "people judge" else no_progress
-
-        found = dry_run(campaign, asked, stage=stage)
-    return {"campaign": campaign.name, **render(found)}
-
-
-def _dry_run_signature() -> inspect.Signature:
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    campaign = inspect.Parameter("campaign", keyword, annotation=Campaign)
-    parameters = [campaign]
-    for each in fields(Options):
-        share = each.name in SHARES
-        kind: Any = float if share else int if each.default is not None else int | None
-        option = typer.Option(metavar="SHARE" if share else "N", help=DRY_RUN_HELP[each.name])
-        parameters.append(
-            inspect.Parameter(
-                each.name, keyword, default=each.default, annotation=Annotated[kind, option]
-            )
-        )
-    return inspect.Signature(parameters)
-
-
-_dry_run.__signature__ = _dry_run_signature()  # type: ignore[attr-defined]
-campaign_verb("dry-run", panel=STUDIES)(_dry_run)
 
 
 @campaign_verb("pilot", panel=STUDIES)

@@ -1,23 +1,30 @@
 """`quorum reconcile`: compares the database with the crowd's record, and repairs differences."""
 
+import inspect
 import sys
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from annotation.access.audit_log import by_command, record
 from annotation.commands.campaign_noun import Live
+from annotation.commands.campaign_operations import given, parameter, watched
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
+from annotation.operations.campaign.steps import compare, ended_early
+from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.reconcile.report import Reconciled
-from annotation.pipeline.reconcile.run import reconcile
 from annotation.pipeline.setup.create import get_campaign
-from core.command import Noun, Result, progress
+from core.command import Noun, Result
 from core.errors import UserError
 from core.output import Rendered
 
+RECONCILE = LONG_OPERATIONS["reconcile"]
+Name = Annotated[
+    str | None,
+    typer.Argument(metavar="[NAME]", help="One campaign; without it, all published ones."),
+]
 app = Noun(alone=True)
 
 
@@ -29,51 +36,31 @@ def _lines(result: Result) -> list[str]:
     return [_worded(name, found) for name, found in result["campaigns"].items()]
 
 
-@app.verb("reconcile", render=_repairs)
-def reconcile_campaigns(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME]", help="One campaign; without it, all published ones."),
-    ] = None,
-    full: Annotated[
-        bool,
-        typer.Option(
-            "--full",
-            help="Compare the assignments of every HIT, not only where the counts differ.",
-        ),
-    ] = False,
-    all_gone: Annotated[
-        bool,
-        typer.Option(
-            "--all-gone", help="Accept that the crowd knows none of the campaign's HITs any more."
-        ),
-    ] = False,
-    live: Live = False,
-) -> Result:
+def reconcile_campaigns(name: str | None, live: bool, **how: bool) -> Result:
     """Compare published campaigns with the crowd's own record, and repair differences.
 
     Reports every repair, and what is left for you to decide.
     """
-    how = {"full": full, "all_gone": all_gone}
-    reports = {
-        str(campaign): _reconciled(campaign, crowd, how)
-        for campaign, crowd in _chosen(name, live=live)
-    }
-    result: Result = {"campaigns": {name: asdict(report) for name, report in reports.items()}}
+    reports: dict[Campaign, Reconciled] = {}
+    for campaign, crowd in _chosen(name, live=live):
+        with watched(RECONCILE, campaign) as run:
+            reports[campaign] = compare(campaign, crowd, how, run)
+    result: Result = {"campaigns": {str(one): asdict(found) for one, found in reports.items()}}
     for campaign, report in reports.items():
         if report.stopped_by:
             print(*_lines(result), sep="\n", file=sys.stderr)  # what was repaired all the same
-            raise UserError(
-                f"The comparison of {campaign} ended early, run it again: {report.stopped_by}"
-            )
+            raise UserError(ended_early(campaign, report))
     return result
 
 
-def _reconciled(campaign: Campaign, crowd: Crowd, how: dict[str, Any]) -> Reconciled:
-    # Of many transactions: that it was begun is written first, whatever comes of it.
-    record(by_command(), "reconcile", campaign=campaign, details=how)
-    with progress(None, f"Comparing {campaign}", " HITs") as bar:
-        return reconcile(campaign, crowd, **how, progress=bar.update)
+reconcile_campaigns.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        parameter("name", Name, default=None),
+        *map(given, RECONCILE.arguments),
+        parameter("live", Live, default=False),
+    ]
+)
+app.verb(RECONCILE.name, render=_repairs)(reconcile_campaigns)
 
 
 def _chosen(name: str | None, *, live: bool) -> list[tuple[Campaign, Crowd]]:

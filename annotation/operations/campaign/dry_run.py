@@ -33,7 +33,7 @@ def _share(name: str, label: str, help: str = "") -> Argument:
 OPERATIONS = (
     LongOperation(
         "dry-run",
-        "run the campaign on the emulator with simulated people, and report the result; nothing "
+        "run the campaign on the emulator with simulated workers, and report the result; nothing "
         "is spent",
         RUN,
         _dry_run,
@@ -41,27 +41,29 @@ OPERATIONS = (
             Argument(
                 "queries",
                 "count",
-                "Queries",
-                f"drawn at random; without it, as many as make {USUAL_HITS} HITs",
+                "Queries to draw",
+                f"without it, as many as make {USUAL_HITS} HITs",
                 maximum=MOST_HITS * 100,
                 optional=True,
             ),
-            Argument("workers", "count", "People", "so many", USUAL.workers, maximum=MOST_WORKERS),
-            _share("careless", "Careless people", "share of all"),
+            Argument(
+                "workers", "count", "Simulated workers", default=USUAL.workers, maximum=MOST_WORKERS
+            ),
+            _share("careless", "Careless workers", "share of all"),
             _share("spammers", "Spammers", "share of all; they answer at random"),
             _share(
                 "accuracy",
-                "Careful people: triplets right",
-                "share; by the default two of them agree on about 78%, as in the paper",
+                "Triplets that careful workers get right",
+                "at the default, two of them agree on about 78%, as in the paper",
             ),
-            _share("control_accuracy", "Careful people: controls right", "share"),
-            _share("careless_accuracy", "Careless people: triplets right", "share"),
-            _share("careless_control_accuracy", "Careless people: controls right", "share"),
+            _share("control_accuracy", "Controls that careful workers get right"),
+            _share("careless_accuracy", "Triplets that careless workers get right"),
+            _share("careless_control_accuracy", "Controls that careless workers get right"),
             Argument(
                 "seed",
                 "count",
-                "Seed",
-                "another one: other people, queries and labels",
+                "Random seed",
+                "another one: other workers, queries and simulated labels",
                 USUAL.seed,
                 minimum=0,
                 maximum=2**31,

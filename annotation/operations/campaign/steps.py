@@ -233,8 +233,8 @@ OPERATIONS = (
             Argument(
                 "first",
                 "count",
-                "HITs in all for now",
-                "those already requested included; without it, all",
+                "HITs in all",
+                "for now, those already requested included; without it, all",
                 maximum=MOST_HITS,
                 optional=True,
             ),

@@ -240,7 +240,7 @@ def test_the_device_is_the_setting_s_where_none_is_named(
         devices.append(device)
         return 25
 
-    monkeypatch.setattr("annotation.commands.campaign.retrieve", retrieve)
+    monkeypatch.setattr("annotation.operations.campaign.steps.retrieve", retrieve)
     run("campaign", "retrieve", "faq")
     run("campaign", "retrieve", "faq", "--device", "cuda")
     assert devices == [settings.ENCODER_DEVICE, "cuda"]
