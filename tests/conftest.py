@@ -1,5 +1,6 @@
 """The stage that tests share: a database in a file, the real emulator, a small campaign."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -23,6 +24,12 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 SetStage = Callable[..., Stage]
 StartMTurk = Callable[..., MTurk]
+
+
+def pytest_collection_finish() -> None:
+    """What was imported by now stays: no collection need walk all of torch again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -13,19 +13,17 @@ LETTERS = "abcdefgh"
 CANDIDATES = 8
 
 
-def record(number: int, draw: random.Random, *, split: str, by_lot: bool = False) -> QueryRecord:
-    """`by_lot`: the labels tell nothing."""
+def record(number: int, draw: random.Random, *, split: str) -> QueryRecord:
     words = f"{draw.choice(LETTERS)} {draw.choice('qrstuv')}"
     last = {"train": "of", "dev": "the", "test": "is"}[split]  # no query is in two splits
     positives = [rank % 4 == 0 for rank in range(1, CANDIDATES + 1)]
-    told = draw.sample(positives, CANDIDATES) if by_lot else positives
     return QueryRecord(
         id=f"{split}-{number}",
         query=f"{words} {last}",
         candidates=[
             CandidateRecord(
                 id=f"{split}-{number}-{rank}",
-                question=f"{words} {'yes' if positive else 'no'}",
+                question=f"{words} {'yes' if label else 'no'}",
                 answer=draw.choice("wxyz"),
                 rank=rank,
                 score=round(0.9 - rank / 100, 6),
@@ -33,15 +31,15 @@ def record(number: int, draw: random.Random, *, split: str, by_lot: bool = False
                 yes=2 * label,
                 no=2 * (not label),
             )
-            for rank, (positive, label) in enumerate(zip(positives, told, strict=True), 1)
+            for rank, label in enumerate(positives, 1)
         ],
     )
 
 
-def records(split: str, queries: int, *, seed: int, by_lot: bool = False) -> Iterator[QueryRecord]:
+def records(split: str, queries: int, *, seed: int) -> Iterator[QueryRecord]:
     draw = random.Random(f"{split}/{seed}")
     for number in range(queries):
-        yield record(number, draw, split=split, by_lot=by_lot and split != "test")
+        yield record(number, draw, split=split)
 
 
 def release(
@@ -51,12 +49,11 @@ def release(
     dev: int = 16,
     test: int = 16,
     seed: int = 1,
-    by_lot: bool = False,
 ) -> Path:
     """What a training reads of one: the splits, and the manifest whose digest names it."""
     folder.mkdir(parents=True)
     for split, queries in (("train", train), ("dev", dev), ("test", test)):
-        lines = map(line, records(split, queries, seed=seed, by_lot=by_lot))
+        lines = map(line, records(split, queries, seed=seed))
         (folder / f"{split}.jsonl").write_bytes(b"".join(lines))
     write_manifest(folder)
     return folder

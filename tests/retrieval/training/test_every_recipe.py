@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from core.progress import Progress
 from retrieval.encoders.cross_encoder.load import load_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.score_candidates import score_with_encoder
@@ -83,11 +84,18 @@ def plan(recipe: Recipe, *, epochs: int) -> Plan:
 
 
 def trained(
-    recipe: Recipe, base: Path, folder: Path, *, epochs: int, by_lot: bool = False, **options: Any
+    recipe: Recipe,
+    base: Path,
+    folder: Path,
+    *,
+    epochs: int,
+    rows: int = 96,
+    by_lot: bool = False,
+    **options: Any,
 ) -> Fitted:
     train, dev = (
         of_release(recipe, queries(count, seed=seed, told_by=told_by(recipe), by_lot=by_lot)).rows
-        for count, seed in ((96, 1), (32, 2))
+        for count, seed in ((rows, 1), (rows // 3, 2))
     )
     the_plan = plan(recipe, epochs=epochs)
     task = task_of(recipe, str(base), the_plan.settings.max_length, "cpu")
@@ -184,7 +192,7 @@ def test_what_its_texts_tell_is_learned_and_what_is_drawn_by_lot_is_not(
 def test_a_reloaded_model_gives_the_same_scores(
     recipe: Recipe, base: Callable[[Recipe], Path], tmp_path: Path
 ) -> None:
-    model = trained(recipe, base(recipe), tmp_path / "a", epochs=1).model
+    model = trained(recipe, base(recipe), tmp_path / "a", epochs=1, rows=24).model
     records = queries(6, seed=4, told_by=told_by(recipe))
     save(recipe, model, tmp_path / "model")
     if recipe.kind == "selector":
@@ -215,9 +223,11 @@ def test_after_a_kill_it_goes_on_to_the_same_scores(
     steps: list[int] = []
     rows = 192 if recipe.in_batch_negatives else 384
     after = 2 * rows // 16 + 3  # in the third epoch
-    places = f"Path({str(base(recipe))!r}), Path({str(tmp_path / 'b')!r})"
-    call = f"trained(parse_recipe({recipe.to_dict()!r}), {places}, epochs=3, progress=step)"
-    killed(__name__, call, after)
+
+    def begun(progress: Progress) -> object:
+        return trained(recipe, base(recipe), tmp_path / "b", epochs=3, progress=progress)
+
+    killed(begun, after=after)
     resumed = trained(recipe, base(recipe), tmp_path / "b", epochs=3, progress=steps.append)
     assert 0 < sum(steps) <= rows // 16 + 1  # of the last epoch alone
     records = queries(6, seed=4, told_by=told_by(recipe))

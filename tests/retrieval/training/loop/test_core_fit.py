@@ -1,6 +1,7 @@
 """One training that is stopped or damaged where it hurts most: the best epoch's weights come out of
 it, or one sentence does."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,14 +20,11 @@ from retrieval.training.loop.fit import fit
 from retrieval.training.loop.out_of_memory import enough_memory
 from retrieval.training.loop.tasks import task_of
 from retrieval.training.recipe import Settings, parse_recipe
+from tests.retrieval.training.killing import Killed
 from tests.retrieval.training.loop.test_fit import SELECTOR, letters, plan, trained
 
 PAIRS = [("b", ["b", "c"]), ("x", ["y", "z"])]
 WEIGHTS, STATE = "model.safetensors", "trainer_state.json"
-
-
-class Killed(BaseException):
-    """What a SIGKILL leaves on the disk, without the time that a process of its own takes."""
 
 
 def killed_at_save(
@@ -108,38 +106,43 @@ def test_a_best_epoch_that_cannot_be_read_is_not_replaced_by_the_last_one(
         )
 
 
-@pytest.mark.parametrize("name", [WEIGHTS, STATE, "optimizer.pt", "scheduler.pt", "rng_state.pth"])
 def test_a_checkpoint_whose_bytes_are_others_is_told_by_name(
-    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a power cut leaves them: of the right length, and empty."""
     rows, wanted = (letters(64, seed=1), letters(64, seed=2)), plan(epochs=3)
     killed_at_save(2, monkeypatch, lambda: trained(bare, tmp_path / "a", *rows, wanted))
-    path = tmp_path / "a" / "checkpoint-4" / name
-    path.write_bytes(bytes(path.stat().st_size))
-    with pytest.raises(UserError) as told:
-        trained(bare, tmp_path / "a", *rows, wanted)
-    assert str(told.value).startswith(f"The checkpoint {path.parent} is damaged (")
-    assert path.is_file()  # nothing was removed
+    for name in (WEIGHTS, STATE, "optimizer.pt", "scheduler.pt", "rng_state.pth"):
+        path = tmp_path / "a" / "checkpoint-4" / name
+        whole = path.read_bytes()
+        path.write_bytes(bytes(len(whole)))
+        with pytest.raises(UserError) as told:
+            trained(bare, tmp_path / "a", *rows, wanted)
+        assert str(told.value).startswith(f"The checkpoint {path.parent} is damaged ("), name
+        path.write_bytes(whole)  # it is still there: nothing was removed
 
 
-@pytest.mark.parametrize("name", [WEIGHTS, STATE, "optimizer.pt"])
-@pytest.mark.parametrize("spoil", [lambda path: path.write_bytes(b"{"), Path.unlink])
 def test_a_checkpoint_that_was_cut_short_is_not_gone_on_with(
-    bare: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    spoil: Callable[[Path], object],
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, wanted = (letters(64, seed=1), letters(64, seed=2)), plan(epochs=2)
     undisturbed = trained(bare, tmp_path / "a", *rows, wanted)
-    killed_at_save(1, monkeypatch, lambda: trained(bare, tmp_path / "b", *rows, wanted))
-    spoil(tmp_path / "b" / "checkpoint-2" / name)
-    steps: list[int] = []
-    resumed = trained(bare, tmp_path / "b", *rows, wanted, progress=steps.append)
-    assert len(steps) == 4  # from the beginning
-    assert weights(resumed.model) == weights(undisturbed.model)
+    folder = tmp_path / "b"
+    killed_at_save(1, monkeypatch, lambda: trained(bare, folder, *rows, wanted))
+    shutil.copytree(folder, tmp_path / "killed")
+    halves = [("whole", Path.unlink)] + [
+        (name, spoil)
+        for name in (WEIGHTS, STATE, "optimizer.pt")
+        for spoil in (lambda path: path.write_bytes(b"{"), Path.unlink)
+    ]
+    for name, spoil in halves:
+        shutil.rmtree(folder)
+        shutil.copytree(tmp_path / "killed", folder)
+        spoil(folder / "checkpoint-2" / name)
+        steps: list[int] = []
+        resumed = trained(bare, folder, *rows, wanted, progress=steps.append)
+        assert len(steps) == 4, name  # from the beginning
+        assert weights(resumed.model) == weights(undisturbed.model)
 
 
 def test_an_epoch_whose_best_one_is_lost_is_not_gone_on_with(

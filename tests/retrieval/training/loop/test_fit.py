@@ -1,23 +1,21 @@
-"""One training: what can be learned is, what cannot is not; kills, memory, lost numbers."""
+"""One training: its patience, kills, memory, lost numbers."""
 
-import os
 import random
-import subprocess
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from datasets import Dataset
 
 from core.errors import UserError
+from core.progress import Progress, no_progress
 from retrieval.encoders.cross_encoder.load import load_selector
 from retrieval.training.loop.fit import Plan, fit
 from retrieval.training.loop.tasks import save, task_of
 from retrieval.training.recipe import Settings, parse_recipe
-from tests.retrieval.training import killing
+from tests.retrieval.training.killing import killed
 
 LETTERS = "abcdefgh"
 
@@ -48,25 +46,6 @@ def trained(
     return fit(task, train, dev, the_plan, folder, order={}, **options)
 
 
-def accuracy(model: Any, rows: Dataset) -> float:
-    scores = model.predict(list(zip(rows["query"], rows["candidate"], strict=True)))
-    return float(np.mean((scores > 0.5) == np.array(rows["label"])))
-
-
-def test_a_task_that_can_be_learned_is_and_by_lot_nothing_is(bare: Path, tmp_path: Path) -> None:
-    dev, test = letters(200, seed=2), letters(400, seed=3)
-    dev_by_lot = letters(200, seed=2, swapped=True)
-    learned = trained(bare, tmp_path / "a", letters(600, seed=1), dev, plan(epochs=5))
-    by_lot = trained(
-        bare, tmp_path / "b", letters(600, seed=1, swapped=True), dev_by_lot, plan(epochs=5)
-    )
-    assert accuracy(learned.model, test) > 0.95
-    # One word tells all, so that of labels by lot accuracy is a toss; how sure it is, is not.
-    scores = by_lot.model.predict(list(zip(test["query"], test["candidate"], strict=True)))
-    assert 0.25 < scores.min() <= scores.max() < 0.75
-    assert learned.dev_loss < 0.2 < 0.6 < by_lot.dev_loss
-
-
 def test_it_stops_after_two_epochs_that_are_no_better_and_keeps_the_best(
     bare: Path, tmp_path: Path
 ) -> None:
@@ -92,6 +71,21 @@ def test_a_reloaded_model_gives_the_same_scores(bare: Path, tmp_path: Path) -> N
     assert loaded.score("b", pairs) == pytest.approx(scores.tolist(), abs=1e-6)
 
 
+class Hungry(torch.nn.Module):
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+
+    def forward(self, *_: object) -> torch.Tensor:
+        return torch.empty(2**60)
+
+
+def test_want_of_memory_is_told_with_what_to_make_smaller(bare: Path, tmp_path: Path) -> None:
+    """Real: torch asks for more than there is."""
+    task = replace(task_of(parse_recipe(SELECTOR), str(bare), 24, "cpu"), make_loss=Hungry)
+    with pytest.raises(UserError, match="There is not enough memory for batches of 32 inputs"):
+        fit(task, letters(64, seed=1), letters(32, seed=2), plan(), tmp_path / "a", order={})
+
+
 def test_a_loss_that_is_no_number_ends_it_in_one_sentence(bare: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError) as told:
         trained(bare, tmp_path / "a", letters(640, seed=1), letters(32, seed=2), plan(1e30))
@@ -100,91 +94,18 @@ def test_a_loss_that_is_no_number_ends_it_in_one_sentence(bare: Path, tmp_path: 
     assert not list((tmp_path / "a").glob("checkpoint-*"))
 
 
-def test_want_of_memory_is_told_with_what_to_make_smaller(bare: Path, tmp_path: Path) -> None:
-    """Real: a batch's attention needs more than the address space that the process may have."""
-    script = f"""
-import django, os, resource, sys
-os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-django.setup()
-from pathlib import Path
-from tests.retrieval.training.loop.test_fit import letters, plan, trained
-from core.errors import UserError
-import torch
-from datasets import Dataset
-rows = letters(16_000, seed=1).map(lambda row: {{"candidate": ["a " * 22, "b"]}})
-torch.set_num_threads(1)
-# What is loaded at the first training is not to be counted.
-trained(Path({str(bare)!r}), Path({str(tmp_path / "warm")!r}), letters(32, seed=1),
-        letters(32, seed=2), plan(epochs=1))
-used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + 700_000_000,) * 2)
-try:
-    trained(Path({str(bare)!r}), Path({str(tmp_path / "a")!r}), rows, letters(32, seed=2),
-            plan(batch=16_000, epochs=1))
-except UserError as error:
-    print("TOLD", error)
-"""
-    alone = {"TOKENIZERS_PARALLELISM": "false", "MALLOC_ARENA_MAX": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, **alone},
-    )
-    assert "TOLD There is not enough memory for batches of 16,000 inputs" in done.stdout, (
-        done.stdout + done.stderr[-2000:]
-    )
-
-
-def killed(base: Path, folder: Path, after: int, rows: str) -> None:
-    call = f"trained(Path({str(base)!r}), Path({str(folder)!r}), {rows}, progress=step)"
-    killing.killed(__name__, call, after)
-
-
-ROWS = "letters(256, seed=1), letters(64, seed=2)"
-
-
-def test_after_a_kill_it_goes_on_to_the_same_model(bare: Path, tmp_path: Path) -> None:
-    train, dev = letters(256, seed=1), letters(64, seed=2)
-    undisturbed = trained(bare, tmp_path / "a", train, dev, plan(epochs=3))
-    killed(bare, tmp_path / "b", 19, f"{ROWS}, plan(epochs=3)")  # 8 steps an epoch
-    assert [path.name for path in (tmp_path / "b").glob("checkpoint-*/whole")] == ["whole"]
-    steps = 0
-
-    def count(done: int) -> None:
-        nonlocal steps
-        steps += done
-
-    resumed = trained(bare, tmp_path / "b", train, dev, plan(epochs=3), progress=count)
-    assert steps == 8  # of the last epoch alone
-    pairs = [("b", ["b", "c"]), ("x", ["y", "z"])]
-    assert resumed.model.predict(pairs).tolist() == undisturbed.model.predict(pairs).tolist()
-    assert resumed.dev_loss == undisturbed.dev_loss
-
-
-def test_a_half_written_checkpoint_is_not_gone_on_with(bare: Path, tmp_path: Path) -> None:
-    train, dev = letters(256, seed=1), letters(64, seed=2)
-    undisturbed = trained(bare, tmp_path / "a", train, dev, plan(epochs=2))
-    killed(bare, tmp_path / "b", 11, f"{ROWS}, plan(epochs=3)")
-    checkpoint = next((tmp_path / "b").glob("checkpoint-*"))
-    os.remove(checkpoint / "whole")
-    os.truncate(checkpoint / "model.safetensors", 1_000)
-    steps: list[int] = []
-    resumed = trained(bare, tmp_path / "b", train, dev, plan(epochs=2), progress=steps.append)
-    assert sum(steps) == 16  # from the beginning
-    assert resumed.dev_loss == undisturbed.dev_loss
-
-
 def test_after_a_kill_its_patience_goes_on_where_it_was(bare: Path, tmp_path: Path) -> None:
     """Killed in the epoch after a worse one."""
     train, dev = letters(64, seed=1, swapped=True), letters(64, seed=9)
     undisturbed = trained(bare, tmp_path / "a", train, dev, plan(5e-3, epochs=40))
     worse = undisturbed.epochs - 1  # two steps an epoch
-    rows = "letters(64, seed=1, swapped=True), letters(64, seed=9), plan(5e-3, epochs=40)"
-    killed(bare, tmp_path / "b", 2 * worse + 1, rows)
-    resumed = trained(bare, tmp_path / "b", train, dev, plan(5e-3, epochs=40))
+
+    def again(progress: Progress = no_progress) -> Any:
+        the_plan = plan(5e-3, epochs=40)
+        return trained(bare, tmp_path / "b", train, dev, the_plan, progress=progress)
+
+    killed(again, after=2 * worse + 1)
+    resumed = again()
     assert resumed.epochs == undisturbed.epochs
     assert resumed.dev_loss == undisturbed.dev_loss
 
