@@ -10,7 +10,7 @@ from tqdm import tqdm
 from core.command import Device, Noun, Result, choice, progress, record, say
 from core.errors import UserError
 from core.output import Rendered
-from retrieval.index.choice import BYTES, KINDS
+from retrieval.index.choice import BYTES
 from retrieval.index.lazy import lexical_index
 from retrieval.index.versions import chosen_index
 from retrieval.indexing.build import build_index
@@ -19,7 +19,7 @@ from retrieval.indexing.plan import AUTO, PRECISIONS, BuildOptions
 from retrieval.indexing.prune import prune
 from retrieval.indexing.verify import bytes_to_read, damaged
 from retrieval.jobs.count_sources import SUBJECT
-from retrieval.models import IndexForm, IndexVersion
+from retrieval.models import IndexForm, IndexKind, IndexVersion
 from retrieval.registry.registry import resolve_model, trained_form
 
 app = Noun("Indexes and their vectors: build, list, verify, prune.")
@@ -48,7 +48,7 @@ def build(
         str,
         choice(
             "--kind",
-            (AUTO, *KINDS),
+            (AUTO, *IndexKind.values),
             "Kind of index: exact ones find every neighbour, the others nearly all.",
         ),
     ] = AUTO,

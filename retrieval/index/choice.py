@@ -22,7 +22,6 @@ GRAPH_PAIRS = 10_000_000
 # Of the free memory, that vectors or index may take; a search and the site need some too.
 SHARE = 0.8
 BYTES = {"float32": 4, "float16": 2}
-KINDS = ("exact", "gpu", "hnsw", "ivf", "pgvector")
 KEY_BYTES = 48  # a pair's key with its place in the order, and its flag in a mask
 LINK_BYTES = 280  # of a row in the graph: 64 links at the bottom and a few above it
 ID_BYTES = 8
@@ -108,7 +107,6 @@ def choose(
     Raises UserError for what was asked for and cannot be had, and where nothing fits.
     """
     case = _Case(pairs, dimension, device, memory_bytes, gpu_bytes, recall)
-    _require_known(wanted, dtype)
     dtypes = tuple(BYTES) if dtype == "auto" else (dtype,)
     if wanted == "auto":
         return _chosen(case, dtypes)
@@ -118,13 +116,6 @@ def choose(
             "kind, or run on a machine with a GPU."
         )
     return _choice(case, wanted, dtypes, "asked for")
-
-
-def _require_known(wanted: str, dtype: str) -> None:
-    if wanted not in ("auto", *KINDS):
-        raise UserError(f"Unknown kind of index {wanted!r}: choose auto, {', '.join(KINDS)}.")
-    if dtype not in ("auto", *BYTES):
-        raise UserError(f"Vectors cannot be stored in {dtype!r}: choose auto, {', '.join(BYTES)}.")
 
 
 def _chosen(case: _Case, dtypes: Sequence[str]) -> Choice:

@@ -2,22 +2,23 @@
 
 from typing import TYPE_CHECKING
 
+from django.utils.module_loading import import_string
+
 from core.progress import Progress, no_progress
 from retrieval.index.port import VectorIndex
+from retrieval.models import IndexKind, IndexVersion
 from retrieval.vectors.store import VectorStore
 from retrieval.vectors.types import Mask, Positions, Vectors
 
 if TYPE_CHECKING:
     from retrieval.index.lexical.index import LexicalIndex
     from retrieval.index.recall import Recall
-    from retrieval.models import IndexVersion
 
 
 def index_class(kind: str) -> type[VectorIndex]:
     """The adapter of the port; `kind` is one of IndexKind."""
-    from retrieval.index import kinds  # noqa: PLC0415
-
-    return kinds.KINDS[kind]
+    found: type[VectorIndex] = import_string(f"retrieval.index.{IndexKind(kind).adapter}")
+    return found
 
 
 def measure_recall(
@@ -29,14 +30,14 @@ def measure_recall(
     return recall.measure(index, store, queries, own, excluded)
 
 
-def lexical_index(version: "IndexVersion", progress: Progress = no_progress) -> "LexicalIndex":
+def lexical_index(version: IndexVersion, progress: Progress = no_progress) -> "LexicalIndex":
     """Built if there is none yet."""
     from retrieval.index.lexical import index  # noqa: PLC0415
 
     return index.lexical_index(version, progress)
 
 
-def has_lexical_index(version: "IndexVersion") -> bool:
+def has_lexical_index(version: IndexVersion) -> bool:
     """Whether `lexical_index` would find it built."""
     from retrieval.index.lexical import index  # noqa: PLC0415
 

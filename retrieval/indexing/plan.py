@@ -8,7 +8,7 @@ from typing import Any
 
 from core.errors import UserError
 from retrieval.encoders.lazy import choose_precision, load_encoder
-from retrieval.index.choice import Choice, choose, free_memory
+from retrieval.index.choice import BYTES, Choice, choose, free_memory
 from retrieval.index.exact.lazy import free_on_gpu
 from retrieval.index.versions import newest_first
 from retrieval.models import IndexKind, IndexVersion
@@ -32,6 +32,12 @@ class BuildOptions:
     spread: bool = False  # by the workers
 
     def __post_init__(self) -> None:
+        if self.kind not in (AUTO, *IndexKind.values):
+            kinds = ", ".join(IndexKind.values)
+            raise UserError(f"Unknown kind of index {self.kind!r}: choose auto, {kinds}.")
+        if self.store not in (AUTO, *BYTES):
+            stores = ", ".join(BYTES)
+            raise UserError(f"Vectors cannot be stored in {self.store!r}: choose auto, {stores}.")
         if not 0 < self.recall <= 1:
             raise UserError(f"The recall wanted is above 0 and at most 1, not {self.recall:g}.")
 

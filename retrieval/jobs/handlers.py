@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from retrieval.index.choice import KINDS
 from retrieval.index.lazy import lexical_index
 from retrieval.indexing.build import build_index
 from retrieval.indexing.plan import AUTO, BuildOptions
@@ -31,9 +30,9 @@ class IndexRequest:
     words: bool = True
 
     def checked(self) -> "IndexRequest":
-        BuildOptions(recall=self.recall)
-        if self.form not in IndexForm.values or self.kind not in (AUTO, *KINDS):
-            raise UserError("Unknown form or kind of index: choose one from the lists.")
+        BuildOptions(kind=self.kind, recall=self.recall)
+        if self.form not in IndexForm.values:
+            raise UserError(f"Unknown form {self.form!r}: choose {' or '.join(IndexForm.values)}.")
         if self.model and model_named(self.model).kind != TrainedModel.Kind.RETRIEVER:
             raise UserError(f"The model {self.model} is an answer selector: choose a retriever.")
         return self

@@ -5,6 +5,8 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
+import retrieval.models.index
+
 
 class Migration(migrations.Migration):
 
@@ -32,7 +34,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('model', models.CharField(max_length=300)),
                 ('form', models.CharField(choices=[('QQA', 'question and answer together'), ('QQ', 'question alone')], max_length=3)),
-                ('kind', models.CharField(choices=[('exact', 'exact, on the CPU'), ('gpu', 'exact, on the GPU'), ('hnsw', 'a graph (FAISS HNSW), scored again exactly'), ('ivf', 'inverted lists (FAISS IVF), scored again exactly'), ('pgvector', 'in PostgreSQL (pgvector), scored again exactly')], default='exact', max_length=8)),
+                ('kind', models.CharField(choices=retrieval.models.index.index_kinds, default='exact', max_length=32)),
                 ('dimension', models.PositiveIntegerField()),
                 ('pairs', models.PositiveIntegerField()),
                 ('recall', models.FloatField(blank=True, null=True)),

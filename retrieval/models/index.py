@@ -1,6 +1,6 @@
 """The indexes built from the pairs."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
@@ -14,11 +14,34 @@ class IndexForm(models.TextChoices):
 
 
 class IndexKind(models.TextChoices):
-    EXACT = "exact", "exact, on the CPU"
-    GPU = "gpu", "exact, on the GPU"
-    HNSW = "hnsw", "a graph (FAISS HNSW), scored again exactly"
-    IVF = "ivf", "inverted lists (FAISS IVF), scored again exactly"
-    PGVECTOR = "pgvector", "in PostgreSQL (pgvector), scored again exactly"
+    """Each kind: what a manifest calls it, its adapter in `retrieval.index`, words for people."""
+
+    EXACT = "exact", "exact.exact.ExactIndex", "exact, on the CPU"
+    GPU = "gpu", "exact.gpu.GpuIndex", "exact, on the GPU"
+    HNSW = "hnsw", "approximate.hnsw.HnswIndex", "a graph (FAISS HNSW), scored again exactly"
+    IVF = (
+        "ivf",
+        "approximate.ivf.IvfIndex",
+        "inverted lists (FAISS IVF), scored again exactly",
+    )
+    PGVECTOR = (
+        "pgvector",
+        "approximate.pgvector.PgVectorIndex",
+        "in PostgreSQL (pgvector), scored again exactly",
+    )
+
+    adapter: str
+
+    def __new__(cls, value: str, adapter: str = "") -> Self:
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.adapter = adapter
+        return kind
+
+
+def index_kinds() -> list[tuple[str, str]]:
+    """Called by the field, so that another kind needs no migration."""
+    return IndexKind.choices
 
 
 class IndexVersion(models.Model):
@@ -26,7 +49,7 @@ class IndexVersion(models.Model):
 
     model = models.CharField(max_length=MAX_MODEL)
     form = models.CharField(max_length=3, choices=IndexForm.choices)
-    kind = models.CharField(max_length=8, choices=IndexKind.choices, default=IndexKind.EXACT)
+    kind = models.CharField(max_length=32, choices=index_kinds, default=IndexKind.EXACT)
     dimension = models.PositiveIntegerField()
     pairs = models.PositiveIntegerField()
     # Of the exact 30 nearest, the share that the index finds; measured when it was made.

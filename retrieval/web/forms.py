@@ -7,7 +7,6 @@ from django.conf import settings
 
 from retrieval.corpus.pair_reader import MAX_LICENSE, MAX_SOURCE
 from retrieval.corpus.sources.formats import FORMATS
-from retrieval.index.choice import KINDS
 from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.jobs.handlers import IndexRequest
 from retrieval.jobs.import_files import ImportRequest
@@ -95,11 +94,7 @@ class ImportForm(forms.Form):
 
 
 def _kinds() -> list[tuple[str, str]]:
-    words = dict(IndexKind.choices)
-    return [
-        (AUTO, "automatic, by number of pairs and memory"),
-        *((one, words[one]) for one in KINDS),
-    ]
+    return [(AUTO, "automatic, by number of pairs and memory"), *IndexKind.choices]
 
 
 def _encoders() -> list[tuple[str, str]]:

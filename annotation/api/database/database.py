@@ -21,10 +21,9 @@ from core.rest.openapi import key_header, operation
 from core.rest.parsing import Nothing, body
 from retrieval.api.access import MayLook
 from retrieval.api.pairs import ROW, PairRow
-from retrieval.index.choice import KINDS
 from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.jobs.handlers import IndexRequest
-from retrieval.models import IndexForm, QaPair
+from retrieval.models import IndexForm, IndexKind, QaPair
 from retrieval.web.access import BUILD, WITHDRAW
 
 TAG = "database"
@@ -35,7 +34,9 @@ LEAST_RECALL = 0.01
 class IndexSent(serializers.Serializer[dict[str, Any]]):
     form = serializers.ChoiceField(choices=IndexForm.choices, default=IndexForm.QQA)
     kind = serializers.ChoiceField(
-        choices=[AUTO, *KINDS], default=AUTO, help_text="auto: what fits pairs and memory"
+        choices=[AUTO, *IndexKind.values],
+        default=AUTO,
+        help_text="auto: what fits pairs and memory",
     )
     recall = Share(
         min_value=LEAST_RECALL,

@@ -347,8 +347,12 @@ MUTANTS = {
         ("controls are not counted", "triplet__isnull=False, ", ""),
     ),
     ("annotation/models/assignment.py", "tests/annotation/pipeline/labelling/test_label.py"): (
-        ("the excluded have no vote", "(out if excluded else ~out)", "Q()"),
-        ("what is rejected is no vote", "(refused if rejected else ~refused)", "Q()"),
+        ("the excluded have no vote", '{f"{path}worker__in": out}', '{f"{path}worker": None}'),
+        (
+            "what is rejected is no vote",
+            '"{path}status": cls.Status.REJECTED',
+            '"{path}status": ""',
+        ),
     ),
     (
         "annotation/pipeline/labelling/label.py",

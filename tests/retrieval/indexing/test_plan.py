@@ -18,6 +18,13 @@ pytestmark = pytest.mark.django_db
 KEYWORDS = KeywordEncoder("rain snow")
 
 
+def test_what_no_index_has_is_refused_in_a_sentence() -> None:
+    with pytest.raises(UserError, match="Unknown kind of index 'flat': choose auto, exact, gpu"):
+        BuildOptions(kind="flat")
+    with pytest.raises(UserError, match="cannot be stored in 'int8': choose auto, float32"):
+        BuildOptions(store="int8")
+
+
 @pytest.mark.parametrize(
     ("memory", "on_gpu", "expected"),
     [(64, 80, ("gpu", "float32")), (64, 2, ("exact", "float32")), (0.122, 80, ("gpu", "float16"))],
