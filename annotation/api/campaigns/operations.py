@@ -3,8 +3,7 @@
 A long one is a job, whose address the answer tells.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_view
 from rest_framework import serializers
@@ -19,24 +18,17 @@ from annotation.api.base.jobs import ROW, JobRow, accepted
 from annotation.jobs.requests import request_operation
 from annotation.jobs.tasks import deliver_campaign, soon
 from annotation.models import Campaign
-from annotation.operations.operation import (
-    Argument,
-    Described,
-    LongOperation,
-    Operation,
-    perform,
-)
+from annotation.operations.operation import Argument, LongOperation, Operation, perform
 from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from core.rest.fields import Flag, Share, Text, Whole
 from core.rest.openapi import key_header
 from core.rest.openapi import operation as described
 from core.rest.parsing import body
 
-V = TypeVar("V", bound=APIView)
-
 LONGEST_TEXT = 2000
 LONGEST_NAME = 100
 AGREED = "false: only preview it; true: carry it out"
+PREVIEW = {"agreed": False, "sentences": ["No more work is requested."]}
 SAMPLES = {"dollars": "12.50", "worker": "A1B2C3", "assignment": "3XYZ", "text": "Thank you."}
 
 
@@ -98,80 +90,44 @@ class LongOperationView(APIView):
         return Response({"agreed": False, "sentences": sentences})
 
 
-def view_of(operation: Operation) -> type[OperationView]:
-    answer = {"agreed": False, "sentences": ["No more work is requested."], "result": None}
-    return _view(
-        OperationView,
-        operation,
-        operation.arguments,
-        previews=True,
-        tag="operations",
-        summary=f"{operation.words}: {operation.help}",
-        notes=_notes(operation),
-        answers={200: (OperationAnswer, answer)},
-    )
-
-
-def long_view_of(operation: LongOperation) -> type[LongOperationView]:
-    previews = operation.preview is not None
-    answer = {"agreed": False, "sentences": ["10 of the 600 HITs of faq go to the workers."]}
-    return _view(
-        LongOperationView,
-        operation,
-        operation.arguments,
-        previews=previews,
-        tag="campaigns",
-        summary=operation.sentence.rstrip("."),
-        notes=["It is a job, whose address is in `Location`."],
-        answers={
-            **({200: (PreviewAnswer, answer)} if previews else {}),
-            202: (JobRow, {**ROW, "kind": operation.name}),
-        },
-    )
-
-
-def _view(
-    base: type[V],
-    operation: Described,
-    arguments: Sequence[Argument],
-    *,
-    previews: bool,
-    tag: str,
-    summary: str,
-    notes: Sequence[str],
-    answers: Mapping[int, tuple[Any, Any]],
-) -> type[V]:
+def view_of(operation: Operation | LongOperation) -> type[APIView]:
     """With the operation's arguments in its description."""
     title = "".join(word.capitalize() for word in operation.name.split("-"))
-    fields: dict[str, object] = {one.name: _field(one) for one in arguments}
-    sample = {one.name: _sample(one) for one in arguments}
-    if previews:
+    fields: dict[str, object] = {one.name: _field(one) for one in operation.arguments}
+    sample = {one.name: _sample(one) for one in operation.arguments}
+    is_long = isinstance(operation, LongOperation)
+    answers: dict[int, Any] = {202: JobRow} if is_long else {200: OperationAnswer}
+    if operation.preview is not None:
         fields["agreed"], sample["agreed"] = Flag(help_text=AGREED), False
+        answers.setdefault(200, PreviewAnswer)
+    examples = {200: PREVIEW if is_long else {**PREVIEW, "result": None}, 202: ROW}
     sent = type(f"{title}Serializer", (serializers.Serializer,), fields)
-    requires = f"Requires the permission `{operation.permission}`."
     documented = described(
         f"campaign_{operation.name.replace('-', '_')}",
-        summary,
-        tag=tag,
+        f"{operation.words}: {operation.help}",
+        tag="campaigns" if is_long else "operations",
         request=sent,
         sent=sample,
-        answers={status: form for status, (form, _) in answers.items()},
-        examples={status: example for status, (_, example) in answers.items()},
+        answers=answers,
+        examples={status: examples[status] for status in answers},
         refusals=[404, 409, 422],
-        parameters=[key_header(required=not previews)],
-        description=" ".join([operation.sentence, requires, *notes]),
+        parameters=[key_header(required=operation.preview is None)],
+        description=_description(operation),
     )
+    base = LongOperationView if is_long else OperationView
     view = type(f"{title}Operation", (base,), {"operation": operation, "sent": sent})
     return extend_schema_view(post=documented)(view)
 
 
-def _notes(operation: Operation) -> list[str]:
-    notes = []
-    if operation.spends:
+def _description(operation: Operation | LongOperation) -> str:
+    notes = [operation.sentence, f"Requires the permission `{operation.permission}`."]
+    if isinstance(operation, LongOperation):
+        notes.append("It is a job, whose address is in `Location`.")
+    elif operation.spends:
         notes.append("It spends money, or may do so later.")
-    if operation.irreversible:
+    if isinstance(operation, Operation) and operation.irreversible:
         notes.append("It cannot be undone.")
-    return notes
+    return " ".join(notes)
 
 
 def _field(argument: Argument) -> serializers.Field[Any, Any, Any, Any]:
@@ -202,4 +158,4 @@ def _sample(argument: Argument) -> object:
 
 
 VIEWS = {name: view_of(operation) for name, operation in OPERATIONS.items()}
-LONG_VIEWS = {name: long_view_of(operation) for name, operation in LONG_OPERATIONS.items()}
+LONG_VIEWS = {name: view_of(operation) for name, operation in LONG_OPERATIONS.items()}

@@ -1,22 +1,17 @@
 """The way of a campaign, from its queries to the last HIT: what is done, and what is next."""
 
-from typing import cast
-
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from annotation.access.audit_log import by_page
 from annotation.access.roles import RUN
 from annotation.analytics.campaign.milestones import milestones_of
 from annotation.crowd.hit_url import preview_path
-from annotation.jobs.requests import request_operation
 from annotation.models import Campaign
-from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.guards import campaign_page, refuse
 from annotation.web.base.layout import page
+from annotation.web.campaigns.operation import ask_for
 from core.errors import UserError
 from retrieval.ranking.fusion import RETRIEVERS
 from retrieval.search.retrievers import checked
@@ -49,15 +44,13 @@ def _take_step(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _ask(request: HttpRequest, campaign: Campaign, step: str) -> None:
-    milestones, by = milestones_of(campaign), by_page(cast(User, request.user))
+    milestones, options = milestones_of(campaign), {}
     if step == "retrieve" and not milestones.is_retrieved:
         names = checked(request.POST.get("retrievers", RETRIEVERS[0]).split(","))
         options = {"retrievers": list(names)}
-    elif step == "pack" and milestones.is_retrieved and not milestones.hits:
-        options = {}
-    else:
+    elif step != "pack" or not milestones.is_retrieved or milestones.hits:
         raise UserError("That step is done already, or its turn has not come: see below.")
-    request_operation(LONG_OPERATIONS[step], campaign, options, by=by)
+    ask_for(request, step, campaign, options)
 
 
 def _render(

@@ -11,16 +11,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
+from annotation.jobs.requests import request_operation
 from annotation.jobs.tasks import deliver_campaign, soon
 from annotation.models import Assignment, Campaign
 from annotation.operations.campaign.workers import worker_of
-from annotation.operations.operation import Argument, LongOperation, Operation, perform
-from annotation.operations.registry import OPERATIONS
+from annotation.operations.operation import Argument, LongOperation, Operation, Options, perform
+from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.web.base.guards import campaign_page, refuse
 from annotation.web.base.layout import page
 from annotation.web.workers.workers import names_of
 from core.errors import UserError
+from retrieval.models import Job
 
 LONGEST = 2000
 LONGEST_NAME = 60  # of somebody, in a title
@@ -91,6 +93,12 @@ def operation_page(request: HttpRequest, campaign: Campaign, operation: str) -> 
         soon(deliver_campaign, campaign.pk)
     messages.success(request, _done(chosen, campaign))
     return redirect(_back(chosen, campaign, form))
+
+
+def ask_for(request: HttpRequest, name: str, campaign: Campaign, options: Options) -> Job:
+    """For a page of its own of a long operation; UserError where it is impossible now."""
+    by = by_page(cast(User, request.user))
+    return request_operation(LONG_OPERATIONS[name], campaign, options, by=by)
 
 
 def _form(request: HttpRequest, operation: Operation) -> OperationForm:

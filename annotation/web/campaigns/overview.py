@@ -1,22 +1,18 @@
 """Where a campaign stands, at a glance, and what it waits for."""
 
 from contextlib import suppress
-from typing import cast
 
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.access.audit_log import by_page
 from annotation.analytics.campaign.overview_charts import POINTS, charts_of
 from annotation.analytics.campaign.snapshots import is_small, newest, series, take, take_if_old
-from annotation.jobs.requests import request_operation
 from annotation.models import Campaign, Snapshot
-from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import May, page
+from annotation.web.campaigns.operation import ask_for
 from annotation.web.campaigns.overview_data import Overview, read_overview
 from core.errors import UserError
 
@@ -62,8 +58,7 @@ def count_now(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         take(campaign)
         return redirect("campaign", campaign.name)
     with suppress(UserError):  # somebody was quicker: the page shows that it is under way
-        by = by_page(cast(User, request.user))
-        request_operation(LONG_OPERATIONS["snapshot"], campaign, {}, by=by)
+        ask_for(request, "snapshot", campaign, {})
     return redirect("campaign", campaign.name)
 
 

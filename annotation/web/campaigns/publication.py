@@ -1,34 +1,29 @@
 """Publishing: its price and its place are shown, and confirmed; then it is asked for."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from annotation.access.audit_log import by_page
 from annotation.analytics.campaign.publication_preview import Publication, publication_of
-from annotation.jobs.requests import request_operation
 from annotation.models import Campaign
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
+from annotation.web.campaigns.operation import ask_for
 from core.errors import UserError
-
-PUBLISH = LONG_OPERATIONS["publish"]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@campaign_page(PUBLISH.permission)
+@campaign_page(LONG_OPERATIONS["publish"].permission)
 def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     try:
         found = publication_of(campaign, _first(request.GET.get("first", "")))
         if request.method == "POST" and _is_confirmed(request, found):
-            by = by_page(cast(User, request.user))
-            options = {"first": found.first, "live": True}  # which was typed
-            request_operation(PUBLISH, campaign, options, by=by)
+            # That real money is meant was typed.
+            ask_for(request, "publish", campaign, {"first": found.first, "live": True})
             messages.success(request, "It is asked for: the next free worker publishes.")
             return redirect("campaign-milestones", campaign.name)
     except UserError as error:

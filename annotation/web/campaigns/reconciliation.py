@@ -1,18 +1,14 @@
 """Ours compared with the crowd's record by a job that a click asks for."""
 
-from typing import cast
-
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from annotation.access.audit_log import by_page
-from annotation.jobs.requests import request_operation
 from annotation.models import Campaign
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
+from annotation.web.campaigns.operation import ask_for
 from core.errors import UserError
 from retrieval.models import Job
 
@@ -24,10 +20,9 @@ RECONCILE = LONG_OPERATIONS["reconcile"]
 def campaign_reconcile(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method != "POST":
         return _render(request, campaign)
-    by = by_page(cast(User, request.user))
     options = {argument.name: argument.name in request.POST for argument in RECONCILE.arguments}
     try:
-        job = request_operation(RECONCILE, campaign, options, by=by)
+        job = ask_for(request, RECONCILE.name, campaign, options)
     except UserError as error:
         return _render(request, campaign, fault=str(error), status=409)
     return redirect("job", job.pk)

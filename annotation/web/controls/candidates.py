@@ -10,13 +10,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.access.audit_log import by_page
 from annotation.access.roles import CHANGE_CONTROLS
-from annotation.jobs.requests import request_operation
 from annotation.models import Campaign, ControlCandidate
 from annotation.operations.controls import confirm_candidate, dismiss_candidate
-from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.controls.candidates import control_candidates
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
+from annotation.web.campaigns.operation import ask_for
 from annotation.web.controls.control import ControlForm, lacks
 from core.errors import UserError
 
@@ -27,8 +26,7 @@ TEXTS = ("triplet__candidate__query", "triplet__candidate__pair")
 @campaign_page(CHANGE_CONTROLS)
 def find_control_candidates(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     try:
-        by = by_page(cast(User, request.user))
-        request_operation(LONG_OPERATIONS["control-candidates"], campaign, {}, by=by)
+        ask_for(request, "control-candidates", campaign, {})
     except UserError as error:
         messages.error(request, str(error))
     return redirect("campaign-controls", campaign.name)

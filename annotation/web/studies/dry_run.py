@@ -3,20 +3,17 @@
 from typing import Any, cast
 
 from django import forms
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from annotation.access.audit_log import by_page
-from annotation.jobs.requests import request_operation
 from annotation.models import Campaign
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.simulation.sample import most_queries, usual_queries
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
-from annotation.web.campaigns.operation import OperationForm
+from annotation.web.campaigns.operation import OperationForm, ask_for
 from annotation.web.studies.dry_run_report import DryRun, charts, table
 from core.errors import UserError
 from retrieval.models import Candidate, Job
@@ -50,8 +47,7 @@ def _requested(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if not form.is_valid():
         return _render(request, campaign, form, status=422)
     try:
-        by = by_page(cast(User, request.user))
-        request_operation(DRY_RUN, campaign, form.cleaned_data, by=by)
+        ask_for(request, DRY_RUN.name, campaign, form.cleaned_data)
     except UserError as error:
         return _render(request, campaign, form, fault=str(error), status=422)
     return redirect("campaign-dry-run", campaign.name)

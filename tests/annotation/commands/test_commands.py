@@ -261,10 +261,6 @@ def test_what_is_not_packed_cannot_be_published(tmp_path: Path, mturk: MTurk) ->
     assert "run `quorum campaign pack faq` first" in refused("campaign", "publish", "faq")
 
 
-def test_what_is_not_published_cannot_be_collected(stage: Stage) -> None:
-    assert "run `quorum campaign publish faq`" in refused("campaign", "collect", "faq")
-
-
 def test_a_poor_account_is_refused(
     stage: Stage, start_mturk: StartMTurk, settings: Settings
 ) -> None:

@@ -3,7 +3,6 @@
 from annotation.models import Campaign
 from retrieval.models import Job
 from tests.annotation.api.people import Program, is_problem
-from tests.annotation.support.hits import make_hit
 
 
 def test_the_price_of_publishing_is_told_before(campaign: Campaign, owner: Program) -> None:
@@ -15,21 +14,6 @@ def test_the_price_of_publishing_is_told_before(campaign: Campaign, owner: Progr
         "HIT included.",
     ]
     assert not Job.objects.exists()
-
-
-def test_a_batch_is_published_by_a_job_that_knows_what_was_confirmed(
-    campaign: Campaign, owner: Program, settings: object
-) -> None:
-    make_hit(campaign, real=[("another query", "question", "answer")])
-    sent = {"agreed": True, "first": 1}
-    answer = owner.post("campaigns/faq/jobs/publish", sent, key="one")
-    assert answer.status_code == 202
-    arguments = Job.objects.get().arguments
-    assert arguments["first"] == 1
-    assert is_problem(
-        owner.post("campaigns/faq/jobs/publish", {**sent, "first": 3}, key="two"), 422
-    )
-    assert arguments["endpoint"].startswith("http://127.0.0.1:")
 
 
 def test_real_money_is_spent_where_it_is_said(

@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.access.audit_log import by_command
-from annotation.access.roles import PERMISSIONS, RUN
+from annotation.access.roles import RUN
 from annotation.models import AuditEntry, Campaign
 from annotation.operations.operation import Operation, Options, Result, perform
 from annotation.operations.registry import OPERATIONS
@@ -18,38 +18,6 @@ SAMPLES = {
     "assignment": "none",
     "text": "Thank you.",
 }
-
-
-def test_each_act_needs_a_permission_that_an_owner_has() -> None:
-    assert {operation.permission for operation in OPERATIONS.values()} <= PERMISSIONS["owner"]
-
-
-def test_an_act_and_its_line_in_the_log_come_together(stage: Stage) -> None:
-    result = perform(OPERATIONS["budget"], stage.campaign, {"dollars": "123.45"}, by=by_command())
-    assert result["budget_cents"] == account_of(stage.campaign).budget_cents == 12345
-    entry = AuditEntry.objects.get()
-    assert (entry.verb, entry.campaign, entry.via) == ("budget", stage.campaign, "command")
-    assert entry.details["dollars"] == "123.45"
-    assert entry.details["budget_cents"] == 12345
-
-
-def test_the_log_names_whom_an_act_was_done_to(stage: Stage) -> None:
-    stage.publish()
-    stage.work("ada", 1)
-    stage.advance()
-    worker = stage.campaign.hits.get(number=1).assignments.get().worker.worker_id
-    options = {"worker": worker, "reason": "Enough."}
-    perform(OPERATIONS["exclude"], stage.campaign, options, by=by_command())
-    entry = AuditEntry.objects.get()
-    assert entry.subject == worker
-    assert entry.details["votes"] == 5
-    assert "worker" in entry.details  # of the result: as the crowd names them
-
-
-def test_an_act_that_is_refused_leaves_no_line(stage: Stage) -> None:
-    with pytest.raises(UserError):
-        perform(OPERATIONS["resume"], stage.campaign, {}, by=by_command())
-    assert not AuditEntry.objects.exists()
 
 
 def test_an_act_whose_line_cannot_be_written_is_not_done(stage: Stage) -> None:

@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 
 from annotation.access.audit_log import by_command
-from annotation.access.roles import MANAGE_WORKERS
 from annotation.models import Assignment, AuditEntry
-from annotation.operations.campaign import assignments, workers
 from annotation.operations.operation import perform
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions
@@ -28,13 +26,6 @@ def reviewed(stage: Stage) -> None:
 def log() -> tuple[str, str, dict[str, object]]:
     action = AuditEntry.objects.get()
     return action.verb, action.subject, action.details
-
-
-@pytest.mark.parametrize(
-    "name", [one.name for one in (*workers.OPERATIONS, *assignments.OPERATIONS)]
-)
-def test_who_manages_workers_may_do_them(name: str) -> None:
-    assert OPERATIONS[name].permission == MANAGE_WORKERS
 
 
 def test_before_excluding_the_labels_the_votes_and_the_price_are_told(one_hit: Stage) -> None:
@@ -149,9 +140,7 @@ def test_a_user_name_that_is_another_member_s_id_shields_nobody(tmp_path: Path) 
     team.work(spammer)
     team.advance()
     options = {"worker": spammer, "reason": "Enough."}
-    assert (
-        OPERATIONS["exclude"].preview(team.campaign, options)[0].startswith(f"{spammer} takes no")
-    )
+    assert OPERATIONS["exclude"].preview(team.campaign, options)[0].startswith("eve takes no")
     perform(OPERATIONS["exclude"], team.campaign, options, by=by_command())
     assert team.campaign.exclusions.get().worker.worker_id == spammer
 

@@ -421,45 +421,6 @@ def test_the_plan_of_a_campaign_at_its_budget_says_so(stage: Stage) -> None:
 # Who may, and how much it costs to look
 
 
-@pytest.mark.parametrize(
-    ("role", "reads", "runs"),
-    [
-        ("owner", 200, 302),
-        ("manager", 200, 302),
-        ("adjudicator", 200, 403),
-        ("viewer", 200, 403),
-        ("annotator", 403, 403),
-        ("stranger", 404, 404),
-        ("nobody", 302, 302),
-    ],
-)
-def test_who_may_read_the_plan_and_who_may_go_on(
-    small_database: None, mturk: MTurk, tmp_path: Path, role: str, reads: int, runs: int
-) -> None:
-    campaign = packed_campaign(tmp_path)
-    other = retrieved_campaign(tmp_path, "other")
-    client = _client_of(role, campaign, other)
-    assert client.get(PAGE).status_code == reads
-    packing = client.post(PAGE.replace("faq", "other"), {"step": "pack"})
-    assert packing.status_code == (302 if role == "stranger" else runs)
-    sent = client.post(PUBLISH, {"endpoint": mturk.url})
-    assert sent.status_code == runs
-    may = role in ("owner", "manager")
-    assert Job.objects.filter(kind="publish").exists() is may
-    assert AuditEntry.objects.filter(campaign=campaign).exists() is may
-
-
-def _client_of(role: str, campaign: Campaign, other: Campaign) -> Client:
-    """Of somebody who has the role in both, or owns the other one alone."""
-    if role == "nobody":
-        return Client()
-    if role == "stranger":
-        return client_of(other, "owner")
-    client = client_of(campaign, role)
-    Role.objects.create(user=User.objects.get(), campaign=other, name=role)
-    return client
-
-
 def test_a_viewer_is_offered_no_step(fresh: Campaign) -> None:
     assert buttons(client_of(fresh, "viewer")) == []
 

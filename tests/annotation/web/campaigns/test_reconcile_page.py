@@ -11,8 +11,7 @@ from annotation.jobs.tasks import run_job
 from annotation.models import AuditEntry, Snapshot
 from retrieval.jobs import queue
 from retrieval.models import Job
-from tests.annotation.api.people import Program, person
-from tests.annotation.pipeline.reconcile.drift import create_there, delete_there
+from tests.annotation.pipeline.reconcile.drift import delete_there
 from tests.annotation.web.base.readers import plays, root
 from tests.worlds.small_campaign import Stage
 
@@ -146,45 +145,9 @@ def test_two_at_once_are_one(published: Stage, manager: Client) -> None:
     assert AuditEntry.objects.filter(verb="reconcile").count() == 1
 
 
-def test_one_that_is_not_published_has_nothing_to_be_compared(stage: Stage) -> None:
-    owner = plays("owner", stage.campaign)
-    assert "there is nothing to compare" in text_of(owner.get(PAGE))
-    refused = owner.post(PAGE)
-    assert refused.status_code == 409
-    assert "Campaign faq is not published" in text_of(refused)
-    assert "reconcile" not in text_of(owner.get(OVERVIEW))
-    assert not Job.objects.exists()
-
-
-@pytest.mark.parametrize("role", ["viewer", "adjudicator", "annotator"])
-def test_whoever_may_not_run_the_campaign_asks_for_none(published: Stage, role: str) -> None:
-    client = plays(role, published.campaign)
-    assert client.get(PAGE).status_code == client.post(PAGE).status_code == 403
-    assert not Job.objects.exists()
-
-
 def test_a_form_of_another_site_asks_for_none(published: Stage) -> None:
     root()
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = root().cookies
     assert strict.post(PAGE).status_code == 403
     assert not Job.objects.exists()
-
-
-def test_a_program_asks_for_it_and_reads_the_sentences(published: Stage) -> None:
-    gone = delete_there(published, 3)
-    create_there(published, "of nobody")
-    program = Program(person("ada", published.campaign, "manager"))
-    answer = program.post("campaigns/faq/jobs/reconcile", {"full": True}, key="one")
-    assert answer.status_code == 202
-    done(Job.objects.get())
-    told = program.get(f"jobs/{answer.json()['id']}").json()
-    assert told["state"] == "done"
-    assert any(gone in sentence for sentence in told["result"]["mended"])
-
-
-def test_a_program_is_told_that_there_is_nothing_to_compare(stage: Stage) -> None:
-    program = Program(person("ada", stage.campaign, "manager"))
-    answer = program.post("campaigns/faq/jobs/reconcile", {}, key="one")
-    assert answer.status_code == 422
-    assert "is not published" in answer.json()["detail"]

@@ -19,7 +19,6 @@ from annotation.models import (
 )
 from annotation.pipeline.controls.candidates import find_candidates
 from annotation.protocol.labels.label_error import wilson_interval
-from retrieval.models import Job
 from tests.annotation.web.base.readers import plays, root, with_permission
 from tests.exports.support.campaigns import make_campaign
 
@@ -336,18 +335,6 @@ def test_whoever_may_not_change_controls_decides_nothing(campaign: Campaign, rol
         assert decide(campaign, client, form).status_code == 403
     assert ControlCandidate.objects.get().state == "open"
     assert client.get(PAGE).context["control_candidates"] == [ControlCandidate.objects.get()]
-
-
-def test_looking_for_controls_is_a_job_asked_for_once(campaign: Campaign) -> None:
-    manager = plays("manager", campaign)
-    for _ in range(2):
-        answer = manager.post("/admin/campaigns/demo/control-candidates/")
-        assert answer["Location"] == PAGE
-    job = Job.objects.get()
-    assert (job.kind, job.subject, job.state) == ("control-candidates", "demo", "queued")
-    page = manager.get(PAGE).content.decode()
-    assert f'id="job-{job.pk}"' in page
-    assert manager.get("/admin/campaigns/demo/control-candidates/").status_code == 405
 
 
 def test_hostile_texts_stay_texts(campaign: Campaign, editor: Client) -> None:

@@ -168,17 +168,6 @@ def test_without_candidates_there_is_nothing_to_ask_for(stage: Stage, manager: C
     assert '<form method="post" class="dash-form' not in page
 
 
-@pytest.mark.parametrize(
-    ("role", "status"),
-    [("owner", 200), ("manager", 200), ("adjudicator", 403), ("viewer", 403), ("annotator", 403)],
-)
-def test_only_who_runs_the_campaign_may_start_one(stage: Stage, role: str, status: int) -> None:
-    client = client_of(stage.campaign, role)
-    assert client.get(ADDRESS).status_code == status
-    client.post(ADDRESS, ASKED)
-    assert Job.objects.exists() == (status == 200)
-
-
 def test_strangers_and_the_signed_out_do_not_see_it(stage: Stage, client: Client) -> None:
     assert client.get(ADDRESS).status_code == 302
     assert client.post(ADDRESS, ASKED).status_code == 302

@@ -1,0 +1,348 @@
+"""Each operation by its page, its API call and its command: one thing, whoever asks for it."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+from django.db import transaction
+from django.test import Client
+
+from annotation.access.audit_log import by_command
+from annotation.access.roles import PERMISSIONS
+from annotation.api.campaigns.operations import LONG_VIEWS, VIEWS
+from annotation.jobs.handlers import HANDLERS
+from annotation.models import AuditEntry, Campaign
+from annotation.operations.operation import Argument, perform
+from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
+from annotation.pipeline.collecting.collect import fetch_submissions
+from annotation.pipeline.collecting.review import review
+from annotation.pipeline.ledger.accounts import account_of
+from annotation.web.campaigns.operation import OperationForm
+from config.commands import load
+from retrieval.jobs import queue
+from retrieval.models import Candidate, Job, QuerySet
+from tests.annotation.api.people import ROLES, Program, person
+from tests.annotation.simulation.test_dry_run import made_up
+from tests.annotation.web.base.readers import at
+from tests.conftest import SetStage
+from tests.support.command_line import quorum
+from tests.worlds.small_campaign import Stage
+
+pytestmark = pytest.mark.django_db
+
+Given = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is asked for in a world at work, and what is impossible there.
+
+    ADA has judged HIT 1 well and EVE has not; what BOB did is not decided at the crowd yet.
+    """
+
+    given: Given
+    impossible: Given | None  # None: nothing is
+    after: tuple[tuple[str, Given], ...] = ()  # operations before
+    impossible_after: tuple[tuple[str, Given], ...] = ()
+    policy: Given | None = None
+
+
+CANCEL, PAUSE = ("cancel", {}), ("pause", {})
+ADA, NOBODY = {"worker": "AADA"}, {"worker": "ANOBODY"}
+REASON = {"reason": "Enough."}
+BONUS = {"assignment": "{ada}", "dollars": "0.50", "reason": "Thank you."}
+CASES = {
+    "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),
+    "pause": Case({}, {}, impossible_after=(PAUSE,)),
+    "resume": Case({}, {}, after=(PAUSE,)),
+    "expire": Case({}, {}, impossible_after=(CANCEL,)),
+    "extend": Case({"days": 7}, {"days": 7}, impossible_after=(PAUSE,)),
+    "cancel": Case({}, {}, impossible_after=(CANCEL,)),
+    "retry": Case({}, None),
+    "exclude": Case(ADA | REASON, NOBODY | REASON),
+    "restore": Case(ADA, NOBODY, after=(("exclude", ADA | REASON),)),
+    "message": Case(ADA | {"text": "Thank you."}, NOBODY | {"text": "Thank you."}),
+    "grant-qualification": Case(ADA, {"worker": "A\tB"}, policy={"qualification_items": 4}),
+    "approve": Case({"assignment": "{eve}"}, {"assignment": "3NONE"}),
+    "reject": Case({"assignment": "{bob}"} | REASON, {"assignment": "{ada}"} | REASON),
+    "bonus": Case(BONUS, BONUS | {"dollars": "999999"}),
+    "cancel-bonus": Case(BONUS, BONUS | {"dollars": "0.51"}, after=(("bonus", BONUS),)),
+}
+
+
+@dataclass
+class World:
+    stage: Stage
+    clients: dict[str, Client]
+    programs: dict[str, Program]
+    assignments: dict[str, str]
+
+    @property
+    def campaign(self) -> Campaign:
+        return self.stage.campaign
+
+    def filled(self, given: Given) -> dict[str, Any]:
+        return {
+            name: value.format(**self.assignments) if isinstance(value, str) else value
+            for name, value in given.items()
+        }
+
+
+def world_of(stage: Stage, *, works: bool = True) -> World:
+    people = {role: person(role, stage.campaign, role) for role in ROLES}
+    assignments = {}
+    stage.mturk.person("ada")
+    if works:
+        assignments = {"ada": stage.work("ada", 1), "eve": stage.work("eve", 1, slips=1)}
+        stage.advance()
+        assignments["bob"] = stage.work("bob", 2)
+        fetch_submissions(stage.campaign, stage.mturk.crowd)
+        review(stage.campaign)
+    clients = {role: at(user) for role, user in people.items()}
+    programs = {role: Program(user) for role, user in people.items()}
+    return World(stage, clients, programs, assignments)
+
+
+def by_page(world: World, name: str, given: Given, role: str = "owner") -> str:
+    """What is said against it; nothing where it is done. The same for the other faces."""
+    sent = {**given, "agreed": "yes", "typed": "faq"}
+    answer = world.clients[role].post(f"/admin/campaigns/faq/operations/{name}", sent)
+    return "" if answer.status_code == 302 else str(answer.context["fault"])
+
+
+def by_call(world: World, name: str, given: Given, role: str = "owner") -> str:
+    sent = {**given, "agreed": True}
+    answer = world.programs[role].post(f"campaigns/faq/operations/{name}", sent, key="one")
+    return "" if answer.status_code == 200 else str(answer.json()["detail"])
+
+
+def by_command_line(world: World, name: str, given: Given) -> str:
+    operation = OPERATIONS[name]
+    words = [word for one in operation.arguments for word in words_of(one, given[one.name])]
+    try:
+        quorum("campaign", name, "faq", *words, *(["--yes"] if operation.confirms else []))
+    except CommandError as error:
+        return str(error)
+    return ""
+
+
+def words_of(argument: Argument, value: object) -> list[str]:
+    is_option = argument.kind in ("count", "text")
+    return [f"--{argument.name}", str(value)] if is_option else [str(value)]
+
+
+# The command comes last: it alone speaks with the crowd at once, which nothing takes back.
+FACES = (by_page, by_call, by_command_line)
+
+
+def came_of(world: World, face: Callable[..., str], name: str, given: Given) -> tuple[Any, ...]:
+    """What is said, stands in the log and is otherwise than before; then all is as it was."""
+    before = AuditEntry.objects.count()
+    with transaction.atomic():
+        said = face(world, name, world.filled(given))
+        campaign = Campaign.objects.get(pk=world.campaign.pk)
+        told = (
+            said,
+            list(
+                AuditEntry.objects.order_by("pk").values_list("verb", "subject", "details")[before:]
+            ),
+            (campaign.state, account_of(campaign).budget_cents),
+            sorted(campaign.exclusions.values_list("worker__worker_id")),
+            sorted(campaign.outbox.values_list("kind", "reason")),
+            campaign.qualification_results.count(),
+        )
+        transaction.set_rollback(True)
+    return told
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_faces_do_refuse_and_log_the_same(set_stage: SetStage, name: str) -> None:
+    case = CASES[name]
+    stage = set_stage(**(case.policy or {}))
+    stage.publish()
+    world = world_of(stage, works=case.policy is None)
+    for first, given, is_refused in (
+        (case.impossible_after, case.impossible, True),
+        (case.after, case.given, False),
+    ):
+        if given is None:
+            continue
+        with transaction.atomic():
+            for operation, options in first:
+                perform(
+                    OPERATIONS[operation], world.campaign, world.filled(options), by=by_command()
+                )
+                world.campaign.refresh_from_db()
+            world.campaign.outbox.filter(kind="bonus").update(state="failed", error="no")
+            page, call, command = (came_of(world, face, name, given) for face in FACES)
+            transaction.set_rollback(True)
+        assert page == call == command
+        said, log, *_ = page
+        assert bool(said) == is_refused
+        assert [verb for verb, _, _ in log] == ([] if is_refused else [name])
+        world.campaign.refresh_from_db()
+
+
+@pytest.mark.parametrize("name", [*OPERATIONS, *LONG_OPERATIONS])
+def test_the_faces_take_the_same_arguments(name: str) -> None:
+    operation = OPERATIONS.get(name) or LONG_OPERATIONS[name]
+    names = {argument.name for argument in operation.arguments}
+    view = VIEWS.get(name) or LONG_VIEWS[name]
+    assert view.sent().fields.keys() - {"agreed"} == names  # type: ignore[attr-defined]
+    if name != "reconcile":
+        taken = {one.name for one in load("campaign").commands[name].params}
+        further = {one.name for one in getattr(operation, "command_arguments", ())}
+        assert taken - {"name", "yes", "json", "quiet", "help"} == names | further
+    assert OperationForm(operation).fields.keys() == names
+
+
+def test_the_faces_ask_for_the_same_permission(stage: Stage) -> None:
+    assert CASES.keys() == OPERATIONS.keys()
+    assert LONG.keys() == LONG_OPERATIONS.keys()
+    stage.publish()
+    world = world_of(stage)
+    may = {
+        role: {name for name, one in OPERATIONS.items() if one.permission in PERMISSIONS[role]}
+        for role in ROLES
+    }
+    assert set(OPERATIONS) == may["owner"] > may["manager"] > may["viewer"] == set()
+    for role in ROLES:
+        for name in OPERATIONS:
+            given = world.filled(CASES[name].given)
+            page = world.clients[role].get(f"/admin/campaigns/faq/operations/{name}")
+            sent = given | {"agreed": False}
+            call = world.programs[role].post(f"campaigns/faq/operations/{name}", sent)
+            refusals = [answer.status_code == 403 for answer in (page, call)]
+            assert refusals == [name not in may[role]] * 2, (role, name)
+    assert not AuditEntry.objects.exists()
+
+
+# Long operations
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A page's address and form, the API's fields, a command."""
+
+    page: str
+    form: Given
+    sent: Given
+    command: Sequence[str] = ()
+
+
+DRY_RUN = LONG_OPERATIONS["dry-run"].complete({"queries": 3})
+PERCENT = {
+    name: value * 100 if isinstance(value, float) else value for name, value in DRY_RUN.items()
+}
+LONG = {
+    "retrieve": Asked(
+        "milestones", {"step": "retrieve", "retrievers": "dense"}, {"retrievers": ["dense"]}
+    ),
+    "pack": Asked("milestones", {"step": "pack"}, {}),
+    "publish": Asked(
+        "publish?first=2",
+        {"endpoint": "{endpoint}"},
+        {"first": 2, "agreed": True},
+        ["--first", "2"],
+    ),
+    "collect": Asked("", {}, {}),
+    "reconcile": Asked("reconcile", {"full": "yes"}, {"full": True}, ["--full"]),
+    "snapshot": Asked("", {}, {}),
+    "control-candidates": Asked("control-candidates/", {}, {}),
+    "dry-run": Asked("dry-run", PERCENT, DRY_RUN, ["--queries=3"]),
+}
+# What has to be undone before a page offers the step.
+UNDONE = ("retrieve", "pack")
+AT_WORK = ("collect", "reconcile")
+
+
+def undo(campaign: Campaign, step: str) -> None:
+    campaign.hits.all().delete()
+    campaign.triplets.all().delete()
+    if step == "retrieve":
+        Candidate.objects.all().delete()
+        QuerySet.objects.update(retrieved_with=None)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_ones_are_asked_for_with_the_same_words(stage: Stage, name: str) -> None:
+    if name in AT_WORK:
+        stage.publish()
+    if name in UNDONE:
+        undo(stage.campaign, name)
+    world, asked = world_of(stage, works=False), LONG[name]
+    told = []
+    form = {name: str(value).format(endpoint=stage.mturk.url) for name, value in asked.form.items()}
+    for ask in (
+        lambda role: world.clients[role].post(f"/admin/campaigns/faq/{asked.page}", form),
+        lambda role: world.programs[role].post(f"campaigns/faq/jobs/{name}", asked.sent, key="x"),
+    ):
+        for role in ROLES:
+            with transaction.atomic():
+                answer = ask(role)
+                job = Job.objects.first()
+                log = AuditEntry.objects.values_list("verb", "details")
+                details = [(verb, {**given, "job": ""}) for verb, given in log]
+                is_refused = answer.status_code == 403
+                told.append((role, is_refused, job and (job.kind, job.arguments), details))
+                transaction.set_rollback(True)
+    page, call = told[: len(ROLES)], told[len(ROLES) :]
+    operation = LONG_OPERATIONS[name]
+    for role, is_refused, job, details in call:
+        assert is_refused == (operation.permission not in PERMISSIONS[role])
+        assert (job is None) == is_refused
+        assert [verb for verb, _ in details] == [name] * (operation.logged and not is_refused)
+    if asked.page:
+        assert page == call
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_worker_and_a_command_run_the_same(
+    stage: Stage, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job's result is what the command prints of it, and the log names the same operation."""
+    monkeypatch.setattr(
+        "annotation.operations.campaign.dry_run.dry_run", lambda *_, **__: made_up()
+    )
+    operation, asked = LONG_OPERATIONS[name], LONG[name]
+    if name in AT_WORK:
+        stage.publish()
+    arguments = operation.order(stage.campaign, operation.complete(asked.sent)).arguments
+    with transaction.atomic():
+        queued = queue.request(name, "faq", arguments, by=None)
+        job = queue.run(queued.pk, "here", HANDLERS)
+        assert job
+        assert (job.state, job.error) == ("done", "")
+        told = operation.report(stage.campaign, job.result)
+        transaction.set_rollback(True)
+    out = StringIO()
+    noun = ["campaign", name] if operation.has_command else [name]
+    quorum(*noun, "faq", *asked.command, "--json", stdout=out)
+    printed = json.loads(out.getvalue())
+    if name == "reconcile":
+        compared = printed["campaigns"]["faq"]
+        assert (told["hits_compared"], told["mended"]) == (compared["hits"], compared["done"])
+    elif name != "snapshot":  # which takes another time
+        assert printed == {"campaign": "faq", **json.loads(json.dumps(told))}
+    logged = [name] * (operation.logged and not printed.get("already"))
+    log = AuditEntry.objects.values_list("verb", "via")
+    assert list(log) == [(verb, "command") for verb in logged if verb != "retrieve"]
+
+
+@pytest.mark.parametrize("name", ["collect", "reconcile"])
+def test_what_is_not_published_is_refused_in_the_same_words(stage: Stage, name: str) -> None:
+    world = world_of(stage, works=False)
+    answer = world.programs["owner"].post(f"campaigns/faq/jobs/{name}", {}, key="one")
+    if answer.status_code == 202:
+        job = queue.run(answer.json()["id"], "here", HANDLERS)
+        assert job
+        said = job.error
+    else:
+        said = answer.json()["detail"]
+    with pytest.raises(CommandError) as refusal:
+        quorum(*(["campaign"] if name == "collect" else []), name, "faq")
+    assert str(refusal.value) == said
