@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.test import Client
 from playwright.sync_api import Browser, Frame, Page, sync_playwright
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from demo.processes import ROOT
+from tests.browser.eye import PATIENCE_MS, WCAG, Eye
 from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import Stage, packed_campaign
 from tests.worlds.team import Team, make_team
 
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-PATIENCE_MS = 10_000
-WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 SHOTS = ROOT / "var" / "shots"
 
 CheckAccess = Callable[[Page | Frame], None]
-TakeShot = Callable[[Page, str], Path]
 
 
 # Not of the session: with Playwright's event loop in the thread, no other test could start one.
@@ -96,12 +96,19 @@ def axe() -> CheckAccess:
 
 
 @pytest.fixture
-def shot() -> TakeShot:
-    """Keeps the whole page as a picture under var/shots."""
+def eye(page: Page, live_server: LiveServer, settings: Settings, tmp_path: Path) -> Eye:
+    settings.PUBLIC_URL = live_server.url
+    settings.DATA_DIR = tmp_path / "data"
+    settings.DATA_DIR.mkdir()
+    return Eye(page, live_server.url)
 
-    def take(page: Page, name: str) -> Path:
-        path = SHOTS / f"{name}.png"
-        page.screenshot(path=path, full_page=True)
-        return path
 
-    return take
+def sign_in(page: Page, url: str, user: User | str = "ada") -> None:
+    """Somebody who may do everything, where a name is given."""
+    if isinstance(user, str):
+        rights = {"is_staff": True, "is_superuser": True}
+        user, _ = User.objects.get_or_create(username=user, defaults=rights)
+    client = Client()
+    client.force_login(user)
+    value = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": value, "url": url}])

@@ -17,7 +17,7 @@ from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign, ExpertLabel
 from annotation.pipeline.gold.adjudicate import What
 from annotation.pipeline.gold.gold_file import MAX_NOTE
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.eye import PATIENCE_MS
 from tests.worlds.hostile import HOST, MARK
 from tests.worlds.hostile_campaign import HITS, QUALIFICATION, TEXTS, hostile_campaign
 from tests.worlds.hostile_work import hostile_team, judge, label_all

@@ -1,10 +1,8 @@
 """The team's site in a browser: from the invitation to the personal page."""
 
 import re
-from collections.abc import Callable
 from functools import partial
 from operator import ne
-from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -17,9 +15,9 @@ from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Assignment, Member
 from annotation.models import Exclusion, QualificationItem, Worker
 from tests.annotation.web.stage import PASSWORD, make_member, offer_hits
+from tests.browser.eye import DESK, PHONE, Eye
 
 HIT_PAGE = re.compile(r"/work/[0-9a-f]{32}$")
-PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
@@ -158,60 +156,27 @@ def work_a_little(page: Page, count: int) -> None:
         page.wait_for_url(partial(ne, here))
 
 
-@pytest.mark.parametrize(
-    ("name", "scheme", "size"),
-    [
-        ("light", "light", {"width": 1280, "height": 800}),
-        ("dark", "dark", {"width": 1280, "height": 800}),
-        ("phone", "light", PHONE),
-        ("phone-dark", "dark", PHONE),
-    ],
-)
-def test_every_page_is_fit_for_every_reader_and_screen(
-    site: Page,
-    live_server: LiveServer,
-    axe: Callable[[Page], None],
-    shot: Callable[[Page, str], Path],
-    name: str,
-    scheme: str,
-    size: dict[str, int],
-) -> None:
-    site.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    site.set_viewport_size(size)  # type: ignore[arg-type]
+def test_every_page_is_fit_for_every_reader_and_screen(site: Page, live_server: LiveServer) -> None:
+    eye = Eye(site, live_server.url, at=PHONE, other=DESK, thorough=True)
     code = invite(None, note="", days=7, uses=9, now=timezone.now())
-    seen: list[str] = []
-
-    def look(what: str, path: str = "") -> None:
-        if path:
-            site.goto(f"{live_server.url}{path}")
-        axe(site)
-        width = site.evaluate("document.documentElement.scrollWidth")
-        assert width <= size["width"], f"{what} is {width} pixels wide"
-        shot(site, f"site-{what}-{name}")
-        seen.append(what)
-
-    look("landing", "/")
-    look("sign-in", "/sign-in")
-    look("join", f"/join/{code}")
+    eye.open("/", "/sign-in", f"/join/{code}")
     make = site.get_by_role("button", name="Create account")
     make.evaluate("button => button.form.noValidate = true")
     make.click()
     expect(site.get_by_text("This field is required").first).to_be_visible()
-    look("join-refused")
-    look("not-found", "/no-such-page")
+    eye.look("join-refused")
+    eye.open("/no-such-page", expect=404)
     join(site, live_server)
     work_a_little(site, 3)
     busy("zoe")
-    look("hit")
-    look("work", "/work")
-    look("instructions", "/work/instructions/faq")
-    look("password", "/password")
-    look("forbidden", "/team")
+    eye.look("hit")
+    eye.open("/work", "/work/instructions/faq", "/password")
+    eye.open("/team", expect=403)
     done = Assignment.objects.filter(status="approved")[0]
-    look("over", f"/work/{done.assignment_id}")
+    eye.open(f"/work/{done.assignment_id}", expect=409)
     look_as_staff(site, live_server)
-    look("team")
-    assert len(seen) == 12
+    eye.look("team")
+    eye.assert_well()
 
 
 def look_as_staff(page: Page, live_server: LiveServer) -> None:

@@ -1,22 +1,20 @@
 """An expert at the adjudication page, in a real browser."""
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Campaign, ExpertLabel, HitItem, Instructions, ItemReport
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
-from tests.browser.conftest import CheckAccess, TakeShot
+from tests.browser.conftest import sign_in
+from tests.browser.eye import DESK, PHONE, Eye
 from tests.exports.support.campaigns import make_campaign
 
 TIE = "ada+ bob- third+ fourth-"
 QUERY = "Can I wash a wool jumper at 30 degrees?"
 QUESTION = "Can I wash a silk shirt at 30 degrees?"
 ANSWER = "Yes, in the programme for delicates, with a soap for wool. " * 3
-PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
@@ -39,16 +37,6 @@ def campaign(transactional_db: None) -> Campaign:
             text="Is silk a kind of wool here?",
         )
     return campaign
-
-
-def sign_in(page: Page, url: str, name: str = "ada") -> None:
-    user, _ = User.objects.get_or_create(
-        username=name, defaults={"is_staff": True, "is_superuser": True}
-    )
-    client = Client()
-    client.force_login(user)
-    session = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": session, "url": url}])
 
 
 @pytest.fixture
@@ -158,41 +146,27 @@ def test_without_scripts_the_page_works_all_the_same(
     assert labels() == [0]
 
 
-@pytest.mark.parametrize("name", ["light", "dark", "phone"])
-def test_it_is_readable_before_and_after_the_decision(
-    desk: Page, axe: CheckAccess, shot: TakeShot, name: str
+def test_it_is_readable_before_and_after_the_decision_and_where_nothing_is_left(
+    desk: Page,
 ) -> None:
-    desk.emulate_media(color_scheme="dark" if name == "dark" else "light")
-    desk.set_viewport_size(PHONE if name == "phone" else {"width": 1280, "height": 900})
-    axe(desk)
-    shot(desk, f"adjudicate-before-{name}")
-    desk.get_by_label("Note").fill("Another cloth, another answer.")
-    desk.get_by_role("button", name="No").click()
-    expect(desk.get_by_role("heading", name="You said No")).to_be_visible()
-    axe(desk)
-    shot(desk, f"adjudicate-after-{name}")
-    assert desk.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    desk.get_by_text("Change your label or note").click()
-    desk.get_by_text("Instructions and examples").click()
-    axe(desk)
-    shot(desk, f"adjudicate-open-{name}")
-
-
-def test_an_empty_pile_is_readable_too(desk: Page, axe: CheckAccess) -> None:
-    ItemReport.objects.all().delete()
-    desk.get_by_role("link", name="Reported").click()
-    expect(desk.get_by_text("Annotators have not reported")).to_be_visible()
-    axe(desk)
-
-
-def test_a_note_that_is_too_long_is_told_beside_it(
-    desk: Page, axe: CheckAccess, shot: TakeShot
-) -> None:
+    eye = Eye(desk, at=PHONE, other=DESK, thorough=True)
+    eye.look("before")
     note = desk.get_by_label("Note")
     note.evaluate("note => note.removeAttribute('maxlength')")
     note.fill("silk " * 500)
     desk.get_by_role("button", name="Skip").click()
     expect(desk.get_by_role("alert")).to_contain_text("at most 2,000 characters")
     assert note.input_value().startswith("silk silk")
-    axe(desk)
-    shot(desk, "adjudicate-refused")
+    eye.look("too long a note")
+    note.fill("Another cloth, another answer.")
+    desk.get_by_role("button", name="No").click()
+    expect(desk.get_by_role("heading", name="You said No")).to_be_visible()
+    eye.look("after")
+    desk.get_by_text("Change your label or note").click()
+    desk.get_by_text("Instructions and examples").click()
+    eye.look("open")
+    ItemReport.objects.all().delete()
+    desk.get_by_role("link", name="Reported").click()
+    expect(desk.get_by_text("Annotators have not reported")).to_be_visible()
+    eye.look("empty")
+    eye.assert_well()

@@ -3,14 +3,12 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from pytest_django import Settings
-from pytest_django.live_server_helper import LiveServer
 
 from retrieval.encoders.lazy import load_encoder
 from retrieval.indexing.build import build_index
-from tests.browser.conftest import TakeShot
-from tests.browser.dashboard.test_adjudicate import sign_in
+from tests.browser.conftest import sign_in
 from tests.browser.eye import Eye
 from tests.retrieval.answering.saved import selector_folder, training_folder
 from tests.retrieval.jobs.run_jobs import sent, worked
@@ -23,20 +21,15 @@ How do I boil an egg?,Ten minutes in water.,MIT
 """
 
 
-@pytest.fixture
-def eye(page: Page, live_server: LiveServer, settings: Settings, tmp_path: Path) -> Eye:
-    """Over an index by a tiny model with random weights."""
-    settings.DATA_DIR, settings.INDEX_DIR = tmp_path / "data", tmp_path / "index"
-    settings.DATA_DIR.mkdir()
-    settings.PUBLIC_URL = live_server.url
+@pytest.fixture(autouse=True)
+def _tiny_model(eye: Eye, settings: Settings, tmp_path: Path) -> None:
+    """An index by a tiny model with random weights."""
+    settings.INDEX_DIR = tmp_path / "index"
     settings.ENCODER_MODEL = str(tiny.retriever(tmp_path / "retriever"))
-    sign_in(page, live_server.url, "root")
-    return Eye(page, live_server.url)
+    sign_in(eye.page, eye.url, "root")
 
 
-def test_a_question_and_its_answer(
-    eye: Eye, settings: Settings, tmp_path: Path, shot: TakeShot
-) -> None:
+def test_a_question_and_its_answer(eye: Eye, settings: Settings, tmp_path: Path) -> None:
     worked(sent({"faq.csv": ROWS.encode()}, source="faq"))
     model = settings.ENCODER_MODEL
     build_index(model, "QQ", "cpu", encoder=load_encoder(model, "cpu"))
@@ -46,7 +39,6 @@ def test_a_question_and_its_answer(
     expect(eye.page.get_by_role("heading", name="Answer", exact=True)).to_be_visible()
     expect(eye.page.get_by_text("No answer selector is set")).to_be_visible()
     eye.look("an answer")
-    shot(eye.page, "ask-answer")
 
     training = training_folder(tmp_path / "trained", threshold=0.9999)
     selector_folder(training / "seed-2/model")
@@ -54,7 +46,6 @@ def test_a_question_and_its_answer(
     eye.page.get_by_role("button", name="Ask").click()
     expect(eye.page.get_by_role("heading", name="No confident answer")).to_be_visible()
     eye.look("no answer")
-    shot(eye.page, "ask-none")
     eye.assert_well()
 
 

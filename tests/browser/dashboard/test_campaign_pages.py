@@ -3,11 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from django.contrib.auth.models import User
-from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import ConsoleMessage, Page
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -29,18 +26,11 @@ from annotation.pipeline.publishing.publish import publish
 from retrieval.models import Job
 from tests.annotation.simulation.test_dry_run import made_up
 from tests.annotation.support.hits import make_campaign
-from tests.browser.conftest import WCAG
+from tests.browser.conftest import sign_in
+from tests.browser.eye import Eye
 from tests.worlds.small_campaign import Stage
 
 HERE = "/admin/campaigns/faq/"
-DESK, PHONE = {"width": 1360, "height": 900}, {"width": 390, "height": 844}
-# Of axe's rules those that the theme, or the width, may change: the others see the same page.
-BY_THEME = ("color-contrast", "link-in-text-block")
-BY_WIDTH = ("target-size", "scrollable-region-focusable")
-BACKGROUND = "getComputedStyle(document.body).backgroundColor"
-# What a browser says of an answer that is meant to be a refusal.
-REFUSED = ("status of 403", "status of 404", "status of 422", "favicon")
-
 Pages = Callable[[Campaign], list[str]]
 
 TABS = "milestones dry-run review/ triplets/ hits/ assignments/ controls/ workers/ roles/ log/"
@@ -147,85 +137,24 @@ def of_a_new_one(campaign: Campaign) -> list[str]:
     return [f"/admin/campaigns/new-one/{page}" for page in pages]
 
 
-class Visitor:
-    """Opens pages, and keeps what is wrong with them."""
-
-    def __init__(self, page: Page, url: str) -> None:
-        self.page, self.url = page, url
-        self.faults: dict[str, list[str]] = {}
-        page.on("console", self._hear)
-        page.on("pageerror", lambda error: self._note(f"error: {error}"))
-
-    def sign_in(self, user: User) -> None:
-        client = Client()
-        client.force_login(user)
-        value = client.cookies["sessionid"].value
-        self.page.context.add_cookies([{"name": "sessionid", "value": value, "url": self.url}])
-
-    def visit(self, address: str) -> None:
-        self.page.goto(self.url + address)
-        self.page.wait_for_function("!document.querySelector('.htmx-request')")
-        self._axe({"runOnly": WCAG})
-        self._darken()
-        self._axe({"runOnly": {"type": "rule", "values": BY_THEME}})
-        self.page.set_viewport_size(PHONE)
-        self._axe({"runOnly": {"type": "rule", "values": BY_WIDTH}})
-        if (width := self.page.evaluate("document.documentElement.scrollWidth")) > PHONE["width"]:
-            self._note(f"on a phone it is {width} pixels wide")
-        self.page.emulate_media(color_scheme="light")
-        self.page.set_viewport_size(DESK)
-
-    def _darken(self) -> None:
-        """As the theme and the media say it, without the time that colours take to turn."""
-        light = self.page.evaluate(BACKGROUND)
-        self.page.emulate_media(color_scheme="dark")
-        self.page.evaluate("document.documentElement.classList.add('dark')")
-        self.page.evaluate(
-            "document.getAnimations().forEach(one => one instanceof CSSTransition && one.finish())"
-        )
-        if self.page.evaluate(BACKGROUND) == light:
-            self._note("it does not turn dark")
-
-    def _axe(self, options: dict[str, object]) -> None:
-        if not self.page.evaluate("'axe' in window"):
-            self.page.evaluate(AXE_SCRIPT)
-        options = {**options, "resultTypes": ["violations"]}
-        found = self.page.evaluate("options => axe.run(document, options)", options)
-        for one in found["violations"]:
-            where = ", ".join(str(node["target"]) for node in one["nodes"][:3])
-            self._note(f"{one['id']}: {where}")
-
-    def _hear(self, message: ConsoleMessage) -> None:
-        place = message.location["url"]
-        if message.type == "error" and not any(one in message.text + place for one in REFUSED):
-            self._note(f"console: {message.text}")
-
-    def _note(self, fault: str) -> None:
-        self.faults.setdefault(self.page.url.removeprefix(self.url), []).append(fault)
-
-
 @pytest.fixture
-def visitor(page: Page, judged: Stage, live_server: LiveServer) -> Visitor:
-    """An administrator."""
-    page.set_viewport_size(DESK)
-    visitor = Visitor(page, live_server.url)
-    visitor.sign_in(User.objects.create_superuser("root"))
-    return visitor
+def root(eye: Eye, judged: Stage) -> Eye:
+    sign_in(eye.page, eye.url, "root")
+    return eye
 
 
 @pytest.mark.parametrize("pages", [of_the_campaign, of_its_parts, operations, of_a_new_one])
 def test_the_pages_are_open_to_everybody_in_light_in_dark_and_on_a_phone(
-    visitor: Visitor, judged: Stage, pages: Pages
+    root: Eye, judged: Stage, pages: Pages
 ) -> None:
-    for address in pages(judged.campaign):
-        visitor.visit(address)
-    assert visitor.faults == {}
+    root.open(*pages(judged.campaign), expect=(200, 404, 422))
+    root.assert_well()
 
 
-def test_so_are_those_of_whoever_may_look_and_do_nothing(visitor: Visitor, judged: Stage) -> None:
+def test_so_are_those_of_whoever_may_look_and_do_nothing(eye: Eye, judged: Stage) -> None:
     viewer = User.objects.create_user("dan")
     Role.objects.create(user=viewer, campaign=judged.campaign, name="viewer")
-    visitor.sign_in(viewer)
-    for address in ("", "milestones", "controls/", "operations/budget", "roles/"):
-        visitor.visit(HERE + address)
-    assert visitor.faults == {}
+    sign_in(eye.page, eye.url, viewer)
+    eye.open(HERE, f"{HERE}milestones", f"{HERE}controls/")
+    eye.open(f"{HERE}operations/budget", f"{HERE}roles/", expect=(200, 403))
+    eye.assert_well()

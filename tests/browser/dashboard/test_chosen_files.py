@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Campaign
 from tests.annotation.support.hits import make_campaign
-from tests.browser.dashboard.test_adjudicate import sign_in
+from tests.browser.conftest import sign_in
 
 VALUES = "fields => Object.fromEntries(fields.map((field) => [field.name, field.value]))"
 

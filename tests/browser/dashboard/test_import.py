@@ -11,9 +11,8 @@ from annotation.jobs.handlers import HANDLERS
 from retrieval.corpus.uploads import uploads_root
 from retrieval.jobs.queue import run
 from retrieval.models import Job, QaPair
-from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
-from tests.browser.dashboard.test_adjudicate import sign_in
-from tests.retrieval.jobs.run_jobs import sent, worked
+from tests.browser.conftest import sign_in
+from tests.browser.eye import PATIENCE_MS, Eye
 
 CSV = "question,answer\nWhy is the sky blue?,Light is scattered.\nWhy?\n"
 DROP = """([name, content]) => {
@@ -45,48 +44,25 @@ def work() -> None:
         run(job.pk, "worker", HANDLERS)
 
 
-def test_a_dropped_file_is_sent_imported_and_its_rejected_rows_are_shown(
-    importing: Page, axe: CheckAccess, shot: TakeShot
-) -> None:
+def test_a_dropped_file_is_sent_imported_and_its_rejected_rows_are_shown(importing: Page) -> None:
+    eye = Eye(importing)
     importing.get_by_label("Name of the source").fill("faq")
     importing.evaluate(DROP, ["faq.csv", CSV])
     expect(importing.get_by_text("faq.csv, 62 bytes")).to_be_visible()
-    axe(importing)
+    eye.look("a dropped file")
     importing.get_by_role("button", name="Import").click()
     expect(importing.get_by_text("not yet imported")).to_be_visible()
-    axe(importing)
+    eye.look("an import")
     work()
     # The page asks every two seconds, and loads again when the work has ended.
     expect(importing.get_by_role("heading", name="Rejected rows")).to_be_visible()
     expect(importing.get_by_text("the row has 1 columns, the header 2")).to_be_visible()
-    axe(importing)
-    shot(importing, "imported")
+    eye.look("an import that has ended")
+    eye.assert_well()
     with importing.expect_download() as download:
         importing.get_by_role("link", name="CSV").click()
     assert '3,"the row has 1 columns, the header 2",Why?' in download.value.path().read_text()
     assert QaPair.objects.get().question == "Why is the sky blue?"
-
-
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_the_database_s_pages_are_open_to_all(
-    importing: Page, live_server: LiveServer, axe: CheckAccess, shot: TakeShot, colours: Any
-) -> None:
-    importing.emulate_media(color_scheme=colours)
-    worked(sent({"faq.csv": CSV.encode()}, source="faq"))
-    for job in Job.objects.filter(state=Job.State.QUEUED):  # counts them
-        worked(job)
-    pair = QaPair.objects.get()
-    for place in (
-        "",
-        "search",
-        f"search?by=id&q={pair.pk}",
-        "pairs?source=faq",
-        f"pairs/{pair.pk}",
-    ):
-        importing.goto(f"{live_server.url}/admin/database/{place}")
-        axe(importing)
-    importing.goto(f"{live_server.url}/admin/database/")
-    shot(importing, f"database-{colours}")
 
 
 def test_what_the_site_refuses_is_told_and_the_form_stays_filled_in(importing: Page) -> None:

@@ -6,9 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Page
 from pytest_django import Settings
-from pytest_django.live_server_helper import LiveServer
 
 from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.snapshots import take
@@ -22,7 +20,7 @@ from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.registry.registry import register
 from tests.annotation.web.stage import make_member
-from tests.browser.dashboard.test_adjudicate import sign_in
+from tests.browser.conftest import sign_in
 from tests.browser.eye import Eye
 from tests.retrieval.jobs.run_jobs import sent, worked
 from tests.retrieval.registry.trainings import SELECTOR, trained
@@ -33,14 +31,6 @@ SWAGGERS = frozenset({
     "heading-order", "landmark-main-is-top-level", "landmark-no-duplicate-main", "landmark-unique",
 })  # fmt: skip
 ROWS = b"question,answer\nWhy is the sky blue?,Light is scattered.\nWhy?\n"
-
-
-@pytest.fixture
-def eye(page: Page, live_server: LiveServer, settings: Settings, tmp_path: Path) -> Eye:
-    settings.DATA_DIR = tmp_path / "data"
-    settings.DATA_DIR.mkdir()
-    settings.PUBLIC_URL = live_server.url
-    return Eye(page, live_server.url)
 
 
 @pytest.fixture

@@ -1,24 +1,18 @@
 """The overview of a campaign in a real browser: it moves while somebody looks at it."""
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.analytics.campaign.snapshots import take
-from tests.browser.conftest import PATIENCE_MS, CheckAccess, TakeShot
+from tests.browser.conftest import sign_in
+from tests.browser.eye import DESK, PATIENCE_MS, PHONE, Eye
 from tests.worlds.small_campaign import Stage
-
-PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
 def overview(page: Page, live_server: LiveServer, framed: Stage) -> Page:
-    client = Client()
-    client.force_login(User.objects.create_superuser("root"))
-    session = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    sign_in(page, live_server.url)
     page.goto(f"{live_server.url}/admin/campaigns/faq/")
     return page
 
@@ -58,22 +52,17 @@ def test_the_state_at_the_head_turns_too(overview: Page, framed: Stage) -> None:
 
 
 def test_it_is_open_to_everybody_in_light_and_dark_and_on_a_phone(
-    overview: Page, framed: Stage, axe: CheckAccess, shot: TakeShot
+    overview: Page, framed: Stage
 ) -> None:
     framed.work("ada", 1, 1)
     framed.work("bob", 1, lambda query, _: int(query != "bread"))
     framed.advance()
     take(framed.campaign)
-    for scheme in ("light", "dark"):
-        overview.emulate_media(color_scheme=scheme)
-        overview.reload()
-        expect(overview.get_by_text("Counted")).to_be_visible()
-        axe(overview)
-        shot(overview, f"overview-{scheme}")
-    overview.set_viewport_size(PHONE)
-    assert overview.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-    shot(overview, "overview-phone")
+    eye = Eye(overview, at=PHONE, other=DESK, thorough=True)
+    overview.reload()
+    expect(overview.get_by_text("Counted")).to_be_visible()
+    eye.look("overview")
     overview.get_by_role("link", name="Campaigns").last.click()
     expect(overview.get_by_text("triplets labelled")).to_be_visible()
-    axe(overview)
-    shot(overview, "campaigns-phone")
+    eye.look("campaigns")
+    eye.assert_well()

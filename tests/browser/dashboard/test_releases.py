@@ -1,31 +1,27 @@
 """The pages of releases in a browser: what they offer is downloaded, copied, run and looked at."""
 
 import hashlib
-import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Campaign
 from exports.delivery.signed_links import link
+from exports.formats.loading_code import snippets
 from exports.models import Build, Download, Release
 from tests.annotation.support.hits import make_campaign
-from tests.browser.conftest import CheckAccess, TakeShot
+from tests.browser.conftest import CheckAccess, sign_in
+from tests.browser.eye import DESK, PHONE, Eye
 from tests.exports.support.builds import build_of
 from tests.exports.support.storage import lie_at
 from tests.exports.support.stored_release import stored_release
 from tests.exports.web.people import reader
 
 ADDRESS = "/campaigns/demo/releases"
-PHONE = {"width": 390, "height": 844}
-SCREEN = {"width": 1280, "height": 800}
 
 
 @pytest.fixture
@@ -37,64 +33,35 @@ def site(page: Page, live_server: LiveServer, settings: Settings, tmp_path: Path
     return live_server
 
 
-def sign_in(page: Page, live_server: LiveServer, user: User) -> None:
-    client = Client()
-    client.force_login(user)
-    value = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": value, "url": live_server.url}])
-
-
-@pytest.mark.parametrize(
-    ("name", "scheme", "size"),
-    [
-        ("light", "light", SCREEN),
-        ("dark", "dark", SCREEN),
-        ("phone", "light", PHONE),
-        ("phone-dark", "dark", PHONE),
-    ],
-)
-def test_every_page_is_fit_for_every_reader_and_screen(
-    site: LiveServer,
-    page: Page,
-    axe: CheckAccess,
-    shot: TakeShot,
-    name: str,
-    scheme: str,
-    size: dict[str, int],
-) -> None:
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.set_viewport_size(size)  # type: ignore[arg-type]
-    sign_in(page, site, reader("cleo", "download_release", "add_build"))
+def test_every_page_is_fit_for_every_reader_and_screen(site: LiveServer, page: Page) -> None:
+    eye = Eye(page, site.url, at=PHONE, other=DESK, thorough=True)
+    sign_in(page, site.url, reader("cleo", "download_release", "add_build"))
     campaign = Campaign.objects.get()
 
-    def look(what: str, path: str) -> None:
-        page.goto(f"{site.url}{path}")
+    def look(path: str) -> None:
+        if path.startswith("/"):
+            page.goto(f"{site.url}{path}")
         for box in page.locator("details:not([name])").all():
             box.evaluate("box => { box.open = true }")
         for plot in page.locator("img").all():
             plot.scroll_into_view_if_needed()
             expect(plot).to_have_js_property("complete", True)
         page.evaluate("window.scrollTo(0, 0)")
-        axe(page)
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= size["width"], f"{what} is {width} pixels wide"
-        shot(page, f"releases-{what}-{name}")
+        eye.look(path)
 
-    look("first", f"{ADDRESS}/1")
+    look(f"{ADDRESS}/1")
     stored_release(campaign, 2)
     stored_release(campaign, 3, judgments=False)
-    look("list", "/releases")
-    look("campaign", ADDRESS)
-    look("second", f"{ADDRESS}/2")
-    look("without-judgments", f"{ADDRESS}/3")
+    for path in ("/releases", ADDRESS, f"{ADDRESS}/2", f"{ADDRESS}/3"):
+        look(path)
     build = build_of(campaign, state="running", stage="writing the formats", done=85, total=100)
-    look("building", ADDRESS)
+    look(ADDRESS)
     build.state, build.error = "failed", "None of campaign demo's 720 triplets has a label yet."
     build.save()
-    look("failed", ADDRESS)
-    page.goto(f"{site.url}/releases/changed/train.jsonl")
-    axe(page)
-    shot(page, f"releases-refused-{name}")
+    expect(page.get_by_text(build.error)).to_be_visible()  # the page comes anew by itself
+    look("failed")
+    eye.open("/releases/changed/train.jsonl", expect=403)
+    eye.assert_well()
 
 
 def fetch(page: Page, address: str, folder: Path) -> tuple[str, bytes]:
@@ -109,7 +76,7 @@ def fetch(page: Page, address: str, folder: Path) -> tuple[str, bytes]:
 def test_every_format_is_downloaded_from_the_page_as_it_was_released(
     site: LiveServer, page: Page, tmp_path: Path
 ) -> None:
-    sign_in(page, site, reader("dan"))
+    sign_in(page, site.url, reader("dan"))
     page.goto(f"{site.url}{ADDRESS}/1")
     for box in page.locator("#files details").all():
         box.evaluate("box => { box.open = true }")
@@ -140,7 +107,7 @@ def test_a_link_that_is_not_good_opens_a_page_that_says_so(
     site: LiveServer, page: Page, axe: CheckAccess, settings: Settings, how: str
 ) -> None:
     dan = reader("dan")
-    sign_in(page, site, reader("fay") if how == "foreign" else dan)
+    sign_in(page, site.url, reader("fay") if how == "foreign" else dan)
     settings.LINK_SECONDS = 0 if how == "expired" else 60
     file = Release.objects.get().files.get(path="train.jsonl")
     address = link(file, dan)
@@ -157,7 +124,7 @@ def test_a_link_that_is_not_good_opens_a_page_that_says_so(
 
 def test_the_copy_button_copies_the_code_as_it_stands(site: LiveServer, page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=site.url)
-    sign_in(page, site, reader("dan"))
+    sign_in(page, site.url, reader("dan"))
     page.goto(f"{site.url}{ADDRESS}/1")
     page.get_by_role("button", name="Copy Citation in BibTeX").click()
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
@@ -170,7 +137,7 @@ def test_where_there_is_no_clipboard_the_code_is_copied_the_old_way(
     site: LiveServer, page: Page
 ) -> None:
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-    sign_in(page, site, reader("dan"))
+    sign_in(page, site.url, reader("dan"))
     page.goto(f"{site.url}{ADDRESS}/1")
     page.get_by_role("button", name="Copy The command that verifies").click()
     assert page.evaluate("getSelection().toString()").strip() == "python -m exports.verify demo-1"
@@ -179,7 +146,7 @@ def test_where_there_is_no_clipboard_the_code_is_copied_the_old_way(
 
 def test_the_keyboard_reaches_the_code_and_copies_it(site: LiveServer, page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=site.url)
-    sign_in(page, site, reader("dan"))
+    sign_in(page, site.url, reader("dan"))
     page.goto(f"{site.url}{ADDRESS}/1")
     page.locator("summary", has_text="pandas").focus()
     page.keyboard.press("Enter")
@@ -193,7 +160,7 @@ def test_the_keyboard_reaches_the_code_and_copies_it(site: LiveServer, page: Pag
 def test_the_progress_bar_moves_by_itself_until_the_build_has_ended(
     site: LiveServer, page: Page, axe: CheckAccess
 ) -> None:
-    sign_in(page, site, reader("cleo", "download_release", "add_build"))
+    sign_in(page, site.url, reader("cleo", "download_release", "add_build"))
     page.goto(f"{site.url}{ADDRESS}")
     expect(page.get_by_label("At random")).to_have_count(0)  # as in the release before
     page.get_by_label("With the judgments").uncheck()
@@ -216,7 +183,7 @@ def test_the_progress_bar_moves_by_itself_until_the_build_has_ended(
 def test_without_scripts_a_link_tells_how_far_the_build_is(
     site: LiveServer, page: Page, browser: Browser
 ) -> None:
-    sign_in(page, site, reader("dan"))
+    sign_in(page, site.url, reader("dan"))
     build_of(Campaign.objects.get(), state="running", stage="reading the record", done=1, total=3)
     with browser.new_context(
         java_script_enabled=False, storage_state=page.context.storage_state()
@@ -232,32 +199,22 @@ def test_without_scripts_a_link_tells_how_far_the_build_is(
         expect(plain.get_by_role("link", name="demo-1.tar.zst")).to_be_visible()
 
 
-@pytest.mark.slow
-def test_the_code_on_the_page_runs_as_it_stands(
+def test_the_code_on_the_page_is_what_tests_run_and_fetches_the_release(
     site: LiveServer, page: Page, tmp_path: Path
 ) -> None:
-    sign_in(page, site, reader("dan"))
+    """The rest of it is run in tests/exports/formats/test_loading_code.py."""
+    sign_in(page, site.url, reader("dan"))
     page.goto(f"{site.url}{ADDRESS}/1")
-    blocks = page.locator("code[data-language]").evaluate_all(
-        "blocks => blocks.map(block => [block.id, block.dataset.language, block.textContent])"
-    )
-    programs = {"bash": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
-    run = [
-        (name, programs[language], code)
-        for name, language, code in blocks
-        if language in programs and name != "code-verify"
-    ]
-    assert len(run) >= 8
-    place = tmp_path / "elsewhere"
-    place.mkdir()
-    for name, program, code in run:
-        done = subprocess.run(
-            [*program, code], cwd=place, capture_output=True, text=True, timeout=300
+    blocks = dict(
+        page.locator("code[data-language]").evaluate_all(
+            "blocks => blocks.map(block => [block.id, block.textContent])"
         )
-        assert done.returncode == 0, f"{name}: {done.stderr}"
-        assert done.stdout.strip(), name
-    assert (place / "demo-1" / "manifest.json").is_file()
-    (verify,) = [code for name, _, code in blocks if name == "code-verify"]
-    command = re.sub("^python ", f"{sys.executable} ", verify.replace("demo-1", f"{place}/demo-1"))
-    done = subprocess.run(command.split(), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
+    )
+    _, *loading = snippets("demo-1")
+    for snippet in loading:
+        assert blocks[f"code-{snippet.key}"] == snippet.code
+    assert blocks["code-verify"] == "python -m exports.verify demo-1"
+    command = ["bash", "-euo", "pipefail", "-c", blocks["code-download"]]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo-1" / "manifest.json").is_file()

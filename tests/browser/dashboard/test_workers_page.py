@@ -4,16 +4,13 @@ import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.auth.models import User
-from django.contrib.sessions.backends.db import SessionStore
 from playwright.sync_api import Page
-from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Account, Assignment, Behaviour, Exclusion, ItemReport, Worker
 from tests.annotation.support.hits import REAL, make_campaign, make_hit
-from tests.browser.conftest import CheckAccess, TakeShot
+from tests.browser.conftest import sign_in
+from tests.browser.eye import DESK, PHONE, Eye
 
 HITS = 12
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
@@ -69,60 +66,31 @@ def fill() -> None:
     Exclusion.objects.create(campaign=campaign, worker=eve, failures=3, reviewed=10)
 
 
-def sign_in(page: Page, live_server: LiveServer, settings: Settings) -> None:
-    user = User.objects.create_superuser("ada")
-    session = SessionStore()
-    session[SESSION_KEY] = str(user.pk)
-    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
-    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
-    session.create()
-    cookie = {"name": settings.SESSION_COOKIE_NAME, "value": session.session_key}
-    page.context.add_cookies([{**cookie, "url": live_server.url}])
-
-
 @pytest.fixture
-def workers(page: Page, live_server: LiveServer, settings: Settings) -> Page:
+def workers(page: Page, live_server: LiveServer) -> Page:
     """The page of a campaign with six workers."""
     fill()
-    sign_in(page, live_server, settings)
+    sign_in(page, live_server.url)
     page.goto(f"{live_server.url}/admin/campaigns/support-faq/workers/")
     return page
 
 
-def test_the_pages_are_open_to_everybody_in_light_and_dark(
-    workers: Page, axe: CheckAccess, shot: TakeShot
+def test_the_pages_are_open_to_everybody_and_only_tables_move_sideways_on_a_phone(
+    workers: Page,
 ) -> None:
-    for scheme in ("light", "dark"):
-        workers.emulate_media(color_scheme=scheme)
-        workers.reload()
-        axe(workers)
-        shot(workers, f"workers-{scheme}")
-    workers.get_by_role("link", name="A5SPAM").click()
-    workers.get_by_text("Votes that count again").wait_for()
-    axe(workers)
-    shot(workers, "worker-dark")
-    workers.emulate_media(color_scheme="light")
+    eye = Eye(workers, at=PHONE, other=DESK, thorough=True)
     workers.reload()
-    workers.get_by_text("Votes that count again").wait_for()
-    axe(workers)
-    shot(workers, "worker-light")
-
-
-def test_on_a_phone_only_the_tables_move_sideways(
-    workers: Page, axe: CheckAccess, shot: TakeShot
-) -> None:
-    workers.set_viewport_size({"width": 390, "height": 844})
-    workers.reload()
-    assert workers.evaluate("document.documentElement.scrollWidth") == 390
+    eye.look("workers")
     table = workers.get_by_role("region", name="Workers, table")
-    assert table.evaluate("table => table.scrollWidth") > 390
-    axe(workers)
-    shot(workers, "workers-phone")
+    assert table.evaluate("table => table.scrollWidth") > PHONE["width"]
     workers.get_by_role("link", name="A5SPAM").click()
     workers.get_by_text("Votes that count again").wait_for()
-    assert workers.evaluate("document.documentElement.scrollWidth") == 390
-    axe(workers)
-    shot(workers, "worker-phone")
+    eye.look("worker")
+    workers.go_back()
+    workers.get_by_role("link", name="Items that workers have reported").click()
+    workers.get_by_text("Which spiders are meant").first.wait_for()
+    eye.look("reports")
+    eye.assert_well()
 
 
 def test_the_table_sorts_by_its_links(workers: Page) -> None:
@@ -145,10 +113,3 @@ def test_the_bars_are_drawn(workers: Page) -> None:
             return drawn.data.some((value, place) => place % 4 === 3 && value > 0);
         }"""
     )
-
-
-def test_reported_items_are_a_click_away(workers: Page, axe: CheckAccess, shot: TakeShot) -> None:
-    workers.get_by_role("link", name="Items that workers have reported").click()
-    workers.get_by_text("Which spiders are meant").first.wait_for()
-    axe(workers)
-    shot(workers, "reports")

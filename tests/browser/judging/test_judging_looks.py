@@ -15,7 +15,7 @@ from annotation.models import Campaign
 from annotation.pipeline.setup.default_instructions import default_instructions
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.support.hits import Row, make_campaign, make_hit
-from tests.browser.conftest import SHOTS, CheckAccess
+from tests.browser.eye import PHONE, Eye
 from tests.worlds.hostile import MARK, MARKUP
 from tests.worlds.team import Team
 
@@ -57,7 +57,6 @@ REAL: list[Row] = [
 ]
 ADA = "?assignmentId=3ADA&workerId=AADA"
 WIDE: ViewportSize = {"width": 1440, "height": 900}
-PHONE: ViewportSize = {"width": 390, "height": 844}
 SHIFTS = """
 window.shifts = 0;
 new PerformanceObserver((list) => {
@@ -105,62 +104,50 @@ def opened(browser: Browser, address: str, **options: object) -> Iterator[Page]:
         yield page
 
 
-def take(page: Page, name: str) -> None:
-    """What is on the screen: on a picture of the whole page the bar would lie over its middle."""
-    page.wait_for_timeout(100)
-    page.screenshot(path=SHOTS / f"{name}.png")
-
-
 def answer(page: Page, keys: str) -> None:
     page.locator("fieldset[aria-current]").wait_for()  # then the scripts are there
     for key in keys:
         page.keyboard.press(key)
 
 
-def is_too_wide(page: Page) -> bool:
-    root = "document.documentElement"
-    return bool(page.evaluate(f"{root}.scrollWidth > {root}.clientWidth"))
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_on_a_wide_screen(
-    address: str, browser: Browser, axe: CheckAccess, scheme: str
-) -> None:
-    with opened(browser, address, viewport=WIDE, color_scheme=scheme) as page:
+def test_the_page_on_a_wide_screen(address: str, browser: Browser) -> None:
+    with opened(browser, address, viewport=WIDE) as page:
+        eye = Eye(page, at=WIDE, other=None)
         assert page.get_by_role("region", name="Instructions").is_visible()
-        axe(page)
+        eye.look("judging")
         answer(page, "yn")
-        take(page, f"judging-{scheme}")
-        axe(page)
+        eye.look("judging-begun")
         page.keyboard.press("?")
         expect(page.get_by_role("dialog", name="Keys and help")).to_be_visible()
-        take(page, f"judging-help-{scheme}")
-        axe(page)
+        eye.look("judging-help")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Enter")
+        eye.look("judging-missing")
+        answer(page, "nnnnn")
+        page.context.set_offline(True)
+        page.keyboard.press("Enter")
+        expect(page.locator(".note")).to_contain_text("No connection")
+        eye.look("judging-offline")
+        eye.faults = [one for one in eye.faults if "ERR_INTERNET_DISCONNECTED" not in one]
+        eye.assert_well()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_on_a_phone(address: str, browser: Browser, axe: CheckAccess, scheme: str) -> None:
-    with opened(browser, address, viewport=PHONE, color_scheme=scheme, has_touch=True) as page:
-        assert not is_too_wide(page)
-        axe(page)
+def test_the_page_on_a_phone(address: str, browser: Browser) -> None:
+    with opened(browser, address, viewport=PHONE, has_touch=True) as page:
+        eye = Eye(page, at=PHONE, other=None)
+        eye.look("judging-phone")
         page.get_by_role("radio", name="No").nth(1).tap()
-        take(page, f"judging-phone-{scheme}")
         page.get_by_role("button", name="Instructions").tap()
         expect(page.get_by_role("region", name="Instructions")).to_be_visible()
-        take(page, f"judging-phone-instructions-{scheme}")
-        axe(page)
+        eye.look("judging-phone-instructions")
         page.get_by_role("button", name="Close").tap()
         page.get_by_text("Report this item").nth(2).tap()
-        take(page, f"judging-phone-report-{scheme}")
-        axe(page)
-        assert not is_too_wide(page)
+        eye.look("judging-phone-report")
+        eye.assert_well()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_is_pressed_lies_over_nothing_else(
-    address: str, browser: Browser, scheme: str
-) -> None:
-    with opened(browser, address, viewport=PHONE, color_scheme=scheme) as page:
+def test_what_is_pressed_lies_over_nothing_else(address: str, browser: Browser) -> None:
+    with opened(browser, address, viewport=PHONE) as page:
         answer(page, "yn")
         for width in (320, 390, 544, 545, 640):
             page.set_viewport_size({"width": width, "height": 700})
@@ -168,7 +155,6 @@ def test_what_is_pressed_lies_over_nothing_else(
                 page.locator(".bar .submit").evaluate("(one, it) => (one.textContent = it)", label)
                 assert_apart(page.evaluate(BOXES, IN_THE_BAR), width, count=5)
             assert_apart(page.evaluate(BOXES, IN_AN_ITEM), width, count=3)
-            take(page, f"judging-bar-{width}-{scheme}")
 
 
 def assert_apart(boxes: list[Box], width: int, *, count: int) -> None:
@@ -191,55 +177,36 @@ def test_instructions_from_right_to_left_stand_at_the_right(
     with opened(browser, hit_url(make_hit(campaign).key) + ADA, viewport=WIDE) as page:
         prose = page.locator(".guide .prose")
         assert prose.evaluate("one => getComputedStyle(one).direction") == "rtl"
-        take(page, "judging-arabic")
 
 
-def test_a_preview_and_a_refusal(address: str, browser: Browser, axe: CheckAccess) -> None:
+def test_a_preview_and_a_refusal(address: str, browser: Browser) -> None:
     with opened(browser, address.partition("?")[0], viewport=WIDE) as page:
-        take(page, "judging-preview")
-        axe(page)
+        eye = Eye(page, at=WIDE, other=None)
+        eye.look("judging-preview")
         Campaign.objects.update(state=Campaign.State.CANCELLED)
         page.reload()
         page.get_by_role("heading", name="This task is over").wait_for()
-        take(page, "judging-over")
-        axe(page)
+        eye.look("judging-over")
+        eye.assert_well()
 
 
-def test_the_page_says_what_is_missing_and_that_there_is_no_connection(
-    address: str, browser: Browser, axe: CheckAccess
-) -> None:
-    with opened(browser, address, viewport=WIDE) as page:
-        answer(page, "yn")
-        page.keyboard.press("Enter")
-        take(page, "judging-missing")
-        axe(page)
-        answer(page, "nnnnn")
-        page.context.set_offline(True)
-        page.keyboard.press("Enter")
-        expect(page.locator(".note")).to_contain_text("No connection")
-        take(page, "judging-offline")
-        axe(page)
-
-
-def test_the_page_of_a_member(team: Team, page: Page, axe: CheckAccess) -> None:
+def test_the_page_of_a_member(team: Team, page: Page) -> None:
+    eye = Eye(page, at=WIDE, other=None)
     team.sign_in(page, "ada")
-    page.set_viewport_size(WIDE)
     page.goto(f"{team.url}/work")
     page.get_by_role("button", name="Start").click()
     page.locator("fieldset[data-item]").nth(6).wait_for()
-    axe(page)
     answer(page, "n")
-    take(page, "judging-member")
+    eye.look("judging-member")
     page.get_by_role("button", name="Skip this task").click()
-    take(page, "judging-skip")
-    axe(page)
+    eye.look("judging-skip")
     page.get_by_role("button", name="Keep it").click()
     answer(page, "nnnnnn")
     Assignment.objects.update(status="returned")
     page.keyboard.press("Enter")
     expect(page.locator(".note")).to_contain_text("You have returned this task")
-    take(page, "judging-refused")
-    axe(page)
+    eye.look("judging-refused")
+    eye.assert_well()
 
 
 def test_nothing_moves_but_what_the_worker_moves(address: str, browser: Browser) -> None:
