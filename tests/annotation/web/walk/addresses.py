@@ -56,6 +56,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/campaigns/
         admin/campaigns/<slug:name>/
         admin/campaigns/<slug:name>/live
+        admin/campaigns/<slug:name>/charts/<slug:key>.csv
         admin/campaigns/<slug:name>/review/
         admin/campaigns/<slug:name>/triplets/
         admin/campaigns/<slug:name>/triplets/<int:pk>
@@ -101,7 +102,6 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/campaigns/<slug:name>/count
     """),
     (site("view", 404), NO, """
-        admin/campaigns/<slug:name>/charts/<slug:key>.csv
         admin/pilots/<slug:name>/
     """),
     (site("view", 404), site("view", 404), """

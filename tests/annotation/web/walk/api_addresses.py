@@ -74,6 +74,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/disagreements
         api/v1/campaigns/<slug:name>/snapshots
         api/v1/campaigns/<slug:name>/charts
+        api/v1/campaigns/<slug:name>/charts/<slug:key>
         api/v1/campaigns/<slug:name>/controls
         api/v1/campaigns/<slug:name>/control-rates
         api/v1/campaigns/<slug:name>/control-candidates
@@ -83,7 +84,6 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/releases
     """),
     (api("view", 404), api("view", 405), """
-        api/v1/campaigns/<slug:name>/charts/<slug:key>
         api/v1/campaigns/<slug:name>/controls/<int:pk>
         api/v1/campaigns/<slug:name>/instructions/<int:version>
         api/v1/pilots/<slug:name>

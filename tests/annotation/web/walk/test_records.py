@@ -11,12 +11,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.annotation.web.walk.test_walk import WRITTEN
+from tests.annotation.web.walk.test_walk import MOST_QUERIES, WRITTEN
 from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
 
-MOST_QUERIES = 20
 THROUGH_A_TABLE = re.compile(r"COUNT\(|DISTINCT|GROUP BY|SUM\(")
 # What people write by hand is little.
 LONG = [model for model in admin.site._registry if model._meta.label_lower not in WRITTEN]

@@ -12,10 +12,13 @@ from http.cookies import SimpleCookie
 
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from annotation.analytics.campaign import snapshots
+from annotation.analytics.workers import summary as worker_figures
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Invitation
 from annotation.models import Control, Hit, Role, Triplet, Worker
@@ -39,6 +42,8 @@ WHO: Mapping[str, frozenset[str]] = {
     "root": frozenset({"root"}),
     "nobody": frozenset(),
 }
+# A test's transaction has these where a request's would be the outermost.
+SAVEPOINTS = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT")
 ADMIN_OF_A_MODEL = re.compile(r"^admin/([a-z]+)/([a-z]+)/")
 
 
@@ -81,6 +86,9 @@ class Site:
 
     def __init__(self) -> None:
         self.campaign = make_campaign()
+        # Figures that are counted at once where a campaign is small.
+        snapshots.take(self.campaign)
+        worker_figures.take(self.campaign)
         # One for all of them: each would load the middleware anew.
         self._client = Client(raise_request_exception=False)
         self._cookies = {name: self._session_of(name) for name in PEOPLE}
@@ -138,6 +146,16 @@ class Site:
         return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(self._values[found[1]]), path)
 
     def ask(self, person: str, method: str, route: str) -> int:
+        return self.count(person, method, route)[0]
+
+    def count(self, person: str, method: str, route: str) -> tuple[int, int]:
+        """The status, and how often the database was asked for it."""
+        connection.queries_log.clear()
+        with CaptureQueriesContext(connection) as asked:
+            status = self._ask(person, method, route)
+        return status, sum(not query["sql"].startswith(SAVEPOINTS) for query in asked)
+
+    def _ask(self, person: str, method: str, route: str) -> int:
         client = self._client
         client.cookies = SimpleCookie(self._cookies[person].output(header=""))
         with transaction.atomic():
