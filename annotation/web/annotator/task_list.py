@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.db.models import Count, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -26,7 +27,7 @@ from annotation.web.annotator.eligibility import other_conditions
 from annotation.web.base.guards import MemberRequest, member_page
 from annotation.web.base.markdown import render_markdown
 
-MOST_REMARKS = 5
+MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ def work(request: MemberRequest) -> HttpResponse:
         "earned": dollars(earned) if earned else "",
         "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
         "notices": _notices(member),
-        "remarks": _remarks(member),
+        "rejected": _rejected(member).order_by("-submitted_at")[:MOST_SHOWN],
+        "reasons": _reasons(member),
         "contact": _contact(),
     }
     return render(request, "annotation/annotator/work.html", content)
@@ -189,13 +191,18 @@ def _handed_in_since(member: Member, since: datetime) -> int:
 
 def _notices(member: Member) -> list[Notice]:
     """The last messages of the people who run the campaigns."""
-    return list(Notice.objects.filter(member=member).order_by("-sent_at", "-pk")[:MOST_REMARKS])
+    return list(Notice.objects.filter(member=member).order_by("-sent_at", "-pk")[:MOST_SHOWN])
 
 
-def _remarks(member: Member) -> list[Assignment]:
-    """The last ones that were not accepted, with the reason."""
+def _rejected(member: Member) -> QuerySet[Assignment]:
     rejected = Assignment.objects.filter(member=member, status=Assignment.Status.REJECTED)
-    return list(rejected.exclude(feedback="").order_by("-submitted_at")[:MOST_REMARKS])
+    return rejected.exclude(feedback="")
+
+
+def _reasons(member: Member) -> list[tuple[str, int]]:
+    """The most frequent ones, with their counts."""
+    reasons = _rejected(member).order_by().values_list("feedback").annotate(count=Count("pk"))
+    return list(reasons.order_by("-count", "feedback")[:MOST_SHOWN])
 
 
 def _contact() -> str:

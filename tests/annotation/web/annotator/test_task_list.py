@@ -152,13 +152,16 @@ def test_progress_is_told_in_pay_where_something_is_paid(adas: Client) -> None:
     assert "Earned $1.50 Awaiting review $0.25" in text(adas.get("/work"))
 
 
-def test_what_was_not_accepted_is_explained(adas: Client) -> None:
-    offer_hits(hits=2)
-    do(adas, 1)
-    decide(rejected=1)
+def test_what_was_not_accepted_is_counted_by_its_reason(adas: Client) -> None:
+    offer_hits(hits=3)
+    do(adas, 3)
+    decide(rejected=2)
     response = adas.get("/work")
-    assert "Wrong answers to check questions: 1 <b>." in text(response)
+    assert "2 of your 3 submitted tasks were rejected:" in text(response)
+    assert "Wrong answers to check questions: 1 <b>. (2)" in text(response)
     assert b"<b>" not in response.content
+    (fold,) = html.document_fromstring(response.content).xpath("//details[@class='remarks']")
+    assert len(fold.xpath(".//li")) == 2
 
 
 def test_who_is_excluded_reads_why_and_is_offered_nothing_of_it(
