@@ -30,6 +30,7 @@ from annotation.pipeline.setup.create import choose_queries, get_campaign, read_
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import read_instructions
 from annotation.protocol.estimates.cost import estimate_cost
+from annotation.protocol.estimates.split_sizes import empty_splits
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
 from core.command import Result, choice, one_of, progress
 from core.output import Facts, Rendered, Rows
@@ -117,7 +118,8 @@ def create(
             instructions=instructions,
             items=qualification_test,
         )
-    return {"campaign": campaign.name, **details}
+    warning = empty_splits(campaign.query_set.queries.count(), rules)
+    return {"campaign": campaign.name, **details, "warning": warning}
 
 
 @app.verb(IMPORT, render=in_words, panel="Steps")

@@ -17,7 +17,7 @@ from exports.building.options import Options
 from exports.building.requests import request_build
 from exports.models import Build, Release
 from exports.splits.splits import WAYS
-from exports.statistics.terminal import render_table
+from exports.statistics.terminal import render_table, without_metrics
 from exports.verify.verify import Report
 from exports.verify.verify import render as render_report
 from exports.verify.verify import verify as verify_release
@@ -35,7 +35,7 @@ def _built(result: Result) -> Rendered:
         render_table(result["stats"]),
         "",
         _changes_in_words(result["changes"]),
-        *([result["note"]] if result["note"] else []),
+        *filter(None, (result["note"], result["warning"])),
         "",
         f"release {result['number']}{said}: {folder} ({files:,} files)",
         f"card: {folder}/README.md; to check every figure: quorum release verify {folder}",
@@ -97,6 +97,7 @@ def build(
         "folder": str(done.folder),
         "files": [str(path) for path in files],
         "stats": release.stats,
+        "warning": without_metrics(release.stats["splits"]),
     }
 
 

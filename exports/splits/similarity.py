@@ -17,9 +17,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from annotation.protocol.estimates.split_sizes import HELD_OUT
 from exports.layout.files import CAMPAIGN, PLACEMENTS, RELEASE
 from exports.splits.shingles import incidence, nearest
-from exports.splits.splits import HELD_OUT, SPLITS, WAYS, SplitError, SplitQuery, split_queries
+from exports.splits.splits import SPLITS, WAYS, SplitError, SplitQuery, split_queries
 from retrieval.ranking.records import read
 
 MEASURE = "Jaccard of character trigrams"

@@ -22,10 +22,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from annotation.protocol.estimates.split_sizes import HELD_OUT, apportion
 from exports.splits.stratify import Group, Room, draw
 
 SPLITS = ("train", "dev", "test")
-HELD_OUT = ("dev", "test")
 STRONGEST_FIRST = ("test", "dev", "train")
 WAYS = ("clusters", "random")
 
@@ -115,20 +115,10 @@ def _sizes(queries: int, wanted: Mapping[str, int | float]) -> dict[str, int]:
         return counts
     if counts:
         raise SplitError("train, dev and test must be all shares or all whole counts")
-    return _apportion(queries, {name: Fraction(str(size)) for name, size in wanted.items()})
-
-
-def _apportion(total: int, shares: Mapping[str, Fraction]) -> dict[str, int]:
-    """Whole sizes that sum to `total`, by largest remainder; of equal ones the first named."""
-    whole = sum(shares.values())
-    if not whole:
+    shares = {name: Fraction(str(size)) for name, size in wanted.items()}
+    if not any(shares.values()):
         raise SplitError("the shares of train, dev and test sum to 0")
-    exact = {name: share * total / whole for name, share in shares.items()}
-    sizes = {name: int(size) for name, size in exact.items()}
-    by_remainder = sorted(exact, key=lambda name: sizes[name] - exact[name])
-    for name in by_remainder[: total - sum(sizes.values())]:
-        sizes[name] += 1
-    return sizes
+    return apportion(queries, shares)
 
 
 def _check(wanted: Mapping[str, int], labelled: Sequence[SplitQuery], *, eligible: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from annotation.protocol.estimates.split_sizes import HELD_OUT
+
 FOUND_BY = ("found by", "candidates", "positives", "positive")
 HEADER = ("", "queries", "candidates", "positives", "negatives", "triplets", "answerable", "votes")
 PER_QUERY = ("candidates_per_query", "positives_per_query", "negatives_per_query")
@@ -18,6 +20,18 @@ def render_table(stats: Mapping[str, Any]) -> str:
     note = "candidates, positives, negatives: a query, mean ± deviation; votes: a triplet"
     campaign = [*_campaign(stats["campaign"]), *_annotators(stats)]
     return "\n".join([*lines, note, "", *campaign, *_retrievers(stats.get("retrievers", ()))])
+
+
+def without_metrics(splits: Mapping[str, Any]) -> str | None:
+    """A warning where there is nothing to find in dev or test."""
+    lacks = [
+        f"{name} has no {'positive' if splits[name]['queries'] else 'query'}"
+        for name in HELD_OUT
+        if not splits[name]["positives"]
+    ]
+    if not lacks:
+        return None
+    return f"No metric can be computed there: {' and '.join(lacks)}. Label more queries."
 
 
 def _cells(name: str, row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from exports.statistics.counts import SplitCounts, split_rows
-from exports.statistics.terminal import render_table
+from exports.statistics.terminal import render_table, without_metrics
 from tests.exports.statistics.test_counts import counts
 
 CAMPAIGN: dict[str, Any] = {
@@ -44,6 +44,15 @@ def test_the_table_has_a_row_for_each_split_and_the_figures_of_the_campaign() ->
             "Krippendorff's alpha of all votes 0.13; 50.0% of the labels stay the same whichever "
             "worker is removed; the Gini of votes per worker is 0.25, the busiest gave 37.5%",
         ]
+    )
+
+
+def test_splits_without_metrics_are_named() -> None:
+    whole, negatives = counts((3, 7, 20)), counts((0, 9, 18))
+    assert without_metrics(split_rows({"dev": whole, "test": whole})) is None
+    assert without_metrics(split_rows({"dev": SplitCounts(), "test": negatives})) == (
+        "No metric can be computed there: dev has no query and test has no positive. "
+        "Label more queries."
     )
 
 

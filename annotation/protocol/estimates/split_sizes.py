@@ -1,0 +1,40 @@
+"""How many queries train, dev and test get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from annotation.protocol.policy.policy import Policy
+
+HELD_OUT = ("dev", "test")
+
+
+def apportion(total: int, shares: Mapping[str, Fraction]) -> dict[str, int]:
+    """Whole sizes that sum to `total`, by largest remainder; of equal ones the first named."""
+    whole = sum(shares.values())
+    exact = {name: share * total / whole for name, share in shares.items()}
+    sizes = {name: int(size) for name, size in exact.items()}
+    by_remainder = sorted(exact, key=lambda name: sizes[name] - exact[name])
+    for name in by_remainder[: total - sum(sizes.values())]:
+        sizes[name] += 1
+    return sizes
+
+
+def empty_splits(queries: int, policy: Policy) -> str | None:
+    """A warning where dev or test is going to be empty, all queries labelled."""
+    sizes: Mapping[str, int | float] = {
+        "train": policy.train,
+        "dev": policy.dev,
+        "test": policy.test,
+    }
+    if isinstance(policy.train, float):
+        sizes = apportion(queries, {name: Fraction(str(size)) for name, size in sizes.items()})
+    empty = [name for name in HELD_OUT if not sizes[name]]
+    if not empty:
+        return None
+    count = "1 query" if queries == 1 else f"{queries:,} queries"
+    return (
+        f"With {count}, {' and '.join(empty)} will be empty, and no metric can be "
+        "computed there: choose more queries, or larger splits in the policy."
+    )
