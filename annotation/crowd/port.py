@@ -149,7 +149,7 @@ class Crowd(Protocol):
 
     def exclude(self, worker_id: str, *, exclusion_id: str) -> None: ...
 
-    def readmit(self, worker_id: str, *, exclusion_id: str) -> None:
+    def restore(self, worker_id: str, *, exclusion_id: str) -> None:
         """Take the exclusion away; success too where the worker does not hold it."""
 
     def block(self, worker_id: str, *, reason: str) -> None: ...

@@ -165,7 +165,7 @@ class Migration(migrations.Migration):
             name='OutboxMessage',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('create', 'Create'), ('extend', 'Extend'), ('approve', 'Approve'), ('reject', 'Reject'), ('exclude', 'Exclude'), ('readmit', 'Readmit'), ('know', 'Know'), ('train', 'Train'), ('lifetime', 'Lifetime'), ('bonus', 'Bonus'), ('overturn', 'Overturn'), ('notify', 'Notify')], max_length=8)),
+                ('kind', models.CharField(choices=[('create', 'Create'), ('extend', 'Extend'), ('approve', 'Approve'), ('reject', 'Reject'), ('exclude', 'Exclude'), ('restore', 'Restore'), ('know', 'Know'), ('train', 'Train'), ('lifetime', 'Lifetime'), ('bonus', 'Bonus'), ('overturn', 'Overturn'), ('notify', 'Notify')], max_length=8)),
                 ('token', models.CharField(max_length=64, unique=True)),
                 ('new_assignments', models.PositiveSmallIntegerField(default=0)),
                 ('cents', models.PositiveIntegerField(default=0)),

@@ -19,7 +19,7 @@ class OutboxMessage(models.Model):
         APPROVE = "approve"
         REJECT = "reject"
         EXCLUDE = "exclude"
-        READMIT = "readmit"  # an exclusion taken back
+        RESTORE = "restore"  # an exclusion taken back
         KNOW = "know"  # the worker gets the qualification that repacked HITs ask for
         TRAIN = "train"  # the worker gets the qualification of the qualification test
         LIFETIME = "lifetime"  # the HIT expires at another time

@@ -52,7 +52,7 @@ from benchmarks.dashboard.rows import (
     publish_all,
     reopen_some,
 )
-from benchmarks.desk.inputs import session_of
+from benchmarks.judging.inputs import session_of
 from benchmarks.release.record import load_finished_record
 from exports.building.options import Options
 from exports.building.queue import release_now

@@ -19,7 +19,7 @@ from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client
 
-from benchmarks.desk.inputs import session_of
+from benchmarks.judging.inputs import session_of
 
 LARGE = 20_000  # rows: a table of more is a long one
 SLOW = 5  # seconds

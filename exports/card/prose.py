@@ -146,8 +146,8 @@ def _who(facts: Facts) -> str:
     if policy["qualification_items"]:
         who += (
             ". Before their first HIT they took a qualification test of "
-            f"{plural(policy['qualification_items'], 'item')}, {policy['pass_percent']}% of "
-            "which had to be right"
+            f"{plural(policy['qualification_items'], 'item')}, "
+            f"{policy['qualification_pass_percent']}% of which had to be right"
         )
     return f"{who}."
 

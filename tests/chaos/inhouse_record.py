@@ -30,13 +30,13 @@ def _hit(offer: models.PostedHit) -> TheirHit:
     works: defaultdict[str, int] = defaultdict(int)
     for status in offer.assignments.values_list("status", flat=True):
         works[status] += 1
-    free = offer.open_assignments if offer.on_offer else 0
+    free = offer.open_assignments if offer.is_open else 0
     cents = offer.queue.reward_cents
     return TheirHit(
         hit_id=offer.hit_id,
         key=offer.annotation,
         max_assignments=offer.max_assignments,
-        closed=not offer.on_offer,
+        closed=not offer.is_open,
         created_at=offer.created_at.timestamp(),
         held_cents=cents * (free + works["accepted"] + works["submitted"]),
         spent_cents=cents * works["approved"],

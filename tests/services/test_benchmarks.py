@@ -12,7 +12,7 @@ import pytest
 from benchmarks import folders
 from benchmarks.campaign import size as campaign
 from benchmarks.dashboard import __main__ as dashboard
-from benchmarks.desk import __main__ as desk
+from benchmarks.judging import __main__ as judging
 from benchmarks.release import size as release
 
 pytestmark = pytest.mark.services
@@ -47,7 +47,7 @@ def test_a_release() -> None:
 
 
 def test_taking_and_handing_in_a_hit() -> None:
-    assert desk.main(["--small"]) == 0
+    assert judging.main(["--small"]) == 0
 
 
 def test_every_page_of_the_dashboard_answers() -> None:

@@ -35,7 +35,7 @@ CREATE TABLE hits (
     question TEXT NOT NULL                -- last: it is long, and lists do not read it
 );
 -- The worker's list walks this one: HITs drop out when they fill up or expire.
-CREATE INDEX hits_on_offer ON hits (seq) WHERE open_assignments > 0 AND expired = 0;
+CREATE INDEX hits_open ON hits (seq) WHERE open_assignments > 0 AND expired = 0;
 CREATE INDEX hits_to_expire ON hits (expires_at) WHERE expired = 0;
 CREATE INDEX hits_by_token ON hits (unique_request_token, created_at)
     WHERE unique_request_token IS NOT NULL;

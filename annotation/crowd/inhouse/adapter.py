@@ -107,7 +107,7 @@ class InhouseCrowd(InhouseWorkers):
     def set_expiration(self, hit_id: str, at: datetime) -> None:
         with translated():
             kept = PostedHit.objects.filter(hit_id=hit_id, deleted_at=None)
-            if not kept.update(expires_at=at, on_offer=at > self._clock()):
+            if not kept.update(expires_at=at, is_open=at > self._clock()):
                 raise missing("HIT", hit_id)
 
     def delete_hit(self, hit_id: str) -> None:
@@ -119,11 +119,11 @@ class InhouseCrowd(InhouseWorkers):
                 kept = PostedHit.objects.select_for_update().filter(hit_id=hit_id, deleted_at=None)
                 if (posted := kept.first()) is None:
                     return
-                busy = posted.on_offer and posted.expires_at > now and posted.open_assignments > 0
+                busy = posted.is_open and posted.expires_at > now and posted.open_assignments > 0
                 undecided = Assignment.Status.ACCEPTED, Assignment.Status.SUBMITTED
                 if busy or posted.assignments.filter(status__in=undecided).exists():
                     raise refused(f"HIT {hit_id} cannot be deleted: its work is not all decided.")
-                kept.update(deleted_at=now, on_offer=False)
+                kept.update(deleted_at=now, is_open=False)
 
     def hit(self, hit_id: str) -> CrowdHit | None:
         now = self._clock()
@@ -207,7 +207,7 @@ def _counted() -> "QuerySet[PostedHit, dict[str, Any]]":
         "annotation",
         "max_assignments",
         "open_assignments",
-        "on_offer",
+        "is_open",
         "expires_at",
     )
     counted: QuerySet[PostedHit, dict[str, Any]] = kept.values(*names, "pending", "completed")
@@ -224,7 +224,7 @@ def _count(*statuses: Assignment.Status) -> Coalesce:
 
 
 def _crowd_hit(found: Mapping[str, Any], now: datetime) -> CrowdHit:
-    ended = not found["on_offer"] or found["expires_at"] <= now
+    ended = not found["is_open"] or found["expires_at"] <= now
     return CrowdHit(
         hit_id=found["hit_id"],
         annotation=found["annotation"],

@@ -61,7 +61,7 @@ class PostedHitAdmin(ReadOnlyAdmin):
         "expires_at",
     )
     list_select_related = ("queue",)
-    list_filter = ("on_offer",)
+    list_filter = ("is_open",)
     search_fields = ("hit_id", "annotation")
 
 

@@ -111,7 +111,7 @@ def _claim(member: Member, candidate: queue.Candidate, now: datetime) -> Assignm
 
 def _take_place(hit: int, now: datetime) -> bool:
     free = PostedHit.objects.filter(
-        pk=hit, on_offer=True, open_assignments__gt=0, expires_at__gt=now
+        pk=hit, is_open=True, open_assignments__gt=0, expires_at__gt=now
     )
     return bool(free.update(open_assignments=F("open_assignments") - 1))
 

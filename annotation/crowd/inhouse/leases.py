@@ -12,7 +12,7 @@ BATCH = 500
 
 def sweep(now: datetime) -> int:
     """Carry out all that has fallen due; how many assignments are open again."""
-    PostedHit.objects.filter(on_offer=True, expires_at__lte=now).update(on_offer=False)
+    PostedHit.objects.filter(is_open=True, expires_at__lte=now).update(is_open=False)
     return lapse(Q(), now)
 
 

@@ -18,8 +18,8 @@ CHOICE = 64  # candidates to choose among: two members seldom want the same plac
 TRIES = 2  # at begun HITs: what is gone by then, many others were after as well
 WINDOW = 256  # begun HITs to look through: a quick worker may have begun most of them
 
-_BEGUN = "h.on_offer AND h.open_assignments > 0 AND h.open_assignments < h.max_assignments"
-_FRESH = "h.on_offer AND h.open_assignments > 0 AND h.open_assignments = h.max_assignments"
+_BEGUN = "h.is_open AND h.open_assignments > 0 AND h.open_assignments < h.max_assignments"
+_FRESH = "h.is_open AND h.open_assignments > 0 AND h.open_assignments = h.max_assignments"
 # q: a queue whose HITs the member may see
 _WELCOME = """
 EXISTS (SELECT 1 FROM inhouse_member m WHERE m.id = %(member)s AND m.active)
@@ -87,7 +87,7 @@ _AGAIN = f"""
 SELECT h.id, MAX(had.id) FROM inhouse_assignment had
 JOIN inhouse_postedhit h ON h.id = had.posted_hit_id
 WHERE had.member_id = %(member)s AND had.status IN ('returned', 'lapsed')
-  AND h.queue_id = %(queue)s AND h.on_offer AND h.open_assignments > 0 AND h.expires_at > %(now)s
+  AND h.queue_id = %(queue)s AND h.is_open AND h.open_assignments > 0 AND h.expires_at > %(now)s
   AND {_QUALIFIED} AND {_NOT_AT_IT}
 GROUP BY h.id ORDER BY MAX(had.id) LIMIT %(choice)s
 """  # noqa: S608

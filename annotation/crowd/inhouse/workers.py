@@ -40,7 +40,7 @@ class InhouseWorkers:
     def exclude(self, worker_id: str, *, exclusion_id: str) -> None:
         self.grant(worker_id, qualification_id=exclusion_id, value=1)
 
-    def readmit(self, worker_id: str, *, exclusion_id: str) -> None:
+    def restore(self, worker_id: str, *, exclusion_id: str) -> None:
         with translated():
             held = Grant.objects.filter(qualification=qualification(exclusion_id))
             held.filter(member=_member(worker_id)).delete()

@@ -55,7 +55,7 @@ class MTurkWorkers(MTurkConnection):
     def exclude(self, worker_id: str, *, exclusion_id: str) -> None:
         self.grant(worker_id, qualification_id=exclusion_id, value=1)
 
-    def readmit(self, worker_id: str, *, exclusion_id: str) -> None:
+    def restore(self, worker_id: str, *, exclusion_id: str) -> None:
         with translated(self._endpoint):
             try:
                 self._client.disassociate_qualification_from_worker(

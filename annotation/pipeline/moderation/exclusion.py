@@ -60,7 +60,7 @@ def restore(campaign: Campaign, worker_id: str) -> Change:
     exclusion.restored_at = timezone.now()
     exclusion.save(update_fields=["restored_at"])
     postings.restore(campaign)
-    _readmit(campaign, exclusion)
+    _restore_at_crowd(campaign, exclusion)
     return _recount(campaign, exclusion.worker, before)
 
 
@@ -97,12 +97,12 @@ def worker_in(campaign: Campaign, worker_id: str) -> Worker:
     return worker
 
 
-def _readmit(campaign: Campaign, exclusion: Exclusion) -> None:
+def _restore_at_crowd(campaign: Campaign, exclusion: Exclusion) -> None:
     """Nothing is to be taken back where the crowd was never told."""
     told = campaign.outbox.filter(kind=Kind.EXCLUDE, worker=exclusion.worker)
     cancel_messages(told)
     if told.exclude(first_sent_at=None).exists():
-        _call(campaign, Kind.READMIT, exclusion, "You may work in this campaign again.")
+        _call(campaign, Kind.RESTORE, exclusion, "You may work in this campaign again.")
 
 
 def _call(campaign: Campaign, kind: Kind, exclusion: Exclusion, reason: str) -> None:

@@ -69,7 +69,7 @@ def take_test(
         answers=given,
         correct=correct,
         items=len(items),
-        passed=correct >= least_right(len(items), campaign.policy.pass_percent),
+        passed=correct >= least_right(len(items), campaign.policy.qualification_pass_percent),
     )
     if result.passed:
         _check_waiting(campaign)

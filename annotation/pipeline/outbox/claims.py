@@ -26,7 +26,7 @@ IN_ORDER = (
     OutboxMessage.Kind.EXTEND,
     OutboxMessage.Kind.LIFETIME,
     OutboxMessage.Kind.EXCLUDE,
-    OutboxMessage.Kind.READMIT,
+    OutboxMessage.Kind.RESTORE,
 )
 # Refused for good they are over: nothing waits for them, and nothing is to be mended.
 GIVEN_UP = (OutboxMessage.Kind.OVERTURN, OutboxMessage.Kind.NOTIFY)

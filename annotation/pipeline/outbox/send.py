@@ -184,14 +184,14 @@ def _exclude(
     return Outcome(message)
 
 
-def _readmit(
+def _restore(
     message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
     assert message.worker is not None
     if campaign.policy.exclude_by == "block":
         crowd.unblock(message.worker.worker_id, reason=message.reason)
     else:
-        crowd.readmit(message.worker.worker_id, exclusion_id=campaign.exclusion_id)
+        crowd.restore(message.worker.worker_id, exclusion_id=campaign.exclusion_id)
     return Outcome(message)
 
 
@@ -258,7 +258,7 @@ _CALLS: Mapping[
     OutboxMessage.Kind.APPROVE: _decide,
     OutboxMessage.Kind.REJECT: _decide,
     OutboxMessage.Kind.EXCLUDE: _exclude,
-    OutboxMessage.Kind.READMIT: _readmit,
+    OutboxMessage.Kind.RESTORE: _restore,
     OutboxMessage.Kind.KNOW: _know,
     OutboxMessage.Kind.TRAIN: _train,
     OutboxMessage.Kind.LIFETIME: _lifetime,

@@ -236,7 +236,7 @@ QUALIFICATIONS = Group(
             "none",
         ),
         Words(
-            "pass_percent",
+            "qualification_pass_percent",
             "Pass mark of the qualification test, in percent",
             "Lowest score that opens the HITs. It applies only if there is a test.",
             80,

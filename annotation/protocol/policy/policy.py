@@ -121,7 +121,7 @@ class Policy:
     min_approved: Annotated[int, _whole(0, 10_000_000)] = 100
     # Items of the qualification test before the first HIT; 0: none.
     qualification_items: Annotated[int, _whole(0, 100)] = 0
-    pass_percent: Annotated[int, _whole(1, 100)] = 80
+    qualification_pass_percent: Annotated[int, _whole(1, 100)] = 80
     show_answer: Annotated[bool, _FLAG] = True
     # The crowd's own limits: a year for work and listing, 30 days for the review.
     assignment_minutes: Annotated[int, _whole(1, 525_600)] = 30

@@ -236,7 +236,7 @@ def _outcome(
 
 
 def _context(here: TestPage) -> dict[str, object]:
-    percent = here.campaign.policy.pass_percent
+    percent = here.campaign.policy.qualification_pass_percent
     return {
         "has_account": here.has_account,
         "worker_id": here.worker_id or here.typed,

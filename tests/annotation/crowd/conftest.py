@@ -95,7 +95,7 @@ class MTurkWorker(Worker):
 
 
 class InhouseWorker(Worker):
-    """A member of the team at their own desk, who gives back what was not wanted."""
+    """A member of the team who works in-house and gives back what was not wanted."""
 
     def __init__(self, name: str) -> None:
         user = User.objects.create_user(name)

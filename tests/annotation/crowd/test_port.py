@@ -269,7 +269,7 @@ def test_what_does_not_exist_is_refused_for_good(market: Market) -> None:
         "extend": lambda: crowd.extend_hit(wrong, extra=1, token=next(market.tokens)),
         "submissions": lambda: list(crowd.submissions(wrong)),
         "exclude": lambda: crowd.exclude("AEVE", exclusion_id=wrong),
-        "readmit": lambda: crowd.readmit("AEVE", exclusion_id=wrong),
+        "restore": lambda: crowd.restore("AEVE", exclusion_id=wrong),
         "block": lambda: crowd.block("ANOBODY", reason="Wrong."),
         "expire": lambda: crowd.set_expiration(wrong, datetime.now(UTC)),
         "bonus": lambda: crowd.bonus(

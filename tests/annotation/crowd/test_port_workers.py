@@ -24,7 +24,7 @@ def test_a_worker_readmitted_can_accept_again(market: Market) -> None:
     ada, eve = market.hire("ada"), market.hire("eve")
     market.crowd.exclude(ada.worker_id, exclusion_id=exclusion)
     for worker in (ada, ada, eve):  # again, and one who never held it
-        market.crowd.readmit(worker.worker_id, exclusion_id=exclusion)
+        market.crowd.restore(worker.worker_id, exclusion_id=exclusion)
     assert ada.accept(hit_id) is not None
     assert eve.accept(hit_id) is not None
     market.crowd.exclude(ada.worker_id, exclusion_id=exclusion)

@@ -92,7 +92,7 @@ class Migration(migrations.Migration):
                 ('token', models.CharField(max_length=64, unique=True)),
                 ('max_assignments', models.PositiveIntegerField()),
                 ('open_assignments', models.PositiveIntegerField()),
-                ('on_offer', models.BooleanField(default=True)),
+                ('is_open', models.BooleanField(default=True)),
                 ('created_at', models.DateTimeField()),
                 ('expires_at', models.DateTimeField()),
                 ('deleted_at', models.DateTimeField(blank=True, null=True)),
@@ -227,15 +227,15 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='postedhit',
-            index=models.Index(condition=models.Q(('on_offer', True), ('open_assignments__gt', 0), ('open_assignments__lt', models.F('max_assignments'))), fields=['queue', 'id'], name='hits_begun'),
+            index=models.Index(condition=models.Q(('is_open', True), ('open_assignments__gt', 0), ('open_assignments__lt', models.F('max_assignments'))), fields=['queue', 'id'], name='hits_begun'),
         ),
         migrations.AddIndex(
             model_name='postedhit',
-            index=models.Index(condition=models.Q(('on_offer', True), ('open_assignments', models.F('max_assignments')), ('open_assignments__gt', 0)), fields=['queue', 'id'], name='hits_fresh'),
+            index=models.Index(condition=models.Q(('is_open', True), ('open_assignments', models.F('max_assignments')), ('open_assignments__gt', 0)), fields=['queue', 'id'], name='hits_fresh'),
         ),
         migrations.AddIndex(
             model_name='postedhit',
-            index=models.Index(condition=models.Q(('on_offer', True)), fields=['expires_at'], name='hits_to_expire'),
+            index=models.Index(condition=models.Q(('is_open', True)), fields=['expires_at'], name='hits_to_expire'),
         ),
         migrations.AddConstraint(
             model_name='postedhit',

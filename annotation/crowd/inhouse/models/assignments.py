@@ -24,7 +24,7 @@ class PostedHit(models.Model):
     token = models.CharField(max_length=64, unique=True)
     max_assignments = models.PositiveIntegerField()
     open_assignments = models.PositiveIntegerField()  # neither in somebody's hands nor handed in
-    on_offer = models.BooleanField(default=True)  # false: expired or deleted
+    is_open = models.BooleanField(default=True)  # false: expired or deleted
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True, blank=True)
@@ -41,19 +41,19 @@ class PostedHit(models.Model):
             models.Index(
                 fields=["queue", "id"],
                 condition=Q(
-                    on_offer=True, open_assignments__gt=0, open_assignments__lt=F("max_assignments")
+                    is_open=True, open_assignments__gt=0, open_assignments__lt=F("max_assignments")
                 ),
                 name="hits_begun",
             ),
             models.Index(
                 fields=["queue", "id"],
                 condition=Q(
-                    on_offer=True, open_assignments__gt=0, open_assignments=F("max_assignments")
+                    is_open=True, open_assignments__gt=0, open_assignments=F("max_assignments")
                 ),
                 name="hits_fresh",
             ),
             # leases.py asks which ones have expired
-            models.Index(fields=["expires_at"], condition=Q(on_offer=True), name="hits_to_expire"),
+            models.Index(fields=["expires_at"], condition=Q(is_open=True), name="hits_to_expire"),
         ]
 
     def __str__(self) -> str:

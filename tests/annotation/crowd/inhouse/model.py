@@ -1,4 +1,4 @@
-"""The rules of the desk in plain Python: slow, complete, and without a database."""
+"""The rules of the in-house crowd in plain Python: slow, complete, and without a database."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

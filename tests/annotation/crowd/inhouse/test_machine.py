@@ -56,7 +56,7 @@ TURNS = {
     "approve": 1,
     "extend": 1,
     "expire": 1,
-    "exclude_or_readmit": 1,
+    "exclude_or_restore": 1,
     "end_or_renew_membership": 1,
 }
 turns = st.sampled_from([turn for turn, times in TURNS.items() for _ in range(times)])
@@ -178,11 +178,11 @@ class DeskMachine(RuleBasedStateMachine):
         self.team.crowd.set_expiration(hit.hit_id, hit.expires_at)
         self._count("expire")
 
-    def exclude_or_readmit(self, pick: int) -> None:
+    def exclude_or_restore(self, pick: int) -> None:
         name = NAMES[pick % len(NAMES)]
         worker_id = self.members[name].worker_id
         if name in self.model.excluded:
-            self.team.crowd.readmit(worker_id, exclusion_id=self.exclusion)
+            self.team.crowd.restore(worker_id, exclusion_id=self.exclusion)
         else:
             self.team.crowd.exclude(worker_id, exclusion_id=self.exclusion)
         self.model.excluded ^= {name}
@@ -281,7 +281,7 @@ def test_any_order_of_steps_keeps_the_rules(
             suppress_health_check=list(HealthCheck),
         ),
     )
-    record_property("desk machine", counter.total())
-    print(f"desk machine: {counter.total():,} steps, {dict(counter)}")
+    record_property("in-house machine", counter.total())
+    print(f"in-house machine: {counter.total():,} steps, {dict(counter)}")
     assert counter.total() >= LEAST_STEPS
     assert min(counter[what] for what in EVERYTHING) > 0

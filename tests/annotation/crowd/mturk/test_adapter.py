@@ -260,7 +260,7 @@ def test_a_deletion_or_readmission_whose_answer_was_lost_is_done(
     with losing_first_answers(emulator) as url:
         crowd = MTurkCrowd(url)
         crowd.delete_hit(hit_id)
-        crowd.readmit(eve.worker_id, exclusion_id=exclusion)
+        crowd.restore(eve.worker_id, exclusion_id=exclusion)
     assert market.crowd.hit(hit_id) is None
 
 

@@ -48,7 +48,7 @@ def test_what_would_change_is_told_and_nothing_changes(stage: Stage) -> None:
     assert previewed.votes == 10
     assert money(stage) == (PRICE, 2 * PRICE)
     assert stage.campaign.exclusions.get().restored_at is None
-    assert stage.outbox("readmit") == []
+    assert stage.outbox("restore") == []
     assert restore(stage.campaign, "AEVE") == previewed
 
 
@@ -67,7 +67,7 @@ def test_an_exclusion_that_the_crowd_was_not_told_of_is_only_cancelled(stage: St
     exclude(stage.campaign, "AEVE", reason=REASON)
     restore(stage.campaign, "AEVE")
     assert [message.state for message in stage.outbox("exclude")] == ["cancelled"]
-    assert stage.outbox("readmit") == []
+    assert stage.outbox("restore") == []
 
 
 def test_one_that_is_under_way_is_followed_by_the_readmission(stage: Stage) -> None:

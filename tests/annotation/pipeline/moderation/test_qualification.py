@@ -63,7 +63,7 @@ def create(tmp_path: Path, items: Path | None = None, **policy: object) -> Campa
 @pytest.fixture
 def stage(set_stage: SetStage) -> Stage:
     """One published HIT, for those who had three of four qualification items right."""
-    stage = set_stage(candidates_per_query=1, qualification_items=4, pass_percent=75)
+    stage = set_stage(candidates_per_query=1, qualification_items=4, qualification_pass_percent=75)
     stage.publish()
     return stage
 
@@ -400,7 +400,10 @@ def test_a_campaign_without_a_qualification_test_asks_for_no_qualification(one_h
 
 def test_repacked_hits_ask_for_it_too(set_stage: SetStage) -> None:
     stage = set_stage(
-        candidates_per_query=1, tie_mode="repack", qualification_items=2, pass_percent=50
+        candidates_per_query=1,
+        tie_mode="repack",
+        qualification_items=2,
+        qualification_pass_percent=50,
     )
     stage.publish()
     for name in ("ada", "bob"):

@@ -115,7 +115,7 @@ def test_calls_on_one_worker_are_made_in_their_order(stage: Stage) -> None:
     first, second, other = (
         stage.campaign.outbox.create(kind=kind, token=f"{number}", worker=worker)
         for number, (kind, worker) in enumerate(
-            [("exclude", ada), ("readmit", ada), ("exclude", bob)]
+            [("exclude", ada), ("restore", ada), ("exclude", bob)]
         )
     )
     assert claimed(stage) == [first, other]

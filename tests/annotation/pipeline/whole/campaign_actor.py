@@ -103,7 +103,7 @@ class Actor:
         if hit in mine or any((held, who) == (hit, name) for _, held, who in self.in_hand):
             return False
         under_way = {one.kind for one in self.model.outbox if one.worker == worker}
-        if under_way & {"exclude", "readmit"}:
+        if under_way & {"exclude", "restore"}:
             return None
         if worker in self.model.excluded:
             return False

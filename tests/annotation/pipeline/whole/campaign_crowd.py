@@ -16,8 +16,8 @@ class DyingCrowd(MortalCrowd):
             raise Killed
         return super()._survive(call)
 
-    def readmit(self, worker_id: str, *, exclusion_id: str) -> None:
-        call = super().readmit
+    def restore(self, worker_id: str, *, exclusion_id: str) -> None:
+        call = super().restore
         self._survive(lambda: call(worker_id, exclusion_id=exclusion_id))
 
     def grant(self, worker_id: str, *, qualification_id: str, value: int) -> None:

@@ -15,7 +15,7 @@ from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import Review, exclusions
 
 SPENDING = ("create", "extend")
-IN_ORDER = ("extend", "lifetime", "exclude", "readmit")
+IN_ORDER = ("extend", "lifetime", "exclude", "restore")
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ class Model:
             one for one in self.outbox if (one.kind, one.worker) != ("exclude", worker) or one.sent
         ]
         if worker in self.excluded_at_crowd:
-            self.outbox.append(OutboxMessage("readmit", worker=worker))
+            self.outbox.append(OutboxMessage("restore", worker=worker))
         self._move(worker, "discarded", "paid")
 
     def _move(self, worker: str, source: str, target: str) -> None:

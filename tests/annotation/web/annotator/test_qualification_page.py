@@ -55,7 +55,7 @@ Visit = Callable[..., Response]
 
 
 def make_round(name: str = "faq", **policy: object) -> Campaign:
-    rules = {"qualification_items": 4, "pass_percent": 75, **policy}
+    rules = {"qualification_items": 4, "qualification_pass_percent": 75, **policy}
     campaign = make_campaign(name, **rules)
     campaign.qualified_id = "3QUALIFIED"
     campaign.endpoint = "http://127.0.0.1:8001"
@@ -462,7 +462,7 @@ def test_a_member_is_known_by_the_account_and_by_nothing_that_is_sent(
 @pytest.fixture
 def team(small_database: None, tmp_path: Path) -> Team:
     """One HIT, for members who had half of four qualification items right."""
-    return make_team(tmp_path, "", qualification_items=4, pass_percent=50)
+    return make_team(tmp_path, "", qualification_items=4, qualification_pass_percent=50)
 
 
 def practise_as(name: str, team: Team) -> Response:

@@ -56,7 +56,7 @@ def buttons(client: Client) -> list[str]:
 
 
 def next_step(client: Client) -> str:
-    [panel] = parse(client.get(PAGE)).find_class("plan-next")
+    [panel] = parse(client.get(PAGE)).find_class("setup-next")
     return str(panel.get("aria-labelledby"))
 
 

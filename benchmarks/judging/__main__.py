@@ -1,4 +1,4 @@
-"""`make bench SIZE=desk`: taking and handing in a HIT, beside bare views that write the same rows.
+"""`make bench SIZE=judging`: taking and handing in a HIT, beside bare views that write the same.
 
 PostgreSQL and gunicorn as in production: one site with the real pages, one with the views of
 `bare.py`, both on one database. Rounds of one and of the other take turns, so that whatever
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import folders
 from benchmarks.campaign.size import Place
-from benchmarks.desk.clients import Clients, Job
+from benchmarks.judging.clients import Clients, Job
 from benchmarks.main_job import machine
 from demo.processes import StackError
 from demo.stack import LocalStack
@@ -51,7 +51,7 @@ Figures = Mapping[str, object]
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="benchmarks.desk", description=__doc__)
+    parser = argparse.ArgumentParser(prog="benchmarks.judging", description=__doc__)
     parser.add_argument("--small", action="store_true", help="a trial; nothing is kept")
     small = parser.parse_args(words).small
     scale = SMALL if small else Scale()
@@ -70,7 +70,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def measure(scale: Scale) -> Seconds:
     """Both sites are up all the while."""
-    folder = folders.fresh("desk")
+    folder = folders.fresh("judging")
     place, bare = Place(folder), LocalStack(folder / "bare")
     place.stack.environment |= SHARED
     with place:
@@ -78,13 +78,13 @@ def measure(scale: Scale) -> Seconds:
         jobs = make_jobs(place, folder / "inputs.json", scale)
         database = place.stack.environment["QUORUM_DATABASE_URL"]
         bare.environment |= {**SHARED, "QUORUM_DATABASE_URL": database}
-        bare.environment["DJANGO_SETTINGS_MODULE"] = "benchmarks.desk.settings"
+        bare.environment["DJANGO_SETTINGS_MODULE"] = "benchmarks.judging.settings"
         with bare.servers():
             return take_turns({"site": place.stack.site_url, "bare": bare.site_url}, jobs, scale)
 
 
 def make_jobs(place: Place, path: Path, scale: Scale) -> Iterator[Job]:
-    place.run("benchmarks.desk.inputs", str(path), str(scale.members), str(scale.share))
+    place.run("benchmarks.judging.inputs", str(path), str(scale.members), str(scale.share))
     inputs = json.loads(path.read_text())
     hits = iter(inputs["hits"])
     # A bare view takes what it is told: each HIT has one place for each of two members.
@@ -158,7 +158,7 @@ def keep(figures: Sequence[Figures], scale: Scale) -> None:
         "target": TARGET,
         "figures": figures,
     }
-    folders.keep("desk", kept)
+    folders.keep("judging", kept)
 
 
 if __name__ == "__main__":

@@ -2,4 +2,4 @@
 
 from config.settings import *  # noqa: F403
 
-ROOT_URLCONF = "benchmarks.desk.bare"
+ROOT_URLCONF = "benchmarks.judging.bare"

@@ -1,4 +1,4 @@
-"""A published in-house campaign and a team that is signed in, for `benchmarks.desk`."""
+"""A published in-house campaign and a team that is signed in, for `benchmarks.judging`."""
 
 import json
 import sys
@@ -76,11 +76,11 @@ def session_of(user: User) -> Session:
 
 
 def hide_hits() -> list[tuple[int, list[str]]]:
-    """Half of them end, so that the desk does not hand out what the bare views write."""
+    """Half of them end, so that the site does not hand out what the bare views write."""
     keys: dict[str, list[str]] = {}
     for hit, key in HitItem.objects.order_by("hit", "position").values_list("hit__key", "key"):
         keys.setdefault(hit, []).append(key)
     hits = list(PostedHit.objects.order_by("pk").values_list("pk", "annotation"))
     hidden = hits[len(hits) // 2 :]
-    PostedHit.objects.filter(pk__in=[pk for pk, _ in hidden]).update(on_offer=False)
+    PostedHit.objects.filter(pk__in=[pk for pk, _ in hidden]).update(is_open=False)
     return [(pk, keys[annotation]) for pk, annotation in hidden]
