@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import Any
 
@@ -16,7 +16,7 @@ from annotation.access.roles import PERMISSIONS
 from annotation.api.campaigns.operations import LONG_VIEWS, VIEWS
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign
-from annotation.operations.operation import Argument, perform
+from annotation.operations.operation import Argument, Options, Result, perform
 from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
@@ -139,22 +139,23 @@ def words_of(argument: Argument, value: object) -> list[str]:
 FACES = (by_page, by_call, by_command_line)
 
 
+def state_of(campaign: Campaign) -> tuple[Any, ...]:
+    campaign = Campaign.objects.get(pk=campaign.pk)
+    return (
+        (campaign.state, account_of(campaign).budget_cents),
+        sorted(campaign.exclusions.values_list("worker__worker_id")),
+        sorted(campaign.outbox.values_list("kind", "reason")),
+        campaign.qualification_results.count(),
+    )
+
+
 def came_of(world: World, face: Callable[..., str], name: str, given: Given) -> tuple[Any, ...]:
     """What is said, stands in the log and is otherwise than before; then all is as it was."""
     before = AuditEntry.objects.count()
     with transaction.atomic():
         said = face(world, name, world.filled(given))
-        campaign = Campaign.objects.get(pk=world.campaign.pk)
-        told = (
-            said,
-            list(
-                AuditEntry.objects.order_by("pk").values_list("verb", "subject", "details")[before:]
-            ),
-            (campaign.state, account_of(campaign).budget_cents),
-            sorted(campaign.exclusions.values_list("worker__worker_id")),
-            sorted(campaign.outbox.values_list("kind", "reason")),
-            campaign.qualification_results.count(),
-        )
+        log = AuditEntry.objects.order_by("pk").values_list("verb", "subject", "details")
+        told = (said, list(log[before:]), state_of(world.campaign))
         transaction.set_rollback(True)
     return told
 
@@ -205,6 +206,7 @@ def test_the_faces_ask_for_the_same_permission(stage: Stage) -> None:
     assert LONG.keys() == LONG_OPERATIONS.keys()
     stage.publish()
     world = world_of(stage)
+    before = state_of(world.campaign)
     may = {
         role: {name for name, one in OPERATIONS.items() if one.permission in PERMISSIONS[role]}
         for role in ROLES
@@ -218,7 +220,20 @@ def test_the_faces_ask_for_the_same_permission(stage: Stage) -> None:
             call = world.programs[role].post(f"campaigns/faq/operations/{name}", sent)
             refusals = [answer.status_code == 403 for answer in (page, call)]
             assert refusals == [name not in may[role]] * 2, (role, name)
+    # To preview changes nothing.
+    assert state_of(world.campaign) == before
     assert not AuditEntry.objects.exists()
+
+
+def test_what_cannot_be_logged_is_not_done(stage: Stage) -> None:
+    def pause(campaign: Campaign, options: Options) -> Result:
+        Campaign.objects.update(state="paused")
+        return {"unwritable": object()}
+
+    unlogged = replace(OPERATIONS["pause"], execute=pause)
+    with pytest.raises(TypeError):
+        perform(unlogged, stage.campaign, {}, by=by_command())
+    assert Campaign.objects.get().state == "active"
 
 
 # Long operations

@@ -425,13 +425,6 @@ def test_a_viewer_is_offered_no_step(fresh: Campaign) -> None:
     assert buttons(client_of(fresh, "viewer")) == []
 
 
-def test_the_forms_are_guarded_against_other_sites(stage: Stage) -> None:
-    guarded = Client(enforce_csrf_checks=True)
-    guarded.cookies = client_of(stage.campaign, "owner").cookies
-    assert guarded.post(PAGE, {"step": "pack"}).status_code == 403
-    assert guarded.post(PUBLISH, {"endpoint": stage.mturk.url}).status_code == 403
-
-
 def test_looking_takes_few_queries_and_counts_nothing(
     stage: Stage, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -22,7 +22,7 @@ from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.publishing.publish import publish
 from retrieval.jobs.queue import request
-from retrieval.models import Job, QuerySet
+from retrieval.models import Job
 from tests.worlds.small_campaign import Stage, retrieved_campaign
 from tests.worlds.team import Team, make_team
 
@@ -365,47 +365,6 @@ def test_a_reader_is_offered_what_their_role_may_do(
     judged.campaign.hits.update(expires_at=timezone.now() - timedelta(days=1))
     link = f"{PAGE}operations/extend?days=7" if "extend" in offered else ""
     assert list(repairs(reader.post(COUNT, follow=True)).values()) == [link]
-
-
-ADDRESSES = (
-    ("get", PAGE),
-    ("get", LIVE),
-    ("post", COUNT),
-    ("get", f"{PAGE}charts/ranks.csv"),
-)
-
-
-@pytest.mark.parametrize(("method", "address"), ADDRESSES)
-def test_only_who_has_a_part_in_the_campaign_sees_it(
-    judged: Stage, client: Client, method: str, address: str
-) -> None:
-    take(judged.campaign)
-    viewer = client_of(judged.campaign, "viewer")
-    assert getattr(viewer, method)(address).status_code in {200, 302}
-    annotator = client_of(judged.campaign, "annotator")
-    assert getattr(annotator, method)(address).status_code == 403
-    stranger = User.objects.create_user("eve")
-    assert getattr(signed_in(stranger), method)(address).status_code == 403
-    other = Campaign.objects.create(
-        name="other", query_set=_query_set("other"), policy_data={}, seed=1
-    )
-    elsewhere = User.objects.create_user("dan")
-    Role.objects.create(user=elsewhere, campaign=other, name="owner")
-    assert getattr(signed_in(elsewhere), method)(address).status_code == 404
-    anonymous = getattr(client, method)(address)
-    assert anonymous.status_code == 302
-    assert anonymous["Location"].startswith("/sign-in")
-
-
-def _query_set(name: str) -> Any:
-    return QuerySet.objects.create(name=name, origin="file")
-
-
-def test_a_form_of_another_site_counts_nothing(stage: Stage) -> None:
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(User.objects.create_superuser("root"))
-    assert client.post(COUNT).status_code == 403
-    assert newest(stage.campaign) is None
 
 
 def test_the_page_asks_the_database_as_often_whatever_it_holds(

@@ -12,7 +12,7 @@ from annotation.models import AuditEntry, Snapshot
 from retrieval.jobs import queue
 from retrieval.models import Job
 from tests.annotation.pipeline.reconcile.drift import delete_there
-from tests.annotation.web.base.readers import plays, root
+from tests.annotation.web.base.readers import plays
 from tests.worlds.small_campaign import Stage
 
 pytestmark = pytest.mark.django_db
@@ -143,11 +143,3 @@ def test_two_at_once_are_one(published: Stage, manager: Client) -> None:
     assert again.status_code == 409
     assert "is already running for faq" in text_of(again)
     assert AuditEntry.objects.filter(verb="reconcile").count() == 1
-
-
-def test_a_form_of_another_site_asks_for_none(published: Stage) -> None:
-    root()
-    strict = Client(enforce_csrf_checks=True)
-    strict.cookies = root().cookies
-    assert strict.post(PAGE).status_code == 403
-    assert not Job.objects.exists()

@@ -44,16 +44,6 @@ def test_it_shows_who_has_which_role_and_what_each_may(adas: Client, campaign: C
     assert page.count('class="role-may"') == allowed
 
 
-@pytest.mark.parametrize("role", ["manager", "adjudicator", "viewer"])
-def test_others_of_the_campaign_may_not(campaign: Campaign, role: str) -> None:
-    client = client_with(role, campaign)
-    mine = Role.objects.get()
-    assert client.get(PAGE).status_code == 403
-    assert client.post(PAGE, {"username": f"a-{role}", "role": "owner"}).status_code == 403
-    assert client.post(f"{PAGE}{mine.pk}/", {"role": "owner"}).status_code == 403
-    assert role_of(f"a-{role}") == role
-
-
 def test_an_owner_of_another_campaign_finds_nothing(campaign: Campaign, ada: User) -> None:
     client = client_with("owner", make_campaign("other"), "eve")
     assert client.get(PAGE).status_code == 404
@@ -65,12 +55,6 @@ def test_an_owner_of_another_campaign_finds_nothing(campaign: Campaign, ada: Use
         == 404
     )
     assert role_of("ada") == "owner"
-
-
-def test_staff_see_campaigns_but_give_no_roles(campaign: Campaign) -> None:
-    staff = at(User.objects.create_user("carla", is_staff=True))
-    assert staff.get(PAGE).status_code == 403
-    assert Client().get(PAGE)["Location"] == f"/sign-in?next={PAGE}"
 
 
 def test_an_account_is_invited_by_its_name(adas: Client) -> None:
@@ -118,14 +102,6 @@ def test_who_gives_up_the_own_part_is_led_out(adas: Client, ada: User, campaign:
     response = adas.post(f"{PAGE}{ada.roles.get().pk}/", {"take": "yes"})
     assert response["Location"] == "/admin/campaigns/"
     assert adas.get(PAGE).status_code == 403
-
-
-def test_a_form_of_another_site_does_nothing(ada: User) -> None:
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(ada)
-    User.objects.create_user("bob")
-    assert client.post(PAGE, {"username": "bob", "role": "owner"}).status_code == 403
-    assert role_of("bob") is None
 
 
 def test_the_page_asks_few_questions_whatever_the_size(

@@ -166,11 +166,3 @@ def test_without_candidates_there_is_nothing_to_ask_for(stage: Stage, manager: C
     page = text_of(manager.get(ADDRESS))
     assert "retrieve them first" in page
     assert '<form method="post" class="dash-form' not in page
-
-
-def test_strangers_and_the_signed_out_do_not_see_it(stage: Stage, client: Client) -> None:
-    assert client.get(ADDRESS).status_code == 302
-    assert client.post(ADDRESS, ASKED).status_code == 302
-    client.force_login(User.objects.create_user("eve"))
-    assert client.post(ADDRESS, ASKED).status_code == 403
-    assert not Job.objects.exists()

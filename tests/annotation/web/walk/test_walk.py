@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator, Sequence
 
 import pytest
+from django.conf import settings
 from django.contrib import admin
 
 from retrieval.admin import ReadOnlyAdmin
@@ -47,6 +48,13 @@ def test_the_table_names_every_address_and_no_other() -> None:
     there = {route for route, _ in routes() if not is_of_a_model(route)}
     assert there - ROWS.keys() == set()
     assert ROWS.keys() - there == set()
+
+
+def test_no_page_takes_a_form_of_another_site() -> None:
+    assert "django.middleware.csrf.CsrfViewMiddleware" in settings.MIDDLEWARE
+    exempt = {route for route, found in routes() if getattr(found.callback, "csrf_exempt", False)}
+    pages = {route for route in exempt if not route.startswith(("api/", "^api/"))}
+    assert pages == {"admin/database/upload"}  # which checks it itself, once it has a folder
 
 
 def test_everybody_gets_what_the_table_says_for_20_queries_at_most(quiet: None) -> None:
