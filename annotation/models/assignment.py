@@ -100,8 +100,8 @@ class Assignment(models.Model):
         """
         out = Exclusion.in_force(campaign).values("worker")
         facts = {
-            "excluded": _truth(**{f"{path}worker__in": out}),
-            "rejected": _truth(**{f"{path}status": cls.Status.REJECTED}),
+            "excluded": _as_boolean(**{f"{path}worker__in": out}),
+            "rejected": _as_boolean(**{f"{path}status": cls.Status.REJECTED}),
             "passed": F(f"{path}passed"),
             "took": ExpressionWrapper(
                 F(f"{path}submitted_at") - F(f"{path}accepted_at"), models.DurationField()
@@ -114,7 +114,7 @@ class Assignment(models.Model):
         return rows
 
 
-def _truth(**conditions: object) -> ExpressionWrapper[Q]:
+def _as_boolean(**conditions: object) -> ExpressionWrapper[Q]:
     return ExpressionWrapper(Q(**conditions), models.BooleanField())
 
 
