@@ -58,7 +58,7 @@ def _add(operation: Operation) -> None:
 def add_long(operation: LongOperation) -> None:
     """It runs while whoever typed it watches."""
 
-    def run(campaign: Campaign, **options: Any) -> Result:
+    def execute(campaign: Campaign, **options: Any) -> Result:
         for argument in operation.arguments:
             if argument.kind == "choices" and options[argument.name]:
                 options[argument.name] = options[argument.name].split(",")
@@ -72,9 +72,9 @@ def add_long(operation: LongOperation) -> None:
 
     arguments = (*operation.arguments, *operation.command_arguments)
     parameters = [parameter("campaign", Campaign), *map(given, arguments)]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__doc__ = operation.sentence
-    campaign_verb(operation.name, panel=STUDIES if operation.is_study else STEPS)(run)
+    execute.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    execute.__doc__ = operation.sentence
+    campaign_verb(operation.name, panel=STUDIES if operation.is_study else STEPS)(execute)
 
 
 @contextmanager

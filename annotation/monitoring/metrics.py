@@ -99,7 +99,7 @@ def broker_lengths() -> dict[str, int] | None:
 def _snapshots() -> Iterator[Metric]:
     """Of each campaign the newest: nothing is counted for Prometheus's sake."""
     hits = GaugeMetricFamily("quorum_hits", "HITs by state", labels=["campaign", "state"])
-    works = GaugeMetricFamily("quorum_assignments", "Handed in", labels=["campaign", "state"])
+    assignments = GaugeMetricFamily("quorum_assignments", "Handed in", labels=["campaign", "state"])
     labels = GaugeMetricFamily("quorum_triplets", "By label", labels=["campaign", "state"])
     ages = GaugeMetricFamily(
         "quorum_snapshot_age_seconds", "Since these figures were taken", labels=["campaign"]
@@ -108,11 +108,11 @@ def _snapshots() -> Iterator[Metric]:
         name, figures = snapshot.campaign.name, snapshot.figures
         for state, count in figures.get("hits_by_state", {}).items():
             hits.add_metric([name, state], count)
-        for family, states in ((works, ASSIGNMENT_STATES), (labels, TRIPLET_STATES)):
+        for family, states in ((assignments, ASSIGNMENT_STATES), (labels, TRIPLET_STATES)):
             for state in states:
                 family.add_metric([name, state], figures.get(state, 0))
         ages.add_metric([name], _age(snapshot.at))
-    yield from (hits, works, labels, ages)
+    yield from (hits, assignments, labels, ages)
     yield _last_pass()
 
 

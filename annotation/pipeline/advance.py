@@ -109,8 +109,8 @@ def _unread_since(campaign: Campaign, hits: list[int], now: datetime) -> list[da
 
 
 def newest(campaign: Campaign) -> datetime:
-    works = Assignment.objects.filter(hit__campaign=campaign)
-    found: datetime | None = works.aggregate(last=Max("submitted_at"))["last"]
+    assignments = Assignment.objects.filter(hit__campaign=campaign)
+    found: datetime | None = assignments.aggregate(last=Max("submitted_at"))["last"]
     # Without any, what another process stores meanwhile must wait: it may not be complete.
     return found or campaign.created_at
 

@@ -18,16 +18,16 @@ FATES = ("counted", "failed", "discarded")
 def outcome(campaign: Campaign, profiles: WorkerProfiles, gold: Gold, plan: Plan) -> dict[str, Any]:
     """As JSON; money in cents of the policy that was played."""
     account = account_of(campaign)
-    works = Assignment.objects.filter(hit__campaign=campaign)
+    assignments = Assignment.objects.filter(hit__campaign=campaign)
     candidates = [candidate for query in plan.queries for candidate in query.candidates]
     return {
         "queries": len(plan.queries),
         "triplets": len(candidates),
         "labels_by_experts": sum(candidate.by_experts for candidate in candidates),
         "hits": campaign.hits.count(),
-        "assignments": works.count(),
-        "paid_assignments": works.filter(status=Assignment.Status.APPROVED).count(),
-        "rejected": works.filter(status=Assignment.Status.REJECTED).count(),
+        "assignments": assignments.count(),
+        "paid_assignments": assignments.filter(status=Assignment.Status.APPROVED).count(),
+        "rejected": assignments.filter(status=Assignment.Status.REJECTED).count(),
         "spent_cents": account.spent_cents,
         "discarded_cents": account.discarded_cents,
         **_votes(campaign),
@@ -71,8 +71,8 @@ def _people(campaign: Campaign, profiles: WorkerProfiles) -> dict[str, dict[str,
     excluded = set(Exclusion.in_force(campaign).values_list("worker__worker_id", flat=True))
     found = {kind: Counter(dict.fromkeys(("excluded", "worked", *FATES), 0)) for kind in KINDS}
     worked = set()
-    works = Assignment.objects.filter(hit__campaign=campaign)
-    for worker, passed in works.values_list("worker__worker_id", "passed"):
+    assignments = Assignment.objects.filter(hit__campaign=campaign)
+    for worker, passed in assignments.values_list("worker__worker_id", "passed"):
         worked.add(worker)
         found[kinds[worker]][_fate(passed=passed, excluded=worker in excluded)] += 1
     for worker in worked:

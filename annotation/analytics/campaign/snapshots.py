@@ -136,8 +136,8 @@ def spread(times: Sequence[tuple[datetime, int]], points: int) -> list[tuple[dat
 def _figures(campaign: Campaign, clock: Clock) -> Figures:
     pairs = first_pairs(campaign)
     labels = _labels(campaign)
-    works: Figures = assignment_counts(campaign)
-    works["reviewed"] = works["submitted"] - works["to_review"]
+    assignments: Figures = assignment_counts(campaign)
+    assignments["reviewed"] = assignments["submitted"] - assignments["to_review"]
     sums: Figures = money(campaign)
     short = shortage(campaign) if campaign.state == Campaign.State.CAPPED else None
     return {
@@ -146,13 +146,13 @@ def _figures(campaign: Campaign, clock: Clock) -> Figures:
         **question_counts(campaign),
         **hit_counts(campaign),
         "hits_by_state": hits_by_state(campaign, clock()),
-        **works,
+        **assignments,
         **labels,
         **vote_counts(campaign, pairs),
         "pairs": int(pairs.sum()),
         "agreement": asdict(estimate(pairs, observed)),
         "kappa": asdict(estimate(pairs, kappa)),
-        "control_failures": share(works["failed_controls"], works["reviewed"]),
+        "control_failures": share(assignments["failed_controls"], assignments["reviewed"]),
         **trouble_counts(campaign),
         "blockers": [one.to_dict() for one in blockers(campaign, clock=clock)],
         "outlook": asdict(outlook(campaign)),

@@ -179,16 +179,16 @@ def _expired(campaign: Campaign, now: datetime) -> Iterator[Blocker]:
 
 def _uncovered(campaign: Campaign) -> Iterator[Blocker]:
     """The ledger could not book these: somebody has bought them past this campaign's budget."""
-    works = Assignment.objects.filter(
+    assignments = Assignment.objects.filter(
         hit__campaign=campaign,
         status=Assignment.Status.APPROVED,
         passed__isnull=False,
         account=Assignment.Booked.RESERVED,
     )
-    found = works.aggregate(works=Count("pk"), cents=Sum("hit__price_cents", default=0))
-    if found["works"]:
+    found = assignments.aggregate(assignments=Count("pk"), cents=Sum("hit__price_cents", default=0))
+    if found["assignments"]:
         reason = (
-            f"{found['works']} approved assignments, {dollars(found['cents'])}, are not covered by "
+            f"{found['assignments']} approved assignments, {dollars(found['cents'])}, are not covered by "
             "the budget"
         )
         command = f": raise it by `quorum campaign budget {campaign} DOLLARS`"

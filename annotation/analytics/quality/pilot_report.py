@@ -119,8 +119,8 @@ def _condition(campaign: Campaign, labels: Mapping[Key, Triplet], workers: set[i
 
 def _workers(conditions: Conditions) -> list[set[int]]:
     found: dict[int, set[int]] = {condition.pk: set() for condition in conditions}
-    works = Assignment.objects.filter(hit__campaign__in=conditions).order_by()
-    for condition, worker in works.values_list("hit__campaign", "worker__pk").distinct():
+    assignments = Assignment.objects.filter(hit__campaign__in=conditions).order_by()
+    for condition, worker in assignments.values_list("hit__campaign", "worker__pk").distinct():
         found[condition].add(worker)
     return list(found.values())
 

@@ -168,8 +168,8 @@ def _counts(campaign: Campaign) -> Iterable[Mapping[str, Any]]:
     decided = ~Q(status=Assignment.Status.SUBMITTED)
     timed = Q(behaviour__active_ms__isnull=False)
     approved = Q(status=Assignment.Status.APPROVED)
-    works = Assignment.objects.filter(hit__campaign=campaign)
-    rows = works.order_by("worker__worker_id").values("worker_id", "worker__worker_id")
+    assignments = Assignment.objects.filter(hit__campaign=campaign)
+    rows = assignments.order_by("worker__worker_id").values("worker_id", "worker__worker_id")
     return rows.annotate(
         handed_in=Count("pk"),
         reviewed=Count("pk", filter=Q(passed__isnull=False)),

@@ -114,8 +114,8 @@ def _effects(campaign: Campaign, worker: Worker, policy: Policy, sign: int) -> I
 
 def counted(campaign: Campaign, worker: Worker) -> QuerySet[Judgment]:
     """A worker's votes that count unless the worker is excluded."""
-    works = _valid_assignments(campaign, worker)
-    return Judgment.objects.filter(worker=worker, triplet__isnull=False, assignment__in=works)
+    assignments = _valid_assignments(campaign, worker)
+    return Judgment.objects.filter(worker=worker, triplet__isnull=False, assignment__in=assignments)
 
 
 def _valid_assignments(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:

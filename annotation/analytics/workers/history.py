@@ -88,40 +88,45 @@ def page_of(
     campaign: Campaign, worker: Worker, *, before: int | None, excluded: bool
 ) -> tuple[list[Turn], bool]:
     """The newest first, from the one before an assignment's key on; whether there are more."""
-    works = assignments_of(campaign, worker)
-    if before is not None and (last := works.filter(pk=before).first()) is not None:
-        works = works.filter(
+    assignments = assignments_of(campaign, worker)
+    if before is not None and (last := assignments.filter(pk=before).first()) is not None:
+        assignments = assignments.filter(
             Q(submitted_at__lt=last.submitted_at)
             | Q(submitted_at=last.submitted_at, pk__lt=last.pk)
         )
-    ordered = works.order_by("-submitted_at", "-pk").select_related("hit", "behaviour")
+    ordered = assignments.order_by("-submitted_at", "-pk").select_related("hit", "behaviour")
     found = list(ordered[: PAGE_SIZE + 1])
     return _entries(worker, found[:PAGE_SIZE], excluded=excluded), len(found) > PAGE_SIZE
 
 
-def _entries(worker: Worker, works: Sequence[Assignment], *, excluded: bool) -> list[Turn]:
-    controls = _controls(worker, works)
-    votes = _votes(works, excluded=excluded)
-    return [_entry(work, *controls.get(work.hit_id, (0, 0)), votes[work.pk]) for work in works]
+def _entries(worker: Worker, assignments: Sequence[Assignment], *, excluded: bool) -> list[Turn]:
+    controls = _controls(worker, assignments)
+    votes = _votes(assignments, excluded=excluded)
+    return [
+        _entry(assignment, *controls.get(assignment.hit_id, (0, 0)), votes[assignment.pk])
+        for assignment in assignments
+    ]
 
 
-def _entry(work: Assignment, controls: int, right: int, votes: Sequence[Compared]) -> Turn:
+def _entry(assignment: Assignment, controls: int, right: int, votes: Sequence[Compared]) -> Turn:
     return Turn(
-        assignment=work,
+        assignment=assignment,
         controls=controls,
-        missed=controls - right if work.passed is not None else 0,
+        missed=controls - right if assignment.passed is not None else 0,
         votes=len(votes),
         positive=sum(vote.value for vote in votes),
         agreement=peer_agreement_of(votes),
     )
 
 
-def _controls(worker: Worker, works: Sequence[Assignment]) -> dict[int, tuple[int, int]]:
+def _controls(worker: Worker, assignments: Sequence[Assignment]) -> dict[int, tuple[int, int]]:
     """HIT -> its controls, and how many of them the worker has answered as they must be."""
     positive = Q(control__kind=Control.Kind.POSITIVE, judgments__value=1)
     negative = Q(control__kind=Control.Kind.NEGATIVE, judgments__value=0)
     right = Q(judgments__worker=worker) & (positive | negative)
-    items = HitItem.objects.filter(hit__in=[work.hit_id for work in works], triplet=None)
+    items = HitItem.objects.filter(
+        hit__in=[assignment.hit_id for assignment in assignments], triplet=None
+    )
     # The join repeats an item for each worker who has judged it.
     counted = (
         items.order_by()
@@ -131,14 +136,14 @@ def _controls(worker: Worker, works: Sequence[Assignment]) -> dict[int, tuple[in
     return {hit: (controls, found) for hit, controls, found in counted}
 
 
-def _votes(works: Sequence[Assignment], *, excluded: bool) -> Mapping[int, list[Compared]]:
+def _votes(assignments: Sequence[Assignment], *, excluded: bool) -> Mapping[int, list[Compared]]:
     """Assignment -> its votes beside those of others."""
     found: defaultdict[int, list[Compared]] = defaultdict(list)
     counting = {
         work.pk: void_reason(work.facts([work.worker_id] if excluded else [])) is None
-        for work in works
+        for work in assignments
     }
-    given = Judgment.objects.filter(assignment__in=works, triplet__isnull=False)
+    given = Judgment.objects.filter(assignment__in=assignments, triplet__isnull=False)
     rows = given.values_list("assignment_id", "value", "triplet__votes", "triplet__positive_votes")
     for assignment, value, votes, positive in rows:
         vote = beside_peers(value, votes, positive, counts=counting[assignment])

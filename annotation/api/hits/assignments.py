@@ -41,8 +41,8 @@ class JudgmentRow(serializers.Serializer[Judgment]):
 class AssignmentRead(AssignmentRow):
     judgments = serializers.SerializerMethodField()
 
-    def get_judgments(self, work: Assignment) -> list[dict[str, Any]]:
-        rows = work.judgments.select_related("item").order_by("item__position")
+    def get_judgments(self, assignment: Assignment) -> list[dict[str, Any]]:
+        rows = assignment.judgments.select_related("item").order_by("item__position")
         return [dict(JudgmentRow(row).data) for row in rows]
 
 
@@ -72,8 +72,8 @@ class Assignments(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        works = Assignment.objects.filter(hit__campaign=campaign_of(request, name))
-        found = read_filter(request, AssignmentFilter, works.select_related("hit", "worker"))
+        assignments = Assignment.objects.filter(hit__campaign=campaign_of(request, name))
+        found = read_filter(request, AssignmentFilter, assignments.select_related("hit", "worker"))
         return page(self, found, AssignmentRow)
 
 
@@ -88,5 +88,7 @@ class OneAssignment(APIView):
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
         campaign = campaign_of(request, name)
-        works = Assignment.objects.select_related("hit", "worker").filter(hit__campaign=campaign)
-        return Response(AssignmentRead(get_object_or_404(works, pk=pk)).data)
+        assignments = Assignment.objects.select_related("hit", "worker").filter(
+            hit__campaign=campaign
+        )
+        return Response(AssignmentRead(get_object_or_404(assignments, pk=pk)).data)

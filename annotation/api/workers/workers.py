@@ -71,14 +71,14 @@ EXCLUSION = {
 
 def at_work(campaign: Campaign) -> QuerySet[Worker]:
     """Who has handed something in."""
-    works = Assignment.objects.filter(hit__campaign=campaign, worker=OuterRef("pk"))
-    return Worker.objects.filter(Exists(works))
+    assignments = Assignment.objects.filter(hit__campaign=campaign, worker=OuterRef("pk"))
+    return Worker.objects.filter(Exists(assignments))
 
 
 def counted(campaign: Campaign, workers: Sequence[Worker]) -> list[dict[str, Any]]:
     """Two queries for all of them."""
-    works = Assignment.objects.filter(hit__campaign=campaign, worker__in=workers).order_by()
-    rows = works.values("worker_id").annotate(**COUNTS)
+    assignments = Assignment.objects.filter(hit__campaign=campaign, worker__in=workers).order_by()
+    rows = assignments.values("worker_id").annotate(**COUNTS)
     counts: dict[int, Any] = {row["worker_id"]: row for row in rows}
     exclusions = campaign.exclusions.filter(worker__in=workers, restored_at=None)
     excluded = set(exclusions.values_list("worker_id", flat=True))

@@ -74,15 +74,15 @@ def _preview_approve(campaign: Campaign, options: Options) -> list[str]:
 
 
 def _payment(seen: decisions.Decision) -> str:
-    work = f"Assignment {seen.assignment} of {seen.worker}"
+    assignment = f"Assignment {seen.assignment} of {seen.worker}"
     if seen.kind == "approve":
         return (
-            f"{work} is approved in place of its rejection, which the crowd was not told of yet"
-            f"{clause('; it costs {}', seen.cents)}. An approval is final."
+            f"{assignment} is approved in place of its rejection, which the crowd was not told "
+            f"of yet{clause('; it costs {}', seen.cents)}. An approval is final."
         )
     until = f", which MTurk allows until {seen.until:%Y-%m-%d %H:%M} UTC" if seen.until else ""
     return (
-        f"{work} is approved after all: its rejection is overturned{until}"
+        f"{assignment} is approved after all: its rejection is overturned{until}"
         f"{clause('; it costs {}', seen.cents)}. An approval is final."
     )
 

@@ -42,10 +42,16 @@ class ReportRow(NamedTuple):
     text: str
 
 
-def record_behaviour(works: Sequence[AnsweredAssignment]) -> None:
+def record_behaviour(assignments: Sequence[AnsweredAssignment]) -> None:
     """One row of behaviour of each, and the reports; in the transaction of the judgments."""
-    insert(Behaviour, BehaviourRow._fields, (_behaviour_row(work) for work in works))
-    insert(ItemReport, ReportRow._fields, (row for work in works for row in _report_rows(work)))
+    insert(
+        Behaviour, BehaviourRow._fields, (_behaviour_row(assignment) for assignment in assignments)
+    )
+    insert(
+        ItemReport,
+        ReportRow._fields,
+        (row for assignment in assignments for row in _report_rows(assignment)),
+    )
 
 
 def _behaviour_row(answered: AnsweredAssignment) -> BehaviourRow:

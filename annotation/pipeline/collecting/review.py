@@ -93,7 +93,7 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
     items = _items({assignment.hit_id for assignment in batch})
     messages: list[OutboxMessage] = []
     votes: list[Vote] = []
-    works: list[AnsweredAssignment] = []
+    assignments: list[AnsweredAssignment] = []
     for assignment in batch:
         mine = items[assignment.hit_id]
         answers = given_answers(assignment.answers, [item.key for item in mine])
@@ -101,14 +101,16 @@ def _review_batch(campaign: Campaign, batch: list[Assignment]) -> int:
         assignment.passed = check.passed
         votes += _votes(assignment, mine, answers)
         messages += _decision(campaign, assignment, check)
-        works.append(AnsweredAssignment(assignment, {item.key: item.pk for item in mine}, answers))
+        assignments.append(
+            AnsweredAssignment(assignment, {item.key: item.pk for item in mine}, answers)
+        )
     for passed in (True, False):
         such = [assignment.pk for assignment in batch if assignment.passed is passed]
         Assignment.objects.filter(pk__in=such).update(passed=passed)
     if campaign.hits.filter(repack=True).exists():
         votes = _first_only(votes)
     insert(Judgment, Vote._fields, votes)
-    record_behaviour(works)
+    record_behaviour(assignments)
     insert_objects(messages)
     return sum(assignment.passed is True for assignment in batch)
 

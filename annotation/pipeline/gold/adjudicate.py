@@ -71,9 +71,11 @@ class Pile:
         worker = Worker.objects.filter(crowd=ENDPOINT, worker_id=self.worker_id)
         judged = Judgment.objects.filter(worker__in=worker, triplet__isnull=False)
         gone = (Assignment.Status.RETURNED, Assignment.Status.LAPSED)
-        works = Assignment.objects.filter(member__worker_id=self.worker_id).exclude(status__in=gone)
+        assignments = Assignment.objects.filter(member__worker_id=self.worker_id).exclude(
+            status__in=gone
+        )
         taken = HitItem.objects.filter(
-            hit__crowd_id__in=works.values("posted_hit__hit_id"), triplet__isnull=False
+            hit__crowd_id__in=assignments.values("posted_hit__hit_id"), triplet__isnull=False
         )
         return triplets.exclude(pk__in=judged.values("triplet")).exclude(
             pk__in=taken.values("triplet")

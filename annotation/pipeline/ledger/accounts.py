@@ -163,5 +163,5 @@ def reserved_cents(hits: Iterable[Hit]) -> dict[int, int]:
 
 
 def _undecided(hits: Iterable[Hit]) -> dict[int, int]:
-    works = Assignment.objects.filter(hit__in=hits, account=Booked.RESERVED)
-    return dict(works.order_by().values_list("hit").annotate(count=Count("pk")))
+    assignments = Assignment.objects.filter(hit__in=hits, account=Booked.RESERVED)
+    return dict(assignments.order_by().values_list("hit").annotate(count=Count("pk")))

@@ -30,60 +30,67 @@ def settle(campaign: Campaign) -> int:
     decided = decided.exclude(status=Assignment.Status.SUBMITTED)
     booked = 0
     out = excluded_workers(campaign)
-    for works in _chunks(decided.select_related("hit").order_by("pk")):
-        covered = _covered(campaign, works)
-        for work in covered:
-            work.account = _destination(work, out)
+    for assignments in _chunks(decided.select_related("hit").order_by("pk")):
+        covered = _covered(campaign, assignments)
+        for assignment in covered:
+            assignment.account = _destination(assignment, out)
         _book_moves(campaign, covered, "settle", source=Place.RESERVED)
         booked += len(covered)
     return booked
 
 
-def _covered(campaign: Campaign, works: Sequence[Assignment]) -> list[Assignment]:
+def _covered(campaign: Campaign, assignments: Sequence[Assignment]) -> list[Assignment]:
     """Those that there is money for: a HIT that others have grown at the crowd may lack some.
 
     What the budget cannot cover stays unbooked; `status` tells, and a higher budget mends it.
     """
     account = account_of(campaign)
-    left = reserved_cents({work.hit for work in works})
+    left = reserved_cents({assignment.hit for assignment in assignments})
     covered = []
-    for work in works:
-        left[work.hit_id] = left.get(work.hit_id, 0) - work.hit.price_cents
-        if left[work.hit_id] >= 0 or _cover(account, work):
-            covered.append(work)
+    for assignment in assignments:
+        left[assignment.hit_id] = left.get(assignment.hit_id, 0) - assignment.hit.price_cents
+        if left[assignment.hit_id] >= 0 or _cover(account, assignment):
+            covered.append(assignment)
     return covered
 
 
-def _cover(account: Account, work: Assignment) -> bool:
-    key = f"cover:{work.crowd_id}"
+def _cover(account: Account, assignment: Assignment) -> bool:
+    key = f"cover:{assignment.crowd_id}"
     try:
-        book([_move(account, work, key, source=Place.AVAILABLE, target=Place.RESERVED)])
+        book([_move(account, assignment, key, source=Place.AVAILABLE, target=Place.RESERVED)])
     except OverBudget:
         return False
     return True
 
 
-def _destination(work: Assignment, excluded: set[int]) -> Booked:
-    if work.status == Assignment.Status.REJECTED:
+def _destination(assignment: Assignment, excluded: set[int]) -> Booked:
+    if assignment.status == Assignment.Status.REJECTED:
         return Booked.RELEASED
-    return _spent(work, excluded)
+    return _spent(assignment, excluded)
 
 
-def _spent(work: Assignment, excluded: set[int]) -> Booked:
+def _spent(assignment: Assignment, excluded: set[int]) -> Booked:
     """Where what it costs goes, if the crowd pays it."""
-    return Booked.DISCARDED if void_reason(work.facts(excluded, if_paid=True)) else Booked.PAID
+    void = void_reason(assignment.facts(excluded, if_paid=True))
+    return Booked.DISCARDED if void else Booked.PAID
 
 
-def pay_overturned(campaign: Campaign, work: Assignment) -> None:
+def pay_overturned(campaign: Campaign, assignment: Assignment) -> None:
     """Reserve again what a rejection had released, and settle it. Raises OverBudget."""
-    work.account = _spent(work, excluded_workers(campaign))
+    assignment.account = _spent(assignment, excluded_workers(campaign))
     account = account_of(campaign)
-    steps = ((Place.AVAILABLE, Place.RESERVED), (Place.RESERVED, Place(work.account)))
+    steps = ((Place.AVAILABLE, Place.RESERVED), (Place.RESERVED, Place(assignment.account)))
     book(
-        _move(account, work, f"overturned:{target}:{work.crowd_id}", source=source, target=target)
+        _move(
+            account,
+            assignment,
+            f"overturned:{target}:{assignment.crowd_id}",
+            source=source,
+            target=target,
+        )
         for source, target in steps
     )
-    work.save(update_fields=["account"])
+    assignment.save(update_fields=["account"])
 
 
 def reserve_overturn(campaign: Campaign, message: OutboxMessage) -> None:
@@ -100,12 +107,12 @@ def settle_overturned(campaign: Campaign) -> None:
     done = campaign.outbox.filter(kind=OutboxMessage.Kind.OVERTURN, state=OutboxMessage.State.DONE)
     account, out = account_of(campaign), excluded_workers(campaign)
     for message in done.filter(assignment__account=Booked.RELEASED).select_related(WORKED):
-        work = message.assignment
-        assert work is not None
-        work.account = _spent(work, out)
-        key, target = f"settle:{message.token}", Place(work.account)
+        assignment = message.assignment
+        assert assignment is not None
+        assignment.account = _spent(assignment, out)
+        key, target = f"settle:{message.token}", Place(assignment.account)
         book([_overturn(account, message, key, source=Place.RESERVED, target=target)])
-        work.save(update_fields=["account"])
+        assignment.save(update_fields=["account"])
 
 
 def release_overturned(campaign: Campaign) -> None:
@@ -141,23 +148,23 @@ def _overturn(
 def discard(campaign: Campaign) -> int:
     """Paid work whose votes no longer count goes to the account of its own; how many."""
     paid = _assignments(campaign).filter(account=Booked.PAID)
-    works = paid.exclude(pk__in=Assignment.valid(paid, campaign).values("pk"))
-    return _shift(campaign, works, Booked.DISCARDED, source=Place.PAID)
+    assignments = paid.exclude(pk__in=Assignment.valid(paid, campaign).values("pk"))
+    return _shift(campaign, assignments, Booked.DISCARDED, source=Place.PAID)
 
 
 def restore(campaign: Campaign) -> int:
     """Discarded work whose votes count again goes back; how many."""
     discarded = _assignments(campaign).filter(account=Booked.DISCARDED)
-    works = Assignment.valid(discarded, campaign)
-    return _shift(campaign, works, Booked.PAID, source=Place.DISCARDED)
+    assignments = Assignment.valid(discarded, campaign)
+    return _shift(campaign, assignments, Booked.PAID, source=Place.DISCARDED)
 
 
 def _shift(
-    campaign: Campaign, works: QuerySet[Assignment], account: Booked, *, source: Place
+    campaign: Campaign, assignments: QuerySet[Assignment], account: Booked, *, source: Place
 ) -> int:
-    moved = list(works.select_related("hit").order_by("pk"))
-    for work in moved:
-        work.account = account
+    moved = list(assignments.select_related("hit").order_by("pk"))
+    for assignment in moved:
+        assignment.account = account
     # A worker can be excluded, restored and excluded again: each time is an effect of its own.
     turn = campaign.exclusions.count()
     _book_moves(campaign, moved, f"{account}:{turn}", source=source)
@@ -165,31 +172,39 @@ def _shift(
 
 
 def _book_moves(
-    campaign: Campaign, works: Sequence[Assignment], key: str, *, source: Place
+    campaign: Campaign, assignments: Sequence[Assignment], key: str, *, source: Place
 ) -> None:
     account = account_of(campaign)
     book(
-        _move(account, work, f"{key}:{work.crowd_id}", source=source, target=_place(work))
-        for work in works
+        _move(
+            account,
+            assignment,
+            f"{key}:{assignment.crowd_id}",
+            source=source,
+            target=_place(assignment),
+        )
+        for assignment in assignments
     )
     for booked in Booked.values:
-        mine = [work.pk for work in works if work.account == booked]
+        mine = [assignment.pk for assignment in assignments if assignment.account == booked]
         Assignment.objects.filter(pk__in=mine).update(account=booked)
 
 
-def _place(work: Assignment) -> Place:
-    return Place.AVAILABLE if work.account == Booked.RELEASED else Place(work.account)
+def _place(assignment: Assignment) -> Place:
+    return Place.AVAILABLE if assignment.account == Booked.RELEASED else Place(assignment.account)
 
 
-def _move(account: Account, work: Assignment, key: str, *, source: Place, target: Place) -> Entry:
+def _move(
+    account: Account, assignment: Assignment, key: str, *, source: Place, target: Place
+) -> Entry:
     return Entry(
         account=account,
         key=key,
         source=source,
         target=target,
-        cents=work.hit.price_cents,
-        hit=work.hit,
-        assignment=work,
+        cents=assignment.hit.price_cents,
+        hit=assignment.hit,
+        assignment=assignment,
     )
 
 
@@ -244,8 +259,8 @@ def _assignments(campaign: Campaign) -> QuerySet[Assignment]:
     return Assignment.objects.filter(hit__campaign=campaign)
 
 
-def _chunks(works: QuerySet[Assignment]) -> Iterable[list[Assignment]]:
+def _chunks(assignments: QuerySet[Assignment]) -> Iterable[list[Assignment]]:
     last = 0
-    while chunk := list(works.filter(pk__gt=last)[:BATCH]):
+    while chunk := list(assignments.filter(pk__gt=last)[:BATCH]):
         last = chunk[-1].pk
         yield chunk

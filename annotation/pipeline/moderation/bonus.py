@@ -31,8 +31,8 @@ def preview_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: st
         raise UserError(f"A bonus is from $0.01 to {dollars(MOST_CENTS)}, not {dollars(cents)}.")
     if not reason.strip():
         raise UserError("The worker is told why there is a bonus: give the --reason.")
-    works = Assignment.objects.filter(hit__campaign=campaign).select_related("worker")
-    work = works.filter(crowd_id=assignment).first()
+    assignments = Assignment.objects.filter(hit__campaign=campaign).select_related("worker")
+    work = assignments.filter(crowd_id=assignment).first()
     if work is None:
         raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
     asked = campaign.outbox.filter(token=_token(assignment, cents, reason))

@@ -110,8 +110,8 @@ def reject_manually(campaign: Campaign, assignment: str, *, reason: str) -> Deci
 
 
 def _reviewed(campaign: Campaign, assignment: str) -> Assignment:
-    works = Assignment.objects.filter(hit__campaign=campaign, crowd_id=assignment)
-    work = works.select_related("hit__campaign", "worker").first()
+    assignments = Assignment.objects.filter(hit__campaign=campaign, crowd_id=assignment)
+    work = assignments.select_related("hit__campaign", "worker").first()
     if work is None:
         raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
     if work.passed is None:
@@ -122,81 +122,88 @@ def _reviewed(campaign: Campaign, assignment: str) -> Assignment:
     return work
 
 
-def overturnable_until(work: Assignment) -> datetime | None:
+def overturnable_until(assignment: Assignment) -> datetime | None:
     """None: at any time."""
-    days = work.hit.campaign.policy.crowd_traits.overturn_days
-    return None if days is None else work.submitted_at + timedelta(days=days)
+    days = assignment.hit.campaign.policy.crowd_traits.overturn_days
+    return None if days is None else assignment.submitted_at + timedelta(days=days)
 
 
-def _check_overturnable(work: Assignment, until: datetime | None, now: datetime) -> None:
+def _check_overturnable(assignment: Assignment, until: datetime | None, now: datetime) -> None:
     if until is not None and until <= now:
         raise UserError(
-            f"The rejection of assignment {work}, submitted on {work.submitted_at:%Y-%m-%d}, could "
-            f"be overturned until {until:%Y-%m-%d}. You can still pay a bonus for it."
+            f"The rejection of assignment {assignment}, submitted on "
+            f"{assignment.submitted_at:%Y-%m-%d}, could be overturned until {until:%Y-%m-%d}. You "
+            "can still pay a bonus for it."
         )
-    if work.account != Assignment.Booked.RELEASED:
-        raise UserError(f"The rejection of assignment {work} is not booked yet: try again later.")
-    if work.outbox.filter(kind=Kind.OVERTURN, state__in=UNSENT).exists():
-        raise UserError(f"The rejection of assignment {work} is being overturned already.")
+    if assignment.account != Assignment.Booked.RELEASED:
+        raise UserError(
+            f"The rejection of assignment {assignment} is not booked yet: try again later."
+        )
+    if assignment.outbox.filter(kind=Kind.OVERTURN, state__in=UNSENT).exists():
+        raise UserError(f"The rejection of assignment {assignment} is being overturned already.")
 
 
-def _check_free(work: Assignment, wanted: Kind, instead_of: Kind) -> None:
+def _check_free(assignment: Assignment, wanted: Kind, instead_of: Kind) -> None:
     """The decision that stands is the other one, and surely without effect so far."""
-    live = _decisions(work).exclude(state=OutboxMessage.State.CANCELLED)
+    live = _decisions(assignment).exclude(state=OutboxMessage.State.CANCELLED)
     if live.filter(kind=wanted).exists():
         verb = "approved" if wanted == Kind.APPROVE else "rejected"
         raise UserError(
-            f"It is decided already that assignment {work} is {verb}; the crowd is told with the "
-            "next pass."
+            f"It is decided already that assignment {assignment} is {verb}; the crowd is told "
+            "with the next pass."
         )
     sent = live.filter(kind=instead_of, first_sent_at__isnull=False)
     if sent.exclude(state=OutboxMessage.State.FAILED).exists():
         verb = "approval" if instead_of == Kind.APPROVE else "rejection"
         raise UserError(
-            f"The {verb} of assignment {work} is on its way to the crowd: wait for its answer."
+            f"The {verb} of assignment {assignment} is on its way to the crowd: wait for its "
+            "answer."
         )
 
 
 def _turn(
-    campaign: Campaign, work: Assignment, wanted: Kind, instead_of: Kind, *, reason: str
+    campaign: Campaign, assignment: Assignment, wanted: Kind, instead_of: Kind, *, reason: str
 ) -> None:
-    live = _decisions(work).filter(kind=instead_of)
+    live = _decisions(assignment).filter(kind=instead_of)
     cancel_messages(live)
     if live.exclude(state=OutboxMessage.State.CANCELLED).exists():  # claimed at this moment
         raise UserError(
-            f"The decision on assignment {work} is on its way to the crowd: wait for its answer."
+            f"The decision on assignment {assignment} is on its way to the crowd: wait for its "
+            "answer."
         )
-    _order(campaign, work, wanted, reason=reason)
+    _order(campaign, assignment, wanted, reason=reason)
 
 
-def _order(campaign: Campaign, work: Assignment, kind: Kind, *, reason: str = "") -> OutboxMessage:
-    before = _decisions(work) if kind in DECISIONS else work.outbox.filter(kind=kind)
+def _order(
+    campaign: Campaign, assignment: Assignment, kind: Kind, *, reason: str = ""
+) -> OutboxMessage:
+    before = _decisions(assignment) if kind in DECISIONS else assignment.outbox.filter(kind=kind)
     return OutboxMessage.objects.create(
         campaign=campaign,
         kind=kind,
-        token=token(kind, work.crowd_id, before.count()),
-        assignment=work,
-        worker=work.worker,
+        token=token(kind, assignment.crowd_id, before.count()),
+        assignment=assignment,
+        worker=assignment.worker,
         reason=reason,
     )
 
 
-def _decisions(work: Assignment) -> QuerySet[OutboxMessage]:
-    return work.outbox.filter(kind__in=DECISIONS)
+def _decisions(assignment: Assignment) -> QuerySet[OutboxMessage]:
+    return assignment.outbox.filter(kind__in=DECISIONS)
 
 
 def _decision(
-    campaign: Campaign, work: Assignment, kind: Kind, *, until: datetime | None = None
+    campaign: Campaign, assignment: Assignment, kind: Kind, *, until: datetime | None = None
 ) -> Decision:
-    votes = work.judgments.filter(triplet__isnull=False).count() if work.passed else 0
+    votes = assignment.judgments.filter(triplet__isnull=False).count() if assignment.passed else 0
     if kind == Kind.REJECT:
-        votes = valid_judgments(campaign).filter(assignment=work).count()
+        votes = valid_judgments(campaign).filter(assignment=assignment).count()
     return Decision(
-        worker=work.worker.worker_id,
-        assignment=work.crowd_id,
+        worker=assignment.worker.worker_id,
+        assignment=assignment.crowd_id,
         kind=kind,
-        cents=work.hit.price_cents,
+        cents=assignment.hit.price_cents,
         votes=votes,
-        passed=bool(work.passed),
+        passed=bool(assignment.passed),
         until=until,
     )

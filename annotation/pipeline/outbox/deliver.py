@@ -171,7 +171,7 @@ def _record(campaign: Campaign, outcomes: Sequence[Outcome], now: datetime) -> N
     _record_hits(done, now)
     for status in (Assignment.Status.APPROVED, Assignment.Status.REJECTED):
         mine = [outcome.message.assignment_id for outcome in done if outcome.status == status]
-        record_status([work for work in mine if work is not None], status)
+        record_status([assignment for assignment in mine if assignment is not None], status)
     record_done([outcome.message for outcome in done])
     _free_unopened(campaign, outcomes, now)
     settle(campaign)
@@ -222,9 +222,9 @@ def _is_past(outcome: Outcome, now: datetime) -> bool:
     return outcome.expires_at is not None and outcome.expires_at <= now
 
 
-def record_status(works: Sequence[int], status: Assignment.Status) -> None:
+def record_status(assignments: Sequence[int], status: Assignment.Status) -> None:
     """The crowd's decision on these assignments. The ledger books it after."""
-    changed = Assignment.objects.filter(pk__in=works).exclude(status=status)
+    changed = Assignment.objects.filter(pk__in=assignments).exclude(status=status)
     rejected = Assignment.Status.REJECTED
     # Somebody may have refused by hand what had passed: its votes count no longer, or again.
     turned = changed if status == rejected else changed.filter(status=rejected)

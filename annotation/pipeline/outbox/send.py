@@ -138,19 +138,19 @@ def _has_assignments(message: OutboxMessage, crowd: Crowd, known: Known) -> bool
 def _decide(
     message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    work = message.assignment
-    assert work is not None
+    assignment = message.assignment
+    assert assignment is not None
     try:
         if message.kind == OutboxMessage.Kind.APPROVE:
-            crowd.approve(work.crowd_id)
+            crowd.approve(assignment.crowd_id)
             return Outcome(message, status=Assignment.Status.APPROVED)
-        crowd.reject(work.crowd_id, reason=message.reason)
+        crowd.reject(assignment.crowd_id, reason=message.reason)
         return Outcome(message, status=Assignment.Status.REJECTED)
     except CrowdError as error:
         if not error.permanent:
             raise
         # Work that waits too long is approved by the crowd itself, and its word is final.
-        status = _decided(work, crowd)
+        status = _decided(assignment, crowd)
         if status == Assignment.Status.SUBMITTED:
             raise
         return Outcome(message, status=status)
@@ -164,11 +164,11 @@ def _overturn(
     return Outcome(message, status=Assignment.Status.APPROVED)
 
 
-def _decided(work: Assignment, crowd: Crowd) -> str:
+def _decided(assignment: Assignment, crowd: Crowd) -> str:
     """What the crowd's record says of it by now."""
-    assert work.hit.crowd_id is not None
-    for theirs in crowd.submissions(work.hit.crowd_id):
-        if theirs.assignment_id == work.crowd_id:
+    assert assignment.hit.crowd_id is not None
+    for theirs in crowd.submissions(assignment.hit.crowd_id):
+        if theirs.assignment_id == assignment.crowd_id:
             return theirs.status
     return Assignment.Status.SUBMITTED
 
@@ -227,15 +227,16 @@ def _lifetime(
 def _bonus(
     message: OutboxMessage, campaign: Campaign, crowd: Crowd, known: Known, now: datetime
 ) -> Outcome:
-    work, worker = message.assignment, message.worker
-    assert work is not None
+    assignment, worker = message.assignment, message.worker
+    assert assignment is not None
     assert worker is not None
     cents, reason = message.cents, message.reason
     if not (
-        is_forgotten(message, now) and crowd.bonus_paid(work.crowd_id, cents=cents, reason=reason)
+        is_forgotten(message, now)
+        and crowd.bonus_paid(assignment.crowd_id, cents=cents, reason=reason)
     ):
         crowd.bonus(
-            worker.worker_id, work.crowd_id, cents=cents, reason=reason, token=message.token
+            worker.worker_id, assignment.crowd_id, cents=cents, reason=reason, token=message.token
         )
     return Outcome(message)
 

@@ -49,7 +49,9 @@ def outlook(campaign: Campaign) -> Outlook:
         cents=_total((F("max_assignments") - F("handed_in")) * F("price_cents")),
     )
     alive = campaign.hits.exclude(crowd_id=None)
-    works = undecided(campaign).aggregate(works=Count("pk"), cents=_total(F("hit__price_cents")))
+    assignments = undecided(campaign).aggregate(
+        count=Count("pk"), cents=_total(F("hit__price_cents"))
+    )
     return Outlook(
         waiting_hits=planned["hits"],
         waiting_assignments=planned["more"],
@@ -60,8 +62,8 @@ def outlook(campaign: Campaign) -> Outlook:
         open_assignments=found["missing"] - planned["more"],
         open_cents=found["cents"] - planned["more_cents"],
         tie_break_cents=alive.aggregate(cents=_total(F("tie_reserve") * F("price_cents")))["cents"],
-        undecided=works["works"],
-        undecided_cents=works["cents"],
+        undecided=assignments["count"],
+        undecided_cents=assignments["cents"],
         open_triplets=campaign.triplets.filter(status=Triplet.Status.OPEN).count(),
         available_cents=account_of(campaign).available_cents,
     )

@@ -28,8 +28,8 @@ def works_in_other_condition(campaign: Campaign, worker_id: str) -> bool:
     other = other_condition(campaign)
     if other is None:
         return False
-    works = Assignment.objects.filter(hit__campaign=other, worker__crowd=other.policy.crowd)
-    return works.filter(worker__worker_id=worker_id).exists()
+    assignments = Assignment.objects.filter(hit__campaign=other, worker__crowd=other.policy.crowd)
+    return assignments.filter(worker__worker_id=worker_id).exists()
 
 
 def keep_apart(campaign: Campaign) -> int:

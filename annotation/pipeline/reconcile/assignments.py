@@ -62,8 +62,8 @@ def _to_read(sides: Sides, after: Mapping[str, Ours], *, full: bool) -> Iterator
 
 
 def _states(hits: Sequence[int]) -> dict[str, str]:
-    works = Assignment.objects.filter(hit__in=hits)
-    return dict(works.values_list("crowd_id", "status"))
+    assignments = Assignment.objects.filter(hit__in=hits)
+    return dict(assignments.values_list("crowd_id", "status"))
 
 
 def _read(
@@ -116,105 +116,108 @@ class _Repairs:
         with transaction.atomic():
             self._campaign = locked(self._campaign)
             hit = self._campaign.hits.get(crowd_id=self._reading.theirs.hit_id)
-            works = {work.crowd_id: work for work in hit.assignments.select_related("hit")}
+            assignments = {
+                assignment.crowd_id: assignment
+                for assignment in hit.assignments.select_related("hit")
+            }
             missing = []
             for theirs in self._reading.submissions:
-                work = works.get(theirs.assignment_id)
-                if work is None:
+                assignment = assignments.get(theirs.assignment_id)
+                if assignment is None:
                     missing.append(theirs)
-                elif work.status != theirs.status:
-                    self._mend(work, Status(theirs.status))
+                elif assignment.status != theirs.status:
+                    self._mend(assignment, Status(theirs.status))
             if missing:
-                self._store(hit, missing, stored=len(works))
+                self._store(hit, missing, stored=len(assignments))
             settle(self._campaign)
 
-    def _mend(self, work: Assignment, status: Status) -> None:
+    def _mend(self, assignment: Assignment, status: Status) -> None:
         """By (ours, theirs). What is decided stays so at the crowd, save a rejection."""
-        if work.status == Status.SUBMITTED:
-            self._record(work, status)
+        if assignment.status == Status.SUBMITTED:
+            self._record(assignment, status)
         elif status == Status.SUBMITTED:
-            self._decide_again(work)
-        elif work.status == Status.REJECTED:
-            self._overturn(work)
+            self._decide_again(assignment)
+        elif assignment.status == Status.REJECTED:
+            self._overturn(assignment)
         else:
             self._report.leave(
-                f"Assignment {work} of HIT {work.hit} is approved and paid here, and rejected at "
-                "the crowd: ask the crowd how that can be.",
-                hit=work.hit.key,
+                f"Assignment {assignment} of HIT {assignment.hit} is approved and paid here, and "
+                "rejected at the crowd: ask the crowd how that can be.",
+                hit=assignment.hit.key,
             )
 
-    def _record(self, work: Assignment, status: Status) -> None:
-        calls = work.outbox.filter(kind__in=DECISIONS)
+    def _record(self, assignment: Assignment, status: Status) -> None:
+        calls = assignment.outbox.filter(kind__in=DECISIONS)
         claimed = Q(state=OutboxMessage.State.CLAIMED)
         if calls.filter(claimed | Q(state__in=UNSENT, first_sent_at__isnull=False)).exists():
             return  # our own call: deliver learns what came of it
-        self._set_status(work, status)
+        self._set_status(assignment, status)
         waiting = calls.exclude(state__in=[OutboxMessage.State.DONE, OutboxMessage.State.CANCELLED])
         waiting.update(state=OutboxMessage.State.DONE, error="", retry_at=None)
         self._report.did(
             Repair.DECIDED,
-            f"Assignment {work} of HIT {work.hit} is {status} at the crowd, by time-out or by "
-            "hand: recorded.",
-            hit=work.hit.key,
+            f"Assignment {assignment} of HIT {assignment.hit} is {status} at the crowd, by "
+            "time-out or by hand: recorded.",
+            hit=assignment.hit.key,
         )
 
-    def _decide_again(self, work: Assignment) -> None:
+    def _decide_again(self, assignment: Assignment) -> None:
         """The crowd does not have what we took for done, and did not have it before either."""
-        calls = work.outbox.filter(kind__in=DECISIONS).order_by("pk")
+        calls = assignment.outbox.filter(kind__in=DECISIONS).order_by("pk")
         if (
-            self._reading.known.get(work.crowd_id) != work.status
+            self._reading.known.get(assignment.crowd_id) != assignment.status
             or calls.filter(state__in=UNSENT).exists()
         ):
             return
         kind = (
             OutboxMessage.Kind.APPROVE
-            if work.status == Status.APPROVED
+            if assignment.status == Status.APPROVED
             else OutboxMessage.Kind.REJECT
         )
         last = calls.filter(kind=kind).last()
         OutboxMessage.objects.create(
             campaign=self._campaign,
             kind=kind,
-            token=token(kind, work.crowd_id, calls.count()),
-            assignment=work,
+            token=token(kind, assignment.crowd_id, calls.count()),
+            assignment=assignment,
             reason=last.reason if last else REFUSED if kind == OutboxMessage.Kind.REJECT else "",
         )
         self._report.did(
             Repair.SENT_AGAIN,
-            f"Assignment {work} of HIT {work.hit} is {work.status} here and undecided at the "
-            "crowd: to be decided there again.",
-            hit=work.hit.key,
+            f"Assignment {assignment} of HIT {assignment.hit} is {assignment.status} here and "
+            "undecided at the crowd: to be decided there again.",
+            hit=assignment.hit.key,
         )
 
-    def _overturn(self, work: Assignment) -> None:
-        if work.outbox.filter(kind=OutboxMessage.Kind.OVERTURN, state__in=UNSENT).exists():
+    def _overturn(self, assignment: Assignment) -> None:
+        if assignment.outbox.filter(kind=OutboxMessage.Kind.OVERTURN, state__in=UNSENT).exists():
             return  # our own call: deliver learns what came of it
         try:
-            if (
-                work.account != Assignment.Booked.RESERVED
-            ):  # else the review books what is true then
-                pay_overturned(self._campaign, work)
+            # Where it is reserved, the review books what is true then.
+            if assignment.account != Assignment.Booked.RESERVED:
+                pay_overturned(self._campaign, assignment)
         except OverBudget:
             self._report.leave(
-                f"The rejection of assignment {work} of HIT {work.hit} was overturned by hand, "
-                f"and the budget of {self._campaign} does not cover it: raise it.",
-                hit=work.hit.key,
+                f"The rejection of assignment {assignment} of HIT {assignment.hit} was overturned "
+                f"by hand, and the budget of {self._campaign} does not cover it: raise it.",
+                hit=assignment.hit.key,
             )
             return
-        self._set_status(work, Status.APPROVED)
+        self._set_status(assignment, Status.APPROVED)
         self._report.did(
             Repair.OVERTURNED,
-            f"The rejection of assignment {work} of HIT {work.hit} was overturned by hand: paid.",
-            hit=work.hit.key,
+            f"The rejection of assignment {assignment} of HIT {assignment.hit} was overturned by "
+            "hand: paid.",
+            hit=assignment.hit.key,
         )
 
-    def _set_status(self, work: Assignment, status: Status) -> None:
-        if work.passed and Status.REJECTED in (work.status, status):
+    def _set_status(self, assignment: Assignment, status: Status) -> None:
+        if assignment.passed and Status.REJECTED in (assignment.status, status):
             # Refused work has no say.
             self._campaign.labels_stale = True
             self._campaign.save(update_fields=["labels_stale"])
-        work.status = status
-        work.save(update_fields=["status"])
+        assignment.status = status
+        assignment.save(update_fields=["status"])
 
     def _store(self, hit: Hit, missing: Sequence[Submission], *, stored: int) -> None:
         """What collect does not see: it reads HITs that are not closed and hold more than ours."""

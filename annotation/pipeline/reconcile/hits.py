@@ -141,9 +141,9 @@ def _withdraw_one(extra: CrowdHit, sides: Sides, why: str, report: Reconciled) -
     theirs = crowd.hit(extra.hit_id)
     if theirs is None:
         return
-    works = list(crowd.submissions(extra.hit_id))
-    undecided = sum(work.status == "submitted" for work in works)
-    if not works and not theirs.pending:
+    assignments = list(crowd.submissions(extra.hit_id))
+    undecided = sum(assignment.status == "submitted" for assignment in assignments)
+    if not assignments and not theirs.pending:
         crowd.delete_hit(extra.hit_id)
         sentence = f"HIT {extra.hit_id}, on which nobody had worked, is deleted."
         report.did(Repair.DELETED, sentence, hit=extra.annotation)

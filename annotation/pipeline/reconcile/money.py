@@ -21,11 +21,13 @@ def set_reserved(campaign: Campaign, hit: Hit) -> None:
 
 
 def _outstanding(hit: Hit) -> int:
-    works = hit.assignments.all()
+    assignments = hit.assignments.all()
     reopening = hit.outbox.filter(kind=OutboxMessage.Kind.LIFETIME, state__in=[*UNSENT, FAILED])
     if hit.closed_at is not None and not reopening.exists():
-        return works.filter(account=Booked.RESERVED).count()
-    return hit.max_assignments - works.exclude(account=Booked.RESERVED).count() + hit.tie_reserve
+        return assignments.filter(account=Booked.RESERVED).count()
+    return (
+        hit.max_assignments - assignments.exclude(account=Booked.RESERVED).count() + hit.tie_reserve
+    )
 
 
 def settle_decided(campaign: Campaign, report: Reconciled) -> None:

@@ -103,9 +103,9 @@ def _count_assignments(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
 
 
 def _count_submissions(campaign: Campaign, hits: Mapping[int, Ours]) -> None:
-    works = Assignment.objects.filter(hit__campaign=campaign).order_by().values_list("hit")
+    assignments = Assignment.objects.filter(hit__campaign=campaign).order_by().values_list("hit")
     undecided = Q(status=Assignment.Status.SUBMITTED)
-    rows = works.annotate(stored=Count("pk"), decided=Count("pk", filter=~undecided))
+    rows = assignments.annotate(stored=Count("pk"), decided=Count("pk", filter=~undecided))
     for pk, stored, decided in rows.iterator(chunk_size=ROWS):
         if pk in hits:
             hits[pk].stored, hits[pk].decided = stored, decided

@@ -62,16 +62,18 @@ def other_conditions(member: Member, ours: Iterable[Campaign]) -> set[int]:
     campaigns = Campaign.objects.filter(pk__in=itertools.chain.from_iterable(conditions))
     queues = _queues(campaigns)
     gone = (Assignment.Status.RETURNED, Assignment.Status.LAPSED)
-    works = member.assignments.filter(posted_hit__queue__in=queues).exclude(status__in=gone)
-    types = HitType.objects.filter(queue__in=works.values("posted_hit__queue")).values("type_id")
+    assignments = member.assignments.filter(posted_hit__queue__in=queues).exclude(status__in=gone)
+    types = HitType.objects.filter(queue__in=assignments.values("posted_hit__queue")).values(
+        "type_id"
+    )
     worked = set(campaigns.filter(hit_type_id__in=types).values_list("pk", flat=True))
     both_ways = itertools.chain(conditions, (condition[::-1] for condition in conditions))
     return {other for one, other in both_ways if one in worked}
 
 
-def hit_of(work: Assignment) -> Hit | None:
+def hit_of(assignment: Assignment) -> Hit | None:
     hits = Hit.objects.select_related("campaign", "instructions", *WITH_CONDITIONS)
-    return hits.filter(key=work.posted_hit.annotation).first()
+    return hits.filter(key=assignment.posted_hit.annotation).first()
 
 
 def why_not(member: Member, hit: Hit | None) -> list[str]:

@@ -46,7 +46,7 @@ class Line:
 class Held:
     """A HIT in hand; one of a campaign that the member is excluded from can only be given back."""
 
-    work: Assignment
+    assignment: Assignment
     is_open: bool
 
 
@@ -121,9 +121,9 @@ def _in_hand(
     member: Member, owners: Mapping[str, Campaign], *, closed: Collection[int], now: datetime
 ) -> list[Held]:
     held = []
-    for work in assignments.in_hand(member, now=now):
-        campaign = owners.get(work.posted_hit.queue.queue_id)
-        held.append(Held(work, is_open=campaign is None or campaign.pk not in closed))
+    for assignment in assignments.in_hand(member, now=now):
+        campaign = owners.get(assignment.posted_hit.queue.queue_id)
+        held.append(Held(assignment, is_open=campaign is None or campaign.pk not in closed))
     return held
 
 

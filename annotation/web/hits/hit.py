@@ -42,13 +42,13 @@ class Booked:
 def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     hits = with_state(campaign.hits.select_related("instructions"), timezone.now())
     hit = get_object_or_404(hits, pk=pk)
-    works = list(hit.assignments.select_related("worker").order_by("submitted_at", "pk"))
+    assignments = list(hit.assignments.select_related("worker").order_by("submitted_at", "pk"))
     context: dict[str, Any] = {
         "hit": hit,
         "state": HitState(hit.condition),
         "price": dollars(hit.price_cents),
-        "works": works,
-        "items": _items(hit, works),
+        "assignments": assignments,
+        "items": _items(hit, assignments),
         "outbox_messages": _messages(hit),
         "entries": _entries(hit),
     }
@@ -57,13 +57,13 @@ def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespons
     )
 
 
-def _items(hit: Hit, works: list[Assignment]) -> list[ItemRow]:
+def _items(hit: Hit, assignments: list[Assignment]) -> list[ItemRow]:
     answers: defaultdict[int, dict[int, int]] = defaultdict(dict)
-    given = Judgment.objects.filter(assignment__in=works)
-    for item, work, value in given.values_list("item", "assignment", "value"):
-        answers[item][work] = value
+    given = Judgment.objects.filter(assignment__in=assignments)
+    for item, assignment, value in given.values_list("item", "assignment", "value"):
+        answers[item][assignment] = value
     return [
-        _item(item, [answers[item.pk].get(work.pk) for work in works])
+        _item(item, [answers[item.pk].get(assignment.pk) for assignment in assignments])
         for item in hit.items.select_related(*ITEMS).order_by("position")
     ]
 

@@ -204,29 +204,29 @@ def _letters(campaign: Campaign, worker: Worker) -> list[OutboxMessage]:
 
 
 def _past(entry: Turn, now: datetime) -> Past:
-    work = entry.assignment
-    operation, words = _operation(work, now)
+    assignment = entry.assignment
+    operation, words = _operation(assignment, now)
     ms = entry.active_ms
-    return Past(entry, "" if ms is None else duration(ms), _decision(work), operation, words)
+    return Past(entry, "" if ms is None else duration(ms), _decision(assignment), operation, words)
 
 
-def _decision(work: Assignment) -> str:
-    if work.passed is None:
+def _decision(assignment: Assignment) -> str:
+    if assignment.passed is None:
         return "not reviewed yet"
-    if work.status == Assignment.Status.SUBMITTED:
+    if assignment.status == Assignment.Status.SUBMITTED:
         return "the crowd is told soon"
-    if work.account == Assignment.Booked.DISCARDED:
+    if assignment.account == Assignment.Booked.DISCARDED:
         return "approved, votes discarded"
-    return str(work.get_status_display()).lower()
+    return str(assignment.get_status_display()).lower()
 
 
-def _operation(work: Assignment, now: datetime) -> tuple[str, str]:
-    if work.passed is None:
+def _operation(assignment: Assignment, now: datetime) -> tuple[str, str]:
+    if assignment.passed is None:
         return "", ""
-    if work.status == Assignment.Status.SUBMITTED:
-        return ("reject", "Reject") if work.passed else ("approve", "Pay")
-    if work.status == Assignment.Status.REJECTED:
-        until = overturnable_until(work)
+    if assignment.status == Assignment.Status.SUBMITTED:
+        return ("reject", "Reject") if assignment.passed else ("approve", "Pay")
+    if assignment.status == Assignment.Status.REJECTED:
+        until = overturnable_until(assignment)
         late = until is not None and until <= now
         return ("bonus", "Bonus") if late else ("approve", "Pay after all")
     return "bonus", "Bonus"

@@ -149,8 +149,8 @@ MUTANTS = {
         ),
         (
             "covered where nothing is reserved",
-            "left[work.hit_id] >= 0 or _cover(account, work)",
-            "left[work.hit_id] >= 0",
+            "left[assignment.hit_id] >= 0 or _cover(account, assignment)",
+            "left[assignment.hit_id] >= 0",
         ),
         (
             "no cover past the budget",
@@ -160,8 +160,8 @@ MUTANTS = {
         ("the excluded are discarded", "facts(excluded, ", "facts((), "),
         (
             "what failed is discarded",
-            "if void_reason(work.facts(excluded, if_paid=True))",
-            "if work.worker_id in excluded",
+            "void_reason(assignment.facts(excluded, if_paid=True))",
+            "assignment.worker_id in excluded",
         ),
         ("rejected is released", "return Booked.RELEASED", "return Booked.PAID"),
         ("a bonus is booked once", ".exclude(entries__target=Place.PAID)", ""),
@@ -324,7 +324,7 @@ MUTANTS = {
         "annotation/pipeline/collecting/review.py",
         "tests/annotation/pipeline/collecting/test_behaviour.py",
     ): (
-        ("what browsers told is kept", "    record_behaviour(works)\n", ""),
+        ("what browsers told is kept", "    record_behaviour(assignments)\n", ""),
         ("whom to write to", "if settings.CONTACT else why", "if not settings.CONTACT else why"),
     ),
     (

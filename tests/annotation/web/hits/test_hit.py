@@ -39,7 +39,7 @@ def test_items_stand_in_their_order_with_controls_marked_and_answers(campaign: C
         ("What ab", None, [0, 1, 0]),
         ("CONTROL", 0, [0, 0, 0]),
     ]
-    assert [str(work.worker) for work in context["works"]] == ["ada", "eve", "third"]
+    assert [str(one.worker) for one in context["assignments"]] == ["ada", "eve", "third"]
 
 
 def test_an_item_without_an_answer_is_left_blank(campaign: Campaign) -> None:
@@ -98,7 +98,7 @@ def test_a_real_hit_s_record_holds_together(set_stage: SetStage) -> None:
     context = root().get(address(stage.hit(1), "faq")).context
     assert len(context["items"]) == 7
     assert sorted(shown.expected is None for shown in context["items"]) == [False] * 2 + [True] * 5
-    assert [work.passed for work in context["works"]] == [True, False]
+    assert [one.passed for one in context["assignments"]] == [True, False]
     kinds = {message.kind for message in context["outbox_messages"]}
     assert kinds == {"create", "approve", "reject", "extend"}
     assert context["state"] == "open"
