@@ -14,6 +14,7 @@ pytestmark = pytest.mark.django_db
 OF_THE_CARD = {"README.md", "croissant.json"}
 
 
+@of_mode("repack")
 def test_both_releases_are_the_same(at_its_end: Scene, tmp_path: Path) -> None:
     live = export(at_its_end.campaign, tmp_path / "live").folder
     replayed = replayed_release(at_its_end.state, at_its_end.campaign, tmp_path / "replayed")

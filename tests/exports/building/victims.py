@@ -8,11 +8,11 @@ import os
 import signal
 from pathlib import Path
 
-from django.core.management import call_command
 from django.db import transaction
 
 from annotation.models import Campaign, Judgment, Triplet
 from annotation.pipeline.labelling.label import write_labels
+from annotation.simulation.schema import make_database
 from core.errors import UserError
 from core.progress import Progress
 from exports.building.export import export
@@ -28,9 +28,9 @@ REFUSED = 3
 OVER = Build.State.DONE, Build.State.FAILED
 
 
-def campaign_of_two_releases() -> None:
+def campaign_of_two_releases(empty: Path) -> None:
     """The first of them made; a label has changed since."""
-    call_command("migrate", verbosity=0)
+    make_database(Path(os.environ["QUORUM_DATA"], "quorum.sqlite3"), empty)
     with transaction.atomic():
         campaign = make_campaign(MANY, train=0.5, dev=0.2, test=0.3)
         campaign.query_set.retrieved_with = None  # no model has to be loaded
@@ -96,7 +96,8 @@ def every_release_is_whole() -> None:
 
 
 def nothing_lies_about() -> None:
-    """Neither in the storage nor where releases are built."""
+    """Neither in the storage nor where releases are built; and every release is whole."""
+    every_release_is_whole()
     campaign = Campaign.objects.get()
     assert prefixes(campaign) == list(
         campaign.releases.order_by("number").values_list("prefix", flat=True)

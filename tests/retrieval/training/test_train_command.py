@@ -390,7 +390,7 @@ import django, os, signal
 os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", QUORUM_DATA={str(data_dir)!r})
 django.setup()
 from django.core.management import call_command
-call_command("migrate", verbosity=0)
+call_command("migrate", "retrieval", verbosity=0)
 from pathlib import Path
 from retrieval.training.recipe import read_recipe
 from retrieval.training.preflight import TrainingRequest
