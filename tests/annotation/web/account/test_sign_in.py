@@ -194,11 +194,11 @@ def test_no_cookie_no_sign_in(ada: User) -> None:
     assert client.post("/sign-in", RIGHT).status_code == 403
 
 
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a\x00b", "x" * 5000, "' OR 1=1 --"])
-def test_hostile_names_are_names_that_nobody_has(client: Client, name: str) -> None:
-    page = text(client.post("/sign-in", WRONG | {"username": name}))
-    assert "<script>alert" not in page
-    assert "errorlist" in page
+def test_hostile_names_are_names_that_nobody_has(client: Client) -> None:
+    for name in ["<script>alert(1)</script>", "a\x00b", "x" * 5000, "' OR 1=1 --"]:
+        page = text(client.post("/sign-in", WRONG | {"username": name}))
+        assert "<script>alert" not in page
+        assert "errorlist" in page
 
 
 def test_the_page_to_change_a_password_is_kept_by_no_cache(client: Client, ada: User) -> None:

@@ -151,13 +151,11 @@ def test_the_answers_go_where_the_sandbox_wants_them(
     assert {site, "https://worker.mturk.com"} <= set(directives(response)["form-action"])
 
 
-@pytest.mark.parametrize("forged", ["faq-1", "faq-1:AAAA", ":", "faq-1%3Ax"])
-def test_a_forged_address_leads_to_a_page_that_says_so(
-    client: Client, hit: Hit, forged: str
-) -> None:
-    response = client.get(f"/hit/{forged}", ADAS)
-    assert response.status_code == 404
-    assert "There is no task at this address" in parse(response).text_content()
+def test_a_forged_address_leads_to_a_page_that_says_so(client: Client, hit: Hit) -> None:
+    for forged in ["faq-1", "faq-1:AAAA", ":", "faq-1%3Ax"]:
+        response = client.get(f"/hit/{forged}", ADAS)
+        assert response.status_code == 404
+        assert "There is no task at this address" in parse(response).text_content()
 
 
 def test_a_signature_holds_for_one_hit_only(client: Client, campaign: Campaign) -> None:

@@ -183,29 +183,26 @@ def test_who_was_overtaken_sees_both_texts_and_loses_none(send: Send, campaign: 
     assert "Saved as version 3." in main_of(again)
 
 
-@pytest.mark.parametrize("based_on", ["", "x", "-1", "0", "9" * 40])
-def test_a_form_without_its_version_is_as_good_as_overtaken(send: Send, based_on: str) -> None:
-    assert send(based_on=based_on).status_code == 409
-    assert len(versions()) == 1
+def test_a_form_without_its_version_is_as_good_as_overtaken(send: Send) -> None:
+    for based_on in ["", "x", "-1", "0", "9" * 40]:
+        assert send(based_on=based_on).status_code == 409
+        assert len(versions()) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
+def test_what_cannot_be_saved_stays_in_the_form(send: Send) -> None:
+    for text, fault in [
         ("", "are empty"),
         (" \n\t ", "are empty"),
         ("\x00\x07", "are empty"),
         ("x" * (MOST_CHARACTERS + 1), "more than 50,000 characters"),
         ("# Rules\r\n\r\nBoth ask the *same*.", "version 1 has exactly this text"),
-    ],
-)
-def test_what_cannot_be_saved_stays_in_the_form(send: Send, text: str, fault: str) -> None:
-    response = send(text)
-    assert response.status_code == 422
-    assert fault in main_of(response)
-    kept = form_of(response)["text"].replace("\r\n", "\n")
-    assert kept == text.replace("\r\n", "\n").replace("\x00", "")
-    assert len(versions()) == 1
+    ]:
+        response = send(text)
+        assert response.status_code == 422
+        assert fault in main_of(response)
+        kept = form_of(response)["text"].replace("\r\n", "\n")
+        assert kept == text.replace("\r\n", "\n").replace("\x00", "")
+        assert len(versions()) == 1
 
 
 def test_control_characters_and_foreign_line_ends_are_dropped(send: Send) -> None:
@@ -230,14 +227,14 @@ ATTACKS = (
 )
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_hostile_text_is_shown_and_does_nothing(send: Send, attack: str) -> None:
-    response = send(attack)
-    page = parse(response)
-    assert page.xpath("//textarea")[0].text.strip() == attack
-    assert page.xpath("//script[not(@src)] | //img | //@onerror | //@onclick") == []
-    links = page.xpath("//*[contains(@class, 'prose')]//@href")
-    assert not [link for link in links if link.startswith(("javascript:", "data:"))]
+def test_hostile_text_is_shown_and_does_nothing(send: Send) -> None:
+    for attack in ATTACKS:
+        response = send(attack, based_on=len(versions()))
+        page = parse(response)
+        assert page.xpath("//textarea")[0].text.strip() == attack
+        assert page.xpath("//script[not(@src)] | //img | //@onerror | //@onclick") == []
+        links = page.xpath("//*[contains(@class, 'prose')]//@href")
+        assert not [link for link in links if link.startswith(("javascript:", "data:"))]
 
 
 # Who may

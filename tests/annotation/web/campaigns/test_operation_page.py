@@ -52,23 +52,18 @@ def test_fields_are_asked_for_first_and_kept(stage: Stage, owner: Client) -> Non
     assert account_of(stage.campaign).budget_cents == 5000
 
 
-@pytest.mark.parametrize(
-    ("operation", "sent", "said"),
-    [
+def test_what_cannot_be_done_is_told_in_a_sentence(stage: Stage, owner: Client) -> None:
+    for operation, sent, said in [
         ("budget", {"dollars": "-1"}, "is no sum of money"),
         ("extend", {"days": "400"}, "less than or equal to 365"),
         ("extend", {"days": "soon"}, "Enter a whole number"),
         ("exclude", {"worker": "<b>eve</b>", "reason": "no"}, "&lt;b&gt;eve&lt;/b&gt;"),
         ("resume", {"agreed": "yes"}, "Campaign faq is not paused."),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_a_sentence(
-    stage: Stage, owner: Client, operation: str, sent: dict[str, str], said: str
-) -> None:
-    page = text_of(owner.post(address(operation), sent | {"agreed": "yes"}))
-    assert said in page
-    assert "<b>eve" not in page
-    assert not AuditEntry.objects.exists()
+    ]:
+        page = text_of(owner.post(address(operation), sent | {"agreed": "yes"}))
+        assert said in page
+        assert "<b>eve" not in page
+        assert not AuditEntry.objects.exists()
 
 
 def test_what_is_for_good_takes_the_campaigns_name(stage: Stage, owner: Client) -> None:
@@ -90,9 +85,8 @@ def title_of(response: object) -> str:
     return response.context["title"]  # type: ignore[attr-defined, no-any-return]
 
 
-@pytest.mark.parametrize(
-    ("asked", "title"),
-    [
+def test_the_title_names_the_campaign_and_whom_it_is_about(stage: Stage, owner: Client) -> None:
+    for asked, title in [
         ("pause", "Pause faq"),
         ("budget", "Budget of faq"),
         ("retry", "Retry the calls of faq"),
@@ -102,12 +96,8 @@ def title_of(response: object) -> str:
         ("bonus", "Bonus for an assignment in faq"),
         ("bonus?assignment=3A", "Bonus for assignment 3A in faq"),
         (f"reject?assignment={'3A' * 50}", f"Reject assignment {'3A' * 30} in faq"),
-    ],
-)
-def test_the_title_names_the_campaign_and_whom_it_is_about(
-    stage: Stage, owner: Client, asked: str, title: str
-) -> None:
-    assert title_of(owner.get(address(asked))) == title
+    ]:
+        assert title_of(owner.get(address(asked))) == title
 
 
 def test_the_title_names_a_member_of_the_team_as_the_team_does(
@@ -129,16 +119,11 @@ def test_what_was_asked_for_is_told_as_people_write_it(stage: Stage, owner: Clie
     assert owner.get(address("budget?dollars=much")).context["values"] == []
 
 
-@pytest.mark.parametrize(
-    ("asked", "button", "is_grave"),
-    [
+def test_the_button_names_the_deed(stage: Stage, owner: Client) -> None:
+    for asked, button, is_grave in [
         ("pause", "Pause", False),
         ("cancel", "Cancel the campaign", True),
         ("retry", "Retry the calls", False),
-    ],
-)
-def test_the_button_names_the_deed(
-    stage: Stage, owner: Client, asked: str, button: str, is_grave: bool
-) -> None:
-    context = owner.get(address(asked)).context
-    assert (context["button"], context["is_grave"]) == (button, is_grave)
+    ]:
+        context = owner.get(address(asked)).context
+        assert (context["button"], context["is_grave"]) == (button, is_grave)

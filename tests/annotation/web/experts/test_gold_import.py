@@ -102,23 +102,18 @@ def test_what_an_expert_gave_before_is_replaced_where_that_is_said(manager: Clie
     assert sorted(ExpertLabel.objects.values_list("label", flat=True)) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "fault"),
-    [
+def test_a_file_that_is_none_of_labels_is_refused_in_a_sentence(manager: Client) -> None:
+    for name, content, fault in [
         ("own.xlsx", "x", "own.xlsx has an unknown type"),
         ("own.jsonl", "", "own.jsonl"),
         ("own.csv", "query,label\na,1\n", "own.csv has no column 'question'"),
         ("own.csv", "query,question,label\na,b,1\n", "None of the 1 rows of own.csv is about"),
-    ],
-)
-def test_a_file_that_is_none_of_labels_is_refused_in_a_sentence(
-    manager: Client, name: str, content: str, fault: str
-) -> None:
-    answer = sent(manager, content, name)
-    assert answer.status_code == 422
-    assert "/tmp" not in said(answer)
-    assert fault in said(answer)
-    assert not ExpertLabel.objects.exists()
+    ]:
+        answer = sent(manager, content, name)
+        assert answer.status_code == 422
+        assert "/tmp" not in said(answer)
+        assert fault in said(answer)
+        assert not ExpertLabel.objects.exists()
 
 
 def test_a_row_of_another_encoding_is_told(manager: Client) -> None:

@@ -1,7 +1,7 @@
 """A new campaign by its pages: nothing is made before the last step, and nothing is lost."""
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -246,28 +246,26 @@ def test_work_that_is_not_there_any_more_gives_the_last_step_back(creator: Clien
 # What is refused, and what stays then
 
 
-@pytest.mark.parametrize(
-    ("changed", "field", "said"),
-    [
-        ({"name": "no name"}, "name", "cannot name a campaign"),
-        ({"name": "new"}, "name", "is the address of a page"),
-        ({"name": ""}, "name", "required"),
-        ({"sample": "0"}, "sample", "greater than or equal to 1"),
-        ({"sample": ""}, "sample", "Say how many"),
-        ({"sample": "37"}, "sample", "The index holds 36 pairs: no more can be drawn."),
-        ({"seed": "9" * 19}, "seed", "too large"),
-        ({"seed": "x"}, "seed", "whole number"),
-        ({"origin": "file"}, "file", "Choose the file"),
-    ],
-)
-def test_a_refused_first_step_keeps_what_was_typed(
-    creator: Client, changed: dict[str, str], field: str, said: str
-) -> None:
-    response = creator.post(NEW, SAMPLED | changed)
-    assert response.status_code == 422
-    assert said in errors_at(response, field)
-    shown = values(response)
-    assert {name: shown[name] for name in SAMPLED} == SAMPLED | changed
+REFUSED_AT_FIRST: Sequence[tuple[dict[str, str], str, str]] = [
+    ({"name": "no name"}, "name", "cannot name a campaign"),
+    ({"name": "new"}, "name", "is the address of a page"),
+    ({"name": ""}, "name", "required"),
+    ({"sample": "0"}, "sample", "greater than or equal to 1"),
+    ({"sample": ""}, "sample", "Say how many"),
+    ({"sample": "37"}, "sample", "The index holds 36 pairs: no more can be drawn."),
+    ({"seed": "9" * 19}, "seed", "too large"),
+    ({"seed": "x"}, "seed", "whole number"),
+    ({"origin": "file"}, "file", "Choose the file"),
+]
+
+
+def test_a_refused_first_step_keeps_what_was_typed(creator: Client) -> None:
+    for changed, field, said in REFUSED_AT_FIRST:
+        response = creator.post(NEW, SAMPLED | changed)
+        assert response.status_code == 422, changed
+        assert said in errors_at(response, field), changed
+        shown = values(response)
+        assert {name: shown[name] for name in SAMPLED} == SAMPLED | changed
     assert nothing_is_made()
 
 
@@ -279,24 +277,21 @@ def test_a_good_file_is_kept_while_another_field_is_mended(creator: Client) -> N
     assert QuerySet.objects.get().queries.count() == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
+def test_a_file_that_cannot_be_used_is_told_by_its_own_name_and_not_kept(
+    creator: Client, data: Path
+) -> None:
+    for name, text, said in [
         ("mine.txt", "", "mine.txt (0 bytes) has no rows"),
         ("mine.pdf", "%PDF", "mine.pdf has an unknown type"),
         ("mine.csv", "wrong,columns\n1,2\n", "mine.csv"),
         ("mine.jsonl", '{"query": "a"}\n{"query": 3}\n', "line 2"),
         ("<b>.txt", "?!\n", "only punctuation"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_told_by_its_own_name_and_not_kept(
-    creator: Client, data: Path, name: str, text: str, said: str
-) -> None:
-    response = creator.post(NEW, SAMPLED | {"origin": "file", "file": file_of(text, name)})
-    assert response.status_code == 422
-    assert said in errors_at(response, "file")
-    assert str(data) not in response.content.decode()
-    assert list(data.rglob("uploads/queries/*")) == []
+    ]:
+        response = creator.post(NEW, SAMPLED | {"origin": "file", "file": file_of(text, name)})
+        assert response.status_code == 422
+        assert said in errors_at(response, "file")
+        assert str(data) not in response.content.decode()
+        assert list(data.rglob("uploads/queries/*")) == []
 
 
 def test_a_small_file_that_unpacks_to_a_huge_one_is_not_read(
@@ -317,36 +312,36 @@ def test_a_bad_file_leaves_the_good_one_before_it(creator: Client) -> None:
     assert "mine.txt is kept: 1 query" in text_of(refused)
 
 
-@pytest.mark.parametrize(
-    ("changed", "field", "said"),
-    [
-        ({"hit_size": "two"}, "hit_size", "Must be a whole number from 3 to 100, not 'two'."),
-        ({"hit_size": "3", "positive_controls": "2"}, "hit_size", "leaves no place for a real"),
-        ({"max_votes": "1"}, "max_votes", "less than annotators 2"),
-        ({"train": "0.5"}, "train", "sum to 0.73, not to 1"),
-        ({"dev": "1500"}, "train", "must be all shares"),
-        ({"reward_cents": "0"}, "reward_cents", "Must be at least 1 for Mechanical Turk"),
-        ({"crowd": "inhouse"}, "masters", "Must be false for your own team"),
-        ({"title": "x" * 129}, "title", "1 to 128 characters"),
-        ({"title": ""}, "title", "required"),
-        ({"masters": "perhaps"}, "masters", "valid choice"),
-        ({"max_failure_rate": "nan"}, "max_failure_rate", "a number from 0 to 1"),
-        ({"min_approved": "9" * 5000}, "min_approved", "at most 2000 characters"),
-    ],
-)
+REFUSED_RULES: Sequence[tuple[dict[str, str], str, str]] = [
+    ({"hit_size": "two"}, "hit_size", "Must be a whole number from 3 to 100, not 'two'."),
+    ({"hit_size": "3", "positive_controls": "2"}, "hit_size", "leaves no place for a real"),
+    ({"max_votes": "1"}, "max_votes", "less than annotators 2"),
+    ({"train": "0.5"}, "train", "sum to 0.73, not to 1"),
+    ({"dev": "1500"}, "train", "must be all shares"),
+    ({"reward_cents": "0"}, "reward_cents", "Must be at least 1 for Mechanical Turk"),
+    ({"crowd": "inhouse"}, "masters", "Must be false for your own team"),
+    ({"title": "x" * 129}, "title", "1 to 128 characters"),
+    ({"title": ""}, "title", "required"),
+    ({"masters": "perhaps"}, "masters", "valid choice"),
+    ({"max_failure_rate": "nan"}, "max_failure_rate", "a number from 0 to 1"),
+    ({"min_approved": "9" * 5000}, "min_approved", "at most 2000 characters"),
+]
+
+
 def test_a_fault_of_the_policy_stands_at_its_field_and_nothing_typed_is_lost(
-    creator: Client, changed: dict[str, str], field: str, said: str
+    creator: Client,
 ) -> None:
     creator.post(NEW, SAMPLED)
-    sent = rules(keywords="kept <b>words</b>") | changed
-    response = creator.post(POLICY_STEP, sent)
-    assert response.status_code == 422
-    assert said in errors_at(response, field)
-    shown = values(response)
-    assert {name: shown[name] for name in sent if name != "masters"} == {
-        name: value for name, value in sent.items() if name != "masters"
-    }
-    assert "<b>words" not in response.content.decode()
+    for changed, field, said in REFUSED_RULES:
+        sent = rules(keywords="kept <b>words</b>") | changed
+        response = creator.post(POLICY_STEP, sent)
+        assert response.status_code == 422, changed
+        assert said in errors_at(response, field), changed
+        shown = values(response)
+        assert {name: shown[name] for name in sent if name != "masters"} == {
+            name: value for name, value in sent.items() if name != "masters"
+        }
+        assert "<b>words" not in response.content.decode()
 
 
 def test_every_fault_is_told_at_once(creator: Client) -> None:

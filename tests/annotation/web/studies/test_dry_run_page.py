@@ -83,25 +83,20 @@ def test_what_is_asked_for_becomes_a_job(stage: Stage, manager: Client) -> None:
     assert Job.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
+def test_what_cannot_be_is_told_and_asks_for_nothing(manager: Client) -> None:
+    for wrong, said in [
         ({"queries": "0"}, "greater than or equal to 1"),
         ({"workers": "201"}, "less than or equal to 200"),
         ({"accuracy": "101"}, "less than or equal to 100"),
         ({"accuracy": "<b>much</b>"}, "Enter a number"),
         ({"careless": "60", "spammers": "60"}, "together are more than all"),
         ({"seed": ""}, "This field is required"),
-    ],
-)
-def test_what_cannot_be_is_told_and_asks_for_nothing(
-    manager: Client, wrong: dict[str, str], said: str
-) -> None:
-    response = manager.post(ADDRESS, ASKED | wrong)
-    assert response.status_code == 422
-    assert said in text_of(response)
-    assert "<b>much" not in text_of(response)
-    assert not Job.objects.exists()
+    ]:
+        response = manager.post(ADDRESS, ASKED | wrong)
+        assert response.status_code == 422
+        assert said in text_of(response)
+        assert "<b>much" not in text_of(response)
+        assert not Job.objects.exists()
 
 
 def test_the_last_outcome_is_told_and_the_last_four_stand_side_by_side(
