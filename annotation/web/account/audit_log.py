@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import visible_campaigns
 from annotation.models import AuditEntry, Campaign
-from annotation.operations.registry import OPERATIONS
+from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from annotation.web.account.log_details import details_in_words
 from annotation.web.base.filters import LogFilter
 from annotation.web.base.guards import campaign_page, dashboard_page
@@ -25,13 +25,13 @@ COLUMNS = ("at", "by", "via", "did", "to", "campaign", "details")
 # Offered beside the names of the operations; any other name can be typed.
 OTHER_VERBS = (
     "activate", "add-account", "add-control", "add-group", "add-role", "build index",
-    "build-release", "change-account", "change-group", "change-password", "change-role", "collect",
+    "build-release", "change-account", "change-group", "change-password", "change-role",
     "confirm-control", "create", "create-token", "deactivate", "delete-account", "delete-group",
     "delete-role", "delete-token", "dismiss-control", "give-role", "import", "import pairs",
     "import-controls", "import-gold", "instructions", "invite", "join", "label", "lockout",
-    "pack", "pilot", "pool-depth", "prune vectors", "publish", "reconcile", "register model",
-    "replace-control", "restore pair", "restore pairs", "retire-control", "retrieve",
-    "revoke-invitation", "take-role", "unlock", "withdraw pair", "withdraw pairs",
+    "pilot", "pool-depth", "prune vectors", "register model", "replace-control", "restore pair",
+    "restore pairs", "retire-control", "revoke-invitation", "take-role", "unlock", "withdraw pair",
+    "withdraw pairs", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
 )  # fmt: skip
 
 
