@@ -14,8 +14,10 @@ settings.register_profile("thorough", max_examples=100, deadline=None)
 settings.register_profile("fast", max_examples=20, deadline=None)
 
 
-def examples(thorough: int) -> int:
-    """A number of the thorough profile, cut as the profile of this run cuts it."""
+def examples(thorough: int, *, fast: int | None = None) -> int:
+    """A number of the thorough profile, cut as the profile of this run cuts it, or to `fast`."""
+    if fast is not None and settings().max_examples < 100:
+        return fast
     return max(1, thorough * settings().max_examples // 100)
 
 

@@ -31,7 +31,7 @@ from tests.worlds.small_campaign import BUDGET_CENTS, packed_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.hypothesis]
 
-EXAMPLES = examples(60)
+EXAMPLES = examples(60, fast=9)
 STEPS_AN_EXAMPLE = 50
 LEAST_STEPS = 2_500 * EXAMPLES // 60  # in each mode
 
