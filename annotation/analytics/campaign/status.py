@@ -188,8 +188,8 @@ def _uncovered(campaign: Campaign) -> Iterator[Blocker]:
     found = assignments.aggregate(assignments=Count("pk"), cents=Sum("hit__price_cents", default=0))
     if found["assignments"]:
         reason = (
-            f"{found['assignments']} approved assignments, {dollars(found['cents'])}, are not covered by "
-            "the budget"
+            f"{found['assignments']} approved assignments, {dollars(found['cents'])}, are not "
+            "covered by the budget"
         )
         command = f": raise it by `quorum campaign budget {campaign} DOLLARS`"
         yield Blocker(reason, reason + command, operation="budget")
