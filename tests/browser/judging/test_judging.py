@@ -212,13 +212,13 @@ def test_the_browsers_own_keys_choose_without_leaving_the_item(framed: Stage, pa
     assert current(hit) == "Item 2 of 7"
 
 
-@pytest.mark.parametrize("key", ["Control+y", "Alt+n", "Meta+1", "Shift+N", "Control+Shift+z"])
-def test_no_key_counts_with_a_modifier(framed: Stage, page: Page, key: str) -> None:
+def test_no_key_counts_with_a_modifier(framed: Stage, page: Page) -> None:
     hit = accept(framed, page)
     hit.locator("fieldset[data-item]").first.focus()
     page.keyboard.press("y")
-    page.keyboard.press(key)
-    assert answers(hit) == "1------"
+    for key in ("Control+y", "Alt+n", "Meta+1", "Shift+N", "Control+Shift+z"):
+        page.keyboard.press(key)
+        assert answers(hit) == "1------", key
 
 
 def test_a_key_held_down_is_one_answer(framed: Stage, page: Page) -> None:
