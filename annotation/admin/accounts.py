@@ -128,27 +128,30 @@ def _kept(request: HttpRequest, user: User) -> HttpResponse:
     return redirect(reverse("admin:auth_user_change", args=[user.pk]))
 
 
-@admin.register(Group)
-class GroupAdmin(DjangosGroupAdmin, LoggedAdmin):  # type: ignore[misc]
-    filter_horizontal = ()
-    kind = "group"
-
-    def facts(self, one: Any) -> dict[str, object]:
-        return {"permissions": _names(one.permissions.all())}
+class ForSuperusers:
+    """Who changes a group or a role changes what its members may do."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_superuser)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A group's rights are its members'."""
         return bool(request.user.is_superuser)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(request.user.is_superuser)
 
 
+@admin.register(Group)
+class GroupAdmin(ForSuperusers, DjangosGroupAdmin, LoggedAdmin):  # type: ignore[misc]
+    filter_horizontal = ()
+    kind = "group"
+
+    def facts(self, one: Any) -> dict[str, object]:
+        return {"permissions": _names(one.permissions.all())}
+
+
 @admin.register(Role)
-class RoleAdmin(LoggedAdmin):
+class RoleAdmin(ForSuperusers, LoggedAdmin):
     """Roles of single campaigns have a page there; here is the one that holds in all of them."""
 
     list_display = ("user", "name", "campaign", "created_at")
@@ -162,15 +165,6 @@ class RoleAdmin(LoggedAdmin):
     def facts(self, one: Any) -> dict[str, object]:
         campaign = one.campaign and one.campaign.name
         return {"role": one.name, "of": campaign or "all campaigns"}
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_superuser)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_superuser)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_superuser)
 
 
 @admin.register(AuthToken)

@@ -35,4 +35,3 @@ NUMBER = Rule(
     lambda value: type(value) in (int, float) and math.isfinite(value) and abs(value) < LARGEST,
 )
 OBJECT = Rule("an object", lambda value: isinstance(value, dict))
-LIST = Rule("a list", lambda value: isinstance(value, list))

@@ -24,7 +24,6 @@ from retrieval.vectors.checksums import Facts, facts_of, verify_files
 from retrieval.vectors.types import PairKeys, Stored, Vectors
 from retrieval.vectors.unfinished import clear_unfinished, sync, sync_folder, unfinished
 
-DTYPES = ("float32", "float16")
 REBUILD = "run `quorum index build`"
 
 

@@ -13,9 +13,6 @@ import numpy as np
 from sentence_transformers import CrossEncoder
 from tokenizers import Encoding
 
-# The query, and what follows it.
-Input = tuple[str, str | Sequence[str]]
-
 
 class SelectorModel(CrossEncoder):
     """A CrossEncoder whose second text may be several, with a separator between them."""
