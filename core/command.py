@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from django.conf import settings
@@ -19,6 +19,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils.module_loading import import_string
 from safetensors import SafetensorError
 from tqdm import tqdm
+from typer.models import OptionInfo
 
 from core.errors import UserError
 from core.files.disk_full import is_full
@@ -26,6 +27,7 @@ from core.output import Facts, Rendered, harmless, show
 
 REFUSED = 2
 INTERRUPTED = 130
+METAVARS = {int: "N", float: "NUMBER", str: "TEXT"}
 # Seconds before a bar appears: what is refused, or done, at once needs none.
 BAR_DELAY = 0.5
 # Of a file or folder that a user named, or that lies under one.
@@ -180,7 +182,8 @@ def run(command: Any, words: Sequence[str], *, program: str) -> None:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else program
         message = error.format_message().strip().rstrip(".")
-        sentence = harmless(f"{message}. See `{path} --help`.")
+        end = "" if message.endswith("?") else "."
+        sentence = harmless(f"{message}{end} See `{path} --help`.")
         raise Error(sentence, returncode=REFUSED) from error
     if status:
         raise SystemExit(status)
@@ -200,10 +203,21 @@ def _with_output_options(function: Verb, run: Callable[..., None]) -> Callable[.
         for name, annotation in (("json", Json), ("quiet", Quiet))
     ]
     parameters = [each.replace(kind=keyword) for each in own.parameters.values()] + output
+    for each in parameters:
+        _name_the_value(each.annotation)
     described: Any = wraps(function)(run)
     described.__signature__ = inspect.Signature(parameters)
     described.__annotations__ = {each.name: each.annotation for each in parameters}
     return described  # type: ignore[no-any-return]
+
+
+def _name_the_value(annotation: Any) -> None:
+    """Of an option that names none: N says more than <int>."""
+    kind, *marks = get_args(annotation) or [annotation]
+    kinds = {kind, *get_args(kind)}
+    for option in marks:
+        if isinstance(option, OptionInfo) and option.metavar is None:
+            option.metavar = next((METAVARS[one] for one in METAVARS if one in kinds), None)
 
 
 @contextmanager

@@ -18,11 +18,11 @@ from annotation.commands.campaign_noun import (
     in_words,
     worded,
 )
-from annotation.commands.campaign_operations import add_long
+from annotation.commands.campaign_operations import add, add_long
 from annotation.models import Campaign
 from annotation.operations.campaigns import save_campaign
 from annotation.operations.instructions import save_instructions
-from annotation.operations.registry import LONG_OPERATIONS
+from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, no_money
 from annotation.pipeline.publishing.pack import triplets_to_judge
@@ -234,3 +234,7 @@ def instructions(
         return {"campaign": campaign.name, "version": newest.version, "text": newest.text}
     added = save_instructions(by_command(), campaign, read_instructions(file))
     return {"campaign": campaign.name, **asdict(added)}
+
+
+for short in OPERATIONS.values():  # after the steps, as the help lists them
+    add(short)

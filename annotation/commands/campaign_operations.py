@@ -18,7 +18,6 @@ from annotation.models import Campaign
 from annotation.operations.campaign.retry import messages_wait
 from annotation.operations.campaign.steps import messages_sent
 from annotation.operations.operation import Argument, LongOperation, Operation, Run, perform
-from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
@@ -36,7 +35,7 @@ METAVARS: Mapping[str, tuple[Any, str | None]] = {
 Yes = Annotated[bool, typer.Option("--yes", help="Skip confirmation.")]
 
 
-def _add(operation: Operation) -> None:
+def add(operation: Operation) -> None:
     def run(campaign: Campaign, yes: bool = False, **options: Any) -> Result:
         crowd = _crowd_of(campaign) if operation.calls_crowd else None
         if operation.confirms:
@@ -160,7 +159,3 @@ def _send(campaign: Campaign, crowd: Crowd | None) -> Result:
             f"It is decided and kept; {messages_wait(left)} for the next pass: {sent.stopped_by}"
         )
     return {"sent": sent.sent, "failed": sent.failed, "waiting": left}
-
-
-for operation in OPERATIONS.values():
-    _add(operation)

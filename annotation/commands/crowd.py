@@ -130,7 +130,7 @@ def _own_port(endpoint: str) -> int | None:
 
 @app.command("emulator")
 def emulate(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int,
         typer.Option(

@@ -31,7 +31,7 @@ def _missing(result: Result) -> str | None:
 
 @app.verb("doctor", render=_report, fault=_missing)
 def doctor(
-    crowd: Annotated[CrowdKind, choice("--crowd", CROWDS, "Who judges.")] = PAPER_CROWD.kind,
+    crowd: Annotated[CrowdKind, choice("--crowd", CROWDS, "Crowd to check.")] = PAPER_CROWD.kind,
 ) -> Result:
     """Check the installation: database, broker, crowd, public address, controls, index.
 

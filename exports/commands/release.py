@@ -108,7 +108,7 @@ def _record(build: Build) -> None:
 def _listed(result: Result) -> Rendered:
     lines = [_line(release) for release in result["releases"]]
     lines += [_build_line(build) for build in result["builds"]]
-    return lines or "nothing has been released yet"
+    return lines or "There are no releases yet: build one with `quorum release build NAME`."
 
 
 @app.verb("list", render=_listed)

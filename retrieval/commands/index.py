@@ -178,7 +178,7 @@ def _facts(index: IndexVersion, encoding: Encoding) -> dict[str, object]:
 
 def _listed(result: Result) -> Rendered:
     lines = [line for store in result["stores"] for line in _store_lines(store)]
-    return lines or "there are no vectors yet"
+    return lines or "There are no vectors yet: encode the corpus with `quorum index build`."
 
 
 @app.verb("list", render=_listed)

@@ -160,7 +160,8 @@ def register_model(
 
 
 def _listed(result: Result) -> Rendered:
-    return [_line(row) for row in result["models"]] or "there are no models yet"
+    lines = [_line(row) for row in result["models"]]
+    return lines or "There are no models yet: train one with `quorum model train`."
 
 
 @app.verb("list", render=_listed)

@@ -63,7 +63,7 @@ OPERATIONS = (
                 "seed",
                 "count",
                 "Random seed",
-                "another one: other workers, queries and simulated labels",
+                "of the workers, queries and simulated labels",
                 USUAL.seed,
                 minimum=0,
                 maximum=2**31,

@@ -77,7 +77,7 @@ def test_a_refusal_is_one_sentence_and_status_2(
 
 
 def test_releases_are_listed_and_asked_for(campaign: Campaign, tmp_path: Path) -> None:
-    assert "nothing has been released yet" in printed("list")
+    assert "There are no releases yet" in printed("list")
     printed("build", "demo", "--out", str(tmp_path / "release"), "--quiet")
     (line,) = printed("list", "demo").splitlines()
     assert line.startswith("demo 1  ")

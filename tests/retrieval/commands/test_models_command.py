@@ -88,7 +88,7 @@ def test_an_operation_that_cannot_be_logged_is_not_done(settings: Any) -> None:
 
 
 def test_the_list_says_which_is_in_use(add_pairs: AddPairs) -> None:
-    assert words("list") == "there are no models yet"
+    assert words("list") == "There are no models yet: train one with `quorum model train`."
     add_pairs(PAIRS[:1])
     first = register(trained("first"))
     register(trained("second"))

@@ -106,7 +106,7 @@ def test_one_is_told_as_one_and_one_version_is_the_current_one(add_pairs: AddPai
 
 
 def test_where_nothing_is_nothing_is_listed(db: None) -> None:
-    assert words("list") == "there are no vectors yet"
+    assert words("list") == "There are no vectors yet: encode the corpus with `quorum index build`."
     assert words("verify") == "0.0 MB read, all as recorded"
 
 
