@@ -147,8 +147,9 @@ def _overturn(
 
 def discard(campaign: Campaign) -> int:
     """Paid work whose votes no longer count goes to the account of its own; how many."""
-    paid = _assignments(campaign).filter(account=Booked.PAID)
-    assignments = paid.exclude(pk__in=Assignment.valid(paid, campaign).values("pk"))
+    # Nothing else turns up later: what the review found was known when the work was booked.
+    out = Exclusion.in_force(campaign).values("worker")
+    assignments = _assignments(campaign).filter(account=Booked.PAID, worker__in=out)
     return _shift(campaign, assignments, Booked.DISCARDED, source=Place.PAID)
 
 
