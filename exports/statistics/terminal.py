@@ -25,13 +25,13 @@ def render_table(stats: Mapping[str, Any]) -> str:
 def without_metrics(splits: Mapping[str, Any]) -> str | None:
     """A warning where there is nothing to find in dev or test."""
     lacks = [
-        f"{name} has no {'positive' if splits[name]['queries'] else 'query'}"
+        f"on {name}, which has no {'positive' if splits[name]['queries'] else 'query'}"
         for name in HELD_OUT
         if not splits[name]["positives"]
     ]
     if not lacks:
         return None
-    return f"No metric can be computed there: {' and '.join(lacks)}. Label more queries."
+    return f"No metric can be computed {' and '.join(lacks)}. Label more queries."
 
 
 def _cells(name: str, row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def test_splits_without_metrics_are_named() -> None:
     whole, negatives = counts((3, 7, 20)), counts((0, 9, 18))
     assert without_metrics(split_rows({"dev": whole, "test": whole})) is None
     assert without_metrics(split_rows({"dev": SplitCounts(), "test": negatives})) == (
-        "No metric can be computed there: dev has no query and test has no positive. "
+        "No metric can be computed on dev, which has no query and on test, which has no positive. "
         "Label more queries."
     )
 
