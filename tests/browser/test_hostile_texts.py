@@ -163,6 +163,7 @@ def judge_with_reports(page: Page, watch: Watch, team: Team) -> None:
     for number in range(3):
         items = page.locator("fieldset[data-item]")
         items.first.wait_for()
+        page.wait_for_load_state()  # only then does the page's script keep what is answered
         here = page.url
         for item in items.all():
             say_no(item)
