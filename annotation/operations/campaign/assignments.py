@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotation.access.roles import MANAGE_WORKERS
 from annotation.models import Campaign
+from annotation.operations.campaign.worker_names import name_of, worker_result
 from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.dollars import cents_of, clause, dollars
 from annotation.pipeline.moderation import decisions
@@ -18,9 +19,10 @@ from annotation.pipeline.moderation.bonus import (
     withdraw_bonus,
 )
 from annotation.pipeline.moderation.exclusion import preview
+from annotation.protocol.policy.crowds import CrowdTraits
 
 ASSIGNMENT = Argument("assignment", "assignment", "Assignment", "its ID at the crowd")
-DOLLARS = Argument("dollars", "dollars", "Bonus", "paid to the worker, plus the MTurk fee")
+DOLLARS = Argument("dollars", "dollars", "Bonus", "paid to the worker; the crowd's fee is extra")
 REASON = Argument("reason", "text", "Reason", "shown to the worker")
 
 
@@ -30,15 +32,15 @@ def _preview_bonus(campaign: Campaign, options: Options) -> list[str]:
     check_covered(campaign, seen)
     again = "" if seen.new else " This bonus has been asked for before: nothing is paid twice."
     return [
-        f"{seen.worker} gets {dollars(cents)} for assignment {options['assignment']}, which costs "
-        f"{dollars(seen.cents)} in all.{again}"
+        f"{name_of(campaign, seen.worker)} gets {dollars(cents)} for assignment "
+        f"{options['assignment']}, which costs {dollars(seen.cents)} in all.{again}"
     ]
 
 
 def _execute_bonus(campaign: Campaign, options: Options) -> Result:
     cents = cents_of(options["dollars"])
     given = give_bonus(campaign, options["assignment"], cents=cents, reason=options["reason"])
-    return asdict(given)
+    return worker_result(campaign, given.worker, asdict(given))
 
 
 def _cancellation(campaign: Campaign, options: Options) -> Callable[[], int]:
@@ -62,9 +64,10 @@ def _execute_cancel_bonus(campaign: Campaign, options: Options) -> Result:
 def _preview_approve(campaign: Campaign, options: Options) -> list[str]:
     seen = decisions.preview_approval(campaign, options["assignment"], now=timezone.now())
     decisions.check_covered(campaign, seen)
-    words = [_payment(seen)]
+    worker = name_of(campaign, seen.worker)
+    words = [_payment(seen, worker, campaign.policy.crowd_traits)]
     if seen.passed:
-        words.append(f"Its {seen.votes:,} votes count again, unless {seen.worker} is excluded.")
+        words.append(f"Its {seen.votes:,} votes count again, unless {worker} is excluded.")
     else:
         words.append(
             "It missed controls, and that stays: its votes do not count, and it goes on counting "
@@ -73,14 +76,16 @@ def _preview_approve(campaign: Campaign, options: Options) -> list[str]:
     return words
 
 
-def _payment(seen: decisions.Decision) -> str:
-    assignment = f"Assignment {seen.assignment} of {seen.worker}"
+def _payment(seen: decisions.Decision, worker: str, crowd: CrowdTraits) -> str:
+    assignment = f"Assignment {seen.assignment} of {worker}"
     if seen.kind == "approve":
         return (
             f"{assignment} is approved in place of its rejection, which the crowd was not told "
             f"of yet{clause('; it costs {}', seen.cents)}. An approval is final."
         )
-    until = f", which MTurk allows until {seen.until:%Y-%m-%d %H:%M} UTC" if seen.until else ""
+    until = ""
+    if seen.until:
+        until = f", which {crowd.title} allows until {seen.until:%Y-%m-%d %H:%M} UTC"
     return (
         f"{assignment} is approved after all: its rejection is overturned{until}"
         f"{clause('; it costs {}', seen.cents)}. An approval is final."
@@ -89,15 +94,15 @@ def _payment(seen: decisions.Decision) -> str:
 
 def _execute_approve(campaign: Campaign, options: Options) -> Result:
     done = decisions.approve_manually(campaign, options["assignment"], now=timezone.now())
-    return _report(done)
+    return _report(campaign, done)
 
 
 def _preview_reject(campaign: Campaign, options: Options) -> list[str]:
     assignment, reason = options["assignment"], options["reason"]
     seen = decisions.preview_rejection(campaign, assignment, reason=reason)
     return [
-        f"Assignment {seen.assignment} of {seen.worker} is rejected and not paid"
-        f"{clause('; {} is free again', seen.cents)}. A rejection hurts a worker's standing at "
+        f"Assignment {seen.assignment} of {name_of(campaign, seen.worker)} is rejected and not "
+        f"paid{clause('; {} is free again', seen.cents)}. A rejection hurts a worker's standing at "
         "the crowd.",
         f"{seen.votes:,} votes no longer count, and the next passes buy them again. What the "
         "review found of its controls stays: the rejection does not count towards the rule that "
@@ -107,17 +112,20 @@ def _preview_reject(campaign: Campaign, options: Options) -> list[str]:
 
 def _execute_reject(campaign: Campaign, options: Options) -> Result:
     assignment, reason = options["assignment"], options["reason"]
-    return _report(decisions.reject_manually(campaign, assignment, reason=reason))
+    return _report(campaign, decisions.reject_manually(campaign, assignment, reason=reason))
 
 
-def _report(done: decisions.Decision) -> Result:
-    return {
-        "worker": done.worker,
-        "assignment": done.assignment,
-        "decision": done.kind,
-        "cents": done.cents,
-        "votes": done.votes,
-    }
+def _report(campaign: Campaign, done: decisions.Decision) -> Result:
+    return worker_result(
+        campaign,
+        done.worker,
+        {
+            "assignment": done.assignment,
+            "decision": done.kind,
+            "cents": done.cents,
+            "votes": done.votes,
+        },
+    )
 
 
 OPERATIONS = (

@@ -6,9 +6,10 @@ from functools import partial
 
 from annotation.access.roles import MANAGE_WORKERS
 from annotation.analytics.workers.exclusion_impact import if_excluded, if_restored
-from annotation.crowd.inhouse.members import id_of, is_member, user_names
+from annotation.crowd.inhouse.members import is_member
 from annotation.crowd.worker_notices import FAREWELL
 from annotation.models import Campaign, OutboxMessage
+from annotation.operations.campaign.worker_names import name_of, worker_of, worker_result
 from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.dollars import clause
 from annotation.pipeline.moderation import qualification
@@ -28,29 +29,10 @@ FAREWELL_REASON = Argument(
 TEXT = Argument("text", "text", "Message", "shown to the worker")
 
 
-def worker_of(campaign: Campaign, name: str) -> str:
-    """The worker's id at the crowd: one's own people are better known by their user names."""
-    return id_of(name) if campaign.policy.crowd_traits.has_accounts else name
-
-
-def _name(campaign: Campaign, worker: str) -> str:
-    """The other way round, for a sentence; where the crowd has no accounts, the id."""
-    return _user_name(campaign, worker).get("user_name", worker)
-
-
-def _user_name(campaign: Campaign, worker: str) -> dict[str, str]:
-    names = user_names([worker]) if campaign.policy.crowd_traits.has_accounts else {}
-    return {"user_name": names[worker]} if worker in names else {}
-
-
-def _worker_result(campaign: Campaign, worker: str, result: Result) -> Result:
-    return {"worker": worker, **_user_name(campaign, worker), **result}
-
-
 def _preview_exclude(campaign: Campaign, options: Options) -> list[str]:
     seen = if_excluded(campaign, worker_of(campaign, options["worker"]))
     words = [
-        f"{_name(campaign, seen.worker)} takes no further part in {campaign}: {seen.votes:,} "
+        f"{name_of(campaign, seen.worker)} takes no further part in {campaign}: {seen.votes:,} "
         f"votes no longer count{clause(', and {} that was paid for them is lost', seen.cents)}.",
         f"{seen.labels_changed:,} labels change, {seen.triplets_reopened:,} of them are "
         "open again: the next pass buys the missing votes as far as the budget reaches.",
@@ -67,13 +49,13 @@ def _preview_exclude(campaign: Campaign, options: Options) -> list[str]:
 def _execute_exclude(campaign: Campaign, options: Options) -> Result:
     worker = worker_of(campaign, options["worker"])
     change = exclude(campaign, worker, reason=options["reason"])
-    return _worker_result(campaign, worker, asdict(change))
+    return worker_result(campaign, worker, asdict(change))
 
 
 def _preview_restore(campaign: Campaign, options: Options) -> list[str]:
     seen = if_restored(campaign, worker_of(campaign, options["worker"]))
     return [
-        f"{_name(campaign, seen.worker)} may work in {campaign} again: {seen.votes:,} votes "
+        f"{name_of(campaign, seen.worker)} may work in {campaign} again: {seen.votes:,} votes "
         f"count again{clause(', and {} was not paid in vain', seen.cents)}.",
         f"{seen.labels_changed:,} labels change; the votes that were bought in place of "
         "these stay.",
@@ -82,13 +64,13 @@ def _preview_restore(campaign: Campaign, options: Options) -> list[str]:
 
 def _execute_restore(campaign: Campaign, options: Options) -> Result:
     worker = worker_of(campaign, options["worker"])
-    return _worker_result(campaign, worker, asdict(restore(campaign, worker)))
+    return worker_result(campaign, worker, asdict(restore(campaign, worker)))
 
 
 def _preview_message(campaign: Campaign, options: Options) -> list[str]:
     worker = worker_of(campaign, options["worker"])
     message = preview_message(campaign, worker, text=options["text"])
-    name = _name(campaign, worker)
+    name = name_of(campaign, worker)
     if not message.new:
         return [f"{name} has been sent these words already: they are not sent twice."]
     return [f"{name} reads this {campaign.policy.crowd_traits.message_place}."]
@@ -97,7 +79,7 @@ def _preview_message(campaign: Campaign, options: Options) -> list[str]:
 def _execute_message(campaign: Campaign, options: Options) -> Result:
     worker = worker_of(campaign, options["worker"])
     message = write_to(campaign, worker, text=options["text"])
-    return _worker_result(campaign, worker, {"new": message.new})
+    return worker_result(campaign, worker, {"new": message.new})
 
 
 def _grant(campaign: Campaign, options: Options) -> Callable[[], None]:
@@ -120,19 +102,19 @@ def _message_refused(campaign: Campaign, options: Options) -> str:
 def _preview_grant(campaign: Campaign, options: Options) -> list[str]:
     preview(_grant(campaign, options))
     worker = worker_of(campaign, options["worker"])
-    name = _name(campaign, worker)
+    name = name_of(campaign, worker)
     return [f"{name} may work in {campaign} without having passed the qualification test."]
 
 
 def _execute_grant(campaign: Campaign, options: Options) -> Result:
     _grant(campaign, options)()
-    return _worker_result(campaign, worker_of(campaign, options["worker"]), {})
+    return worker_result(campaign, worker_of(campaign, options["worker"]), {})
 
 
 def _grant_refused(campaign: Campaign, options: Options) -> str:
     worker = worker_of(campaign, options["worker"])
     why = qualification.withdraw_refused(campaign, worker)
-    return f"{_name(campaign, worker)} did not get the qualification: {why}" if why else ""
+    return f"{name_of(campaign, worker)} did not get the qualification: {why}" if why else ""
 
 
 OPERATIONS = (

@@ -14,7 +14,7 @@ from annotation.access.audit_log import by_page
 from annotation.jobs.requests import request_operation
 from annotation.jobs.tasks import deliver_campaign, soon
 from annotation.models import Assignment, Campaign
-from annotation.operations.campaign.workers import worker_of
+from annotation.operations.campaign.worker_names import worker_of
 from annotation.operations.operation import Argument, LongOperation, Operation, Options, perform
 from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, dollars

@@ -65,7 +65,7 @@ def test_overturning_says_until_when_the_crowd_allows_it(one_hit: Stage) -> None
     assignment = one_hit.work("eve", 1, slips=1)
     one_hit.advance()
     first = OPERATIONS["approve"].preview(one_hit.campaign, {"assignment": assignment})[0]
-    assert "its rejection is overturned, which MTurk allows until 20" in first
+    assert "its rejection is overturned, which Mechanical Turk allows until 20" in first
     assert "it costs $0.19" in first
     perform(OPERATIONS["approve"], one_hit.campaign, {"assignment": assignment}, by=by_command())
     assert log()[2]["decision"] == "overturn"
@@ -155,9 +155,12 @@ def test_in_house_a_rejection_is_overturned_too_and_money_is_not_named(tmp_path:
     team.advance()
     assert Assignment.objects.get(crowd_id=assignment).status == "rejected"
     told = " ".join(OPERATIONS["approve"].preview(team.campaign, {"assignment": assignment}))
+    assert f"Assignment {assignment} of eve is approved" in told
     assert "overturned. An approval is final." in told
     assert "$" not in told
-    perform(OPERATIONS["approve"], team.campaign, {"assignment": assignment}, by=by_command())
+    approve = OPERATIONS["approve"]
+    done = perform(approve, team.campaign, {"assignment": assignment}, by=by_command())
+    assert done["user_name"] == "eve"
     team.deliver()
     work.refresh_from_db()
     assert work.status == "approved"
