@@ -80,6 +80,7 @@ def work(request: MemberRequest) -> HttpResponse:
     owners = _campaigns_by_queue(campaigns)
     tally = assignments.tally(member)
     earned = tally.earned_cents + tally.bonus_cents
+    reasons = _reasons(member)
     content = {
         "in_hand": _in_hand(member, owners, closed=closed, now=now),
         "queues": _lines(member, owners, closed=closed, now=now),
@@ -92,7 +93,8 @@ def work(request: MemberRequest) -> HttpResponse:
         "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
         "notices": _notices(member),
         "rejected": _rejected(member).order_by("-submitted_at")[:MOST_SHOWN],
-        "reasons": _reasons(member),
+        "reasons": reasons,
+        "other_reasons": tally.rejected - sum(count for _, count in reasons),
         "contact": _contact(),
     }
     return render(request, "annotation/annotator/work.html", content)
@@ -102,7 +104,7 @@ def work(request: MemberRequest) -> HttpResponse:
 @member_page
 def read_instructions(request: MemberRequest, name: str) -> HttpResponse:
     campaign = get_object_or_404(Campaign, name=name, endpoint=ENDPOINT)
-    # What the HITs on offer show: a newer version may hold for none of them.
+    # What the published HITs show: a newer version may hold for none of them.
     shown = campaign.instructions.filter(hit__crowd_id__isnull=False).order_by("-version").first()
     text = (shown or campaign.instructions.latest("version")).text
     content = {"title": campaign.policy.title, "instructions": render_markdown(text)}
@@ -195,14 +197,13 @@ def _notices(member: Member) -> list[Notice]:
 
 
 def _rejected(member: Member) -> QuerySet[Assignment]:
-    rejected = Assignment.objects.filter(member=member, status=Assignment.Status.REJECTED)
-    return rejected.exclude(feedback="")
+    return Assignment.objects.filter(member=member, status=Assignment.Status.REJECTED)
 
 
 def _reasons(member: Member) -> list[tuple[str, int]]:
-    """The most frequent ones, with their counts."""
-    reasons = _rejected(member).order_by().values_list("feedback").annotate(count=Count("pk"))
-    return list(reasons.order_by("-count", "feedback")[:MOST_SHOWN])
+    """The most frequent ones, with their counts; an assignment may have been given none."""
+    given = _rejected(member).exclude(feedback="").order_by().values_list("feedback")
+    return list(given.annotate(count=Count("pk")).order_by("-count", "feedback")[:MOST_SHOWN])
 
 
 def _contact() -> str:

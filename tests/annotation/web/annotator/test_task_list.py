@@ -164,6 +164,18 @@ def test_what_was_not_accepted_is_counted_by_its_reason(adas: Client) -> None:
     assert len(document.findall(".//details[@class='remarks']//li")) == 2
 
 
+def test_rejections_add_up_with_those_for_rare_reasons_or_none(adas: Client) -> None:
+    offer_hits(hits=7)
+    do(adas, 7)
+    decide(rejected=7)
+    for number, rejected in enumerate(Assignment.objects.order_by("pk")):
+        rejected.feedback = f"Reason {number}." if number else ""
+        rejected.save()
+    page = text(adas.get("/work"))
+    assert "7 of your 7 submitted tasks were rejected: Reason 1. (1)" in page
+    assert "Reason 5. (1) and 2 for other reasons Last 5 " in page
+
+
 def test_who_is_excluded_reads_why_and_is_offered_nothing_of_it(
     adas: Client, ada: Member, settings: Settings
 ) -> None:
