@@ -18,4 +18,5 @@ control_socket_disable = True  # it would lie in the home folder, shared by all 
 
 
 def when_ready(server: Any) -> None:
-    print(f"Open {settings.PUBLIC_URL}", flush=True)
+    if not bind.startswith(settings.SOCKETS):
+        print(f"Open {settings.PUBLIC_URL}", flush=True)

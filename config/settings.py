@@ -68,11 +68,19 @@ def _address(name: str, value: str, example: str) -> SplitResult:
     return parts
 
 
+SOCKETS = ("unix:", "fd://")  # what the web server may bind to besides host and port
+
+
 def _served_at(bind: str) -> str:
     """Where a browser on this machine finds what the web server binds to."""
+    if bind.startswith(SOCKETS):
+        raise ImproperlyConfigured(
+            "QUORUM_BIND is a socket, which no browser opens: set QUORUM_PUBLIC_URL to the address "
+            "of the site."
+        )
     parts = _address("QUORUM_BIND", f"//{bind}", "127.0.0.1:8000")
     host = parts.hostname
-    if host in {None, "0.0.0.0", "::", "unix"}:  # noqa: S104 - of no browser: all, or a socket
+    if host in {None, "0.0.0.0", "::"}:  # noqa: S104 - a browser cannot open "all"
         host = "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in str(host) else host}:{parts.port or 8000}"
 

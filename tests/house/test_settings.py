@@ -37,6 +37,8 @@ def refused(data: Path, **variables: str) -> str:
         ("QUORUM_DATABASE_URL", "postgresql://ada:secret@[db/quorum", "must look like postgresql:"),
         ("QUORUM_PUBLIC_URL", "https://[bad", "must look like https://"),
         ("QUORUM_BIND", "127.0.0.1:http", "must look like 127.0.0.1:8000"),
+        ("QUORUM_BIND", "unix:/run/quorum.sock", "is a socket, which no browser opens"),
+        ("QUORUM_BIND", "fd://3", "set QUORUM_PUBLIC_URL"),
         ("QUORUM_DEBUG", "maybe", "must be 1 or 0, not 'maybe'"),
         ("QUORUM_RELEASES", "s3:///folder", "must look like s3://bucket/folder, or be a folder"),
         ("QUORUM_VECTORS", "s3://[bad", "must look like s3://bucket/folder"),
