@@ -154,7 +154,9 @@ def test_a_policy_comes_back_from_its_form_as_it_was(policy: Policy) -> None:
 def test_a_sampled_campaign_comes_out_with_its_policy_budget_and_owner(creator: Client) -> None:
     walk(creator, SAMPLED, rules(tie_mode="repack", show_answer=False))
     assert nothing_is_made()
-    assert "What faq will cost" in text_of(creator.get(BUDGET_STEP))
+    told = text_of(creator.get(BUDGET_STEP))
+    assert "What faq will cost" in told
+    assert "With 3 queries, " in told
     assert create(creator, "1,234.50")["Location"] == "/admin/campaigns/faq/milestones"
     campaign = Campaign.objects.get()
     assert campaign.policy == Policy.from_dict(
