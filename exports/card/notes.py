@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from core.text.words import plural
 from exports.card.origin import is_imported
-from exports.card.words import count, decimal, percent, plural, rate
+from exports.card.words import count, decimal, percent, rate
 from exports.splits.splits import SPLITS
 
 Facts = Mapping[str, Any]

@@ -11,6 +11,7 @@ import orjson
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from core.text.words import plural
 from exports.card.canvas import (
     LEFT,
     RIGHT,
@@ -23,7 +24,6 @@ from exports.card.canvas import (
     render,
     whole_numbers,
 )
-from exports.card.words import plural
 from exports.layout.files import STATS
 
 MOST_BARS = 60  # more ranks than that share bars

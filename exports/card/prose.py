@@ -7,8 +7,9 @@ from typing import Any
 
 from annotation.protocol.policy.crowds import CROWDS
 from annotation.protocol.screening.control import RejectionReason
+from core.text.words import plural
 from exports.card.origin import is_imported
-from exports.card.words import count, dollars, plural, rate
+from exports.card.words import count, dollars, rate
 from retrieval.ranking.fusion import CONSTANT
 
 Facts = Mapping[str, Any]  # campaign.json

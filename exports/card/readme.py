@@ -11,6 +11,7 @@ import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from core.text.markdown import Markdown, printed
+from core.text.words import plural
 from exports.card import notes, tables
 from exports.card.canvas import DARK, LIGHT
 from exports.card.croissant import croissant
@@ -19,7 +20,7 @@ from exports.card.licences import bibtex
 from exports.card.origin import labelled_by_votes, nobody_judged
 from exports.card.plots import plots, write_plots
 from exports.card.prose import cost, protocol
-from exports.card.words import count, plural, rate
+from exports.card.words import count, rate
 from exports.formats.loading_code import groups, snippets
 from exports.layout.files import (
     CAMPAIGN,

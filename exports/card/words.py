@@ -38,7 +38,3 @@ def between(interval: Sequence[float | None] | None, *, shares: bool) -> str:
 def dollars(cents: int) -> str:
     """Not by the sign: two of them on a line make a formula on some pages."""
     return f"USD {cents / 100:,.2f}"
-
-
-def plural(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

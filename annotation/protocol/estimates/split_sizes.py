@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from annotation.protocol.policy.policy import Policy
+from core.text.words import plural
 
 HELD_OUT = ("dev", "test")
 
@@ -33,8 +34,7 @@ def empty_splits(queries: int, policy: Policy) -> str | None:
     empty = [name for name in HELD_OUT if not sizes[name]]
     if not empty:
         return None
-    count = "1 query" if queries == 1 else f"{queries:,} queries"
     return (
-        f"With {count}, {' and '.join(empty)} will be empty, and no metric can be "
-        "computed there: choose more queries, or larger splits in the policy."
+        f"With {plural(queries, 'query', 'queries')}, {' and '.join(empty)} will be empty, and no "
+        "metric can be computed there: choose more queries, or larger splits in the policy."
     )

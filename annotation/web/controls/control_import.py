@@ -19,6 +19,7 @@ from annotation.web.base.layout import page
 from annotation.web.base.uploaded_file import ENDINGS, sent_file
 from annotation.web.controls.control import lacks
 from core.errors import UserError
+from core.text.words import plural
 
 MOST_BYTES = 5_000_000
 MOST_SHOWN = 100
@@ -56,8 +57,7 @@ def _summary(done: Imported) -> str:
     """What was known already is no fault."""
     known = done.read - done.added
     kept = f"; {known:,} were known already" if known else ""
-    plural = "" if done.added == 1 else "s"
-    return f"{done.added:,} control{plural} added{kept}. The pool holds {done.pool:,} now."
+    return f"{plural(done.added, 'control')} added{kept}. The pool holds {done.pool:,} now."
 
 
 def _render(
