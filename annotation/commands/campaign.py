@@ -195,9 +195,14 @@ for operation in LONG_OPERATIONS.values():
 
 def _statuses(result: Result) -> Rendered:
     if "campaigns" not in result:
-        return in_words(result)
-    blocks = [block for one in result["campaigns"] for block in (Facts(worded(one)), "")]
+        return _facts(result)
+    blocks = [block for one in result["campaigns"] for block in (_facts(one), "")]
     return blocks[:-1] or _table(result)
+
+
+def _facts(one: Result) -> Facts:
+    """The status says the state in words."""
+    return Facts(worded({**one, "state": None}))
 
 
 @app.verb("status", render=_statuses, panel="Steps")

@@ -1,12 +1,14 @@
 """`quorum campaign`: the verbs that the registry of operations defines, arguments included."""
 
 import inspect
+import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
+from django.db import OperationalError
 
 from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.snapshots import take_after_a_pass
@@ -23,7 +25,10 @@ from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
 from core.command import REFUSED, Device, Result, progress, say
 from core.errors import UserError
+from core.output import harmless
 from core.progress import Progress
+
+log = logging.getLogger(__name__)
 
 METAVARS: Mapping[str, tuple[Any, str | None]] = {
     "count": (int, "N"),
@@ -63,17 +68,27 @@ def add_long(operation: LongOperation) -> None:
                 options[argument.name] = options[argument.name].split(",")
         with watched(operation, campaign) as run:
             result = operation.run(campaign, options, run)
+        rest = operation.rest(campaign, result)
+        report = operation.report(campaign, result)
         if operation.logged:
-            take_after_a_pass(campaign)
-        if rest := operation.rest(campaign, result):
+            _take_figures(campaign)
+        if rest:
             raise UserError(rest)
-        return {"campaign": campaign.name, **operation.report(campaign, result)}
+        return {"campaign": campaign.name, **report}
 
     arguments = (*operation.arguments, *operation.command_arguments)
     parameters = [parameter("campaign", Campaign), *map(given, arguments)]
     execute.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     execute.__doc__ = operation.sentence
     campaign_verb(operation.name, panel=STUDIES if operation.is_study else STEPS)(execute)
+
+
+def _take_figures(campaign: Campaign) -> None:
+    """What was done is done and told, whatever becomes of its figures: they are taken anew."""
+    try:
+        take_after_a_pass(campaign)
+    except (UserError, OperationalError) as error:
+        log.warning("campaign %s: its figures were not taken: %s", campaign, error)
 
 
 @contextmanager
@@ -83,10 +98,14 @@ def watched(operation: LongOperation, campaign: Campaign) -> Iterator[Run]:
     def log(details: Mapping[str, Any]) -> None:
         record(by_command(), operation.name, campaign=campaign, details=details)
 
+    begun: dict[str, Progress] = {}
     with ExitStack() as bars:
 
         def stage(label: str, total: int | None) -> Progress:
-            return bars.enter_context(progress(total, label[0].upper() + label[1:])).update
+            if label not in begun:
+                bar = progress(total, label[0].upper() + label[1:])
+                begun[label] = bars.enter_context(bar).update
+            return begun[label]
 
         yield Run(stage, log)
 
@@ -122,9 +141,9 @@ def parameter(
 def _confirm(sentences: Sequence[str], *, yes: bool) -> None:
     """Preview, then continue with --yes or a typed y alone."""
     if yes:
-        say("\n".join(sentences))
+        say("\n".join(map(harmless, sentences)))
         return
-    print(*sentences, sep="\n", file=sys.stderr)
+    print(*map(harmless, sentences), sep="\n", file=sys.stderr)
     if not sys.stdin.isatty():
         _end("Nothing was changed: add --yes to go on.")
     print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)

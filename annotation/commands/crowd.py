@@ -130,12 +130,16 @@ def _own_port(endpoint: str) -> int | None:
 
 @app.command("emulator")
 def emulate(
-    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option("--host", metavar="HOST", help="Address to listen on.")
+    ] = "127.0.0.1",
     port: Annotated[
         int,
         typer.Option(
+            "--port",
             min=0,
             max=HIGHEST_PORT,
+            metavar="PORT",
             help="Port; 0 for any free one.",
             show_default="the port of AWS_ENDPOINT_URL_MTURK",
         ),

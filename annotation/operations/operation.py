@@ -102,7 +102,8 @@ class Unfinished(UserError):
 class Run:
     """Whoever watches a long operation."""
 
-    stage: Callable[[str, int | None], Progress]  # of this name, and of so many units
+    # Of this name, and of so many units; asked for again, the same name is the same stage.
+    stage: Callable[[str, int | None], Progress]
     # What is done, within its transaction. Of a job nothing: it was logged when it was requested.
     log: Callable[[Mapping[str, Any]], object] = lambda details: None
 

@@ -13,6 +13,11 @@ def test_the_page_of_commands_is_what_the_commands_say() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
+def test_no_option_has_a_capital_letter() -> None:
+    """A metavar that is the option's name in capitals has once become the name."""
+    assert not re.findall(r"`--\S*[A-Z]\S*", page())
+
+
 def test_the_page_of_settings_names_every_variable_and_no_other() -> None:
     rows = Path("docs/settings.md").read_text(encoding="utf-8").splitlines()
     named = {row.split("`")[1] for row in rows if row.startswith("| `")}

@@ -19,7 +19,8 @@ def progress(campaign: Campaign) -> dict[str, object]:
     """The campaign stage by stage; every count is derived from the stored record."""
     return {
         "campaign": campaign.name,
-        "status": campaign_status(campaign),
+        "status": campaign_status(campaign),  # reads the state again
+        "state": campaign.state,
         "crowd": campaign.endpoint or "not published yet",
         **_study_of(campaign),
         **question_counts(campaign),

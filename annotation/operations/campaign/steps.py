@@ -168,7 +168,7 @@ def _order_reconciliation(campaign: Campaign, options: Options) -> Order:
 
 def compare(campaign: Campaign, crowd: Crowd, how: Mapping[str, Any], run: Run) -> Reconciled:
     run.log(how)  # of many transactions, as above
-    count = run.stage("comparing assignments of HITs", None)
+    count = run.stage(f"comparing HITs of {campaign}", None)
     return reconcile(campaign, crowd, **how, progress=count)
 
 

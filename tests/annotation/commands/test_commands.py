@@ -5,16 +5,21 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError
+from django.db import OperationalError
 from pytest_django import Settings
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Campaign, Control
 from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.outbox.deliver import Delivery
 from annotation.pipeline.setup.create import get_campaign
+from annotation.simulation.run import Stage as Watch
 from retrieval.models import QaPair
+from tests.annotation.simulation.test_dry_run import made_up
 from tests.conftest import StartMTurk
 from tests.support.command_line import quorum, verbs
 from tests.worlds.mturk import MTurk
@@ -181,6 +186,7 @@ def test_people_read_words_and_dollars(stage: Stage) -> None:
     assert "paid but discarded" in shown
     assert "$10,000.00" in shown
     assert "{" not in shown
+    assert "\nstate" not in shown  # which is for programs: the status says it
 
 
 def test_progress_goes_to_standard_error(
@@ -196,6 +202,48 @@ def test_progress_goes_to_standard_error(
     assert "Packing" in captured.err
     assert "5/5" in captured.err
     assert captured.out == ""
+
+
+def test_a_stage_that_is_told_again_is_the_same_bar(
+    stage: Stage, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dry_run(*_: object, stage: Watch, **__: object) -> dict[str, Any]:
+        for _ in range(4):
+            stage("people judge", 4)(1)
+        return made_up()
+
+    monkeypatch.setattr("core.command.BAR_DELAY", 0)
+    monkeypatch.setattr("annotation.operations.campaign.dry_run.dry_run", dry_run)
+    run("campaign", "dry-run", "faq")
+    assert "People judge: 100%" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_figures_that_cannot_be_counted_fail_nothing_that_was_done(
+    stage: Stage, is_stopped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Campaign) -> None:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr("annotation.commands.campaign_operations.take_after_a_pass", fail)
+    if is_stopped:
+        stopped = Delivery(0, 0, "MTurk is away.")
+        monkeypatch.setattr(
+            "annotation.operations.campaign.steps.deliver", lambda *_, **__: stopped
+        )
+        told = refused("campaign", "publish", "faq")
+        assert "5 wait for the next `quorum campaign publish faq`: MTurk is away." in told
+    else:
+        assert run_json("campaign", "publish", "faq")["sent"] == 5
+
+
+def test_the_comparison_of_several_says_which_it_is_at(
+    stage: Stage, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.publish()
+    monkeypatch.setattr("core.command.BAR_DELAY", 0)
+    run("reconcile")
+    assert "Comparing HITs of faq: " in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("step", sorted({*STEPS} - WITHOUT_A_NAME))

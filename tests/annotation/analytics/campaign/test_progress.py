@@ -23,6 +23,7 @@ def test_a_new_campaign_has_nothing_yet() -> None:
     assert progress(campaign) == {
         "campaign": "faq",
         "status": "active",
+        "state": "active",
         "crowd": "not published yet",
         "queries": 3,
         "candidates": 0,
