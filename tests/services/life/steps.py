@@ -55,7 +55,7 @@ def plan(owner: Owner, *, dollars: int | None = None) -> None:
 
 def dry_run(owner: Owner) -> None:
     owner.follow("Start a dry run")
-    owner.page.get_by_label("Queries", exact=True).fill("4")
+    owner.page.get_by_label("Queries to draw").fill("4")
     owner.page.get_by_label("Simulated workers", exact=True).fill("8")
     owner.press("Start")
     expect(owner.heading("Last dry run")).to_be_visible(timeout=WORK_MS)
