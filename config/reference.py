@@ -13,7 +13,8 @@ HEAD = """\
 
 Every command is `quorum NOUN VERB`, or `var/venv/bin/quorum` if that folder is not in your `PATH`.
 You can run each step again: it does only what is missing. A wrong argument or a refusal is one
-sentence on standard error and exit status 2.
+sentence on standard error and exit status 2. A command that asks first prints what would follow,
+one sentence a line; without `--yes` or a typed `y` it changes nothing and exits with status 2.
 
 - `--json` prints the result as one line of JSON on standard output, `--quiet` hides the progress
   bars. Every command that reports a result has both, so the tables leave them out.
@@ -24,7 +25,6 @@ sentence on standard error and exit status 2.
 
 `python -m config.reference` writes this page.
 """
-METAVARS = {"str": "TEXT", "int": "N", "float": "NUMBER"}
 SHARED = {"--json", "--quiet", "--help"}
 
 
@@ -68,8 +68,7 @@ def _row(parameter: Any) -> str:
 
 
 def _metavar(parameter: Any) -> str:
-    kind = parameter.type.name
-    return str(parameter.metavar or METAVARS.get(kind, kind.upper()))
+    return str(parameter.metavar or parameter.type.name.upper())
 
 
 def _default(parameter: Any) -> str:

@@ -22,7 +22,6 @@ Seed = Annotated[int, typer.Option(help="Random seed for sampling, packing and s
 Budget = Annotated[
     str | None, typer.Option(metavar="DOLLARS", help="Maximum cost; also set by `budget`.")
 ]
-Live = Annotated[bool, typer.Option("--live", help="Spend real money on production MTurk.")]
 MONEY = {
     "cents_min": "first round",
     "cents_max": "if every HIT needs all votes",

@@ -30,12 +30,12 @@ from core.progress import Progress
 
 log = logging.getLogger(__name__)
 
-METAVARS: Mapping[str, tuple[Any, str | None]] = {
-    "count": (int, "N"),
-    "share": (float, "SHARE"),
-    "text": (str, "TEXT"),
-    "choices": (str, None),
-    "flag": (bool, None),
+TYPES: Mapping[str, Any] = {
+    "count": int,
+    "share": float,
+    "text": str,
+    "choices": str,
+    "flag": bool,
 }
 Yes = Annotated[bool, typer.Option("--yes", help="Skip confirmation.")]
 
@@ -115,13 +115,13 @@ def given(argument: Argument) -> inspect.Parameter:
     if argument.kind == "device":
         return parameter(argument.name, Device, default=argument.default)
     help = f"{argument.label}: {argument.help}." if argument.help else f"{argument.label}."
-    if argument.kind not in METAVARS:
+    if argument.kind not in TYPES:
         position = typer.Argument(metavar=argument.name.upper(), help=help)
         return parameter(argument.name, Annotated[str, position])
-    kind, metavar = METAVARS[argument.kind]
+    kind = TYPES[argument.kind]
     option = typer.Option(
         "--" + argument.name.replace("_", "-"),
-        metavar=",".join(argument.choices) or metavar,
+        metavar=",".join(argument.choices) or ("SHARE" if kind is float else None),
         help=help,
         show_default=argument.kind in ("count", "share"),
     )

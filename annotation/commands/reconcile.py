@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.commands.campaign_noun import Live
 from annotation.commands.campaign_operations import given, parameter, watched
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
-from annotation.operations.campaign.steps import compare, ended_early
+from annotation.operations.campaign.steps import LIVE, compare, ended_early
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.reconcile.report import Reconciled
 from annotation.pipeline.setup.create import get_campaign
@@ -56,8 +55,7 @@ def reconcile_campaigns(name: str | None, live: bool, **how: bool) -> Result:
 reconcile_campaigns.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
     [
         parameter("name", Name, default=None),
-        *map(given, RECONCILE.arguments),
-        parameter("live", Live, default=False),
+        *map(given, (*RECONCILE.arguments, LIVE)),
     ]
 )
 app.verb(RECONCILE.name, render=_repairs)(reconcile_campaigns)

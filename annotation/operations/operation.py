@@ -53,6 +53,7 @@ class Described:
     name: str
     help: str  # what it does, for whoever chooses among operations
     permission: str
+    spends: bool = field(default=False, kw_only=True)  # money, or may from now on
 
     @property
     def words(self) -> str:
@@ -71,7 +72,6 @@ class Operation(Described):
     arguments: tuple[Argument, ...] = ()
     subject: str = ""  # the argument that names whom or what it is done to
     calls_crowd: bool = True
-    spends: bool = False  # money, or may from now on
     irreversible: bool = False
     harms: bool = False  # somebody
     confirms: bool = True  # the command previews it and asks
@@ -127,8 +127,10 @@ class LongOperation(Described):
     command_arguments: tuple[Argument, ...] = ()  # further ones, of the command alone
     # Both raise UserError where the operation is impossible.
     preview: Callable[[Campaign, Options], Sequence[str]] | None = None
+    example: tuple[str, ...] = ()  # of what the preview says
     order: Callable[[Campaign, Options], Order] = as_given
-    logged: bool = True  # and the campaign's figures are others afterwards
+    # It is written to the audit log. Afterwards the campaign's figures are counted anew.
+    logged: bool = True
     has_command: bool = True
     is_study: bool = False
     # What a command prints, and where it has to be run again, since nothing else may go on.

@@ -100,7 +100,9 @@ def view_of(operation: Operation | LongOperation) -> type[APIView]:
     if operation.preview is not None:
         fields["agreed"], sample["agreed"] = Flag(help_text=AGREED), False
         answers.setdefault(200, PreviewAnswer)
-    examples = {200: PREVIEW if is_long else {**PREVIEW, "result": None}, 202: ROW}
+    examples: dict[int, Any] = {200: {**PREVIEW, "result": None}}
+    if isinstance(operation, LongOperation):
+        examples = {200: {**PREVIEW, "sentences": list(operation.example)}, 202: _job(operation)}
     sent = type(f"{title}Serializer", (serializers.Serializer,), fields)
     documented = described(
         f"campaign_{operation.name.replace('-', '_')}",
@@ -121,13 +123,19 @@ def view_of(operation: Operation | LongOperation) -> type[APIView]:
 
 def _description(operation: Operation | LongOperation) -> str:
     notes = [operation.sentence, f"Requires the permission `{operation.permission}`."]
-    if isinstance(operation, LongOperation):
-        notes.append("It is a job, whose address is in `Location`.")
-    elif operation.spends:
+    if operation.spends:
         notes.append("It spends money, or may do so later.")
+    if isinstance(operation, LongOperation):
+        if operation.preview is not None:
+            notes.append("With `agreed` false, it only says what would follow, and the price.")
+        notes.append("The answer is a job; its address is in `Location`.")
     if isinstance(operation, Operation) and operation.irreversible:
         notes.append("It cannot be undone.")
     return " ".join(notes)
+
+
+def _job(operation: LongOperation) -> dict[str, Any]:
+    return {**ROW, "kind": operation.name, "state": "queued", "stage": "", "done": 0, "total": None}
 
 
 def _field(argument: Argument) -> serializers.Field[Any, Any, Any, Any]:

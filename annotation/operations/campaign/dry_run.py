@@ -6,24 +6,24 @@ from annotation.access.roles import RUN
 from annotation.models import Campaign
 from annotation.operations.operation import Argument, LongOperation, Options, Order, Result, Run
 from annotation.simulation.options import MOST_HITS, MOST_WORKERS, USUAL_HITS, read_options
-from annotation.simulation.options import Options as Asked
+from annotation.simulation.options import Options as DryRunOptions
 from annotation.simulation.report import render
 from annotation.simulation.run import dry_run
 
-USUAL = Asked()
+USUAL = DryRunOptions()
 
 
-def _asked(options: Options) -> Asked:
-    return read_options({each.name: options[each.name] for each in fields(Asked)})
+def _options(given: Options) -> DryRunOptions:
+    return read_options({each.name: given[each.name] for each in fields(DryRunOptions)})
 
 
 def _order(campaign: Campaign, options: Options) -> Order:
-    return Order(_asked(options).to_dict())
+    return Order(_options(options).to_dict())
 
 
 def _dry_run(campaign: Campaign, options: Options, run: Run) -> Result:
     """Cut off, it is played again from the start: it leaves nothing behind."""
-    return dry_run(campaign, _asked(options), stage=run.stage)
+    return dry_run(campaign, _options(options), stage=run.stage)
 
 
 def _share(name: str, label: str, help: str = "") -> Argument:
@@ -41,30 +41,31 @@ OPERATIONS = (
             Argument(
                 "queries",
                 "count",
-                "Queries to draw",
-                f"without it, as many as make {USUAL_HITS} HITs",
+                f"Queries to draw; by default, enough for {USUAL_HITS} HITs",
                 maximum=MOST_HITS * 100,
                 optional=True,
             ),
             Argument(
                 "workers", "count", "Simulated workers", default=USUAL.workers, maximum=MOST_WORKERS
             ),
-            _share("careless", "Careless workers", "share of all"),
-            _share("spammers", "Spammers", "share of all; they answer at random"),
+            _share("careless", "Share of careless workers"),
+            _share("spammers", "Share of spammers, who answer at random"),
             _share(
                 "accuracy",
-                "Triplets that careful workers get right",
+                "Share of the triplets that careful workers get right",
                 "at the default, two of them agree on about 78%, as in the paper",
             ),
-            _share("control_accuracy", "Controls that careful workers get right"),
-            _share("careless_accuracy", "Triplets that careless workers get right"),
-            _share("careless_control_accuracy", "Controls that careless workers get right"),
+            _share("control_accuracy", "Share of the controls that careful workers get right"),
+            _share("careless_accuracy", "Share of the triplets that careless workers get right"),
+            _share(
+                "careless_control_accuracy",
+                "Share of the controls that careless workers get right",
+            ),
             Argument(
                 "seed",
                 "count",
-                "Random seed",
-                "of the workers, queries and simulated labels",
-                USUAL.seed,
+                "Random seed for the workers, the queries and the simulated labels",
+                default=USUAL.seed,
                 minimum=0,
                 maximum=2**31,
             ),

@@ -225,7 +225,7 @@ OPERATIONS = (
     ),
     LongOperation(
         "publish",
-        "send the HITs to the crowd, as far as the budget allows; run again, it sends only what "
+        "send the HITs to the crowd, as far as the budget allows. Run it again to send only what "
         "is missing",
         RUN,
         _publish,
@@ -233,14 +233,19 @@ OPERATIONS = (
             Argument(
                 "first",
                 "count",
-                "HITs in all",
-                "for now, those already requested included; without it, all",
+                "Number of HITs to publish, counting those published before; default: all",
                 maximum=MOST_HITS,
                 optional=True,
             ),
             LIVE,
         ),
+        spends=True,
         preview=_publication,
+        example=(
+            "600 HITs of faq go to the workers at https://mturk-requester.us-east-1.amazonaws.com.",
+            "Their first round costs $228.00; $342.00 is reserved, an assignment for the tie of "
+            "each HIT included.",
+        ),
         order=_order_publication,
         report=_published,
         rest=_left_to_publish,
@@ -278,7 +283,7 @@ OPERATIONS = (
     LongOperation("snapshot", "count the campaign's figures now", VIEW, _snapshot, logged=False),
     LongOperation(
         "control-candidates",
-        "look for controls among what all agreed on",
+        "find control candidates among the triplets that all annotators agreed on",
         CHANGE_CONTROLS,
         _find_candidates,
         logged=False,
