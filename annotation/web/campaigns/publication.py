@@ -7,7 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from annotation.analytics.campaign.publication_preview import Publication, publication_of
+from annotation.analytics.campaign.publication_preview import publication_of
+from annotation.crowd.factory import site_of
 from annotation.models import Campaign
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.guards import campaign_page
@@ -20,12 +21,13 @@ from core.errors import UserError
 @campaign_page(LONG_OPERATIONS["publish"].permission)
 def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     try:
-        found = publication_of(campaign, _first(request.GET.get("first", "")))
-        if request.method == "POST" and _is_confirmed(request, found):
+        first = _first(request.GET.get("first", ""))
+        if request.method == "POST" and _is_confirmed(request, campaign):
             # That real money is meant was typed.
-            ask_for(request, "publish", campaign, {"first": found.first, "live": True})
+            ask_for(request, "publish", campaign, {"first": first, "live": True})
             messages.success(request, "It is asked for: the next free worker publishes.")
             return redirect("campaign-milestones", campaign.name)
+        found = publication_of(campaign, first)
     except UserError as error:
         return _render(request, campaign, {"fault": str(error)}, status=422)
     misspelt = request.method == "POST" and found.crowd.is_production
@@ -38,12 +40,13 @@ def _first(text: str) -> int | None:
     return (int(text) if is_number else 0) if text else None
 
 
-def _is_confirmed(request: HttpRequest, found: Publication) -> bool:
+def _is_confirmed(request: HttpRequest, campaign: Campaign) -> bool:
     """What the page has shown, and by the campaign's name where the money is real."""
-    if request.POST.get("endpoint") != found.crowd.endpoint:
+    crowd = site_of(campaign.policy.crowd)
+    if request.POST.get("endpoint") != crowd.endpoint:
         return False
     typed = request.POST.get("typed", "").strip()
-    return not found.crowd.is_production or typed == found.so_far.campaign.name
+    return not crowd.is_production or typed == campaign.name
 
 
 def _render(

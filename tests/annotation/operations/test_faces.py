@@ -12,7 +12,7 @@ from django.db import transaction
 from django.test import Client
 
 from annotation.access.audit_log import by_command
-from annotation.access.roles import PERMISSIONS
+from annotation.access.roles import CHANGE_CONTROLS, FUND, MANAGE_WORKERS, PERMISSIONS, RUN, VIEW
 from annotation.api.campaigns.operations import LONG_VIEWS, VIEWS
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign
@@ -69,9 +69,24 @@ CASES = {
     "grant-qualification": Case(ADA, {"worker": "A\tB"}, policy={"qualification_items": 4}),
     "approve": Case({"assignment": "{eve}"}, {"assignment": "3NONE"}),
     "reject": Case({"assignment": "{bob}"} | REASON, {"assignment": "{ada}"} | REASON),
-    "bonus": Case(BONUS, BONUS | {"dollars": "999999"}),
+    "bonus": Case(BONUS, BONUS | {"dollars": "9999"}),  # more than the budget has left
     "cancel-bonus": Case(BONUS, BONUS | {"dollars": "0.51"}, after=(("bonus", BONUS),)),
 }
+
+
+PERMISSIONS_OF = {
+    FUND: {"budget", "cancel"},
+    MANAGE_WORKERS: {
+        "exclude", "restore", "message", "grant-qualification", "approve", "reject", "bonus",
+        "cancel-bonus",
+    },
+    RUN: {
+        "pause", "resume", "expire", "extend", "retry", "retrieve", "pack", "publish", "collect",
+        "reconcile", "dry-run",
+    },
+    CHANGE_CONTROLS: {"control-candidates"},
+    VIEW: {"snapshot"},
+}  # fmt: skip
 
 
 @dataclass
@@ -115,8 +130,10 @@ def by_page(world: World, name: str, given: Given, role: str = "owner") -> str:
 
 
 def by_call(world: World, name: str, given: Given, role: str = "owner") -> str:
+    """Sent twice with its key, as after an answer that got lost: it is done once."""
     sent = {**given, "agreed": True}
-    answer = world.programs[role].post(f"campaigns/faq/operations/{name}", sent, key="one")
+    for _ in range(2):
+        answer = world.programs[role].post(f"campaigns/faq/operations/{name}", sent, key="one")
     return "" if answer.status_code == 200 else str(answer.json()["detail"])
 
 
@@ -149,15 +166,30 @@ def state_of(campaign: Campaign) -> tuple[Any, ...]:
     )
 
 
-def came_of(world: World, face: Callable[..., str], name: str, given: Given) -> tuple[Any, ...]:
-    """What is said, stands in the log and is otherwise than before; then all is as it was."""
+def rows_of(campaign: Campaign) -> tuple[Any, ...]:
+    """To the cent and the last column, for what may change nothing."""
+    return (
+        state_of(campaign),
+        account_of(campaign).reserved_cents,
+        list(campaign.outbox.order_by("pk").values()),
+        list(campaign.hits.order_by("pk").values()),
+        AuditEntry.objects.count(),
+    )
+
+
+def came_of(
+    world: World, face: Callable[..., str], name: str, given: Given
+) -> tuple[tuple[Any, ...], list[tuple[str, str, str | None]]]:
+    """What is said, logged and otherwise than before, and by whom; then all is undone."""
     before = AuditEntry.objects.count()
     with transaction.atomic():
         said = face(world, name, world.filled(given))
-        log = AuditEntry.objects.order_by("pk").values_list("verb", "subject", "details")
-        told = (said, list(log[before:]), state_of(world.campaign))
+        entries = AuditEntry.objects.order_by("pk")
+        log = list(entries.values_list("verb", "subject", "details")[before:])
+        by = list(entries.values_list("via", "actor", "user__username")[before:])
+        told = (said, log, state_of(world.campaign))
         transaction.set_rollback(True)
-    return told
+    return told, by
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -179,9 +211,13 @@ def test_the_faces_do_refuse_and_log_the_same(set_stage: SetStage, name: str) ->
                 )
                 world.campaign.refresh_from_db()
             world.campaign.outbox.filter(kind="bonus").update(state="failed", error="no")
-            page, call, command = (came_of(world, face, name, given) for face in FACES)
+            came = [came_of(world, face, name, given) for face in FACES]
             transaction.set_rollback(True)
+        (page, *_), (call, *_), (command, *_) = came
         assert page == call == command
+        owner, shell = ("owner", "owner"), (by_command().name, None)
+        by = [[("page", *owner)], [("api", *owner)], [("command", *shell)]]
+        assert [who for _, who in came] == ([[], [], []] if is_refused else by)
         said, log, *_ = page
         assert bool(said) == is_refused
         assert [verb for verb, _, _ in log] == ([] if is_refused else [name])
@@ -198,7 +234,15 @@ def test_the_faces_take_the_same_arguments(name: str) -> None:
         taken = {one.name for one in load("campaign").commands[name].params}
         further = {one.name for one in getattr(operation, "command_arguments", ())}
         assert taken - {"name", "yes", "json", "quiet", "help"} == names | further
-    assert OperationForm(operation).fields.keys() == names
+    if name in OPERATIONS or name == "dry-run":  # the other long ones have pages of their own
+        assert OperationForm(operation).fields.keys() == names
+
+
+def test_permissions_are_these() -> None:
+    known = [*OPERATIONS.values(), *LONG_OPERATIONS.values()]
+    found = {one: {each.name for each in known if each.permission == one} for one in PERMISSIONS_OF}
+    assert found == PERMISSIONS_OF
+    assert set().union(*found.values()) == {each.name for each in known}
 
 
 def test_the_faces_ask_for_the_same_permission(stage: Stage) -> None:
@@ -206,7 +250,7 @@ def test_the_faces_ask_for_the_same_permission(stage: Stage) -> None:
     assert LONG.keys() == LONG_OPERATIONS.keys()
     stage.publish()
     world = world_of(stage)
-    before = state_of(world.campaign)
+    before = rows_of(world.campaign)
     may = {
         role: {name for name, one in OPERATIONS.items() if one.permission in PERMISSIONS[role]}
         for role in ROLES
@@ -220,9 +264,10 @@ def test_the_faces_ask_for_the_same_permission(stage: Stage) -> None:
             call = world.programs[role].post(f"campaigns/faq/operations/{name}", sent)
             refusals = [answer.status_code == 403 for answer in (page, call)]
             assert refusals == [name not in may[role]] * 2, (role, name)
+            said = [] if refusals[1] else call.json().get("sentences") or [call.json()["detail"]]
+            assert all(sentence.endswith(".") for sentence in said), name
     # To preview changes nothing.
-    assert state_of(world.campaign) == before
-    assert not AuditEntry.objects.exists()
+    assert rows_of(world.campaign) == before
 
 
 def test_what_cannot_be_logged_is_not_done(stage: Stage) -> None:
@@ -361,3 +406,24 @@ def test_what_is_not_published_is_refused_in_the_same_words(stage: Stage, name: 
     with pytest.raises(CommandError) as refusal:
         quorum(*(["campaign"] if name == "collect" else []), name, "faq")
     assert str(refusal.value) == said
+
+
+def test_what_was_cancelled_before_it_was_published_has_nothing_to_collect(stage: Stage) -> None:
+    perform(OPERATIONS["cancel"], stage.campaign, {}, by=by_command())
+    with pytest.raises(CommandError, match="was cancelled before it was published"):
+        quorum("campaign", "collect", "faq")
+    program = world_of(stage, works=False).programs["owner"]
+    asked = program.post("campaigns/faq/jobs/collect", {}, key="one")
+    job = queue.run(asked.json()["id"], "here", HANDLERS)
+    assert job
+    assert "was cancelled before it was published" in job.error
+
+
+def test_a_program_cannot_choose_the_crowd_of_a_job(stage: Stage) -> None:
+    """It is the site's own: an argument of the job, but none of the call."""
+    program = world_of(stage, works=False).programs["owner"]
+    elsewhere = {"agreed": True, "endpoint": "https://elsewhere.example.org"}
+    refused = program.post("campaigns/faq/jobs/publish", elsewhere, key="one")
+    assert refused.status_code == 400
+    program.post("campaigns/faq/jobs/publish", {"agreed": True}, key="two")
+    assert Job.objects.get().arguments["endpoint"] == stage.mturk.url

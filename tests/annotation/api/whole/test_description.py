@@ -8,6 +8,7 @@ from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.test import Client
 
+from annotation.operations.registry import LONG_OPERATIONS
 from tests.annotation.api.whole.described import description, operations
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -37,6 +38,14 @@ def test_every_operation_has_an_example_of_what_is_sent_and_answered() -> None:
         if body := one.get("requestBody"):
             (content,) = body["content"].values()  # type: ignore[index]
             assert content["examples"], one["operationId"]
+
+
+@pytest.mark.parametrize("name", LONG_OPERATIONS)
+def test_the_example_of_a_job_is_of_its_own_kind(name: str) -> None:
+    paths = description()["paths"]
+    answers = paths[f"/api/v1/campaigns/{{name}}/jobs/{name}"]["post"]["responses"]
+    [example] = answers["202"]["content"]["application/json"]["examples"].values()
+    assert example["value"]["kind"] == name
 
 
 def test_every_refusal_is_described_as_a_problem() -> None:
