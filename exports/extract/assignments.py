@@ -80,9 +80,9 @@ def _assignment(
     """In the order of exports.layout.schemas.ASSIGNMENT_COLUMNS."""
     of = assignment
     facts = of.facts(excluded)
-    told = [getattr(facts, fact) for fact in FACTS]
+    values = [getattr(facts, fact) for fact in FACTS]
     discarded = is_discarded(of.status, void_reason(facts))
-    return of.hit.number, workers[of.worker_id], of.status, *told, discarded, _cents(of)
+    return of.hit.number, workers[of.worker_id], of.status, *values, discarded, _cents(of)
 
 
 def _cents(assignment: Assignment) -> int:

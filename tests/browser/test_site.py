@@ -22,7 +22,7 @@ HIT_PAGE = re.compile(r"/work/[0-9a-f]{32}$")
 
 @pytest.fixture
 def site(page: Page, live_server: LiveServer) -> Page:
-    """A team with two campaigns on offer, and a browser that knows nobody yet."""
+    """A team with two open campaigns, and a browser that knows nobody yet."""
     offer_hits("faq", hits=4, title="Do these questions ask the same thing?", reward_cents=12)
     page.set_default_timeout(20_000)
     page.goto(live_server.url)

@@ -117,7 +117,7 @@ class Annotator:
         status, page = self._tab.get(place)
         if status != 200:  # its lease has run out meanwhile
             self.log.refused.append((status, assignment_id))
-            if status == 403:  # shut out meanwhile: the page asks for it back
+            if status == 403:  # excluded meanwhile: the page asks for it back
                 self._tab.post(f"{place}/return", {})
             return False
         self.over.wait(0.2 + 0.6 * self._rng.random())

@@ -118,7 +118,7 @@ def test_200_members_at_once_give_each_triplet_its_votes_and_none_too_many(
     campaign, hits = wide_campaign(tmp_path, queries=12, candidates=25, **POLICY)
     publish(campaign, InhouseCrowd())
     with start_stack(services, tmp_path, settings, {"QUORUM_WEB_WORKERS": "2"}) as stack:
-        wait_until(lambda: PostedHit.objects.count() == hits, "the HITs were on offer")
+        wait_until(lambda: PostedHit.objects.count() == hits, "the HITs were posted")
         began = time.monotonic()
         log = work_together(campaign, stack.site_url)
         print(f"{time.monotonic() - began:.0f} s, {len(log.seconds)} requests")

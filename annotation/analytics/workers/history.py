@@ -140,8 +140,8 @@ def _votes(assignments: Sequence[Assignment], *, excluded: bool) -> Mapping[int,
     """Assignment -> its votes beside those of others."""
     found: defaultdict[int, list[Compared]] = defaultdict(list)
     counting = {
-        work.pk: void_reason(work.facts([work.worker_id] if excluded else [])) is None
-        for work in assignments
+        one.pk: void_reason(one.facts([one.worker_id] if excluded else [])) is None
+        for one in assignments
     }
     given = Judgment.objects.filter(assignment__in=assignments, triplet__isnull=False)
     rows = given.values_list("assignment_id", "value", "triplet__votes", "triplet__positive_votes")

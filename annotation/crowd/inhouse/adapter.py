@@ -115,7 +115,7 @@ class InhouseCrowd(InhouseWorkers):
         with translated():
             lapse(Q(posted_hit__hit_id=hit_id), now)
             with transaction.atomic():
-                # Locked first: a place taken meanwhile shows in the assignments that are read then.
+                # Locked first: what is taken meanwhile shows in the assignments that are read then.
                 kept = PostedHit.objects.select_for_update().filter(hit_id=hit_id, deleted_at=None)
                 if (posted := kept.first()) is None:
                     return

@@ -1,4 +1,4 @@
-"""The worker's side: take a place, hand it in, give it back.
+"""The worker's side: take an assignment, hand it in, give it back.
 
 An assignment is taken by one conditional update of its HIT's open ones, so never more are taken
 than there are; the database's constraints see to it that nobody has two of one HIT.
@@ -28,7 +28,7 @@ MOST_ANSWER_BYTES = 262_144
 # A page that is left open for ever does not keep its HIT for ever.
 MOST_LEASES = 8
 ROUNDS = 10
-RUN_OUT = "The time for this task has run out, and its place is no longer free: take another one."
+RUN_OUT = "The time for this task has run out, and it is no longer available: take another one."
 
 
 class Refused(Exception):
@@ -99,7 +99,7 @@ def _one_in_hand(member: Member, now: datetime) -> Assignment | None:
 
 @transaction.atomic
 def _claim(member: Member, candidate: queue.Candidate, now: datetime) -> Assignment | None:
-    if not _take_place(candidate.hit, now):
+    if not _take_one(candidate.hit, now):
         return None
     return Assignment.objects.create(
         posted_hit_id=candidate.hit,
@@ -109,7 +109,7 @@ def _claim(member: Member, candidate: queue.Candidate, now: datetime) -> Assignm
     )
 
 
-def _take_place(hit: int, now: datetime) -> bool:
+def _take_one(hit: int, now: datetime) -> bool:
     free = PostedHit.objects.filter(
         pk=hit, is_open=True, open_assignments__gt=0, expires_at__gt=now
     )
@@ -119,7 +119,7 @@ def _take_place(hit: int, now: datetime) -> bool:
 def revive(member: Member, assignment_id: str, *, now: datetime) -> Assignment:
     """The member's own, still to be handed in; what ran out is lent again.
 
-    For a lease from now, within MOST_LEASES in all, and only while its place is free.
+    For a lease from now, within MOST_LEASES in all, and only while its HIT has one open.
     """
     assignment = _own(member, assignment_id)
     late = assignment.status == Assignment.Status.ACCEPTED and assignment.deadline <= now
@@ -165,11 +165,11 @@ def submit(
 ) -> None:
     """Hand in; what was handed in before stays as it was.
 
-    Work whose time ran out is taken all the same while its place is free.
+    Work whose time ran out is accepted all the same while its HIT has an assignment open.
     """
     sheet = _sheet(answers)
     mine = Q(member=member, assignment_id=assignment_id)
-    # However late: until its lease has lapsed, nobody else can have the place.
+    # However late: until its lease has lapsed, nobody else can have the assignment.
     if _hand_in(mine & Q(status=Assignment.Status.ACCEPTED), sheet, now):
         return
     assignment = _own(member, assignment_id)
@@ -211,14 +211,14 @@ def _hand_in_late(assignment: Assignment, sheet: str, now: datetime) -> None:
 
 
 def _take_back(assignment: Assignment, now: datetime, **becomes: object) -> None:
-    """What had lapsed, if its place can be had once more.
+    """What had lapsed, if its HIT has an assignment open.
 
-    IntegrityError: the member holds another place, of this HIT or, for one in hand, of any.
+    IntegrityError: the member has another assignment, of this HIT or, for one in hand, of any.
     """
     if not queue.may_take(assignment.member, assignment.posted_hit_id):
         return
     with transaction.atomic():
-        if not _take_place(assignment.posted_hit_id, now):
+        if not _take_one(assignment.posted_hit_id, now):
             return
         lapsed = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.LAPSED)
         if not lapsed.update(**becomes):  # a second click was quicker
@@ -226,7 +226,7 @@ def _take_back(assignment: Assignment, now: datetime, **becomes: object) -> None
 
 
 def give_back(member: Member, assignment_id: str, *, now: datetime) -> None:
-    """Its place is free at once; success too where it is free already."""
+    """It is open to others at once; success too where it was given back already."""
     with transaction.atomic():
         mine = Assignment.objects.filter(member=member, assignment_id=assignment_id)
         if mine.filter(status=Assignment.Status.ACCEPTED).update(status=Assignment.Status.RETURNED):
@@ -237,7 +237,7 @@ def give_back(member: Member, assignment_id: str, *, now: datetime) -> None:
 
 
 def give_back_all(member: Member) -> None:
-    """Whatever the member has in hand."""
+    """All that the member has in hand."""
     for assignment in Assignment.objects.filter(member=member, status=Assignment.Status.ACCEPTED):
         with transaction.atomic():
             mine = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.ACCEPTED)

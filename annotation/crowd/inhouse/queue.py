@@ -14,7 +14,7 @@ from django.db import connection
 
 from annotation.crowd.inhouse.models import Member
 
-CHOICE = 64  # candidates to choose among: two members seldom want the same place
+CHOICE = 64  # candidates to choose among: two members seldom want the same one
 TRIES = 2  # at begun HITs: what is gone by then, many others were after as well
 WINDOW = 256  # begun HITs to look through: a quick worker may have begun most of them
 
@@ -113,7 +113,7 @@ class Candidate:
 def candidates(
     member: Member, queue_id: str, now: datetime, *, closed: Collection[int] = ()
 ) -> Iterator[Candidate]:
-    """HITs with a place for the member, in the order to try them; of all queues without one."""
+    """HITs that the member may take, in the order to try them; of all queues without `queue_id`."""
     queues = open_queues(member, queue_id, closed=closed)
     for statement in (_PREFERRED, _ANY, _AGAIN):
         for queue, seconds in queues.items():
@@ -152,7 +152,7 @@ def count(member: Member, queue: int, now: datetime, *, most: int) -> int:
 
 
 def may_take(member: Member, hit: int) -> bool:
-    """Whether the member may work on it, were there a place."""
+    """Whether the member may work on it, were an assignment open."""
     return bool(_rows(_MAY_TAKE, {"member": member.pk, "hit": hit}))
 
 

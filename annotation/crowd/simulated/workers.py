@@ -71,7 +71,7 @@ class Simulation:
             elif self._work(worker, assignment):
                 progress(1)
             else:
-                # A place that the worker gave back is open to everybody else.
+                # An assignment that the worker gave back is open to everybody else.
                 active = [other for other in self._workers if other not in self._refused]
         for worker, form in self._late:
             if not self._is_over(most) and self._hand_in(worker, form):

@@ -32,13 +32,13 @@ def preview_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: st
     if not reason.strip():
         raise UserError("The worker is told why there is a bonus: give the --reason.")
     assignments = Assignment.objects.filter(hit__campaign=campaign).select_related("worker")
-    work = assignments.filter(crowd_id=assignment).first()
-    if work is None:
+    found = assignments.filter(crowd_id=assignment).first()
+    if found is None:
         raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
     asked = campaign.outbox.filter(token=_token(assignment, cents, reason))
     new = not asked.exclude(state=OutboxMessage.State.CANCELLED).exists()
     price = bonus_price_cents(cents, campaign.policy)
-    return Bonus(work.worker.worker_id, assignment, price, new)
+    return Bonus(found.worker.worker_id, assignment, price, new)
 
 
 def give_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> Bonus:
@@ -96,15 +96,15 @@ def withdraw_refused(campaign: Campaign) -> None:
 
 
 def _ask_for(campaign: Campaign, assignment: str, *, cents: int, reason: str) -> None:
-    work = Assignment.objects.get(crowd_id=assignment)
+    found = Assignment.objects.get(crowd_id=assignment)
     message, _ = OutboxMessage.objects.update_or_create(
         token=_token(assignment, cents, reason),
         defaults={"state": OutboxMessage.State.PENDING, "error": "", "retry_at": None},
         create_defaults={
             "campaign": campaign,
             "kind": OutboxMessage.Kind.BONUS,
-            "assignment": work,
-            "worker_id": work.worker_id,
+            "assignment": found,
+            "worker_id": found.worker_id,
             "cents": cents,
             "reason": reason,
         },

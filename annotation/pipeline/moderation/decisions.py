@@ -41,15 +41,15 @@ class Decision:
 
 def preview_approval(campaign: Campaign, assignment: str, *, now: datetime) -> Decision:
     """Raises UserError where it cannot be paid, whatever the budget."""
-    work = _reviewed(campaign, assignment)
-    if work.status == Status.APPROVED:
-        raise UserError(f"Assignment {work} is approved already: an approval is final.")
-    if work.status == Status.REJECTED:
-        until = overturnable_until(work)
-        _check_overturnable(work, until, now)
-        return _decision(campaign, work, Kind.OVERTURN, until=until)
-    _check_free(work, Kind.APPROVE, Kind.REJECT)
-    return _decision(campaign, work, Kind.APPROVE)
+    found = _reviewed(campaign, assignment)
+    if found.status == Status.APPROVED:
+        raise UserError(f"Assignment {found} is approved already: an approval is final.")
+    if found.status == Status.REJECTED:
+        until = overturnable_until(found)
+        _check_overturnable(found, until, now)
+        return _decision(campaign, found, Kind.OVERTURN, until=until)
+    _check_free(found, Kind.APPROVE, Kind.REJECT)
+    return _decision(campaign, found, Kind.APPROVE)
 
 
 def approve_manually(campaign: Campaign, assignment: str, *, now: datetime) -> Decision:
@@ -58,11 +58,11 @@ def approve_manually(campaign: Campaign, assignment: str, *, now: datetime) -> D
         with transaction.atomic():
             campaign = locked(campaign)
             seen = preview_approval(campaign, assignment, now=now)
-            work = _reviewed(campaign, assignment)
+            found = _reviewed(campaign, assignment)
             if seen.kind == Kind.APPROVE:
-                _turn(campaign, work, Kind.APPROVE, Kind.REJECT, reason="")
+                _turn(campaign, found, Kind.APPROVE, Kind.REJECT, reason="")
             else:
-                reserve_overturn(campaign, _order(campaign, work, Kind.OVERTURN))
+                reserve_overturn(campaign, _order(campaign, found, Kind.OVERTURN))
     except OverBudget as error:
         raise over_budget(campaign, seen) from error
     return seen
@@ -90,13 +90,13 @@ def preview_rejection(campaign: Campaign, assignment: str, *, reason: str) -> De
             "The worker is told why the work is rejected: give a reason of at most "
             f"{LONGEST_REASON:,} characters."
         )
-    work = _reviewed(campaign, assignment)
-    if work.status == Status.APPROVED:
-        raise UserError(f"Assignment {work} is approved: that is final at the crowd.")
-    if work.status == Status.REJECTED:
-        raise UserError(f"Assignment {work} is rejected already.")
-    _check_free(work, Kind.REJECT, Kind.APPROVE)
-    return _decision(campaign, work, Kind.REJECT)
+    found = _reviewed(campaign, assignment)
+    if found.status == Status.APPROVED:
+        raise UserError(f"Assignment {found} is approved: that is final at the crowd.")
+    if found.status == Status.REJECTED:
+        raise UserError(f"Assignment {found} is rejected already.")
+    _check_free(found, Kind.REJECT, Kind.APPROVE)
+    return _decision(campaign, found, Kind.REJECT)
 
 
 def reject_manually(campaign: Campaign, assignment: str, *, reason: str) -> Decision:
@@ -104,22 +104,22 @@ def reject_manually(campaign: Campaign, assignment: str, *, reason: str) -> Deci
     with transaction.atomic():
         campaign = locked(campaign)
         seen = preview_rejection(campaign, assignment, reason=reason)
-        work = _reviewed(campaign, assignment)
-        _turn(campaign, work, Kind.REJECT, Kind.APPROVE, reason=reason.strip())
+        found = _reviewed(campaign, assignment)
+        _turn(campaign, found, Kind.REJECT, Kind.APPROVE, reason=reason.strip())
     return seen
 
 
 def _reviewed(campaign: Campaign, assignment: str) -> Assignment:
     assignments = Assignment.objects.filter(hit__campaign=campaign, crowd_id=assignment)
-    work = assignments.select_related("hit__campaign", "worker").first()
-    if work is None:
+    found = assignments.select_related("hit__campaign", "worker").first()
+    if found is None:
         raise UserError(f"Campaign {campaign} has no assignment {assignment!r}.")
-    if work.passed is None:
+    if found.passed is None:
         raise UserError(
-            f"Assignment {work} is not reviewed yet: decide when its controls are known, after "
+            f"Assignment {found} is not reviewed yet: decide when its controls are known, after "
             f"`quorum campaign collect {campaign}`."
         )
-    return work
+    return found
 
 
 def overturnable_until(assignment: Assignment) -> datetime | None:

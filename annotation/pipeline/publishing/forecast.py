@@ -58,7 +58,7 @@ def outlook(campaign: Campaign) -> Outlook:
         waiting_cents=planned["cents"],
         left_out_hits=left_out(campaign),
         open_hits=found["hits"],
-        # A place that is planned is counted above.
+        # An assignment that is planned is counted above.
         open_assignments=found["missing"] - planned["more"],
         open_cents=found["cents"] - planned["more_cents"],
         tie_break_cents=alive.aggregate(cents=_total(F("tie_reserve") * F("price_cents")))["cents"],
@@ -95,7 +95,7 @@ def _total(expression: object, only: Q | None = None) -> Sum:
 
 
 def open_hits(campaign: Campaign) -> "QuerySet[WithAnnotations[Hit, HandedIn]]":
-    """Those at the crowd of which a place may still be handed in, by what is known here."""
+    """Those at the crowd of which an assignment may still be handed in, by what is known here."""
     hits = campaign.hits.exclude(crowd_id=None).filter(closed_at=None, gone=False)
     return hits.annotate(handed_in=Count("assignments")).filter(max_assignments__gt=F("handed_in"))
 

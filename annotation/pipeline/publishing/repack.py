@@ -1,4 +1,4 @@
-"""Triplets that lack a vote, into new HITs of one place that none of their workers may take."""
+"""Triplets that lack a vote, into new HITs of one assignment, closed to their workers."""
 
 import hashlib
 from collections import defaultdict

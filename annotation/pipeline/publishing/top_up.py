@@ -61,7 +61,7 @@ def request_missing_votes(campaign: Campaign) -> int:
     if campaign.state not in (Campaign.State.ACTIVE, Campaign.State.CAPPED):
         return 0
     _release_tie_reserve(campaign)
-    plan = missing_votes(campaign)  # after that: it must not count on a place just given up
+    plan = missing_votes(campaign)  # after that: it must not count on an assignment just given up
     opened, unpaid = _extend(campaign, plan.extensions)
     more, unpaid_groups = repack(campaign, plan.repacked, nothing_comes=_nothing_comes(campaign))
     if campaign.state == Campaign.State.CAPPED:

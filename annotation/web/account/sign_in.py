@@ -26,8 +26,8 @@ WAIT = (
     f": wait {MINUTES} minutes and try again, or ask the people who run this site for a new"
     " password."
 )
-# Somebody who has forgotten a password needs no more; from one address no named member can be
-# shut out elsewhere.
+# Somebody who has forgotten a password needs no more; from one address nobody can keep a
+# named member from signing in elsewhere.
 BOTH = Limit(
     "sign-in",
     10,

@@ -58,13 +58,13 @@ def assignment(request: MemberRequest, assignment_id: str) -> HttpResponse:
     try:
         if request.method == "POST":
             return _hand_in(request, assignment_id)
-        work = assignments.revive(request.member, assignment_id, now=timezone.now())
+        assignment = assignments.revive(request.member, assignment_id, now=timezone.now())
     except Refused as refused:
         return _over(request, refused)
-    hit = hit_of(work)
+    hit = hit_of(assignment)
     if (sentences := why_not(request.member, hit)) or hit is None:
-        return _not_open(request, work, sentences)
-    return _page(request, work, hit)
+        return _not_open(request, assignment, sentences)
+    return _page(request, assignment, hit)
 
 
 @require_POST
@@ -73,12 +73,12 @@ def give_back(request: MemberRequest, assignment_id: str) -> HttpResponse:
     """Skip it: somebody else gets it."""
     now = timezone.now()
     try:
-        work = _own(request, assignment_id)
+        assignment = _own(request, assignment_id)
         assignments.give_back(request.member, assignment_id, now=now)
     except Refused as refused:
         return _over(request, refused)
-    queue_id = work.posted_hit.queue.queue_id
-    return SeeOther(_go_on(request, queue_id=queue_id, skipped=work.posted_hit_id))
+    queue_id = assignment.posted_hit.queue.queue_id
+    return SeeOther(_go_on(request, queue_id=queue_id, skipped=assignment.posted_hit_id))
 
 
 @require_POST
@@ -120,9 +120,9 @@ def _hand_in(request: MemberRequest, assignment_id: str) -> HttpResponse:
 def _own(request: MemberRequest, assignment_id: str) -> Assignment:
     """Raises Refused."""
     mine = Assignment.objects.select_related("posted_hit__queue").filter(member=request.member)
-    if (work := mine.filter(assignment_id=assignment_id).first()) is None:
+    if (assignment := mine.filter(assignment_id=assignment_id).first()) is None:
         raise Refused(404, NOT_YOURS)
-    return work
+    return assignment
 
 
 def _sheet(sent: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
@@ -138,34 +138,34 @@ def _sheet(sent: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
 def _go_on(request: MemberRequest, *, queue_id: str, skipped: int | None = None) -> str:
     """Takes the next HIT; where to find it, or the personal page when there is none."""
     now, closed = timezone.now(), closed_queues(request.member)
-    work = assignments.take(request.member, hit_type=queue_id, closed=closed, now=now)
-    if work is not None and work.posted_hit_id == skipped:  # the crowd has nothing else
-        assignments.give_back(request.member, work.assignment_id, now=now)
-        work = None
-    if work is None:
+    assignment = assignments.take(request.member, hit_type=queue_id, closed=closed, now=now)
+    if assignment is not None and assignment.posted_hit_id == skipped:  # the crowd has nothing else
+        assignments.give_back(request.member, assignment.assignment_id, now=now)
+        assignment = None
+    if assignment is None:
         others = queues_of_others(request.member)
         is_closed = Queue.objects.filter(queue_id=queue_id, pk__in=others).exists()
         messages.info(request, NOT_CHOSEN if is_closed else NOTHING_LEFT)
         return reverse("work")
-    return reverse("assignment", args=[work.assignment_id])
+    return reverse("assignment", args=[assignment.assignment_id])
 
 
 def _page(
-    request: MemberRequest, work: Assignment, hit: Hit, *, fault: str = "", status: int = 200
+    request: MemberRequest, assignment: Assignment, hit: Hit, *, fault: str = "", status: int = 200
 ) -> HttpResponse:
     """The judging page, with the answers that were sent where something is wrong with them."""
-    place = [work.assignment_id]
+    key = [assignment.assignment_id]
     context = judging_context(
-        hit, assignment_id=work.assignment_id, worker_id=request.member.worker_id
+        hit, assignment_id=assignment.assignment_id, worker_id=request.member.worker_id
     )
     items = cast(list[WorkerItem], context["items"])
     context |= {
         "items": [_kept(item, request.POST) for item in items],
         "member_page": True,
-        "action": reverse("assignment", args=place),
-        "deadline": work.deadline,
-        "renew_url": reverse("renew", args=place),
-        "return_url": reverse("return", args=place),
+        "action": reverse("assignment", args=key),
+        "deadline": assignment.deadline,
+        "renew_url": reverse("renew", args=key),
+        "return_url": reverse("return", args=key),
         "fault": fault,
     }
     return render(request, "annotation/annotator/judging.html", context, status=status)
@@ -180,18 +180,20 @@ def _kept(item: WorkerItem, sent: Mapping[str, str]) -> WorkerItem:
     )
 
 
-def _incomplete(request: MemberRequest, work: Assignment, missing: Sequence[int]) -> HttpResponse:
+def _incomplete(
+    request: MemberRequest, assignment: Assignment, missing: Sequence[int]
+) -> HttpResponse:
     numbers = ", ".join(str(number) for number in missing)
     sentence = f"No answer yet to item {numbers}: choose Yes or No for each, then submit again."
     if wants_json(request):
         return JsonResponse({"error": sentence}, status=422)
-    hit = hit_of(work)
+    hit = hit_of(assignment)
     assert hit is not None  # its items were asked for
-    return _page(request, work, hit, fault=sentence, status=422)
+    return _page(request, assignment, hit, fault=sentence, status=422)
 
 
 def _over(request: HttpRequest, refused: Refused) -> HttpResponse:
-    """Said before the work: handed in, given back, run out, or never the reader's."""
+    """Said in place of the HIT: handed in, given back, run out, or never the reader's."""
     if wants_json(request):
         return JsonResponse({"error": str(refused)}, status=refused.status)
     words = {"title": "You no longer have this task", "sentences": [str(refused)]}
@@ -199,7 +201,9 @@ def _over(request: HttpRequest, refused: Refused) -> HttpResponse:
     return render(request, "annotation/base/notice.html", words | more, status=refused.status)
 
 
-def _not_open(request: MemberRequest, work: Assignment, sentences: Sequence[str]) -> HttpResponse:
-    action = reverse("return", args=[work.assignment_id])
+def _not_open(
+    request: MemberRequest, assignment: Assignment, sentences: Sequence[str]
+) -> HttpResponse:
+    action = reverse("return", args=[assignment.assignment_id])
     words = {"title": NOT_OPEN, "sentences": sentences, "action": action, "button": "Return it"}
     return render(request, "annotation/base/notice.html", words, status=403)

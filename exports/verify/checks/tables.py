@@ -93,17 +93,17 @@ def _times(assignments: Ints, rows: Ints) -> Ints:
 def _assignments(
     folder: Path, workers: dict[str, int], excluded: Collection[str], findings: Findings
 ) -> tuple[Ints, Ints]:
-    """All work, and what makes votes."""
+    """All assignments, and those whose votes count."""
     every, good = array("q"), array("q")
     columns = ("hit", "worker", "status", "discarded", "cents", *FACTS)
-    for hit, worker, status, discarded, cents, *told in rows(folder / ASSIGNMENTS, *columns):
-        work = hit * WORKERS + workers.setdefault(worker, len(workers))
-        every.append(work)
-        asked = dict(zip(FACTS, told, strict=True))
+    for hit, worker, status, discarded, cents, *values in rows(folder / ASSIGNMENTS, *columns):
+        assignment = hit * WORKERS + workers.setdefault(worker, len(workers))
+        every.append(assignment)
+        asked = dict(zip(FACTS, values, strict=True))
         facts = VoteFacts(excluded=worker in excluded, rejected=status == "rejected", **asked)
         void = void_reason(facts)
         if void is None and not discarded:
-            good.append(work)
+            good.append(assignment)
         if status not in STATUSES:
             findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: no status is {quote(status)}")
         if discarded != is_discarded(status, void):
@@ -117,15 +117,15 @@ def _assignments(
 def _controls(
     folder: Path, workers: dict[str, int], findings: Findings
 ) -> tuple[Ints, dict[str, Ints]]:
-    """The work in which a control was missed; for each kind of control, the work it came in."""
+    """Assignments that missed a control; for each kind of control, those it was in."""
     missed, judged = array("q"), {kind: array("q") for kind in EXPECTED}
     columns = ("hit", "worker", "kind", "expected", "given")
     for hit, worker, kind, expected, given in rows(folder / CONTROLS, *columns):
-        work = hit * WORKERS + workers.setdefault(worker, len(workers))
+        assignment = hit * WORKERS + workers.setdefault(worker, len(workers))
         if kind in judged:
-            judged[kind].append(work)
+            judged[kind].append(assignment)
         if given != expected:
-            missed.append(work)
+            missed.append(assignment)
         if EXPECTED.get(kind) != expected:
             findings.differ(
                 CONTROLS, f"{CONTROLS}: HIT {hit}: a {quote(kind)} control expects {expected}"
@@ -134,27 +134,27 @@ def _controls(
 
 
 def check_judgments(
-    folder: Path, work: CheckedAssignments, excluded: Collection[str], findings: Findings
+    folder: Path, checked: CheckedAssignments, excluded: Collection[str], findings: Findings
 ) -> Iterator[Votes]:
     """The votes again, as `read_votes` has them, each looked at."""
     last = ""
-    barred = [work.workers.setdefault(each, len(work.workers)) for each in excluded]
-    for votes in read_votes(folder / JUDGMENTS, work.workers, TABLES[JUDGMENTS].names):
+    numbered = [checked.workers.setdefault(each, len(checked.workers)) for each in excluded]
+    for votes in read_votes(folder / JUDGMENTS, checked.workers, TABLES[JUDGMENTS].names):
         _check_order(votes, last, findings)
         last = votes.query_ids[-1]
         _report(votes, _wrong_value(votes), "a vote is 0 or 1", findings)
         _report(votes, _repeated(votes), "a second vote of the same worker", findings)
-        _report(votes, np.isin(votes.worker, barred), "the vote of an excluded worker", findings)
+        _report(votes, np.isin(votes.worker, numbered), "the vote of an excluded worker", findings)
         done = numbers(votes.table, "hit") * WORKERS + votes.worker
         _report(
             votes,
-            ~np.isin(done, work.good),
+            ~np.isin(done, checked.good),
             f"a vote of an assignment that failed, was discarded or is not in {ASSIGNMENTS}",
             findings,
         )
-        _count(done, work)
+        _count(done, checked)
         yield votes
-    if few := int((work.votes != work.items).sum()):
+    if few := int((checked.votes != checked.items).sum()):
         findings.differ(
             f"{JUDGMENTS}: too few",
             f"{JUDGMENTS}: {few:,} assignments that passed have fewer or more votes than their HIT "
@@ -162,9 +162,9 @@ def check_judgments(
         )
 
 
-def _count(done: Ints, work: CheckedAssignments) -> None:
-    good = done[np.isin(done, work.good)]
-    np.add.at(work.votes, np.searchsorted(work.good, good), 1)
+def _count(done: Ints, checked: CheckedAssignments) -> None:
+    good = done[np.isin(done, checked.good)]
+    np.add.at(checked.votes, np.searchsorted(checked.good, good), 1)
 
 
 def _wrong_value(votes: Votes) -> NDArray[np.bool_]:

@@ -18,7 +18,7 @@ def test_an_excluded_worker_cannot_accept(market: Market) -> None:
     assert ada.accept(hit_id) is not None
 
 
-def test_a_worker_readmitted_can_accept_again(market: Market) -> None:
+def test_a_restored_worker_can_accept_again(market: Market) -> None:
     exclusion = market.crowd.create_qualification(f"excluded {next(market.tokens)}", "Shut out.")
     hit_id = market.publish(hit_type_id=market.hit_type(exclusion_id=exclusion))
     ada, eve = market.hire("ada"), market.hire("eve")

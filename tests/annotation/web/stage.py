@@ -1,4 +1,4 @@
-"""An in-house campaign on offer, and people of the team and beside it."""
+"""An in-house campaign with open HITs, and people of the team and beside it."""
 
 from datetime import timedelta
 

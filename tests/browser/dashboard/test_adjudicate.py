@@ -40,7 +40,7 @@ def campaign(transactional_db: None) -> Campaign:
 
 
 @pytest.fixture
-def desk(page: Page, live_server: LiveServer, campaign: Campaign) -> Page:
+def adjudication(page: Page, live_server: LiveServer, campaign: Campaign) -> Page:
     sign_in(page, live_server.url)
     page.goto(f"{live_server.url}/campaigns/{campaign}/adjudicate")
     return page
@@ -50,85 +50,85 @@ def labels() -> list[int]:
     return list(ExpertLabel.objects.order_by("pk").values_list("label", flat=True))
 
 
-def test_three_triplets_are_decided_by_the_keyboard_alone(desk: Page) -> None:
+def test_three_triplets_are_decided_by_the_keyboard_alone(adjudication: Page) -> None:
     for number, (key, said) in enumerate((("y", "Yes"), ("n", "No"), ("y", "Yes"))):
-        expect(desk.get_by_text(f"{number} of 3 decided by you")).to_be_visible()
-        expect(desk.get_by_text("Votes")).to_have_count(0)
-        desk.keyboard.press(key)
-        expect(desk.get_by_role("heading", name=f"You said {said}")).to_be_visible()
-        expect(desk.get_by_text("2 Yes, 2 No")).to_be_visible()
-        expect(desk.get_by_role("link", name="Next")).to_be_focused()
-        desk.keyboard.press("Enter")
-    expect(desk.get_by_text("Nothing left to decide here")).to_be_visible()
+        expect(adjudication.get_by_text(f"{number} of 3 decided by you")).to_be_visible()
+        expect(adjudication.get_by_text("Votes")).to_have_count(0)
+        adjudication.keyboard.press(key)
+        expect(adjudication.get_by_role("heading", name=f"You said {said}")).to_be_visible()
+        expect(adjudication.get_by_text("2 Yes, 2 No")).to_be_visible()
+        expect(adjudication.get_by_role("link", name="Next")).to_be_focused()
+        adjudication.keyboard.press("Enter")
+    expect(adjudication.get_by_text("Nothing left to decide here")).to_be_visible()
     assert labels() == [1, 0, 1]
 
 
-def test_keys_written_in_the_note_decide_nothing(desk: Page) -> None:
-    desk.get_by_label("Note").focus()
-    desk.keyboard.type("yes, not sure")
+def test_keys_written_in_the_note_decide_nothing(adjudication: Page) -> None:
+    adjudication.get_by_label("Note").focus()
+    adjudication.keyboard.type("yes, not sure")
     assert labels() == []
-    desk.keyboard.press("Tab")
-    desk.get_by_role("button", name="No").focus()
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_role("heading", name="You said No")).to_be_visible()
+    adjudication.keyboard.press("Tab")
+    adjudication.get_by_role("button", name="No").focus()
+    adjudication.keyboard.press("Enter")
+    expect(adjudication.get_by_role("heading", name="You said No")).to_be_visible()
     assert ExpertLabel.objects.get().note == "yes, not sure"
 
 
-def test_single_keys_can_be_switched_off_for_good(desk: Page) -> None:
-    desk.get_by_label("Use single keys").uncheck()
-    desk.reload()
-    expect(desk.get_by_label("Use single keys")).not_to_be_checked()
-    desk.get_by_role("heading", name="Adjudicate").click()
-    desk.keyboard.press("y")
-    desk.get_by_label("Use single keys").check()
-    desk.keyboard.press("n")
-    expect(desk.get_by_role("heading", name="You said No")).to_be_visible()
+def test_single_keys_can_be_switched_off_for_good(adjudication: Page) -> None:
+    adjudication.get_by_label("Use single keys").uncheck()
+    adjudication.reload()
+    expect(adjudication.get_by_label("Use single keys")).not_to_be_checked()
+    adjudication.get_by_role("heading", name="Adjudicate").click()
+    adjudication.keyboard.press("y")
+    adjudication.get_by_label("Use single keys").check()
+    adjudication.keyboard.press("n")
+    expect(adjudication.get_by_role("heading", name="You said No")).to_be_visible()
     assert labels() == [0]
 
 
-def test_a_key_that_is_held_down_decides_once(desk: Page) -> None:
+def test_a_key_that_is_held_down_decides_once(adjudication: Page) -> None:
     for _ in range(5):
-        desk.keyboard.down("y")
-    expect(desk.get_by_role("heading", name="You said Yes")).to_be_visible()
+        adjudication.keyboard.down("y")
+    expect(adjudication.get_by_role("heading", name="You said Yes")).to_be_visible()
     assert labels() == [1]
 
 
-def test_a_label_is_changed_by_hand(desk: Page) -> None:
-    desk.keyboard.press("y")
-    desk.get_by_text("Change your label or note").press("Enter")
-    desk.get_by_label("Note").fill("a second look")
-    desk.get_by_role("button", name="Change to No").press("Enter")
-    expect(desk.get_by_role("heading", name="You said No")).to_be_visible()
-    expect(desk.get_by_text("a second look").first).to_be_visible()
+def test_a_label_is_changed_by_hand(adjudication: Page) -> None:
+    adjudication.keyboard.press("y")
+    adjudication.get_by_text("Change your label or note").press("Enter")
+    adjudication.get_by_label("Note").fill("a second look")
+    adjudication.get_by_role("button", name="Change to No").press("Enter")
+    expect(adjudication.get_by_role("heading", name="You said No")).to_be_visible()
+    expect(adjudication.get_by_text("a second look").first).to_be_visible()
     assert labels() == [0]
 
 
-def test_skipping_leads_on_and_comes_back(desk: Page) -> None:
+def test_skipping_leads_on_and_comes_back(adjudication: Page) -> None:
     seen = []
     for _ in range(4):
-        seen.append(desk.locator(".answer").inner_text())
-        with desk.expect_navigation():
-            desk.keyboard.press("s")
+        seen.append(adjudication.locator(".answer").inner_text())
+        with adjudication.expect_navigation():
+            adjudication.keyboard.press("s")
     assert len(set(seen)) == 3
     assert seen[3] == seen[0]
     assert labels() == []
 
 
-def test_a_double_click_is_one_decision(desk: Page) -> None:
-    desk.get_by_role("button", name="Yes").dblclick()
-    expect(desk.get_by_role("heading", name="You said Yes")).to_be_visible()
+def test_a_double_click_is_one_decision(adjudication: Page) -> None:
+    adjudication.get_by_role("button", name="Yes").dblclick()
+    expect(adjudication.get_by_role("heading", name="You said Yes")).to_be_visible()
     assert labels() == [1]
 
 
 def test_two_experts_at_once_see_their_own_labels_alone(
-    desk: Page, browser: Browser, live_server: LiveServer
+    adjudication: Page, browser: Browser, live_server: LiveServer
 ) -> None:
     with browser.new_context() as context:
         other = context.new_page()
         sign_in(other, live_server.url, "bob")
-        other.goto(desk.url)
-        desk.keyboard.press("y")
-        expect(desk.get_by_text("1 of 3 decided by you")).to_be_visible()
+        other.goto(adjudication.url)
+        adjudication.keyboard.press("y")
+        expect(adjudication.get_by_text("1 of 3 decided by you")).to_be_visible()
         other.keyboard.press("n")
         expect(other.get_by_text("1 of 3 decided by you")).to_be_visible()
     assert sorted(ExpertLabel.objects.values_list("expert", "label")) == [("ada", 1), ("bob", 0)]
@@ -147,26 +147,26 @@ def test_without_scripts_the_page_works_all_the_same(
 
 
 def test_it_is_readable_before_and_after_the_decision_and_where_nothing_is_left(
-    desk: Page,
+    adjudication: Page,
 ) -> None:
-    eye = Eye(desk, at=PHONE, other=DESK, thorough=True)
+    eye = Eye(adjudication, at=PHONE, other=DESK, thorough=True)
     eye.look("before")
-    note = desk.get_by_label("Note")
+    note = adjudication.get_by_label("Note")
     note.evaluate("note => note.removeAttribute('maxlength')")
     note.fill("silk " * 500)
-    desk.get_by_role("button", name="Skip").click()
-    expect(desk.get_by_role("alert")).to_contain_text("at most 2,000 characters")
+    adjudication.get_by_role("button", name="Skip").click()
+    expect(adjudication.get_by_role("alert")).to_contain_text("at most 2,000 characters")
     assert note.input_value().startswith("silk silk")
     eye.look("too long a note")
     note.fill("Another cloth, another answer.")
-    desk.get_by_role("button", name="No").click()
-    expect(desk.get_by_role("heading", name="You said No")).to_be_visible()
+    adjudication.get_by_role("button", name="No").click()
+    expect(adjudication.get_by_role("heading", name="You said No")).to_be_visible()
     eye.look("after")
-    desk.get_by_text("Change your label or note").click()
-    desk.get_by_text("Instructions and examples").click()
+    adjudication.get_by_text("Change your label or note").click()
+    adjudication.get_by_text("Instructions and examples").click()
     eye.look("open")
     ItemReport.objects.all().delete()
-    desk.get_by_role("link", name="Reported").click()
-    expect(desk.get_by_text("Annotators have not reported")).to_be_visible()
+    adjudication.get_by_role("link", name="Reported").click()
+    expect(adjudication.get_by_text("Annotators have not reported")).to_be_visible()
     eye.look("empty")
     eye.assert_well()

@@ -116,7 +116,7 @@ def previewed_hit(session: Session, worker_id: str, hit_id: str) -> Row:
 
 
 def accept(session: Session, worker_id: str, hit_id: str) -> str:
-    """Take a place; the new assignment's id."""
+    """Accept an assignment; its id."""
     held = qualifications.held_values(session, worker(session, worker_id))
     offered = hit(session, hit_id)
     _check_open(session, worker_id, offered)

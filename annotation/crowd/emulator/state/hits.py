@@ -54,7 +54,7 @@ def hit_answer(hit: Row) -> Answer:
 
 
 def _counts(hit: Row) -> Answer:
-    """Submitted work is in none of the three; of an expired HIT no place is available."""
+    """Submitted work is in none of the three; of an expired HIT none is available."""
     return {
         "NumberOfAssignmentsPending": hit["pending"],
         "NumberOfAssignmentsAvailable": 0 if hit["expired"] else hit["open_assignments"],

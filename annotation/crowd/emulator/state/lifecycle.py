@@ -60,7 +60,7 @@ def _expire_hits(session: Session) -> None:
 
 
 def expire(session: Session, hit: Row) -> None:
-    """Nobody can take a place any more; who has one finishes it."""
+    """No assignment can be accepted any more; those accepted can be finished."""
     session.db.execute("UPDATE hits SET expired = 1 WHERE hit_id = ?", (hit["hit_id"],))
     if hit["open_assignments"]:
         money.release(session, hit, hit["open_assignments"])
@@ -74,7 +74,7 @@ def reopen(session: Session, hit: Row) -> None:
 
 
 def give_back(session: Session, assignment: Row, *, status: str, at: float) -> None:
-    """End accepted work without a submission: its place re-opens, unless the HIT has expired."""
+    """End accepted work without a submission: it is open again, unless the HIT has expired."""
     session.db.execute(
         "UPDATE assignments SET status = ?, ended_at = ? WHERE assignment_id = ?",
         (status, at, assignment["assignment_id"]),

@@ -84,7 +84,7 @@ def pay(session: Session, hit: Row, assignment_id: str) -> None:
 
 
 def pay_bonus(session: Session, assignment: Row, *, bonus: int, fee: int) -> None:
-    """Out of what is available, for no place holds it; or raise InsufficientFunds."""
+    """Out of what is available, for no open assignment holds it; or raise InsufficientFunds."""
     _require(session, bonus + fee)
     for kind, amount in (("bonus", bonus), ("bonus_fee", fee)):
         _book(

@@ -149,7 +149,7 @@ def test_late_work_does_not_come_back_when_the_hit_has_ended(team: Team, ada: Me
     team.publish(lifetime=LEASE)
     work = team.get(ada)
     team.move_on(LEASE)
-    with pytest.raises(Refused, match="no longer free"):
+    with pytest.raises(Refused, match="no longer available"):
         assignments.revive(ada, work.assignment_id, now=team.now)
     assert assignments.in_hand(ada, now=team.now) == []
 
@@ -160,7 +160,7 @@ def test_late_work_of_somebody_excluded_since_does_not_come_back(team: Team, eve
     work = team.get(eve)
     team.move_on(LEASE)
     team.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
-    with pytest.raises(Refused, match="no longer free"):
+    with pytest.raises(Refused, match="no longer available"):
         assignments.revive(eve, work.assignment_id, now=team.now)
     assert team.posted_hit(hit_id).open_assignments == 2
 
@@ -187,7 +187,7 @@ def test_late_work_is_refused_when_the_hit_has_ended(team: Team, ada: Member) ->
     hit = team.crowd.hit(hit_id)
     assert hit is not None
     assert (hit.available, hit.pending) == (0, 0)
-    with pytest.raises(Refused, match="no longer free"):
+    with pytest.raises(Refused, match="no longer available"):
         team.submit(ada, work)
 
 
@@ -198,7 +198,7 @@ def test_late_work_of_somebody_excluded_since_is_refused(team: Team, eve: Member
     team.move_on(LEASE)
     assert team.crowd.hit(hit_id) is not None  # the lease has lapsed
     team.crowd.exclude(eve.worker_id, exclusion_id=exclusion)
-    with pytest.raises(Refused, match="no longer free"):
+    with pytest.raises(Refused, match="no longer available"):
         team.submit(eve, work)
     assert team.posted_hit(hit_id).open_assignments == 2
 

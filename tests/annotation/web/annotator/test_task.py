@@ -40,7 +40,7 @@ def test_next_gives_the_hit_in_hand_again(hits: list[Hit], adas: Client) -> None
     assert inhouse.Assignment.objects.count() == 1
 
 
-def test_with_nothing_on_offer_next_leads_back_and_says_so(adas: Client) -> None:
+def test_with_nothing_open_next_leads_back_and_says_so(adas: Client) -> None:
     response = adas.post("/work/next", follow=True)
     assert response.redirect_chain == [("/work", 303)]
     assert "no more tasks of this kind at the moment" in text(response)

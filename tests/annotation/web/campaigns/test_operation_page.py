@@ -119,7 +119,7 @@ def test_what_was_asked_for_is_told_as_people_write_it(stage: Stage, owner: Clie
     assert owner.get(address("budget?dollars=much")).context["values"] == []
 
 
-def test_the_button_names_the_deed(stage: Stage, owner: Client) -> None:
+def test_the_button_names_the_operation(stage: Stage, owner: Client) -> None:
     for asked, button, is_grave in [
         ("pause", "Pause", False),
         ("cancel", "Cancel the campaign", True),
