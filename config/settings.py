@@ -230,7 +230,7 @@ if len(CONTACT) > 200 or not CONTACT.isprintable():  # it stands in what a crowd
         f"QUORUM_CONTACT must be one line of at most 200 characters, not {len(CONTACT)}."
     )
 
-# Whoever has it reads /metrics; empty: this machine alone.
+# Its holders read /metrics; empty: this machine alone.
 METRICS_TOKEN = os.environ.get("QUORUM_METRICS_TOKEN", "").strip()
 if METRICS_TOKEN and (len(METRICS_TOKEN) < 16 or not METRICS_TOKEN.isascii()):
     raise ImproperlyConfigured("QUORUM_METRICS_TOKEN must have at least 16 ASCII characters.")

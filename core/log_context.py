@@ -1,6 +1,6 @@
 """What a log line is about: request, campaign, HIT and job, as far as they are known there.
 
-Whoever begins some work says it once; every line on the way has it.
+Code that begins some work says it once; every line on the way has it.
 """
 
 import contextvars

@@ -1,7 +1,7 @@
 """What this process counts for Prometheus.
 
 The processes keep their counts in files in PROMETHEUS_MULTIPROC_DIR, which the settings name, under
-a name that holds in containers too, and whoever is asked adds them up.
+a name that holds in containers too, and the process that is asked adds them up.
 """
 
 import os

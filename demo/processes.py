@@ -82,7 +82,7 @@ def wait_until_free(port: int, name: str) -> None:
 def wait_until_up(process: Process, name: str, log: Path, answers: Callable[[], bool]) -> None:
     for _ in range(SECONDS_TO_START * 10):
         answered = answers()
-        # Looked at after the answer: whoever gave it, the process has to be there.
+        # Looked at after the answer: another process may have given it, this one must be there.
         if process.poll() is not None:
             raise StackError(f"the {name} did not start: see the end of {log}")
         if answered:

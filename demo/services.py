@@ -93,7 +93,7 @@ class Services:
         self._make_database()
 
     def stop(self) -> None:
-        """Whoever has started them."""
+        """No matter who has started them."""
         if self._redis_answers():
             self._redis().shutdown(nosave=True)  # what it holds is in its log already
         if self._postgres_answers():

@@ -33,7 +33,7 @@ def by_api(user: User) -> Actor:
 
 
 def by_command() -> Actor:
-    """Whoever has a shell on the machine."""
+    """The person who has a shell on the machine."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):  # an account without a name, as in a container

@@ -1,4 +1,4 @@
-"""For load balancers and whoever is woken at night."""
+"""For load balancers and the person woken at night."""
 
 import shutil
 from functools import cache

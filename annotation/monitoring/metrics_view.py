@@ -1,4 +1,4 @@
-"""What Prometheus reads: for whoever has the token; without one, for this machine alone."""
+"""What Prometheus reads: for holders of the token; without one, for this machine alone."""
 
 import secrets
 

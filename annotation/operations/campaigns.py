@@ -26,7 +26,8 @@ from retrieval.query_sets.held_out import Drawn
 KIND = "create"
 KEPT_SECONDS = 7 * 86_400  # that a file of queries waits for its campaign
 NOBODY = (
-    "Whoever asked for it has no account any more, or a closed one: nobody would own the campaign."
+    "The person who asked for it has no account any more, or a closed one: nobody would own the"
+    " campaign."
 )
 
 

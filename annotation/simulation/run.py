@@ -5,7 +5,7 @@
    itself, at a port that is held here. It does the real steps (`stage`, `play`).
 3. It tells how far it is, then what came of it, a line of JSON each.
 
-The plan's pipe stays open: when it closes, whoever asked is gone, and the child ends too.
+The plan's pipe stays open: when it closes, the asker is gone, and the child ends too.
 """
 
 import json

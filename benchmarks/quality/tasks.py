@@ -93,7 +93,7 @@ def _task(
 
 
 def _groups(duplicates: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """Whoever is a duplicate of a duplicate is one."""
+    """The duplicate of a duplicate is one."""
     group: dict[str, list[str]] = {}
     for first, second in duplicates:
         left, right = group.setdefault(first, [first]), group.setdefault(second, [second])

@@ -29,7 +29,7 @@ class BoundedJson(JSONParser):
 
 
 class AlwaysJson(BaseContentNegotiation):
-    """There is one form of each answer: to refuse it to whoever asks for another helps nobody."""
+    """Each answer has one form: to refuse it to a client that asks for another helps nobody."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> Any:
         given = (request.content_type or "").partition(";")[0].strip().lower()

@@ -41,7 +41,7 @@ class ProblemSerializer(serializers.Serializer[dict[str, Any]]):
 
 
 class Refusal(APIException):
-    """An error of this status, with a sentence for whoever asked."""
+    """An error of this status, with a sentence for the caller."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)

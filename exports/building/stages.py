@@ -36,7 +36,7 @@ def reached(stage: str, done: int, total: int | None) -> int:
 
 
 class Stages:
-    """Tells the build's row, and whoever watches the command, how far it is."""
+    """Tells the build's row, and people who watch the command, how far it is."""
 
     def __init__(self, watch: Callable[[str, int], Progress], progress: Progress) -> None:
         """`progress` counts thousandths of the whole."""

@@ -57,7 +57,7 @@ def of_the_release(sources: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def bibtex(campaign: str, number: int) -> str:
-    """No year: a release holds no clock time. Whoever cites it adds the manifest's sha256."""
+    """No year: a release holds no clock time. A citation adds the manifest's sha256."""
     name = campaign.replace("_", r"\_")
     return (
         f"@misc{{{campaign}-{number},\n"

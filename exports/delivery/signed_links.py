@@ -1,4 +1,4 @@
-"""Signed links to a release's files: whoever holds one fetches the file, until it expires."""
+"""Signed links to a release's files: its holder can fetch the file, until it expires."""
 
 import time
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ FOREIGN = f"This link was made for somebody else's account than the one signed i
 
 
 class LinkError(Exception):
-    """Why a link opens nothing, in a sentence for whoever followed it."""
+    """Why a link opens nothing, in a sentence for the person who followed it."""
 
 
 @dataclass(frozen=True)

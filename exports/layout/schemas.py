@@ -28,7 +28,7 @@ def worker_digest(salt: str, worker: str) -> str:
 
 
 def control_digest(query: str, question: str) -> str:
-    """Of a control's two questions: whoever holds a release can tell that none is in it."""
+    """Of a control's two questions: a reader of a release can tell that none is in it."""
     both = f"{query}\x1f{question}"
     return hashlib.sha256(both.encode()).hexdigest()[:DIGEST_LENGTH]
 

@@ -103,7 +103,7 @@ def _top(path: str) -> str:
 
 
 def _hidden(there: set[str], manifest: Mapping[str, Any], findings: Findings) -> set[str]:
-    """What whoever keeps a copy puts at its top: a hub's .gitattributes, the folder of a clone."""
+    """What people who keep a copy put at its top: a hub's .gitattributes, the folder of a clone."""
     named = {_top(path) for path in manifest["files"]}
     found = {_top(path) for path in there if path.startswith(".")} - named
     if found:

@@ -1,4 +1,4 @@
-"""What the JSON of a release must look like: whoever reads it further on need not ask again."""
+"""What the JSON of a release must look like: code that reads it further on need not ask again."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def releases_page(view: View) -> View:
-    """For whoever may download releases of any campaign, of the staff or not."""
+    """For people who may download releases of any campaign, of the staff or not."""
 
     @never_cache
     @wraps(view)
@@ -38,7 +38,7 @@ def releases_page(view: View) -> View:
 
 
 def campaign_releases_page(view: View) -> View:
-    """For whoever may download this campaign's; the view gets the campaign in place of its name.
+    """For people who may download this campaign's; the view gets the campaign in place of its name.
 
     A campaign that the reader may neither see nor download from does not exist for them.
     """

@@ -126,7 +126,7 @@ def _build(request: BuildRequest, progress: Progress, announce: Announce) -> Ind
 
 
 def _require_all(coverage: Coverage) -> None:
-    """Whoever encoded: a version holds every pair or is not made."""
+    """A version holds every pair, by any encoders, or is not made."""
     if left := len(coverage.missing):
         raise UserError(
             f"{left:,} pairs have no vector after the encoding, because their shards are "

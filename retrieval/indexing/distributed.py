@@ -1,6 +1,6 @@
 """Encoding spread over Celery workers. The database is the queue; the waiting command is the clock.
 
-1. Whoever builds an index puts the pairs without a vector into rows of a shard each.
+1. The process that builds an index puts pairs without a vector into rows, one a shard.
 2. A worker claims a row by one update, encodes its pairs and writes the shard (`encoding_work`).
 3. The builder sends the rows that nobody is at to the queue, again and again, and takes the shards
    as they come. Killed, it is run again: shards that are done lie in the store, workers go on.
@@ -176,7 +176,7 @@ def _rows(job: EncodingJob, missing: PairKeys) -> Iterator[EncodingShard]:
 
 
 def _done_in_turn(job: EncodingJob, taken: int) -> Iterator[EncodingShard]:
-    """Those done up to the first that is not: in the same order whoever was quicker."""
+    """Those done up to the first that is not: in the same order, no matter which was quicker."""
     rows = job.shards.order_by("number").defer("keys")[taken:]
     return itertools.takewhile(lambda row: row.state == State.DONE, rows)
 

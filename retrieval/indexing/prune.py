@@ -70,7 +70,7 @@ def _kept() -> list[IndexVersion]:
 
 
 def _unneeded_files(kept: list[IndexVersion]) -> Iterator[Path]:
-    """Also what has no record, from whoever was killed."""
+    """Also what has no record, from processes that were killed."""
     needed = {shard.name for version in kept for shard in shards_of(version.manifest)}
     running = EncodingJob.objects.filter(state=EncodingJob.State.RUNNING)
     in_use = set(running.values_list("store", flat=True))

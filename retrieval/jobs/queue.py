@@ -117,8 +117,8 @@ class _Progress(NamedTuple):
     def is_further_than(self, before: Self) -> bool:
         """Work that goes on where it was has less before it; work that starts over has not.
 
-        Another stage proves nothing: whoever starts over may be cut off now before its end and
-        now behind it.
+        Another stage proves nothing: a process that starts over may be cut off now before its end
+        and now behind it.
         """
         if self.result != before.result or not before.stage:
             return True

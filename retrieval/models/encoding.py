@@ -29,7 +29,7 @@ class EncodingJob(models.Model):
 
 
 class EncodingShard(models.Model):
-    """Some pairs, encoded by whoever claims them."""
+    """Some pairs, encoded by the worker that claims them."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
@@ -45,7 +45,7 @@ class EncodingShard(models.Model):
     claim = models.CharField(max_length=32, blank=True)  # of the process that is at it
     beat_at = models.DateTimeField(null=True, blank=True)  # when it last said so
     attempts = models.PositiveSmallIntegerField(default=0)
-    done = models.PositiveIntegerField(default=0)  # pairs encoded by whoever is at it
+    done = models.PositiveIntegerField(default=0)  # pairs encoded by the present worker
     error = models.TextField(blank=True)  # of the last attempt that failed, one sentence
     shard = models.JSONField(null=True, blank=True)  # its record, once it is done
 

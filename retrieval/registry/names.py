@@ -11,7 +11,7 @@ from retrieval.registry.training_record import FILE
 
 
 def require_own_name(name: str, base: str) -> None:
-    """UserError where the name means another model: whoever asked for that would get this one.
+    """UserError where the name means another model: a person who asked for that would get this one.
 
     A registered model keeps its name, whatever has been tuned from it since.
     """

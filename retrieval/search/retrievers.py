@@ -27,7 +27,7 @@ Place = tuple[bytes, int]
 
 @dataclass(frozen=True)
 class Pools:
-    """A row a query, best first. Cosines, whoever found the pair; no ranks: dense alone.
+    """A row a query, best first. Cosines, even of pairs that BM25 found; no ranks: dense alone.
 
     `strange`: which ones share no word with the query and only make up the number, as they may
     where BM25 is alone.

@@ -32,7 +32,7 @@ OURS = re.compile(r"first|grid-\d+|seed-\d+")
 
 @dataclass(frozen=True)
 class Watch:
-    """Whoever looks on: told what begins, and of each step."""
+    """An onlooker: told what begins, and of each step."""
 
     # With the number of steps at most; fewer are done where a training stops early.
     begin: Callable[[str, int], object] = lambda words, steps: None

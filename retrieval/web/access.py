@@ -26,7 +26,7 @@ REFUSED = (
 
 
 def may_view_corpus(user: User | AnonymousUser) -> bool:
-    """The staff, and whoever has a part in the database."""
+    """The staff, and people who have a part in the database."""
     return user.is_active and (user.is_staff or any(map(user.has_perm, NAMES.values())))
 
 
@@ -36,7 +36,7 @@ def may(user: User | AnonymousUser) -> dict[str, bool]:
 
 
 def database_page(permission: str = VIEW) -> Callable[[View], View]:
-    """For whoever has the permission; to look, any of the others will do as well."""
+    """For people who have the permission; to look, any of the others will do as well."""
 
     def decorated(view: View) -> View:
         @never_cache

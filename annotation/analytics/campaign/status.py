@@ -25,7 +25,7 @@ State = Campaign.State
 class Blocker(str):
     """What stands still, and why: a sentence, and the operation that mends it where one does.
 
-    `reason` is the sentence without its command, for whoever shows the operation as a button.
+    `reason` is the sentence without its command, for pages that show the operation as a button.
     """
 
     reason: str

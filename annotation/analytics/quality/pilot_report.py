@@ -84,7 +84,7 @@ def _labels(conditions: Conditions) -> list[dict[Key, Triplet]]:
 def _gold_labels(campaigns: list[Campaign], wanted: Mapping[Key, Triplet]) -> dict[Key, int]:
     """What most experts say of each, before they saw the votes, wherever they say it.
 
-    Whoever says the same in two places says it once; whoever says both takes no side.
+    A person who says the same in two places says it once; one who says both takes no side.
     """
     queries = {query for query, _ in wanted}
     labels = ExpertLabel.objects.filter(

@@ -1,4 +1,4 @@
-"""The words in which two questions differ, for the eye of whoever compares them.
+"""The words in which two questions differ, for a reader who compares them.
 
 Texts that share less than two thirds of their words get no marks at all: a paraphrase differs in
 nearly every word, and a wall of marks says less than the bare texts. Case and punctuation are no

@@ -21,7 +21,7 @@ NO_PART = "Your account has no role in any campaign: ask an owner of one."
 
 
 class MayEnter(BasePermission):
-    """For whoever the dashboard is open to."""
+    """For people to whom the dashboard is open."""
 
     message = NO_PART
 
@@ -30,7 +30,7 @@ class MayEnter(BasePermission):
 
 
 class MayDownload(BasePermission):
-    """For whoever may download the releases of any campaign."""
+    """For people who may download the releases of any campaign."""
 
     message = NO_PART
 

@@ -59,7 +59,7 @@ class Tokens(APIView):
     permission_classes = [IsAuthenticated]
 
     def get_authenticators(self) -> list[Any]:
-        """Whoever asks for a token has none: a name and a password count alone."""
+        """A person who asks for a token has none: a name and a password count alone."""
         return (
             [] if self.request and self.request.method == "POST" else super().get_authenticators()
         )

@@ -1,4 +1,4 @@
-"""HIT types: equal specs give the same one, whoever asks and how often."""
+"""HIT types: equal specs give the same one, however often and by whom it is asked for."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Which HITs a member may take, the best ones first. Reads only: whoever wants one claims it.
+"""Which HITs a member may take, the best ones first. Reads only: to have one, claim it.
 
 The statements are written out because each of them has to walk an index of its own: the condition
 of a partial index must stand in them word for word. PostgreSQL and SQLite both take them.
@@ -135,7 +135,7 @@ def open_queues(
 ) -> dict[int, int]:
     """Those with open assignments and open to the member: primary key -> seconds for an assignment.
 
-    `closed`: primary keys of those that whoever asks knows are not for this member.
+    `closed`: primary keys of those that the caller knows are not for this member.
     """
     found = _rows(_QUEUES, {"member": member.pk, "queue_id": queue_id})
     return {queue: seconds for queue, seconds in found if queue not in closed}

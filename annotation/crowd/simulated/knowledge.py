@@ -16,7 +16,7 @@ KINDS = "question and meaning, or query and question (with a label of 1 or 0; 1 
 class Gold:
     """Questions in their normal form: the meaning of each, and the label of single pairs.
 
-    `plain`: pairs that whoever reads them gets right more often than others, such as controls.
+    `plain`: pairs that a reader gets right more often than others, such as controls.
     """
 
     meanings: dict[str, str] = field(default_factory=dict)

@@ -33,7 +33,7 @@ class WorkerProfiles:
 
 @dataclass
 class Worker:
-    """`yes_bias`: how often a spammer says yes; None for whoever reads."""
+    """`yes_bias`: how often a spammer says yes; None for one who reads."""
 
     id: str
     kind: Kind

@@ -155,7 +155,7 @@ class Simulation:
         return False
 
     def _stray(self, assignment_url: str) -> str | None:
-        """In which way the assignment strays; the same whoever runs the profiles again."""
+        """In which way the assignment strays; the same each time the profiles are run."""
         draw = fraction(self._profiles.seed, assignment_url.rpartition("/")[2], "stray")
         if draw >= self._profiles.faults:
             return None

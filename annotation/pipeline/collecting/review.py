@@ -190,7 +190,7 @@ def _rejection(campaign: Campaign, check: ControlCheck) -> str:
 def _exclude(campaign: Campaign) -> int:
     """Recompute the exclusions from all reviews; how many are new.
 
-    They are never undone here, and whoever was taken back by a person is not excluded again.
+    They are never undone here, and a worker whom a person restored is not excluded again.
     """
     names = _reviewed_workers(campaign)
     known = set(campaign.exclusions.values_list("worker_id", flat=True))

@@ -45,7 +45,7 @@ class Meanings:
 def read_gold_file(
     path: Path, *, expert: str, rejected: list[Rejected], progress: Progress
 ) -> Iterator[GoldPair] | Meanings:
-    """The first row tells which kind the file is; `expert` is whoever a row does not name.
+    """The first row tells which kind the file is; `expert` is for rows that name none.
 
     Rows that cannot be used come to `rejected`.
     """

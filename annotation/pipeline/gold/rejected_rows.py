@@ -29,7 +29,7 @@ class BadRows(UserError):
 
 @contextmanager
 def known_as(path: Path, name: str) -> Iterator[None]:
-    """Whoever has sent a file does not know where it lies here."""
+    """The person who has sent a file does not know where it lies here."""
     try:
         yield
     except BadRows as error:

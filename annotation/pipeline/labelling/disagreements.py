@@ -40,7 +40,7 @@ def disagreements(campaign: Campaign) -> QuerySet[Triplet]:
 
 
 def split_of(triplet: Triplet) -> str:
-    """Not which way the votes went: whoever reads it may be asked for a label."""
+    """Not which way the votes went: a reader may be asked for a label."""
     yes, no = triplet.positive_votes, triplet.votes - triplet.positive_votes
     return f"{max(yes, no)} : {min(yes, no)}"
 

@@ -51,7 +51,7 @@ def claim(campaign: Campaign, now: datetime, *, held: Q, size: int) -> list[Outb
     while batch := _oldest(ready.exclude(kind=OutboxMessage.Kind.TRAIN), size) or _oldest(
         ready, size
     ):
-        # Whoever changed the row has it; who came second looks for others.
+        # The process that changed the row has it; the second one looks for others.
         taken = OutboxMessage.objects.filter(free, pk__in=batch).update(
             state=OutboxMessage.State.CLAIMED,
             claim=mine,

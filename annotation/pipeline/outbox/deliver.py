@@ -1,6 +1,6 @@
 """Make the calls that the messages name.
 
-1. Claim some messages with one update; whoever changed the rows has them.
+1. Claim some messages with one update: the process that changed the rows has them.
 2. Make the calls, outside any transaction: they may take long, and they cannot be rolled back.
 3. Record what came of them, with the money that moved, in one transaction.
 """
@@ -66,7 +66,7 @@ def deliver(
             batch = claim(campaign, clock(), held=held, size=caller.batch)
             if not batch:
                 return Delivery(sent, failed, short)
-            # Whoever wrote the messages may have made the HIT type after we looked.
+            # The writer of the messages may have made the HIT type after we looked.
             campaign.refresh_from_db()
             outcomes = _send_all(batch, campaign, crowd, clock(), caller)
             _record(campaign, outcomes, clock())

@@ -67,7 +67,7 @@ def prepare(campaign: Campaign, crowd: Crowd) -> None:
 
 
 def _qualification_words(campaign: Campaign) -> str:
-    """MTurk shows them to whoever looks at a HIT without the qualification."""
+    """MTurk shows them to workers who look at a HIT without the qualification."""
     return (
         "Workers who hold this have passed the qualification test, which is open to everybody at "
         f"{qualification_test_url(campaign)}; the value is the percent that they had right."

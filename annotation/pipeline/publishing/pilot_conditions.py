@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef
 from annotation.models import Assignment, Campaign, OutboxMessage, Worker
 from annotation.pipeline.outbox.messages import token
 
-# Of a HIT, for whoever asks of each: then `other_condition` asks the database no more.
+# Of HITs, for callers that ask of each: then `other_condition` asks the database no more.
 WITH_CONDITIONS = (
     "campaign__pilot_with_the_answer__hidden",
     "campaign__pilot_without_the_answer__shown",

@@ -22,7 +22,7 @@ def answer_purchases(sides: Sides, report: Reconciled) -> None:
     sides.campaign.refresh_from_db(fields=["state"])
     if sides.campaign.state != Campaign.State.CANCELLED or sides.listing.error is not None:
         return
-    # Whoever sent it has had the answer or is dead.
+    # The process that sent it has had the answer or is dead.
     lapsed = sides.now - timedelta(seconds=settings.CLAIM_SECONDS)
     unanswered = sides.campaign.outbox.filter(
         kind__in=SPENDING, state__in=UNSENT, first_sent_at__isnull=False, claimed_at__lt=lapsed

@@ -48,7 +48,7 @@ def create_qualification_items(campaign: Campaign, path: Path | None) -> None:
 
 
 def read_examples(path: Path) -> list[Example]:
-    """One bad row refuses the file: whoever takes the test learns from each of them."""
+    """One bad row refuses the file: people who take the test learn from each of them."""
     rows = list(islice(read_rows(path, required=COLUMNS), MOST_ROWS + 1))
     if len(rows) > MOST_ROWS:
         raise UserError(f"{path} holds more than {MOST_ROWS:,} items: name a shorter one.")

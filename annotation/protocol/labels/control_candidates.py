@@ -1,6 +1,6 @@
 """Which judged triplets would make good positive controls: clear, simple, and beyond dispute.
 
-A positive control fails whoever says No to it, so nothing is left to taste here:
+A positive control fails workers who say No to it, so nothing is left to taste here:
 
 1. All valid votes say Yes: three at least, or two of workers who are known to be steady.
 2. The texts are short, and there is an answer.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-VOTES = 3  # that agree are enough, whoever gave them
+VOTES = 3  # that agree are enough, of any workers
 STEADY_VOTES = 2  # are enough of steady workers
 STEADY_SHARE = 0.9  # of a steady worker's votes are as the label
 STEADY_JUDGED = 20  # labelled triplets, before a worker can be called steady

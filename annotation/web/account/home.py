@@ -1,4 +1,4 @@
-"""The first page: what Quorum is; whoever has a part in campaigns is led to them."""
+"""The first page: what Quorum is; people who have a part in campaigns are led to them."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

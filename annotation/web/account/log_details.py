@@ -1,4 +1,4 @@
-"""An action's details, for whoever reads the log."""
+"""An action's details, for readers of the log."""
 
 import json
 from collections.abc import Mapping

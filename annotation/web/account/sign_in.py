@@ -34,8 +34,8 @@ BOTH = Limit(
     MINUTES,
     f"This name was tried with 10 wrong passwords from your address{WAIT}",
 )
-# Whoever has many addresses: 9,600 guesses a day at a name. It takes ten addresses to shut a
-# member out by it.
+# With many addresses: 9,600 guesses a day at a name. It takes ten addresses to keep
+# a member out by it.
 NAME = Limit("sign-in name", 100, MINUTES, f"This name was tried with 100 wrong passwords{WAIT}")
 # One password on many names. A whole team in a house has one address: right passwords count
 # nothing, and ten people may use up all of their tries.
@@ -89,7 +89,7 @@ class ChangePassword(PasswordChangeView):
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         user = cast(User, self.request.user)
         record(by_page(user), "change-password", subject=user.get_username())
-        # Whoever knew the old password may have made one.
+        # Somebody who knew the old password may have made one.
         AuthToken.objects.filter(user=user).delete()
         return super().form_valid(form)
 

@@ -24,8 +24,8 @@ KNOWN = (
 )
 
 OTHER_CONDITION = (
-    "You work in another campaign that asks the same questions in another way, and whoever judges"
-    " in one of the two is not asked in the other: give it back and take another one."
+    "You work in another campaign that asks the same questions in another way, and people who"
+    " judge in one of the two are not asked in the other: give it back and take another one."
 )
 NOT_CHOSEN = (
     "Its campaign has annotators of its own: ask the people who run it to make you one of them."

@@ -66,7 +66,7 @@ def _answer(request: HttpRequest, signed: str) -> HttpResponse:
         return _refusal(400, "This page cannot be shown", [str(error)])
     response = _why_not(hit, visit) or _hit_form(hit, visit)
     if not visit.assignment_id:
-        # A preview has no form: whoever plans the campaign sees it within the dashboard too.
+        # A preview has no form: people who plan the campaign see it within the dashboard too.
         response["Content-Security-Policy"] += " 'self'"
     return response
 
@@ -96,8 +96,8 @@ def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
         return _refusal(403, "This task is not open to you", sentences)
     if works_in_other_condition(hit.campaign, visit.worker_id):
         sentence = (
-            "You work in another campaign that asks the same questions in another way, and whoever"
-            f" judges in one of the two is not asked in the other. {RETURN_IT}."
+            "You work in another campaign that asks the same questions in another way, and people"
+            f" who judge in one of the two are not asked in the other. {RETURN_IT}."
         )
         return _refusal(403, "This task is not open to you", [sentence])
     if has_judged(hit, visit.worker_id):

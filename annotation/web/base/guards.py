@@ -71,7 +71,7 @@ def staff_page(view: View) -> View:
 
 
 def dashboard_page(view: View) -> View:
-    """For whoever has a part in any campaign, or may create one."""
+    """For people who have a part in any campaign, or may create one."""
 
     @never_cache
     @wraps(view)
@@ -86,7 +86,7 @@ def dashboard_page(view: View) -> View:
 
 
 def campaign_page(permission: str = VIEW) -> Callable[[View], View]:
-    """For whoever may do this in the campaign; the view gets the campaign in place of its name.
+    """For people who may do this in the campaign; the view gets the campaign in place of its name.
 
     A campaign that the reader may not even see does not exist for them.
     """

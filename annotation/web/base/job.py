@@ -18,7 +18,7 @@ PART = "annotation/base/_job.html"
 @require_safe
 @dashboard_page
 def job(request: HttpRequest, pk: int) -> HttpResponse:
-    """For whoever asked for it, who sees the campaign that it is done for, and the staff."""
+    """For the person who asked for it, people who see its campaign, and the staff."""
     found = get_object_or_404(Job.objects.select_related("requested_by"), pk=pk)
     campaign = _campaign_of(request, found)
     theirs = found.requested_by_id == request.user.pk

@@ -51,7 +51,7 @@ DASHBOARD_POLICY = "; ".join(
     ]
 )
 
-# Of whoever stands before the site; anything else could forge lines of the log.
+# Of the server that stands before the site; anything else could forge lines of the log.
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 

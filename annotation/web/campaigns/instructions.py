@@ -75,7 +75,7 @@ def _received(request: HttpRequest, campaign: Campaign) -> Draft:
     except UserError as error:
         return Draft(sent.replace("\0", ""), based_on, fault=str(error), status=422)
     except Overtaken as error:
-        # Whoever saves now has seen both texts.
+        # A person who saves now has seen both texts.
         return Draft(text, error.newest.version, overtaken_by=error.newest, status=409)
     return Draft(text, added.version, saved=added)
 

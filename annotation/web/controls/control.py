@@ -1,4 +1,4 @@
-"""One control: its texts, and its change or retirement by whoever may."""
+"""One control: its texts, and its change or retirement by people who may."""
 
 from typing import Any, cast
 

@@ -68,7 +68,7 @@ def percent(share: float | None) -> str:
 @require_safe
 @dashboard_page
 def controls(request: HttpRequest) -> HttpResponse:
-    """Whoever enters the dashboard may look."""
+    """All people who enter the dashboard may look."""
     retired = request.GET.get("show") == "retired"
     words = request.GET.get("q", "")[:200].replace("\0", "")
     pool = Control.objects.filter(campaign=None, retired_at__isnull=not retired)

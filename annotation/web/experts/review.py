@@ -24,7 +24,7 @@ MOST_REPORTS = 200  # the newest ones
 
 @dataclass(frozen=True)
 class Disputed:
-    """Nothing here tells which way the votes went: whoever reads it may be asked for a label."""
+    """Nothing here tells which way the votes went: a reader may be asked for a label."""
 
     triplet: Triplet
     weight: float

@@ -43,7 +43,7 @@ Step = Callable[[HttpRequest, Draft], HttpResponse]
 
 
 def creator_page(view: View) -> View:
-    """For whoever may create campaigns."""
+    """For people who may create campaigns."""
 
     @dashboard_page
     @wraps(view)

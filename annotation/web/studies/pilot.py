@@ -22,7 +22,7 @@ NOTHING = "-"
 @require_safe
 @dashboard_page
 def pilot(request: HttpRequest, name: str) -> HttpResponse:
-    """For whoever sees both conditions."""
+    """For people who see both conditions."""
     seen = visible_campaigns(request.user).values("pk")
     found = get_object_or_404(pilots(), name=name, shown__in=seen, hidden__in=seen)
     report = pilot_report(found)

@@ -45,7 +45,7 @@ SHOWN = {
 }
 FILTERS = {
     "excluded": Q(excluded=True),
-    # Whoever was taken back by a person is not excluded again by the rule.
+    # A worker whom a person restored is not excluded again by the rule.
     "near": Q(near=True, ever_excluded=False),
     "fast": Q(fast=True),
     "one-answer": Q(one_answer=True),

@@ -51,7 +51,7 @@ class Wire:
         self._pager = Pager(store.secret)
 
     def answer(self, request: Request) -> Response:
-        """No signature is checked: whoever can reach a loopback port may call."""
+        """No signature is checked: any program that reaches a loopback port may call."""
         request_id = str(uuid.uuid4())
         try:
             return json_response(200, self._run(request, request_id), request_id)
