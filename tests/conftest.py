@@ -188,7 +188,7 @@ def one_hit(set_stage: SetStage) -> Stage:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What tests count for whoever reads the run: the steps of the state machines."""
+    """What tests count for readers of the run: the steps of the state machines."""
     for report in terminalreporter.getreports("passed"):
         for name, count in report.user_properties:
             terminalreporter.write_line(f"{report.nodeid}: {name}, {count:,} steps")

@@ -119,7 +119,7 @@ class Eye:
 
 
 def picture(page: Page, name: str) -> None:
-    """Of the whole page, in the folder PICTURES, for whoever asks for it: each takes a second."""
+    """Of the whole page, in the folder PICTURES, for people who ask for it: each takes a second."""
     if folder := os.environ.get("PICTURES"):
         name = "".join(sign if sign.isalnum() else "-" for sign in name)
         page.screenshot(path=ROOT / folder / f"{name}.png", full_page=True)

@@ -65,7 +65,7 @@ class ServiceStack(LocalStack):
             self.wait_for(name)
 
     def stop(self) -> None:
-        """Asked to end; whoever does not is killed."""
+        """Asked to end; a process that does not is killed."""
         for process in self._processes.values():
             process.terminate()
         for name, process in self._processes.items():

@@ -122,7 +122,7 @@ def _questions() -> list[str]:
 
 
 def publish_at_last(campaign: Campaign, url: str) -> None:
-    """The crowd fails here too: whoever publishes tries again."""
+    """The crowd fails here too: the publisher tries again."""
     for _ in range(20):
         try:
             publish(campaign, crowd_at(url))

@@ -84,7 +84,7 @@ def is_gone(database: str, broker: str) -> bool:
 
 @pytest.fixture(params=["oneself", "an ordinary user"])
 def options(request: pytest.FixtureRequest, folder: Path) -> dict[str, Any]:
-    """Of Popen, for whoever runs them in that folder."""
+    """Of Popen, for people who run them in that folder."""
     if request.param == "oneself":
         return {}
     user = {"user": NOBODY, "group": NOBODY, "extra_groups": []}

@@ -1,4 +1,4 @@
-"""What Prometheus reads: true figures, cheap ones, and for nobody but whoever may."""
+"""What Prometheus reads: true figures, cheap ones, and for nobody but people who may."""
 
 import os
 import subprocess

@@ -113,7 +113,7 @@ def test_a_closed_account_owns_no_new_campaign(carla: User) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_no_question_is_held_out_by_two_who_create_at_once(carla: User) -> None:
-    """Whoever has drawn what another has just held out is told, and makes nothing."""
+    """A person who has drawn what another has just held out is told, and makes nothing."""
     names = [f"faq-{number}" for number in range(6)]
     same = [replace(SAMPLED, name=name) for name in names]
     jobs_of = [request_creation(wanted, by=by_page(carla)) for wanted in same]

@@ -68,7 +68,7 @@ class Stage:
             return int(database.execute("SELECT count(*) FROM exports_release").fetchone()[0])
 
     def check_the_next(self, killed: Path) -> None:
-        """After a kill: nothing is half there, and whoever comes next ends what was begun."""
+        """After a kill: nothing is half there, and the next process ends what was begun."""
         assert self.run(victims.every_release_is_whole) == 0
         assert not killed.exists() or contents(killed) == self.undisturbed
         assert self.run(victims.next_release, killed) == 0

@@ -1,4 +1,4 @@
-"""What those who have died have left behind, seen by whoever asks next."""
+"""What those who have died have left behind, seen by the next who ask."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Whoever comes to the pages of the releases."""
+"""People who come to the pages of the releases."""
 
 from django.contrib.auth.models import Permission, User
 from django.test import Client

@@ -1,4 +1,4 @@
-"""Shards that workers encode for whoever builds: each claimed by one, taken over, or given up."""
+"""Shards that workers encode for a build: each claimed by one, taken over, or given up."""
 
 from collections.abc import Sequence
 from functools import partial

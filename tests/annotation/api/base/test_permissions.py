@@ -33,7 +33,7 @@ from tests.annotation.api.whole.described import operations
 
 
 def through(programs: dict[str, Program], method: str, path: str) -> set[str]:
-    """Those who are not turned away; whoever is, is told so in a problem."""
+    """Those who are not turned away; the others are told so in a problem."""
     passed = set()
     for name, program in programs.items():
         answer = program.get(path) if method == "GET" else program.post(path, {"agreed": False})
@@ -125,7 +125,7 @@ def test_sources_are_counted_by_those_who_may_look(programs: dict[str, Program])
 
 
 def test_a_role_is_taken_by_owners(programs: dict[str, Program], campaign: Campaign) -> None:
-    """And by nobody else, whoever's it is."""
+    """And by nobody else, no matter whose it is."""
     passed = set()
     for name, program in programs.items():
         role = Role.objects.create(user=person(f"of {name}"), campaign=campaign, name="viewer")

@@ -109,7 +109,7 @@ def test_it_is_there_under_its_own_name(other: Campaign) -> None:
 def test_a_row_of_another_campaign_is_not_changed(other: Campaign, reader: Program) -> None:
     for path, (row, sent) in WRITTEN.items():
         answer = reader.post(f"campaigns/faq/{path.format(row(other))}", sent, key=path)
-        # Whoever may not confirm for all campaigns is told so before the row is looked for.
+        # A person who may not confirm for all campaigns is told so before the row is looked for.
         assert is_problem(answer, 403 if path.endswith("confirm") else 404), path
         assert other.controls.get().retired_at is None
         assert ControlCandidate.objects.get(triplet__campaign=other).state == "open"
@@ -137,7 +137,7 @@ def test_nobody_labels_a_triplet_under_another_name(other: Campaign, reader: Pro
 def test_a_list_has_the_rows_of_its_own_campaign_alone(campaign: Campaign, other: Campaign) -> None:
     """The reader of both sees what the reader of one does."""
     one, both = person("ada", campaign, "owner"), person("cleo", other, "owner")
-    # Whoever has not labelled it is told of no expert's label.
+    # A person who has not labelled it is told of no expert's label.
     ExpertLabel.objects.create(
         triplet_id=triplet_of(campaign), expert="ada", label=1, source="sample"
     )

@@ -1,4 +1,4 @@
-"""A queue may hold a hundred thousand HITs: whoever looks at it walks an index made for that."""
+"""A queue may hold a hundred thousand HITs: each look at it walks an index made for that."""
 
 import re
 

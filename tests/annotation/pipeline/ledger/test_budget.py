@@ -39,7 +39,7 @@ def test_sixteen_publishers_publish_exactly_half(campaign: Campaign, mturk: MTur
 def test_sixteen_publishers_share_a_budget_that_grows_meanwhile(
     campaign: Campaign, mturk: MTurk
 ) -> None:
-    """Each HIT goes to whoever comes first; none goes to two."""
+    """Each HIT goes to the first who comes; none goes to two."""
     price = first_round_cents(campaign.policy)
     set_budget(campaign, price)
 

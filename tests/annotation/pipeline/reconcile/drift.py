@@ -83,7 +83,7 @@ class FailingCrowd(LentCrowd):
 
 
 def finish(stage: Stage, *names: str) -> None:
-    """Whoever can take a HIT judges it; the campaign ends, and the money is right to the cent."""
+    """All who can take a HIT judge it; the campaign ends, and the money is right to the cent."""
     for number in stage.campaign.hits.values_list("number", flat=True):
         for name in names:
             if assignment_id := stage.accept(name, number):

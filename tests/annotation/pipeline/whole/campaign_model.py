@@ -1,7 +1,7 @@
 """What a campaign must come to, in counters and lists: no ORM, nothing of the pipeline.
 
 The rules are the protocol's functions. What the crowd did is read from its own records; what the
-workers answered is told by whoever sent it.
+workers answered is told by the process that sent it.
 """
 
 from collections import Counter

@@ -180,7 +180,7 @@ class CampaignMachine(RuleBasedStateMachine):
         if any(one.kind in ("create", "extend") for one in model.outbox):
             assert model.state == "paused"
             return
-        # Whoever died in the middle may have sent one twice.
+        # A process that died in the middle may have sent one twice.
         assert {*mturk.rows("SELECT worker_id, text FROM notifications")} == model.messages
         theirs = model.crowd.hits()
         asked = [hit for hit in model.hits if hit.asked]

@@ -41,7 +41,7 @@ def test_one_more_failure_excludes_just_those_who_are_near(
     policy = Policy.from_dict({"max_failure_rate": rate, "min_assignments": least})
     reviews = [Review("eve", one) for one in passed]
     assume(not exclusions(reviews, policy))
-    assume(not all(passed))  # whoever never failed is not called near
+    assume(not all(passed))  # a worker who never failed is not called near
     rest = max(0, least - len(reviews) - 1)
     after = [*reviews, Review("eve", passed=False), *[Review("eve", passed=True)] * rest]
     assert is_near(passed.count(False), len(passed), policy) is bool(exclusions(after, policy))

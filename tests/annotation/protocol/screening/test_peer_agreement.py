@@ -35,7 +35,7 @@ def test_a_vote_agrees_with_the_strict_majority_of_the_others(
 
 
 def test_the_vote_itself_is_left_out_where_it_counts() -> None:
-    """Two votes, 1 and 0: whoever said 1 stands against the 0 alone."""
+    """Two votes, 1 and 0: the worker who said 1 stands against the 0 alone."""
     assert beside_peers(1, 2, 1, counts=True) == Compared(1, 1, 0)
     assert beside_peers(0, 2, 1, counts=True) == Compared(0, 1, 1)
     assert beside_peers(1, 2, 1, counts=False) == Compared(1, 2, 1)

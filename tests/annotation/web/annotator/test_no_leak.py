@@ -1,4 +1,4 @@
-"""Whoever reads everything of a HIT page but its texts cannot tell the controls."""
+"""A reader of everything on a HIT page but its texts cannot tell the controls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

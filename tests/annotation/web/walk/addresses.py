@@ -11,7 +11,7 @@ def site(who: str, gets: int) -> Rule:
 
 
 def frame(who: str, gets: int) -> Rule:
-    """Django's own pages send whoever may not to the sign-in."""
+    """Django's own pages send people who may not to the sign-in."""
     return Rule(who, gets, refused=302)
 
 
