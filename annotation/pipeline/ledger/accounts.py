@@ -56,8 +56,6 @@ def set_budget(campaign: Campaign, cents: int) -> None:
     with transaction.atomic():
         account = account_of(locked(campaign))
         change = cents - account.budget_cents
-        if not change:
-            return
         book(
             [
                 Entry(

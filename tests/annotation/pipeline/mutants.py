@@ -111,7 +111,6 @@ MUTANTS = {
         "tests/annotation/pipeline/outbox/test_deliver_faults.py",
     ): (("no qualification for blocks", 'policy.exclude_by == "qualification" and', ""),),
     ("annotation/pipeline/ledger/accounts.py", "tests/annotation/pipeline/ledger/test_ledger.py"): (
-        ("no change, no entry", "        if not change:\n            return\n", ""),
         ("an effect of its own", ":{account.entries.count()}", ""),
         (
             "the cap has its own error",

@@ -15,6 +15,7 @@ from annotation.pipeline.ledger.accounts import (
     release_rest,
     release_tie_reserve,
     reserve,
+    reserve_exactly,
     reserved_cents,
     set_budget,
 )
@@ -237,6 +238,14 @@ def test_a_closed_hit_keeps_only_what_waits_for_its_decision(one_hit: Stage) -> 
         release_rest(one_hit.campaign, [one_hit.hit(1)])
         assert money(one_hit) == (PRICE, 0, 0)
     assert one_hit.hit(1).entries.filter(target="available").count() == 1
+
+
+def test_a_hit_that_lacks_money_has_nothing_to_release(one_hit: Stage) -> None:
+    one_hit.work("ada", 1)
+    fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
+    reserve_exactly(one_hit.campaign, one_hit.hit(1), PRICE - 1)
+    release_rest(one_hit.campaign, [one_hit.hit(1)])
+    assert money(one_hit) == (PRICE - 1, 0, 0)
 
 
 def test_a_hit_without_a_reservation_has_nothing_to_release(stage: Stage) -> None:
