@@ -1,7 +1,7 @@
 import pytest
 
 from annotation.analytics.campaign.progress import progress
-from annotation.models import Assignment, Exclusion, Judgment
+from annotation.models import Exclusion, Judgment
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import Reviewed, given_answers, review
 from tests.conftest import SetStage
@@ -125,8 +125,11 @@ def test_what_the_crowd_has_approved_by_itself_is_a_failure_all_the_same(
     assert progress(stage.campaign)["spent_cents"] == stage.mturk.spent_cents == 19
 
 
-def test_decisions_follow_the_order_of_submission(set_stage: SetStage) -> None:
+def test_decisions_follow_the_order_of_submission_across_batches(
+    set_stage: SetStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A failure and then a success: 100 % at the first review, no more than 50 % at the second."""
+    monkeypatch.setattr("annotation.pipeline.collecting.review.BATCH", 3)
     stage = set_stage(min_assignments=1, max_failure_rate=0.5)
     stage.publish()
     stage.work("eve", 5, slips=1)
@@ -209,27 +212,3 @@ def test_an_exclusion_is_never_undone(stage: Stage) -> None:
     exclusion = Exclusion.objects.get()
     assert (exclusion.failures, exclusion.reviewed) == (1, 3)
     assert str(exclusion) == "AEVE failed 1 of 3"
-
-
-def test_many_submissions_are_reviewed_in_one_go(stage: Stage) -> None:
-    """More than are read from the database at once, in order across the batches."""
-    stage.publish()
-    stage.work("ada", 1)
-    fetch_submissions(stage.campaign, stage.mturk.crowd)
-    first = Assignment.objects.get()
-    copies = 501
-    workers = type(first.worker).objects.bulk_create(
-        type(first.worker)(crowd="mturk", worker_id=f"A{number}") for number in range(copies)
-    )
-    Assignment.objects.bulk_create(
-        Assignment(
-            hit=first.hit,
-            worker=worker,
-            crowd_id=worker.worker_id,
-            accepted_at=first.accepted_at,
-            submitted_at=first.submitted_at,
-            answers=first.answers,
-        )
-        for worker in workers
-    )
-    assert review(stage.campaign) == Reviewed(passed=copies + 1, failed=0, excluded=0)
