@@ -60,7 +60,7 @@ def add(operation: Operation) -> None:
 
 
 def add_long(operation: LongOperation) -> None:
-    """It runs while whoever typed it watches."""
+    """It runs in the foreground, with bars."""
 
     def execute(campaign: Campaign, **options: Any) -> Result:
         for argument in operation.arguments:
@@ -68,12 +68,11 @@ def add_long(operation: LongOperation) -> None:
                 options[argument.name] = options[argument.name].split(",")
         with watched(operation, campaign) as run:
             result = operation.run(campaign, options, run)
-        rest = operation.rest(campaign, result)
         report = operation.report(campaign, result)
         if operation.logged:
             _take_figures(campaign)
-        if rest:
-            raise UserError(rest)
+        if operation.stopped and result["stopped_by"]:
+            raise UserError(operation.stopped.format(campaign=campaign, **result))
         return {"campaign": campaign.name, **report}
 
     arguments = (*operation.arguments, *operation.command_arguments)
@@ -84,7 +83,7 @@ def add_long(operation: LongOperation) -> None:
 
 
 def _take_figures(campaign: Campaign) -> None:
-    """What was done is done and told, whatever becomes of its figures: they are taken anew."""
+    """What was done stands, even if counting fails: the figures are counted again later."""
     try:
         take_after_a_pass(campaign)
     except (UserError, OperationalError) as error:

@@ -141,7 +141,7 @@ def _free_of_charge() -> QuerySet[Hit]:
 
 
 def _take_figures(campaign: Campaign, count: Callable[[Campaign], object]) -> None:
-    """What was done is done and told, whatever becomes of its figures: they are taken anew."""
+    """What was done stands, even if counting fails: the figures are counted again later."""
     try:
         count(campaign)
     except FAULTS as error:

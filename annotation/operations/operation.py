@@ -2,7 +2,7 @@
 
 The three are made from what stands here, arguments and words included. An operation first says in
 sentences what would follow; `perform` then executes and logs it in one transaction. Calls to the
-crowd are written to the outbox, from which whoever comes first delivers them.
+crowd are written to the outbox, and delivered from there.
 
 A long operation is a job for a page and a program; a command runs it while somebody waits.
 """
@@ -51,7 +51,7 @@ class Described:
     """What the faces of an operation have in common."""
 
     name: str
-    help: str  # what it does, for whoever chooses among operations
+    help: str  # what it does, for people who choose among operations
     permission: str
     spends: bool = field(default=False, kw_only=True)  # money, or may from now on
 
@@ -100,7 +100,7 @@ class Unfinished(UserError):
 
 @dataclass(frozen=True)
 class Run:
-    """Whoever watches a long operation."""
+    """Where a long operation says how far it is, and what it has done."""
 
     # Of this name, and of so many units; asked for again, the same name is the same stage.
     stage: Callable[[str, int | None], Progress]
@@ -129,13 +129,13 @@ class LongOperation(Described):
     preview: Callable[[Campaign, Options], Sequence[str]] | None = None
     example: tuple[str, ...] = ()  # of what the preview says
     order: Callable[[Campaign, Options], Order] = as_given
-    # It is written to the audit log. Afterwards the campaign's figures are counted anew.
+    # The audit log gets an entry, and the campaign's figures are counted again afterwards.
     logged: bool = True
     has_command: bool = True
     is_study: bool = False
-    # What a command prints, and where it has to be run again, since nothing else may go on.
+    # What a command prints, and its error where `stopped_by` says that some of it is left to do.
     report: Callable[[Campaign, Result], Result] = lambda campaign, result: result
-    rest: Callable[[Campaign, Result], str] = lambda campaign, result: ""
+    stopped: str = ""  # formatted with the campaign and the result
 
     def complete(self, options: Options) -> dict[str, Any]:
         """With the default of each argument that is left out."""

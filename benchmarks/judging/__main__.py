@@ -1,4 +1,4 @@
-"""`make bench SIZE=judging`: taking and handing in a HIT, beside bare views that write the same.
+"""`make bench SIZE=judging`: taking and submitting a HIT, beside bare views of the same SQL.
 
 PostgreSQL and gunicorn as in production: one site with the real pages, one with the views of
 `bare.py`, both on one database. Rounds of one and of the other take turns, so that whatever

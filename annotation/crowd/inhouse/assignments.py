@@ -1,4 +1,4 @@
-"""The worker's side: take an assignment, hand it in, give it back.
+"""The worker's side: take an assignment, submit it, return it.
 
 An assignment is taken by one conditional update of its HIT's open ones, so never more are taken
 than there are; the database's constraints see to it that nobody has two of one HIT.

@@ -88,7 +88,7 @@ def _order_publication(campaign: Campaign, options: Options) -> Order:
 
 
 def _publish(campaign: Campaign, options: Options, run: Run) -> Result:
-    """Whoever asked has confirmed the price and, on production, that it is real money."""
+    """The price was confirmed before and, on production, that real money is meant."""
     crowd = open_crowd(campaign.policy.crowd, live=options["live"])
     _check_confirmed(crowd, options.get("endpoint", crowd.site.endpoint))
     prepare_publication(campaign, crowd, most=options["first"])
@@ -130,15 +130,6 @@ def _published(campaign: Campaign, result: Result) -> Result:
     return {**new, **written, "status": campaign_status(campaign), **where}
 
 
-def _left_to_publish(campaign: Campaign, result: Result) -> str:
-    if not result["stopped_by"]:
-        return ""
-    return (
-        f"{result['sent']} calls were made, {result['waiting']} wait for the next "
-        f"`quorum campaign publish {campaign}`: {result['stopped_by']}"
-    )
-
-
 def _collect(campaign: Campaign, options: Options, run: Run) -> Result:
     if campaign.state == Campaign.State.CANCELLED and not campaign.endpoint:
         raise UserError(
@@ -149,16 +140,6 @@ def _collect(campaign: Campaign, options: Options, run: Run) -> Result:
     run.log({})  # of many transactions: that it was begun is written first, whatever comes of it
     collecting, sending = run.stage("collecting HITs", None), run.stage("telling the crowd", None)
     return asdict(advance(campaign, crowd, progress=collecting, sending=sending))
-
-
-def _left_to_collect(campaign: Campaign, result: Result) -> str:
-    if not result["stopped_by"]:
-        return ""
-    return (
-        f"{result['new']} submissions came in and {result['sent']} calls were made, "
-        f"{result['waiting']} wait for the next `quorum campaign collect {campaign}`: "
-        f"{result['stopped_by']}"
-    )
 
 
 def _order_reconciliation(campaign: Campaign, options: Options) -> Order:
@@ -248,7 +229,8 @@ OPERATIONS = (
         ),
         order=_order_publication,
         report=_published,
-        rest=_left_to_publish,
+        stopped="{sent} calls were made, {waiting} wait for the next `quorum campaign publish "
+        "{campaign}`: {stopped_by}",
     ),
     LongOperation(
         "collect",
@@ -256,7 +238,8 @@ OPERATIONS = (
         RUN,
         _collect,
         command_arguments=(LIVE,),
-        rest=_left_to_collect,
+        stopped="{new} submissions came in and {sent} calls were made, {waiting} wait for the next "
+        "`quorum campaign collect {campaign}`: {stopped_by}",
     ),
     LongOperation(
         "reconcile",

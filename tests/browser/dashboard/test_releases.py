@@ -58,7 +58,7 @@ def test_every_page_is_fit_for_every_reader_and_screen(site: LiveServer, page: P
     look(ADDRESS)
     build.state, build.error = "failed", "None of campaign demo's 720 triplets has a label yet."
     build.save()
-    expect(page.get_by_text(build.error)).to_be_visible()  # the page comes anew by itself
+    expect(page.get_by_text(build.error)).to_be_visible()  # the page reloads by itself
     look("failed")
     eye.open("/releases/changed/train.jsonl", expect=403)
     eye.assert_well()

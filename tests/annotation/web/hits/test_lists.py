@@ -267,7 +267,7 @@ def test_an_address_made_up_begins_at_the_beginning(campaign: Campaign) -> None:
 def test_whoever_sees_the_campaign_sees_its_lists_and_who_owns_another_does_not(
     campaign: Campaign,
 ) -> None:
-    """What each role gets stands in the table of all addresses."""
+    """The table of all addresses says what each role gets."""
     elsewhere = plays("owner", Campaign.objects.get(name="before"))
     assert [elsewhere.get(address(kind)).status_code for kind in LISTS] == [404] * len(LISTS)
 
