@@ -10,7 +10,7 @@ import shutil
 import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -77,8 +77,9 @@ class Stage:
         assert self.run(victims.nothing_lies_about) == 0
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """Once a session: the one process that forks all others keeps the environment it began with."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("kills")
         for name in ("data", "out"):
@@ -88,7 +89,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         patch.setenv("QUORUM_RELEASES", "")
         stage = Stage(folder)
         stage.prepare()
-        yield stage
+    return stage
 
 
 @pytest.fixture
