@@ -10,7 +10,7 @@ from annotation.web.account.home import home
 from annotation.web.account.join import join_page
 from annotation.web.account.sign_in import ChangePassword, SignIn
 from annotation.web.account.team import change_member, revoke_invitation, team
-from annotation.web.annotator.judging import hit_page
+from annotation.web.annotator.framed_judging import hit_page
 from annotation.web.annotator.qualification import qualification_test
 from annotation.web.annotator.task import assignment, give_back, renew, take_next
 from annotation.web.annotator.task_list import read_instructions, work

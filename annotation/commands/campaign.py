@@ -23,8 +23,8 @@ from annotation.models import Campaign
 from annotation.operations.campaigns import save_campaign
 from annotation.operations.instructions import save_instructions
 from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
-from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, no_money
+from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from annotation.pipeline.setup.create import choose_queries, get_campaign, read_policy
 from annotation.pipeline.setup.import_dataset import import_dataset

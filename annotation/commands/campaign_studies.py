@@ -17,8 +17,8 @@ from annotation.commands.campaign_noun import (
 )
 from annotation.models import Campaign
 from annotation.operations.pilots import make_pilot
-from annotation.pipeline.ledger.accounts import account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of
+from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.setup.create_pilot import TRIPLETS, pilot_of
 from annotation.pipeline.setup.pool_depth import QUERIES, create_depth_study, depth_report
 from annotation.protocol.estimates.cost import estimate_cost

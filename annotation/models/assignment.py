@@ -10,7 +10,7 @@ from django.db.models import ExpressionWrapper, F, Q, QuerySet
 
 from annotation.models.campaign import Campaign, Triplet
 from annotation.models.hit import Hit, HitItem
-from annotation.protocol.labels.void_reason import NEEDS, VoidReason, VoteFacts
+from annotation.protocol.labels.valid_votes import NEEDS, VoidReason, VoteFacts
 
 Row = TypeVar("Row", bound=models.Model)
 

@@ -15,7 +15,7 @@ from django.db import transaction
 
 from annotation.access.audit_log import Actor, logged
 from annotation.models import AuditEntry, Campaign, Role
-from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.setup.create import check_name_and_seed, choose_queries, start_campaign
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError

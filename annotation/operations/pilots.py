@@ -4,8 +4,8 @@ from django.db import transaction
 
 from annotation.access.audit_log import Actor, record
 from annotation.models import Campaign, Pilot, Role
-from annotation.pipeline.ledger.accounts import set_budget
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.setup.create_pilot import condition_names, draw_pilot, save_pilot
 from annotation.protocol.estimates.cost import estimate_cost, is_free
 

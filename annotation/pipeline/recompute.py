@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.models import Campaign
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.label import counts, write_labels
-from annotation.pipeline.ledger.accounts import locked
+from annotation.pipeline.ledger.reservations import locked
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.lifecycle import wind_up
 from annotation.pipeline.publishing.top_up import request_missing_votes

@@ -7,7 +7,7 @@ from annotation.crowd.simulated.knowledge import Gold
 from annotation.crowd.simulated.profiles import KINDS, WorkerProfiles, make_workers
 from annotation.models import Assignment, Campaign, Exclusion, Triplet
 from annotation.pipeline.labelling.votes import first_pairs
-from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.reservations import account_of
 from annotation.protocol.labels.agreement import agreement
 from annotation.protocol.labels.label_error import wilson_interval
 from annotation.simulation.sample import Plan

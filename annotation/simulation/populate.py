@@ -7,7 +7,7 @@ from django.conf import settings
 
 from annotation.crowd.simulated.knowledge import Gold
 from annotation.models import Campaign, Control
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import Unchanged, add_version
 from annotation.protocol.policy.policy import Policy

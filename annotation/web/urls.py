@@ -1,7 +1,7 @@
 from django.urls import path
 
-from annotation.web.account.audit_log import campaign_log, log
 from annotation.web.account.lockouts import end_lockout, lockouts
+from annotation.web.account.log_page import campaign_log, log
 from annotation.web.base.job import job
 from annotation.web.campaigns.campaigns import campaigns
 from annotation.web.campaigns.milestones import campaign_milestones

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from annotation.models import Campaign
 from annotation.pipeline.controls.import_controls import import_controls
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy
 from core.progress import Progress, no_progress

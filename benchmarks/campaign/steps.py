@@ -15,8 +15,8 @@ from annotation.crowd.factory import open_crowd
 from annotation.models import Assignment, Control, Hit, HitItem, Judgment, OutboxMessage, Triplet
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.label import write_labels
-from annotation.pipeline.ledger.accounts import locked
-from annotation.pipeline.ledger.postings import settle
+from annotation.pipeline.ledger.reservations import locked
+from annotation.pipeline.ledger.settlements import settle
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.publishing.top_up import request_missing_votes

@@ -27,7 +27,7 @@ from annotation.analytics.campaign import snapshots
 from annotation.jobs.tasks import run_job
 from annotation.models import Campaign, Role
 from annotation.pipeline.controls.candidates import find_candidates
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign, get_campaign
 from annotation.pipeline.setup.create_pilot import create_pilot

@@ -27,7 +27,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.pipeline.labelling.label import write_labels
-from annotation.pipeline.ledger.accounts import account_of, book
+from annotation.pipeline.ledger.reservations import account_of, book
 from annotation.pipeline.publishing import pack
 from benchmarks.campaign.inputs import SEED, copy
 from benchmarks.campaign.record import CARELESS, CARELESS_SLIP, MISTAKE, POSITIVES, SLIP, WORKERS

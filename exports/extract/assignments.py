@@ -10,8 +10,8 @@ from pathlib import Path
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from annotation.models import Assignment, Campaign, Control, Judgment
-from annotation.pipeline.ledger.postings import excluded_workers
-from annotation.protocol.labels.void_reason import is_discarded, void_reason
+from annotation.pipeline.ledger.settlements import excluded_workers
+from annotation.protocol.labels.valid_votes import is_discarded, void_reason
 from exports.extract.collation import by_code_points
 from exports.extract.parquet_table import Row, TableFile, table
 from exports.layout.files import ASSIGNMENTS, CONTROLS

@@ -10,7 +10,7 @@ from django.db.models import Count
 
 from annotation.analytics.campaign.progress import spent_cents
 from annotation.models import Campaign, Instructions
-from annotation.pipeline.ledger.postings import excluded_workers
+from annotation.pipeline.ledger.settlements import excluded_workers
 from exports.layout.files import CAMPAIGN
 from retrieval.models import Candidate, QaPair
 from retrieval.ranking.records import document

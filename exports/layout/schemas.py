@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from annotation.protocol.labels.void_reason import ASKED
+from annotation.protocol.labels.valid_votes import ASKED
 from exports.layout import rules
 from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
 from exports.layout.rules import COUNT, ID, LABEL, NUMBER, TEXT, Rule

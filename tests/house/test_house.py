@@ -31,8 +31,8 @@ def test_money_is_booked_by_the_ledger_alone() -> None:
         if "migrations" not in path.parts and makes_entries(path.read_text(encoding="utf-8"))
     }
     assert found == {
-        "annotation/pipeline/ledger/accounts.py",
-        "annotation/pipeline/ledger/postings.py",
+        "annotation/pipeline/ledger/reservations.py",
+        "annotation/pipeline/ledger/settlements.py",
     }
 
 

@@ -25,7 +25,7 @@ from annotation.crowd.simulated.profiles import WorkerProfiles
 from annotation.crowd.simulated.workers import Simulation
 from annotation.models import Campaign, OutboxMessage
 from annotation.pipeline.controls.import_controls import SHIPPED, import_controls
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.crowd.inhouse import assignments
 from annotation.models import ExpertLabel, Hit
-from annotation.pipeline.moderation.qualification import grant_qualification
+from annotation.pipeline.manual.qualification import grant_qualification
 from annotation.protocol.policy.crowds import INHOUSE
 from core.text.clean import clean_text
 from tests.worlds.hostile_campaign import HITS, TEXTS, hostile_campaign

@@ -10,7 +10,7 @@ from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import FIELD, review
 from annotation.pipeline.controls.import_controls import import_controls
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.outbox.deliver import Delivery, deliver
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish

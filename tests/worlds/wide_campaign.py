@@ -5,7 +5,7 @@ from pathlib import Path
 
 from annotation.models import Campaign
 from annotation.pipeline.controls.import_controls import import_controls
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.policy import Policy

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from annotation.pipeline.ledger.accounts import first_round_cents
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.ledger.reservations import first_round_cents
 from annotation.protocol.estimates.cost import assignment_cents, estimate_cost, is_free
 from annotation.protocol.policy.policy import Policy
 

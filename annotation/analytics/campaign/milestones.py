@@ -5,8 +5,8 @@ from functools import cached_property
 
 from annotation.analytics.campaign.cost_table import CostTable, cost_table
 from annotation.models import Account, Campaign
-from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from retrieval.models import Job
 

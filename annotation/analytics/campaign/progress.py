@@ -8,7 +8,7 @@ from annotation.analytics.workers.effort import effort_of, people_of
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage
 from annotation.pipeline.labelling.votes import first_pairs, valid_judgments
-from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.setup.pool_depth import studied_campaign
 from annotation.protocol.labels.agreement import Pairs, agreement

@@ -9,8 +9,8 @@ from annotation.analytics.campaign.milestones import Milestones, milestones_of
 from annotation.crowd.factory import site_of
 from annotation.crowd.port import CrowdSite
 from annotation.models import Campaign
-from annotation.pipeline.ledger.accounts import first_round_cents, within
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.ledger.reservations import first_round_cents, within
 from annotation.pipeline.publishing.crowd_setup import check_place
 from annotation.pipeline.publishing.lifecycle import check_prolongable
 from annotation.protocol.estimates.cost import assignment_cents, is_free

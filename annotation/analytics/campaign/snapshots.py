@@ -48,7 +48,7 @@ from annotation.analytics.workers import summary as worker_figures
 from annotation.models import Campaign, Snapshot
 from annotation.pipeline.labelling.votes import first_pairs
 from annotation.pipeline.outbox.claims import Clock
-from annotation.pipeline.publishing.forecast import most_prolonging, outlook
+from annotation.pipeline.publishing.outlook import most_prolonging, outlook
 from annotation.pipeline.setup.instructions import hits_of_versions
 from annotation.protocol.estimates.downsampling import superfluous
 from annotation.protocol.estimates.eta import Reading, eta, rate_of

@@ -9,10 +9,10 @@ from django.db.models import Count, Max, Min, Sum
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, OutboxMessage
-from annotation.pipeline.ledger.accounts import account_of, first_round_cents
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.pipeline.ledger.reservations import account_of, first_round_cents
 from annotation.pipeline.outbox.claims import Clock
-from annotation.pipeline.publishing.forecast import expired_hits
+from annotation.pipeline.publishing.outlook import expired_hits
 from annotation.pipeline.publishing.publish import held_back, left_out
 from annotation.pipeline.publishing.top_up import missing_votes
 from annotation.protocol.estimates.cost import assignment_cents, is_free

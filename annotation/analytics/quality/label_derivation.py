@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from annotation.models import Campaign, Exclusion, Judgment, Triplet
 from annotation.protocol.labels.majority import decide_tally
-from annotation.protocol.labels.void_reason import void_reason
+from annotation.protocol.labels.valid_votes import void_reason
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from django.db.models import Max, QuerySet, Sum
 
 from annotation.models import Assignment, Campaign, HitItem, Judgment, Triplet, Worker
 from annotation.pipeline.labelling.label import Outcome, outcome_of
-from annotation.pipeline.ledger.accounts import Booked
-from annotation.pipeline.moderation.exclusion import exclusions_of, worker_in
+from annotation.pipeline.ledger.reservations import Booked
+from annotation.pipeline.manual.exclusion import exclusions_of, worker_in
 from annotation.protocol.estimates.cost import assignment_cents
 from annotation.protocol.labels.majority import decide_tally
 from annotation.protocol.policy.policy import Policy

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Assignment, Campaign, Control, HitItem, Judgment, Worker
-from annotation.protocol.labels.void_reason import void_reason
+from annotation.protocol.labels.valid_votes import void_reason
 from annotation.protocol.screening.exclusion import Review, exclusions
 from annotation.protocol.screening.peer_agreement import (
     Agreement,

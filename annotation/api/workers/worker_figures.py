@@ -14,7 +14,7 @@ from annotation.analytics.workers.exclusion_impact import excluding, restoring
 from annotation.api.base.access import campaign_of
 from annotation.api.workers.workers import TAG, at_work
 from annotation.models import Campaign, OutboxMessage, Worker, WorkerFigures
-from annotation.pipeline.moderation.message import letters_of
+from annotation.pipeline.manual.message import letters_of
 from core.rest.openapi import operation
 from core.rest.pagination import NewestPages, page
 

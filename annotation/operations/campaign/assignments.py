@@ -11,14 +11,14 @@ from annotation.models import Campaign
 from annotation.operations.campaign.worker_names import name_of, worker_result
 from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.dollars import cents_of, clause, dollars
-from annotation.pipeline.moderation import decisions
-from annotation.pipeline.moderation.bonus import (
+from annotation.pipeline.manual import decisions
+from annotation.pipeline.manual.bonus import (
     check_covered,
     give_bonus,
     preview_bonus,
     withdraw_bonus,
 )
-from annotation.pipeline.moderation.exclusion import preview
+from annotation.pipeline.manual.exclusion import preview
 from annotation.protocol.policy.crowds import CrowdTraits
 
 ASSIGNMENT = Argument("assignment", "assignment", "Assignment", "its ID at the crowd")

@@ -4,10 +4,10 @@ from annotation.access.roles import FUND
 from annotation.models import Account, Campaign
 from annotation.operations.campaign.cached_forecast import status_of
 from annotation.operations.operation import Argument, Operation, Options, Result
-from annotation.pipeline.ledger.accounts import OverBudget, account_of, set_budget
 from annotation.pipeline.ledger.dollars import cents_of, dollars
+from annotation.pipeline.ledger.reservations import OverBudget, account_of, set_budget
 from annotation.pipeline.publishing import lifecycle
-from annotation.pipeline.publishing.forecast import undecided
+from annotation.pipeline.publishing.outlook import undecided
 from core.errors import UserError
 
 

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from annotation.analytics.campaign.status import Blocker, Shortage, campaign_status
 from annotation.models import Campaign, Instructions, OutboxMessage, Snapshot
-from annotation.pipeline.ledger.accounts import account_of
-from annotation.pipeline.publishing.forecast import Outlook, Prolonging, outlook
+from annotation.pipeline.ledger.reservations import account_of
+from annotation.pipeline.publishing.outlook import Outlook, Prolonging, outlook
 from annotation.pipeline.setup.instructions import hits_of_versions
 
 MANY_HITS = 1000  # so many are counted while a reader waits

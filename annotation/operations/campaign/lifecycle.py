@@ -15,11 +15,11 @@ from annotation.operations.campaign.cached_forecast import (
 )
 from annotation.operations.campaign.retry import messages_wait
 from annotation.operations.operation import Argument, Operation, Options, Result
-from annotation.pipeline.ledger.accounts import account_of
 from annotation.pipeline.ledger.dollars import clause, dollars
+from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.publishing import lifecycle
-from annotation.pipeline.publishing.forecast import prolongations, prolonging
+from annotation.pipeline.publishing.outlook import prolongations, prolonging
 from annotation.protocol.estimates.cost import is_free
 from core.errors import UserError
 

@@ -8,7 +8,7 @@ from annotation.operations.campaign.cached_forecast import known_outlook, status
 from annotation.operations.operation import Operation, Options, Result
 from annotation.pipeline.ledger.dollars import clause, dollars
 from annotation.pipeline.publishing import lifecycle
-from annotation.pipeline.publishing.forecast import Outlook
+from annotation.pipeline.publishing.outlook import Outlook
 from annotation.protocol.estimates.cost import is_free
 from core.errors import UserError
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation.crowd.port import Crowd, CrowdError, CrowdHit, Submission
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Worker
-from annotation.pipeline.ledger.accounts import locked, release_rest
+from annotation.pipeline.ledger.reservations import locked, release_rest
 from annotation.pipeline.outbox.claims import UNSENT, Clock
 from annotation.pipeline.outbox.threads import calling
 from core.log_context import about

@@ -19,8 +19,8 @@ from annotation.models import (
     OutboxMessage,
 )
 from annotation.pipeline.collecting.behaviour import AnsweredAssignment, record_behaviour
-from annotation.pipeline.ledger.accounts import locked
-from annotation.pipeline.ledger.postings import discard, settle
+from annotation.pipeline.ledger.reservations import locked
+from annotation.pipeline.ledger.settlements import discard, settle
 from annotation.pipeline.outbox.messages import token
 from annotation.protocol.screening.control import ControlCheck, check_controls
 from annotation.protocol.screening.exclusion import Review, exclusions

@@ -19,7 +19,7 @@ from annotation.pipeline.gold.gold_file import (
 )
 from annotation.pipeline.gold.rejected_rows import BadRows, Rejected
 from annotation.pipeline.labelling.votes import ROWS
-from annotation.pipeline.ledger.accounts import locked
+from annotation.pipeline.ledger.reservations import locked
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from core.text.clean import clean_text, is_utf8, normalise_question

@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage
-from annotation.pipeline.ledger.accounts import locked, release_rest
-from annotation.pipeline.ledger.postings import (
+from annotation.pipeline.ledger.reservations import locked, release_rest
+from annotation.pipeline.ledger.settlements import (
     release_overturned,
     settle,
     settle_bonuses,

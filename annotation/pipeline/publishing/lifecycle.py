@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Campaign, Hit, OutboxMessage
-from annotation.pipeline.ledger.accounts import (
+from annotation.pipeline.ledger.reservations import (
     account_of,
     book,
     locked,
@@ -19,10 +19,10 @@ from annotation.pipeline.ledger.accounts import (
     reserve,
     reserved_cents,
 )
-from annotation.pipeline.moderation.bonus import withdraw_refused
+from annotation.pipeline.manual.bonus import withdraw_refused
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.outbox.messages import cancel_messages, token
-from annotation.pipeline.publishing.forecast import (
+from annotation.pipeline.publishing.outlook import (
     Prolonging,
     prolongations,
     prolonging,

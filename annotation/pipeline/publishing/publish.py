@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign, Hit, OutboxMessage
-from annotation.pipeline.ledger.accounts import (
+from annotation.pipeline.ledger.reservations import (
     account_of,
     book,
     first_round_cents,

@@ -17,8 +17,8 @@ from annotation.models import (
     Triplet,
     Worker,
 )
-from annotation.pipeline.ledger.accounts import account_of, book, reserve, within
-from annotation.pipeline.ledger.postings import excluded_workers
+from annotation.pipeline.ledger.reservations import account_of, book, reserve, within
+from annotation.pipeline.ledger.settlements import excluded_workers
 from annotation.pipeline.outbox.messages import create_message, token
 from annotation.pipeline.publishing.pack import (
     controls_by_name,

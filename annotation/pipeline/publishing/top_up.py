@@ -14,7 +14,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from django.db.models.functions import Greatest
 
 from annotation.models import Campaign, Hit, HitItem, OutboxMessage, Triplet
-from annotation.pipeline.ledger.accounts import account_of, book, release_tie_reserve, reserve
+from annotation.pipeline.ledger.reservations import account_of, book, release_tie_reserve, reserve
 from annotation.pipeline.outbox.messages import token
 from annotation.pipeline.publishing.publish import ask_for_affordable, left_out, set_capped
 from annotation.pipeline.publishing.repack import repack

@@ -11,8 +11,8 @@ from django.db.models import Q
 from annotation.crowd.port import Crowd, CrowdError, CrowdHit, Submission
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage
 from annotation.pipeline.collecting.collect import HitSubmissions, store
-from annotation.pipeline.ledger.accounts import OverBudget, locked
-from annotation.pipeline.ledger.postings import pay_overturned, settle
+from annotation.pipeline.ledger.reservations import OverBudget, locked
+from annotation.pipeline.ledger.settlements import pay_overturned, settle
 from annotation.pipeline.outbox.claims import DECISIONS, UNSENT
 from annotation.pipeline.outbox.messages import token
 from annotation.pipeline.outbox.threads import calling

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.models import Campaign, OutboxMessage
-from annotation.pipeline.ledger.accounts import locked
+from annotation.pipeline.ledger.reservations import locked
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair

@@ -10,7 +10,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Sum
 
 from annotation.crowd.port import CrowdHit
 from annotation.models import Assignment, Campaign, Hit, HitItem, OutboxMessage, Triplet
-from annotation.pipeline.ledger.accounts import (
+from annotation.pipeline.ledger.reservations import (
     OverBudget,
     account_of,
     book,

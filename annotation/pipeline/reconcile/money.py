@@ -4,8 +4,14 @@ from django.db import transaction
 from django.db.models import Q, Sum
 
 from annotation.models import Account, Campaign, Hit, OutboxMessage
-from annotation.pipeline.ledger.accounts import Booked, Place, account_of, locked, reserve_exactly
-from annotation.pipeline.ledger.postings import settle
+from annotation.pipeline.ledger.reservations import (
+    Booked,
+    Place,
+    account_of,
+    locked,
+    reserve_exactly,
+)
+from annotation.pipeline.ledger.settlements import settle
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.reconcile.report import Reconciled, Repair
 

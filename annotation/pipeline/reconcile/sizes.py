@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet, Sum
 
 from annotation.crowd.port import CrowdHit
 from annotation.models import Campaign, Hit, OutboxMessage
-from annotation.pipeline.ledger.accounts import OverBudget, locked
+from annotation.pipeline.ledger.reservations import OverBudget, locked
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.outbox.messages import token
 from annotation.pipeline.reconcile.money import set_reserved

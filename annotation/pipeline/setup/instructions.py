@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from annotation.models import Campaign, Instructions, OutboxMessage
-from annotation.pipeline.ledger.accounts import locked
+from annotation.pipeline.ledger.reservations import locked
 from core.errors import UserError
 from core.text.clean import CONTROLS, is_utf8
 

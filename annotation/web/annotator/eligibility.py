@@ -10,12 +10,12 @@ from annotation.crowd.inhouse.adapter import ENDPOINT
 from annotation.crowd.inhouse.models import Assignment, HitType, Member
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Campaign, Hit
-from annotation.pipeline.moderation.qualification import exclusion_of
+from annotation.pipeline.manual.qualification import exclusion_of
 from annotation.pipeline.publishing.pilot_conditions import (
     WITH_CONDITIONS,
     works_in_other_condition,
 )
-from annotation.web.annotator.judging_page import has_judged
+from annotation.web.annotator.judging_context import has_judged
 
 UNKNOWN = "Its campaign is not here any more: give it back and take another one."
 KNOWN = (

@@ -18,7 +18,7 @@ from annotation.crowd.port import CrowdError
 from annotation.crowd.qualification_url import read_qualification_test_url
 from annotation.crowd.worker_notices import whom_to_write_to, why_excluded
 from annotation.models import Campaign, QualificationItem, QualificationResult
-from annotation.pipeline.moderation.qualification import (
+from annotation.pipeline.manual.qualification import (
     check_open,
     exclusion_of,
     grant_at_once,

@@ -26,7 +26,7 @@ from annotation.web.annotator.eligibility import (
     queues_of_others,
     why_not,
 )
-from annotation.web.annotator.judging_page import WorkerItem, judging_context
+from annotation.web.annotator.judging_context import WorkerItem, judging_context
 from annotation.web.base.guards import MemberRequest, member_page, refuse
 from annotation.web.base.middleware import wants_json
 

@@ -23,8 +23,8 @@ from annotation.analytics.workers.history import (
 from annotation.crowd.worker_notices import reason_of
 from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage, Worker, WorkerFigures
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.pipeline.moderation.decisions import overturnable_until
-from annotation.pipeline.moderation.message import letters_of
+from annotation.pipeline.manual.decisions import overturnable_until
+from annotation.pipeline.manual.message import letters_of
 from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.exclusion import is_near
 from annotation.web.base.chart_tables import as_csv

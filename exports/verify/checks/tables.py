@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from annotation.protocol.labels.void_reason import VoteFacts, is_discarded, void_reason
+from annotation.protocol.labels.valid_votes import VoteFacts, is_discarded, void_reason
 from exports.layout.files import ASSIGNMENTS, CONTROLS, JUDGMENTS
 from exports.layout.schemas import FACTS, TABLES
 from exports.statistics.assignments import rows

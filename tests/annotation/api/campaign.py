@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from annotation.models import Account, Assignment, Campaign, ExpertLabel, Hit, Judgment, Worker
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.support.hits import make_campaign, make_hit
 

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Campaign, Control
-from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.outbox.deliver import Delivery
 from annotation.pipeline.setup.create import get_campaign
 from annotation.simulation.run import Stage as Watch

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from annotation.pipeline.collecting.collect import fetch_submissions
-from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.lifecycle import pause
 from tests.annotation.commands.test_commands import previewed, refused, run, run_json
 from tests.worlds.small_campaign import Stage

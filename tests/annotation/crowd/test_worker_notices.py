@@ -5,7 +5,7 @@ from pytest_django import Settings
 
 from annotation.crowd.worker_notices import FAREWELL, PAID, why_excluded
 from annotation.models import Exclusion, Worker
-from annotation.pipeline.moderation.exclusion import exclude
+from annotation.pipeline.manual.exclusion import exclude
 from tests.annotation.support.hits import make_campaign
 from tests.worlds.small_campaign import Stage
 

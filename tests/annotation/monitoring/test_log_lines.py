@@ -17,8 +17,8 @@ from pytest_django import Settings
 from annotation.crowd.port import CrowdError, Submission
 from annotation.jobs.tasks import reconcile_campaign, run_job
 from annotation.pipeline.collecting.collect import fetch_submissions
-from annotation.pipeline.moderation.bonus import give_bonus
-from annotation.pipeline.moderation.decisions import approve_manually
+from annotation.pipeline.manual.bonus import give_bonus
+from annotation.pipeline.manual.decisions import approve_manually
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from tests.annotation.api.people import Program, person

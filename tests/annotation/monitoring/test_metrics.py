@@ -18,7 +18,7 @@ from pytest_django import Settings
 from annotation.analytics.campaign.snapshots import take
 from annotation.models import Account
 from annotation.pipeline.collecting.collect import fetch_submissions
-from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.reservations import account_of
 from retrieval.jobs.queue import request
 from retrieval.models import Job
 from tests.worlds.small_campaign import BUDGET_CENTS, Stage

@@ -20,7 +20,7 @@ from annotation.operations.operation import Argument, Options, Result, perform
 from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
-from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.reservations import account_of
 from annotation.web.campaigns.operation import OperationForm
 from config.commands import load
 from retrieval.jobs import queue

@@ -110,7 +110,10 @@ MUTANTS = {
         "annotation/pipeline/publishing/crowd_setup.py",
         "tests/annotation/pipeline/outbox/test_deliver_faults.py",
     ): (("no qualification for blocks", 'policy.exclude_by == "qualification" and', ""),),
-    ("annotation/pipeline/ledger/accounts.py", "tests/annotation/pipeline/ledger/test_ledger.py"): (
+    (
+        "annotation/pipeline/ledger/reservations.py",
+        "tests/annotation/pipeline/ledger/test_ledger.py",
+    ): (
         ("an effect of its own", ":{account.entries.count()}", ""),
         (
             "the cap has its own error",
@@ -127,7 +130,10 @@ MUTANTS = {
         ("nothing to release", "            if rest > 0:\n", "            if True:\n"),
         ("a tie reserve is released once", ".update(tie_reserve=0)", ".update()"),
     ),
-    ("annotation/pipeline/ledger/accounts.py", "tests/annotation/pipeline/whole/test_inhouse.py"): (
+    (
+        "annotation/pipeline/ledger/reservations.py",
+        "tests/annotation/pipeline/whole/test_inhouse.py",
+    ): (
         (
             "what costs nothing is no entry",
             "for entry in entries if entry.cents]",
@@ -135,7 +141,10 @@ MUTANTS = {
         ),
         ("what costs nothing is affordable", "if cents else wanted", "if cents else 0"),
     ),
-    ("annotation/pipeline/ledger/postings.py", "tests/annotation/pipeline/ledger/test_ledger.py"): (
+    (
+        "annotation/pipeline/ledger/settlements.py",
+        "tests/annotation/pipeline/ledger/test_ledger.py",
+    ): (
         (
             "what is not decided waits",
             "decided.exclude(status=Assignment.Status.SUBMITTED)",
@@ -172,7 +181,7 @@ MUTANTS = {
         "tests/annotation/pipeline/whole/test_inhouse.py",
     ): (("workers of this crowd", "_workers(campaign.policy.crowd,", '_workers("mturk",'),),
     (
-        "annotation/pipeline/publishing/forecast.py",
+        "annotation/pipeline/publishing/outlook.py",
         "tests/annotation/pipeline/whole/test_inhouse.py",
     ): (
         (

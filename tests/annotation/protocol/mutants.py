@@ -235,8 +235,8 @@ MUTANTS = {
         ),
     ),
     (
-        "annotation/protocol/labels/void_reason.py",
-        "tests/annotation/protocol/labels/test_void_reason.py",
+        "annotation/protocol/labels/valid_votes.py",
+        "tests/annotation/protocol/labels/test_valid_votes.py",
     ): (
         ("the excluded have no vote", '"excluded", "exact", False', '"excluded", "isnull", False'),
         ("unreviewed work has a reason", '"passed", "isnull", False', '"passed", "isnull", True'),

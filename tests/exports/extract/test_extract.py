@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from annotation.models import Assignment, Campaign, ExpertLabel, Hit, HitItem, Judgment, Triplet
 from annotation.pipeline.labelling.label import write_labels
-from annotation.pipeline.ledger.postings import restore
+from annotation.pipeline.ledger.settlements import restore
 from exports.building.split_encoder import query_encoder
 from exports.extract import assignments, parquet_table, votes
 from exports.extract import queries as queries_module

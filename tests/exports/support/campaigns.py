@@ -24,8 +24,8 @@ from annotation.models import (
     Worker,
 )
 from annotation.pipeline.labelling.label import write_labels
-from annotation.pipeline.ledger.accounts import book, set_budget
-from annotation.pipeline.ledger.postings import settle
+from annotation.pipeline.ledger.reservations import book, set_budget
+from annotation.pipeline.ledger.settlements import settle
 from annotation.protocol.policy.policy import Policy
 from core.text.clean import pair_key, question_key
 from retrieval.models import Candidate, IndexVersion, QaPair, Query, QuerySet

@@ -4,7 +4,7 @@ import pytest
 
 from annotation.analytics.campaign.progress import progress
 from annotation.analytics.campaign.status import blockers, campaign_status
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause, prolong
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.labels.expert_agreement import BASIS

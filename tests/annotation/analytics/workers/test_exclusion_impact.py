@@ -7,8 +7,8 @@ import pytest
 
 from annotation.analytics.workers.exclusion_impact import ExclusionImpact, if_excluded, if_restored
 from annotation.models import Worker
-from annotation.pipeline.ledger.accounts import account_of
-from annotation.pipeline.moderation.exclusion import Change, exclude, preview, restore
+from annotation.pipeline.ledger.reservations import account_of
+from annotation.pipeline.manual.exclusion import Change, exclude, preview, restore
 from core.errors import UserError
 from tests.conftest import SetStage
 from tests.worlds.small_campaign import Stage

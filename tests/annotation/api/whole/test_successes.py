@@ -16,7 +16,7 @@ from schemathesis import Case
 
 from annotation.models import Campaign, Exclusion, ExpertLabel, OutboxMessage, Triplet
 from annotation.pipeline.gold.adjudicate import Pile, What
-from annotation.pipeline.moderation.bonus import give_bonus
+from annotation.pipeline.manual.bonus import give_bonus
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.api.people import PASSWORD, Program
 from tests.annotation.api.whole.described import CHECKS, description, site

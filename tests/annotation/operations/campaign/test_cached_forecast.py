@@ -18,8 +18,8 @@ from annotation.operations.campaign.cached_forecast import known_outlook, status
 from annotation.operations.operation import perform
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions
-from annotation.pipeline.ledger.accounts import set_budget
-from annotation.pipeline.publishing.forecast import (
+from annotation.pipeline.ledger.reservations import set_budget
+from annotation.pipeline.publishing.outlook import (
     most_prolonging,
     outlook,
     prolongations,

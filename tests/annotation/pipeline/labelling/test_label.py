@@ -10,8 +10,8 @@ from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.labelling.votes import first_pairs, tallies, valid_judgments
 from annotation.pipeline.recompute import recompute
-from annotation.protocol.labels import void_reason as rule
-from annotation.protocol.labels.void_reason import NEEDS, VoidReason
+from annotation.protocol.labels import valid_votes as rule
+from annotation.protocol.labels.valid_votes import NEEDS, VoidReason
 from tests.conftest import SetStage
 from tests.worlds.small_campaign import QUERIES, Judge, Stage
 

@@ -10,7 +10,7 @@ from django.db import connections
 
 from annotation.crowd.port import Crowd, CrowdError
 from annotation.models import Account, Campaign, Entry, Hit
-from annotation.pipeline.ledger.accounts import (
+from annotation.pipeline.ledger.reservations import (
     OverBudget,
     account_of,
     book,

@@ -1,7 +1,7 @@
 """A campaign's money as its entries tell it."""
 
 from annotation.models import Entry
-from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.reservations import account_of
 from tests.worlds.small_campaign import Stage
 
 PRICE = 19  # of 15 cents, with MTurk's fees of 3 and 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Campaign
-from annotation.pipeline.ledger.accounts import account_of, first_round_cents, set_budget
+from annotation.pipeline.ledger.reservations import account_of, first_round_cents, set_budget
 from tests.annotation.pipeline.ledger.budget_race import (
     HALF,
     WRITERS,

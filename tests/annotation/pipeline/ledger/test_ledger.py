@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotation.models import Assignment, Entry, Exclusion, OutboxMessage
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
-from annotation.pipeline.ledger.accounts import (
+from annotation.pipeline.ledger.reservations import (
     OverBudget,
     account_of,
     book,
@@ -19,7 +19,7 @@ from annotation.pipeline.ledger.accounts import (
     reserved_cents,
     set_budget,
 )
-from annotation.pipeline.ledger.postings import discard, restore, settle, settle_bonuses
+from annotation.pipeline.ledger.settlements import discard, restore, settle, settle_bonuses
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.policy import Policy
 from tests.annotation.pipeline.ledger.ledger_book import FIRST_ROUND, PRICE, entry, money

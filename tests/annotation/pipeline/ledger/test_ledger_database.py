@@ -5,7 +5,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from annotation.models import Account, Entry
-from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.reservations import account_of
 from tests.annotation.pipeline.ledger.ledger_book import PRICE, entry, money
 from tests.conftest import SetStage
 from tests.support.truncating import truncate

@@ -8,9 +8,9 @@ from annotation.access.audit_log import by_command
 from annotation.analytics.campaign.status import blockers, campaign_status
 from annotation.operations.operation import perform
 from annotation.operations.registry import OPERATIONS
-from annotation.pipeline.ledger.accounts import account_of, set_budget
-from annotation.pipeline.publishing.forecast import outlook
+from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.lifecycle import pause, resume
+from annotation.pipeline.publishing.outlook import outlook
 from annotation.pipeline.publishing.publish import Published, publish
 from core.errors import UserError
 from tests.conftest import SetStage, StartMTurk

@@ -7,11 +7,11 @@ from django.utils import timezone
 
 from annotation.models import Account, Hit
 from annotation.pipeline.collecting.collect import close
-from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.outbox.claims import claim
 from annotation.pipeline.outbox.deliver import _held
-from annotation.pipeline.publishing.forecast import Outlook, outlook, prolongations, prolonging
 from annotation.pipeline.publishing.lifecycle import cancel, expire, pause, prolong, resume, wind_up
+from annotation.pipeline.publishing.outlook import Outlook, outlook, prolongations, prolonging
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute
 from core.errors import UserError

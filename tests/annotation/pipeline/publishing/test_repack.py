@@ -10,8 +10,8 @@ from annotation.crowd.hit_url import hit_url
 from annotation.models import Control, Hit, Judgment, Worker
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
-from annotation.pipeline.ledger.accounts import account_of, set_budget
-from annotation.pipeline.moderation import exclusion as restore
+from annotation.pipeline.ledger.reservations import account_of, set_budget
+from annotation.pipeline.manual import exclusion as restore
 from core.errors import UserError
 from tests.annotation.pipeline.ledger.ledger_book import FIRST_ROUND, PRICE
 from tests.annotation.pipeline.publishing.test_top_up import disagree, sizes, state, tie_reserves

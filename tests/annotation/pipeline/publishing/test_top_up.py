@@ -3,8 +3,8 @@
 import pytest
 
 from annotation.models import Campaign
-from annotation.pipeline.ledger.accounts import account_of, set_budget
-from annotation.pipeline.moderation import exclusion as restore
+from annotation.pipeline.ledger.reservations import account_of, set_budget
+from annotation.pipeline.manual import exclusion as restore
 from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.recompute import recompute

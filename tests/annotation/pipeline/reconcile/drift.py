@@ -7,7 +7,7 @@ from contextlib import closing
 from annotation.crowd.hit_url import hit_url
 from annotation.crowd.port import CrowdError, CrowdHit
 from annotation.models import Account
-from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.reconcile.report import Reconciled
 from annotation.pipeline.reconcile.run import reconcile
 from tests.worlds.mturk import LentCrowd

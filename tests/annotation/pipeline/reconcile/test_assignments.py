@@ -8,7 +8,7 @@ import pytest
 from annotation.models import Account, Assignment, Entry, Judgment, OutboxMessage, Worker
 from annotation.pipeline.collecting.collect import close, fetch_submissions
 from annotation.pipeline.collecting.review import review
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver
 from tests.annotation.pipeline.reconcile.drift import (

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import Campaign, OutboxMessage
 from annotation.pipeline.collecting.collect import fetch_submissions
-from annotation.pipeline.ledger.accounts import first_round_cents, set_budget
+from annotation.pipeline.ledger.reservations import first_round_cents, set_budget
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.reconcile.run import reconcile

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 
 from annotation.models import OutboxMessage
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.outbox.claims import UNSENT
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.outbox.messages import token

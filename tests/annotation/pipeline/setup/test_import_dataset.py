@@ -9,7 +9,7 @@ import pytest
 
 from annotation.models import Campaign, Triplet
 from annotation.pipeline.labelling.label import write_labels
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.pack import pack_hits, triplets_to_judge
 from annotation.pipeline.setup.import_dataset import ImportedDataset, import_dataset
 from annotation.protocol.policy.policy import Policy

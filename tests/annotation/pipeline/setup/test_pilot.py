@@ -18,7 +18,7 @@ from annotation.crowd.inhouse.queue import open_queues
 from annotation.models import AuditEntry, Campaign, ExpertLabel, HitItem, Judgment, Pilot, Triplet
 from annotation.pipeline.advance import advance
 from annotation.pipeline.gold.import_gold import import_gold
-from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.pilot_conditions import (
     keep_apart,

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.analytics.campaign.progress import progress
 from annotation.models import Campaign
-from annotation.pipeline.ledger.accounts import account_of, set_budget
+from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.setup.create import create_campaign
 from annotation.pipeline.setup.import_dataset import import_dataset

@@ -8,9 +8,9 @@ from annotation.crowd.hit_url import hit_url
 from annotation.models import Campaign
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import FIELD
-from annotation.pipeline.ledger.accounts import OverBudget, set_budget
-from annotation.pipeline.moderation import exclusion as restore
-from annotation.pipeline.moderation.message import write_to
+from annotation.pipeline.ledger.reservations import OverBudget, set_budget
+from annotation.pipeline.manual import exclusion as restore
+from annotation.pipeline.manual.message import write_to
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing import lifecycle
 from annotation.pipeline.publishing.publish import publish

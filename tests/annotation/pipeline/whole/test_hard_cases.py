@@ -9,7 +9,7 @@ from annotation.jobs.tasks import _waiting
 from annotation.models import Account, Assignment, Campaign, OutboxMessage
 from annotation.pipeline.advance import Pass, advance
 from annotation.pipeline.collecting.collect import fetch_submissions
-from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.lifecycle import expire, prolong
 from annotation.pipeline.publishing.publish import publish

@@ -6,10 +6,10 @@ import pytest
 
 from annotation.analytics.campaign.status import blockers, campaign_status
 from annotation.models import Assignment, Entry, Worker
-from annotation.pipeline.ledger.accounts import account_of, set_budget
-from annotation.pipeline.moderation.bonus import give_bonus
-from annotation.pipeline.publishing.forecast import outlook, prolongations
+from annotation.pipeline.ledger.reservations import account_of, set_budget
+from annotation.pipeline.manual.bonus import give_bonus
 from annotation.pipeline.publishing.lifecycle import cancel, expire, pause, prolong, resume
+from annotation.pipeline.publishing.outlook import outlook, prolongations
 from annotation.pipeline.reconcile.run import reconcile
 from core.errors import UserError
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team

@@ -33,7 +33,7 @@ from annotation.models import (
     QualificationResult,
     Worker,
 )
-from annotation.pipeline.moderation import qualification as pipeline
+from annotation.pipeline.manual import qualification as pipeline
 from annotation.web.annotator import qualification
 from tests.annotation.support.hits import make_campaign, make_hit
 from tests.support.pages import Response, main_of, parse

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.analytics.campaign.snapshots import take
 from annotation.models import Account, Assignment, Campaign, Role, Triplet, Worker
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.web.campaigns.campaigns import PAGE_SIZE
 from retrieval.models import QuerySet
 from tests.annotation.support.hits import make_campaign, make_hit

@@ -12,7 +12,7 @@ from annotation.analytics.campaign.milestones import milestones_of
 from annotation.crowd.hit_url import PREVIEW, hit_url, preview_path
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Role
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.models import AuditEntry, Role
-from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.reservations import account_of
 from tests.worlds.small_campaign import Stage
 from tests.worlds.team import OWNER, make_team
 

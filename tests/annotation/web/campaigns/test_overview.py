@@ -18,7 +18,7 @@ from annotation.analytics.campaign.snapshots import newest, take
 from annotation.models import Campaign, Role, Snapshot
 from annotation.operations.operation import perform
 from annotation.operations.registry import OPERATIONS
-from annotation.pipeline.ledger.accounts import set_budget
+from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.lifecycle import cancel, pause
 from annotation.pipeline.publishing.publish import publish
 from retrieval.jobs.queue import request

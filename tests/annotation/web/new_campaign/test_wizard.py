@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Role
-from annotation.pipeline.ledger.accounts import account_of
+from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.setup.create import create_campaign
 from annotation.protocol.policy.crowds import INHOUSE
 from annotation.protocol.policy.descriptions import GROUPS, OPEN

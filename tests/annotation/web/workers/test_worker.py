@@ -21,8 +21,8 @@ from annotation.analytics.workers.history import (
     reviews_of,
 )
 from annotation.models import Assignment, AuditEntry, OutboxMessage, Role, Worker
-from annotation.pipeline.moderation.exclusion import exclude, restore
-from annotation.pipeline.moderation.message import write_to
+from annotation.pipeline.manual.exclusion import exclude, restore
+from annotation.pipeline.manual.message import write_to
 from annotation.protocol.policy.policy import Policy
 from annotation.web.workers.worker import controls_chart, verdict
 from tests.annotation.support.crew import NOON, Crew, make_crew

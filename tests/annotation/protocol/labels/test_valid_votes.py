@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.protocol.labels.void_reason import VoteFacts, void_reason
+from annotation.protocol.labels.valid_votes import VoteFacts, void_reason
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from annotation.models import Assignment, Campaign, OutboxMessage
-from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.pipeline.ledger.postings import release_bonuses, reserve_bonus
+from annotation.pipeline.ledger.reservations import OverBudget, account_of, locked
+from annotation.pipeline.ledger.settlements import release_bonuses, reserve_bonus
 from annotation.pipeline.outbox.messages import cancel_messages, token
 from annotation.protocol.estimates.cost import bonus_price_cents
 from core.errors import UserError

@@ -3,8 +3,8 @@
 import pytest
 
 from annotation.models import Account
-from annotation.pipeline.ledger.accounts import account_of, set_budget
-from annotation.pipeline.moderation.bonus import Bonus, give_bonus, preview_bonus, withdraw_bonus
+from annotation.pipeline.ledger.reservations import account_of, set_budget
+from annotation.pipeline.manual.bonus import Bonus, give_bonus, preview_bonus, withdraw_bonus
 from annotation.pipeline.outbox.messages import retry_failed
 from annotation.pipeline.publishing.lifecycle import cancel
 from core.errors import UserError

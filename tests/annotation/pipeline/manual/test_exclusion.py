@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotation.pipeline.ledger.accounts import account_of
-from annotation.pipeline.moderation.exclusion import Change, exclude, preview, restore
+from annotation.pipeline.ledger.reservations import account_of
+from annotation.pipeline.manual.exclusion import Change, exclude, preview, restore
 from core.errors import UserError
 from tests.conftest import SetStage
 from tests.worlds.small_campaign import Stage

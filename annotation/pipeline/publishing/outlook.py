@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum, When
 
 from annotation.models import Assignment, Campaign, Hit, HitItem, OutboxMessage, Triplet
-from annotation.pipeline.ledger.accounts import account_of, reserved_cents
+from annotation.pipeline.ledger.reservations import account_of, reserved_cents
 from annotation.pipeline.outbox.claims import SPENDING, UNSENT
 from annotation.pipeline.publishing.publish import left_out
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from django.db.models import QuerySet
 
 from annotation.models import Account, Assignment, Campaign, Entry, Exclusion, OutboxMessage
-from annotation.pipeline.ledger.accounts import (
+from annotation.pipeline.ledger.reservations import (
     BATCH,
     Booked,
     OverBudget,
@@ -15,7 +15,7 @@ from annotation.pipeline.ledger.accounts import (
     reserved_cents,
 )
 from annotation.protocol.estimates.cost import bonus_price_cents
-from annotation.protocol.labels.void_reason import void_reason
+from annotation.protocol.labels.valid_votes import void_reason
 
 WORKED = "assignment__hit"
 

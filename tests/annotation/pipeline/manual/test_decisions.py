@@ -9,8 +9,8 @@ from annotation.analytics.campaign.status import blockers
 from annotation.models import Assignment
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
-from annotation.pipeline.ledger.accounts import account_of, set_budget
-from annotation.pipeline.moderation.decisions import (
+from annotation.pipeline.ledger.reservations import account_of, set_budget
+from annotation.pipeline.manual.decisions import (
     approve_manually,
     check_covered,
     preview_approval,

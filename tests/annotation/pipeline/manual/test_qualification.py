@@ -11,7 +11,7 @@ from annotation.analytics.campaign.progress import progress
 from annotation.analytics.campaign.status import blockers
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.models import Campaign, Exclusion, QualificationItem, QualificationResult, Worker
-from annotation.pipeline.moderation.qualification import (
+from annotation.pipeline.manual.qualification import (
     check_open,
     grant_qualification,
     take_test,

@@ -20,12 +20,12 @@ from annotation.crowd.mturk.endpoints import (
 )
 from annotation.crowd.worker_notices import why_excluded
 from annotation.models import Assignment, Campaign, Hit
-from annotation.pipeline.moderation.qualification import exclusion_of
+from annotation.pipeline.manual.qualification import exclusion_of
 from annotation.pipeline.publishing.pilot_conditions import (
     WITH_CONDITIONS,
     works_in_other_condition,
 )
-from annotation.web.annotator.judging_page import has_judged, judging_context
+from annotation.web.annotator.judging_context import has_judged, judging_context
 from annotation.web.base.middleware import AWAY_SECONDS
 
 # Where Amazon's workers and requesters see our page, and where a submit may lead them on to.

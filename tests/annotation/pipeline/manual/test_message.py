@@ -7,7 +7,7 @@ from django.test import Client
 
 from annotation.analytics.campaign.status import blockers
 from annotation.crowd.inhouse.models import Notice
-from annotation.pipeline.moderation.message import Message, preview_message, write_to
+from annotation.pipeline.manual.message import Message, preview_message, write_to
 from core.errors import UserError
 from tests.annotation.pipeline.whole.own_crowd import own_team
 from tests.worlds.small_campaign import Stage

@@ -6,8 +6,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.models import Assignment, Campaign, OutboxMessage, Worker
-from annotation.pipeline.ledger.accounts import locked
-from annotation.pipeline.moderation.exclusion import worker_in
+from annotation.pipeline.ledger.reservations import locked
+from annotation.pipeline.manual.exclusion import worker_in
 from annotation.pipeline.outbox.messages import token
 from core.errors import UserError
 

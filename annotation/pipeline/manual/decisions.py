@@ -13,9 +13,9 @@ from django.db.models import QuerySet
 
 from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.labelling.votes import valid_judgments
-from annotation.pipeline.ledger.accounts import OverBudget, account_of, locked
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.pipeline.ledger.postings import reserve_overturn
+from annotation.pipeline.ledger.reservations import OverBudget, account_of, locked
+from annotation.pipeline.ledger.settlements import reserve_overturn
 from annotation.pipeline.outbox.claims import DECISIONS, UNSENT
 from annotation.pipeline.outbox.messages import cancel_messages, token
 from core.errors import UserError

@@ -12,8 +12,8 @@ from annotation.crowd.worker_notices import PAID, reason_of
 from annotation.models import Assignment, Campaign, Exclusion, OutboxMessage, Triplet, Worker
 from annotation.pipeline.labelling.label import write_labels
 from annotation.pipeline.labelling.votes import valid_judgments
-from annotation.pipeline.ledger import postings
-from annotation.pipeline.ledger.accounts import account_of, locked
+from annotation.pipeline.ledger import settlements
+from annotation.pipeline.ledger.reservations import account_of, locked
 from annotation.pipeline.outbox.messages import cancel_messages, token
 from core.errors import UserError
 
@@ -59,7 +59,7 @@ def restore(campaign: Campaign, worker_id: str) -> Change:
     before = _tally(campaign, exclusion.worker)
     exclusion.restored_at = timezone.now()
     exclusion.save(update_fields=["restored_at"])
-    postings.restore(campaign)
+    settlements.restore(campaign)
     _restore_at_crowd(campaign, exclusion)
     return _recount(campaign, exclusion.worker, before)
 
@@ -80,7 +80,7 @@ def exclude(campaign: Campaign, worker_id: str, *, reason: str) -> Change:
     exclusion = Exclusion.objects.create(
         campaign=campaign, worker=worker, reason=reason.strip(), **counts
     )
-    postings.discard(campaign)
+    settlements.discard(campaign)
     sentences = [reason_of(exclusion), *([PAID] if campaign.policy.reward_cents else [])]
     _call(campaign, Kind.EXCLUDE, exclusion, " ".join(sentences))
     return _recount(campaign, worker, before)
