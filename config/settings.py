@@ -406,6 +406,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AssignmentStatus": "annotation.models.Assignment.Status",
         "CampaignState": "annotation.models.Campaign.State",
+        "DeliveryState": "annotation.models.Delivery.State",
+        "EventType": "annotation.models.Event.Type",
         "HitState": "annotation.analytics.quality.hit_states.HitState",
         "JobState": "retrieval.models.Job.State",
         "ModelKind": "retrieval.models.TrainedModel.Kind",
@@ -429,6 +431,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "releases", "description": "Datasets and their builds"},
         {"name": "jobs", "description": "Background jobs and their progress"},
         {"name": "log", "description": "Audit log"},
+        {"name": "notifications", "description": "Events, and webhooks that they are sent to"},
     ],
 }
 
@@ -450,6 +453,10 @@ CROWD_CALLS_PER_SECOND = _count("QUORUM_CROWD_CALLS_PER_SECOND")
 CROWD_THREADS = _from_one("QUORUM_CROWD_THREADS", 8, most=16)
 # After so long a call that was begun is taken up by another process; the crowd's tokens live a day.
 CLAIM_SECONDS = _from_one("QUORUM_CLAIM_SECONDS", 300, most=36_000)
+
+# Webhooks lead to https and to public addresses alone, unless these let them lead elsewhere.
+WEBHOOKS_HTTP = _flag("QUORUM_WEBHOOKS_HTTP", False)
+WEBHOOKS_PRIVATE = _flag("QUORUM_WEBHOOKS_PRIVATE", False)
 
 # Celery: Redis where QUORUM_BROKER_URL names one, else folders on this machine.
 CELERY_BROKER_URL = os.environ.get("QUORUM_BROKER_URL", "filesystem://")
@@ -492,6 +499,8 @@ CELERY_WORKER_CONCURRENCY = _from_one("QUORUM_WORKER_PROCESSES", 1, most=1000)
 CELERY_TIMEZONE = "UTC"
 # Who writes down what the commands of the q/a database did.
 AUDIT_LOG = "annotation.access.audit_log.record_command"
+# Who writes down, in the same transaction, that a job has failed.
+JOB_FAILED = "annotation.notifications.events.job_failed"
 PASS_SECONDS = _seconds("QUORUM_PASS_SECONDS", 30)
 RECONCILE_SECONDS = _seconds("QUORUM_RECONCILE_SECONDS", 3600)
 CELERY_BEAT_SCHEDULE = {
@@ -510,6 +519,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "run-jobs": {
         "task": "quorum.run_jobs",
+        "schedule": PASS_SECONDS,
+        "options": {"expires": max(60.0, PASS_SECONDS)},
+    },
+    "deliver-events": {
+        "task": "quorum.deliver_events",
         "schedule": PASS_SECONDS,
         "options": {"expires": max(60.0, PASS_SECONDS)},
     },

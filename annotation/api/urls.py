@@ -36,6 +36,15 @@ from annotation.api.hits.assignments import Assignments, OneAssignment
 from annotation.api.hits.hits import Hits, OneHit
 from annotation.api.hits.triplets import Labels, OneTriplet, Triplets
 from annotation.api.hits.votes import Votes
+from annotation.api.notifications.webhooks import (
+    DisableWebhook,
+    EnableWebhook,
+    Events,
+    OneEvent,
+    ResendDelivery,
+    RotateSecret,
+    Webhooks,
+)
 from annotation.api.studies.dry_runs import DryRuns
 from annotation.api.studies.pilots import OnePilot, Pilots
 from annotation.api.workers.worker_figures import (
@@ -70,6 +79,13 @@ urlpatterns = [
     path("pilots", Pilots.as_view()),
     path("pilots/<slug:name>", OnePilot.as_view()),
     path("log", Log.as_view()),
+    path("webhooks", Webhooks.as_view()),
+    path("webhooks/<int:pk>/rotate", RotateSecret.as_view()),
+    path("webhooks/<int:pk>/enable", EnableWebhook.as_view()),
+    path("webhooks/<int:pk>/disable", DisableWebhook.as_view()),
+    path("events", Events.as_view()),
+    path("events/<int:pk>", OneEvent.as_view()),
+    path("deliveries/<int:pk>/resend", ResendDelivery.as_view()),
     path("campaigns", Campaigns.as_view()),
     path(CAMPAIGN, OneCampaign.as_view(), name="api-campaign"),
     path(f"{CAMPAIGN}/policy", CampaignPolicy.as_view()),

@@ -16,9 +16,11 @@ from kombu.exceptions import OperationalError as BrokerError
 from annotation.analytics.campaign.snapshots import take, take_after_a_pass
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import CrowdError
+from annotation.jobs.blocked import note_blocked
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Request, Triplet
 from annotation.models.access import KEPT_ANSWERS
+from annotation.notifications.deliver import deliver as deliver_all
 from annotation.operations.campaigns import forget_old_queries
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.advance import advance
@@ -63,6 +65,7 @@ def advance_campaign(campaign_id: int) -> None:
         else:
             log.info("campaign %s: %s", campaign, result)
             _take_figures(campaign, take_after_a_pass)
+            _take_figures(campaign, note_blocked)
 
 
 @shared_task(name="quorum.deliver_campaigns")
@@ -177,6 +180,13 @@ def run_job(job_id: int) -> None:
                     with about(campaign=campaign):
                         # At once: before it is published no pass follows that would.
                         _take_figures(campaign, take)
+
+
+@shared_task(name="quorum.deliver_events", soft_time_limit=SOFT_LIMIT)
+def deliver_events() -> None:
+    """To webhooks and by mail, whatever is due."""
+    if sent := deliver_all():
+        log.info("%s deliveries of events", sent)
 
 
 @shared_task(name="quorum.tidy", soft_time_limit=SOFT_LIMIT)

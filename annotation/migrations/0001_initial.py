@@ -2,6 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.expressions
+import django.utils.timezone
 import uuid
 from django.conf import settings
 from django.db import migrations, models
@@ -590,5 +591,94 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='workerfigures',
             constraint=models.UniqueConstraint(fields=('campaign', 'worker'), name='figures_once_per_worker'),
+        ),
+        migrations.CreateModel(
+            name='Webhook',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('url', models.CharField(max_length=500, unique=True)),
+                ('types', models.JSONField(default=list)),
+                ('secret', models.CharField(max_length=100)),
+                ('old_secret', models.CharField(blank=True, max_length=100)),
+                ('old_until', models.DateTimeField(blank=True, null=True)),
+                ('active', models.BooleanField(default=True)),
+                ('fault', models.CharField(blank=True, max_length=200)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.CharField(max_length=150)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Delivery',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('state', models.CharField(choices=[('pending', 'Pending'), ('claimed', 'Claimed'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='pending', max_length=9)),
+                ('claim', models.CharField(blank=True, max_length=32)),
+                ('claimed_at', models.DateTimeField(blank=True, null=True)),
+                ('retry_at', models.DateTimeField(blank=True, null=True)),
+                ('attempts', models.PositiveIntegerField(default=0)),
+                ('account', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'verbose_name_plural': 'deliveries',
+            },
+        ),
+        migrations.CreateModel(
+            name='DeliveryAttempt',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField()),
+                ('status', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('error', models.CharField(blank=True, max_length=300)),
+                ('delivery', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tries', to='annotation.delivery')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Event',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('type', models.CharField(choices=[('campaign.complete', 'Campaign complete'), ('campaign.blocked', 'Campaign standing still'), ('campaign.budget', 'Budget nearly spent'), ('release.ready', 'Release ready'), ('job.failed', 'Job failed'), ('work.available', 'New work for annotators')], max_length=20)),
+                ('at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('data', models.JSONField()),
+                ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='events', to='annotation.campaign')),
+            ],
+        ),
+        migrations.AddField(
+            model_name='delivery',
+            name='event',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='annotation.event'),
+        ),
+        migrations.AddField(
+            model_name='delivery',
+            name='webhook',
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='annotation.webhook'),
+        ),
+        migrations.CreateModel(
+            name='Condition',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('type', models.CharField(choices=[('campaign.complete', 'Campaign complete'), ('campaign.blocked', 'Campaign standing still'), ('campaign.budget', 'Budget nearly spent'), ('release.ready', 'Release ready'), ('job.failed', 'Job failed'), ('work.available', 'New work for annotators')], max_length=20)),
+                ('cause', models.CharField(blank=True, max_length=30)),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='conditions', to='annotation.campaign')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('campaign', 'type', 'cause'), name='one_row_per_condition')],
+            },
+        ),
+        migrations.AddIndex(
+            model_name='delivery',
+            index=models.Index(condition=models.Q(('state__in', ['pending', 'claimed'])), fields=['id'], name='deliveries_to_make'),
+        ),
+        migrations.AddConstraint(
+            model_name='delivery',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('account__isnull', False), ('webhook', None)), models.Q(('account', None), ('webhook__isnull', False)), _connector='OR'), name='one_receiver_of_a_delivery'),
+        ),
+        migrations.AddConstraint(
+            model_name='delivery',
+            constraint=models.UniqueConstraint(fields=('event', 'webhook'), name='one_delivery_per_webhook'),
+        ),
+        migrations.AddConstraint(
+            model_name='delivery',
+            constraint=models.UniqueConstraint(fields=('event', 'account'), name='one_delivery_per_account'),
         ),
     ]

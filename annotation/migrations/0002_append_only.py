@@ -1,4 +1,4 @@
-"""The triggers that keep the books: the ledger and the audit log are append-only.
+"""The triggers that keep the books: the ledger, the audit log and the events are append-only.
 
 SQLite loses a table's triggers when a later migration rebuilds it: such a migration makes them again.
 """
@@ -14,6 +14,7 @@ MOVED = {
 KEPT = {
     "annotation_entry": "the ledger is append-only",
     "annotation_auditentry": "the audit log is append-only",
+    "annotation_event": "events are append-only",
 }
 
 SQLITE = [

@@ -17,6 +17,7 @@ from annotation.models.campaign import (
     Instructions,
     Triplet,
 )
+from annotation.models.event import Condition, Delivery, DeliveryAttempt, Event, Webhook
 from annotation.models.figures import ReviewFigures, Snapshot, WorkerFigures, Workforce
 from annotation.models.hit import Hit, HitItem
 from annotation.models.ledger import Account, Entry
@@ -31,9 +32,13 @@ __all__ = [
     "AuditEntry",
     "Behaviour",
     "Campaign",
+    "Condition",
     "Control",
     "ControlCandidate",
+    "Delivery",
+    "DeliveryAttempt",
     "Entry",
+    "Event",
     "Exclusion",
     "ExpertLabel",
     "Hit",
@@ -50,6 +55,7 @@ __all__ = [
     "Role",
     "Snapshot",
     "Triplet",
+    "Webhook",
     "Worker",
     "WorkerFigures",
     "Workforce",

@@ -23,6 +23,8 @@ from annotation.web.hits.hits import hits
 from annotation.web.hits.triplet import triplet_page
 from annotation.web.hits.triplets import triplets
 from annotation.web.new_campaign.wizard import new_campaign
+from annotation.web.notifications.events import event, events, resend_delivery
+from annotation.web.notifications.webhooks import change_webhook, webhooks
 from annotation.web.studies.dry_run import dry_run
 from annotation.web.studies.pilot import pilot
 from annotation.web.studies.pilots import pilots
@@ -38,6 +40,14 @@ urlpatterns = [
     path("database/pairs/<int:pk>", pair, name="database-pair"),
     path("database/pairs/<int:pk>/withdraw", withdraw, name="database-withdraw"),
     path("log/", log, name="log"),
+    path("events/", events, name="events"),
+    path("events/<int:pk>", event, name="event"),
+    path("events/deliveries/<int:pk>/resend", resend_delivery, name="resend-delivery"),
+    path("webhooks/", webhooks, name="webhooks"),
+    *(
+        path(f"webhooks/<int:pk>/{verb}", change_webhook, {"verb": verb}, name=f"{verb}-webhook")
+        for verb in ("rotate", "enable", "disable")
+    ),
     path("lockouts/", lockouts, name="lockouts"),
     path("lockouts/<slug:digest>/end", end_lockout, name="end-lockout"),
     path("campaigns/<slug:name>/log/", campaign_log, name="campaign-log"),

@@ -14,7 +14,8 @@ import orjson
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Campaign
+from annotation.models import Campaign, Event
+from annotation.notifications.events import emit, owners
 from core.errors import UserError
 from exports.building.assemble import Previous, build
 from exports.building.options import Options
@@ -178,6 +179,9 @@ def _record(current: Build, built: BuiltRelease, prefix: str, files: Mapping[str
         for path, source in files.items()
     )
     Deposit.objects.filter(prefix=prefix).delete()
+    people = {user.pk: user for user in (*owners(current.campaign), *([by] if by else []))}
+    told = {"release": built.number, "manifest_sha256": release.manifest_sha256}
+    emit(Event.Type.RELEASE, told, campaign=current.campaign, people=people.values())
     return release
 
 

@@ -13,10 +13,12 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from core.errors import UserError
 from core.leases import MOST_ATTEMPTS, Heartbeat, free, take
@@ -83,8 +85,9 @@ def request(kind: str, subject: str, arguments: Arguments, *, by: User | None) -
 def waiting_jobs() -> QuerySet[Job]:
     """Those that nobody is at; those that were cut off too often end here."""
     idle = Job.objects.filter(free(timezone.now()))
-    exhausted = idle.filter(attempts__gte=MOST_ATTEMPTS)
-    exhausted.update(state=State.FAILED, error=GIVEN_UP, ended_at=timezone.now())
+    for job in idle.filter(attempts__gte=MOST_ATTEMPTS).select_related("requested_by"):
+        same = idle.filter(pk=job.pk, attempts__gte=MOST_ATTEMPTS)  # nobody else's by now
+        _fail(job, same, GIVEN_UP)
     return idle.filter(attempts__lt=MOST_ATTEMPTS).order_by("requested_at")
 
 
@@ -133,7 +136,8 @@ def _accounted(job: Job, watch: Watch) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        _end(job, state=State.FAILED, error=str(error))
+        if not _fail(job, _held(job), str(error)):
+            raise JobLost from error
     except SoftTimeLimitExceeded:
         facts: dict[str, Any] = watch.facts()
         if _Progress(job.result, **facts).is_further_than(before):
@@ -153,6 +157,17 @@ def keep(job: Job, result: Result) -> None:
     if not _held(job).update(result=result, beat_at=timezone.now()):
         raise JobLost
     job.result = result
+
+
+@transaction.atomic
+def _fail(job: Job, row: QuerySet[Job], error: str) -> bool:
+    """With its event, which tells who asked for it; False where the row is no more as it was."""
+    ended = {"state": State.FAILED, "error": error, "ended_at": timezone.now()}
+    if not row.update(**ended):
+        return False
+    job.state, job.error = State.FAILED, error
+    import_string(settings.JOB_FAILED)(job)
+    return True
 
 
 def _end(job: Job, **facts: object) -> None:

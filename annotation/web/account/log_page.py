@@ -24,13 +24,15 @@ PAGE_SIZE = 50
 COLUMNS = ("at", "by", "via", "did", "to", "campaign", "details")
 # Offered beside the names of the operations; any other name can be typed.
 OTHER_VERBS = (
-    "activate", "add-account", "add-control", "add-group", "add-role", "build index",
+    "activate", "add-account", "add-control", "add-group", "add-role", "add-webhook", "build index",
     "build-release", "change-account", "change-group", "change-password", "change-role",
     "confirm-control", "create", "create-token", "deactivate", "delete-account", "delete-group",
-    "delete-role", "delete-token", "dismiss-control", "give-role", "import", "import pairs",
+    "delete-role", "delete-token", "disable-webhook", "dismiss-control", "enable-webhook",
+    "give-role", "import", "import pairs",
     "import-controls", "import-gold", "instructions", "invite", "join", "label", "lockout",
     "pilot", "pool-depth", "prune vectors", "register model", "replace-control", "restore pair",
-    "restore pairs", "retire-control", "revoke-invitation", "take-role", "unlock", "withdraw pair",
+    "resend", "restore pairs", "retire-control", "revoke-invitation", "rotate-secret",
+    "take-role", "unlock", "withdraw pair",
     "withdraw pairs", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
 )  # fmt: skip
 

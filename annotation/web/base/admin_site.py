@@ -8,6 +8,7 @@ from django.urls import reverse
 from unfold.sites import UnfoldAdminSite
 
 from annotation.access.roles import may_enter
+from annotation.notifications.webhooks import MANAGE
 from retrieval.web.access import IMPORT, may_view_corpus
 
 Item = dict[str, Any]
@@ -31,6 +32,9 @@ def navigation(request: HttpRequest) -> list[Item]:
     if may_view_corpus(request.user):
         groups.append(("Database", _database(request)))
     site = [_item("Log", "history", "log")]
+    if request.user.has_perm(MANAGE):
+        site.append(_item("Events", "notifications", "events"))
+        site.append(_item("Webhooks", "webhook", "webhooks"))
     if request.user.is_staff:
         site.append(_item("Team", "group", "team"))
         site.append(_item("Sign-in lockouts", "lock", "lockouts"))

@@ -36,6 +36,11 @@ ELSEWHERE = {
     "jobs/index": "retrieval.add_indexversion",
     "pairs/{pair}/withdraw": "retrieval.change_qapair",
     "pairs/{pair}/restore": "retrieval.change_qapair",
+    "webhooks": "annotation.change_webhook",
+    "webhooks/{webhook}/rotate": "annotation.change_webhook",
+    "webhooks/{webhook}/enable": "annotation.change_webhook",
+    "webhooks/{webhook}/disable": "annotation.change_webhook",
+    "deliveries/{delivery}/resend": "annotation.change_webhook",
 }
 LISTS = {
     "me": SIGNED_IN,
@@ -56,6 +61,9 @@ LISTS = {
     "controls": WITH_A_PART,
     "controls/{pool control}": WITH_A_PART,
     "pilots": WITH_A_PART,
+    "webhooks": {"root"},
+    "events": {"root"},
+    "events/{event}": {"root"},
 }
 OF_A_CAMPAIGN = {
     "": OF_THE_CAMPAIGN,

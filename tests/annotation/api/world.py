@@ -39,6 +39,7 @@ from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.registry.registry import register
 from tests.annotation.simulation.test_dry_run import made_up
+from tests.annotation.support.events import delivered
 from tests.exports.support.builds import build_of
 from tests.retrieval.registry.trainings import trained
 from tests.worlds.small_campaign import Stage, packed_campaign
@@ -86,6 +87,8 @@ def make_world(stage: Stage, folder: Path) -> World:
     User.objects.create_user("cleo")
     make_pilot(_by(User.objects.create_user("dan")), campaign, "answers", triplets=4, seed=0)
     take(campaign)
+    sent = delivered()
+    made |= {"events": sent.event_id, "webhooks": sent.webhook_id or 0, "deliveries": sent.pk}
     return World(campaign, begun, work, rejected, waiting, made)
 
 

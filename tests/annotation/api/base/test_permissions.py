@@ -30,6 +30,7 @@ from tests.annotation.api.parts import (
 )
 from tests.annotation.api.people import Program, is_problem, person
 from tests.annotation.api.whole.described import operations
+from tests.annotation.support.events import delivered
 
 
 def through(programs: dict[str, Program], method: str, path: str) -> set[str]:
@@ -61,6 +62,9 @@ def filled(path: str, campaign: Campaign) -> str:
         ),
         "pair": lambda: QaPair.objects.all()[0].pk,
         "import": lambda: import_job().pk,
+        "webhook": lambda: delivered().webhook_id or 0,
+        "event": lambda: delivered().event_id,
+        "delivery": lambda: delivered().pk,
     }
     return re.sub(r"\{(.+?)\}", lambda found: str(make[found[1]]()), path)
 
@@ -207,7 +211,8 @@ def shape(path: str) -> str:
     parts = path.removeprefix("/api/v1/").split("/")
     rows = {"campaigns", "sources", "indexes", "models", "hits", "assignments", "workers",
             "triplets", "expert-labels", "releases", "builds", "tokens", "pairs", "controls",
-            "control-candidates", "roles", "pilots", "instructions", "charts"}  # fmt: skip
+            "control-candidates", "roles", "pilots", "instructions", "charts", "webhooks",
+            "events", "deliveries"}  # fmt: skip
     shown = [
         "{}"
         if place and parts[place - 1] in rows and part not in {"next", "search", "answer", "import"}

@@ -61,6 +61,13 @@ TABLE: Mapping[str, str] = {
     "admin/campaigns/<slug:name>/control-candidates/<int:pk>": "control_candidate_confirm "
     "control_candidate_dismiss",
     "admin/campaigns/<slug:name>/dry-run": "campaign_dry_run dry_run_list",
+    "admin/events/": "event_list",
+    "admin/events/<int:pk>": "event_read",
+    "admin/events/deliveries/<int:pk>/resend": "delivery_resend",
+    "admin/webhooks/": "webhook_list webhook_create",
+    "admin/webhooks/<int:pk>/rotate": "webhook_rotate",
+    "admin/webhooks/<int:pk>/enable": "webhook_enable",
+    "admin/webhooks/<int:pk>/disable": "webhook_disable",
     "admin/pilots/": "pilot_list pilot_create",
     "admin/pilots/<slug:name>/": "pilot_read",
     "admin/controls/": "control_list",
@@ -113,7 +120,8 @@ def pages() -> set[str]:
 
 def is_a_record(route: str) -> bool:
     own = ("admin/database/", "admin/campaigns/", "admin/lockouts/", "admin/controls/",
-           "admin/pilots/", "admin/jobs/", "admin/log/")  # fmt: skip
+           "admin/pilots/", "admin/jobs/", "admin/log/", "admin/events/",
+           "admin/webhooks/")  # fmt: skip
     return route.startswith(FRAME) or (route.startswith("admin/") and not route.startswith(own))
 
 

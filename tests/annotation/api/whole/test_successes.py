@@ -72,6 +72,7 @@ OTHERS: Mapping[str, Callable[[World], Sent]] = {
     "campaign_approve": lambda world: {"assignment": world.rejected.crowd_id},
     "campaign_reject": lambda world: {"assignment": world.waiting.crowd_id},
     "campaign_publish": lambda _: {"first": 2},
+    "webhook_create": lambda _: {"url": "https://example.org/another"},
     "expert_label_create": lambda world: {"triplet": drawn(world)},
     "expert_label_import": lambda world: {"labels": [elsewhere(world)]},
 }

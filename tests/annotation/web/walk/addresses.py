@@ -131,6 +131,19 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (site("root", 200), NO, """
         admin/database/import
+        admin/events/
+        admin/events/<int:pk>
+    """),
+    (site("root", 200), site("root", 422), """
+        admin/webhooks/
+    """),
+    (NO, site("root", 200), """
+        admin/webhooks/<int:pk>/rotate
+    """),
+    (NO, site("root", 302), """
+        admin/webhooks/<int:pk>/enable
+        admin/webhooks/<int:pk>/disable
+        admin/events/deliveries/<int:pk>/resend
     """),
     (site("staff", 404), NO, """
         admin/database/models/<str:name>

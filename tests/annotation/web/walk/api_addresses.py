@@ -88,6 +88,19 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/campaigns/<slug:name>/instructions/<int:version>
         api/v1/pilots/<slug:name>
     """),
+    (api("root", 200), api("root", 400), """
+        api/v1/webhooks
+    """),
+    (api("view", 405), api("root", 200), """
+        api/v1/webhooks/<int:pk>/rotate
+        api/v1/webhooks/<int:pk>/enable
+        api/v1/webhooks/<int:pk>/disable
+        api/v1/deliveries/<int:pk>/resend
+    """),
+    (api("root", 200), api("view", 405), """
+        api/v1/events
+        api/v1/events/<int:pk>
+    """),
     (api("view", 200), api("root", 400), """
         api/v1/pilots
         api/v1/controls

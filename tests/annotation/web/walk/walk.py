@@ -23,6 +23,7 @@ from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Invitation
 from annotation.models import Control, Hit, Role, Triplet, Worker
 from retrieval.models import Job
+from tests.annotation.support.events import delivered
 from tests.annotation.support.parts import with_role
 from tests.annotation.web.stage import make_member, staff
 from tests.exports.support.campaigns import make_campaign
@@ -117,6 +118,7 @@ class Site:
         """By the address's end, or by the parameter's name."""
         now = self.campaign.created_at
         code = invite(None, note="friends", days=300, uses=3, now=now)
+        sent = delivered()
         job = Job.objects.create(kind="collect", subject=self.campaign.name, arguments={})
         return {
             "name": self.campaign.name, "operation": "pause", "key": "kappa", "number": 1,
@@ -127,6 +129,9 @@ class Site:
             "roles/": Role.objects.get(name="viewer").pk,
             "workers/": Worker.objects.order_by("pk")[0].pk,
             "jobs/": job.pk,
+            "webhooks/": sent.webhook_id,
+            "events/": sent.event_id,
+            "deliveries/": sent.pk,
             "hits/": Hit.objects.order_by("pk")[0].pk,
             "triplets/": Triplet.objects.order_by("pk")[0].pk,
             "controls/": Control.objects.order_by("pk")[0].pk,

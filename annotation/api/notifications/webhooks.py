@@ -1,0 +1,256 @@
+"""Webhooks, and the events that are sent to them."""
+
+from typing import Any
+
+from django.db.models import Prefetch, QuerySet
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.access.audit_log import Actor, by_api
+from annotation.api.base.access import require, user_of
+from annotation.models import Delivery, DeliveryAttempt, Event, Webhook
+from annotation.notifications.addresses import MOST_URL
+from annotation.notifications.webhooks import (
+    MANAGE,
+    add_webhook,
+    disable_webhook,
+    enable_webhook,
+    resend,
+    rotate_secret,
+)
+from core.rest.fields import Text
+from core.rest.openapi import operation
+from core.rest.pagination import KeyPages, NewestPages, page
+from core.rest.parsing import body
+
+TAG = "notifications"
+TAKES = f"Takes the permission `{MANAGE}`."
+
+
+class WebhookRow(serializers.Serializer[Webhook]):
+    id = serializers.IntegerField(source="pk")
+    url = serializers.CharField()
+    types = serializers.ListField(
+        child=serializers.ChoiceField(choices=Event.Type.choices),
+        help_text="of the events; empty: all of them",
+    )
+    active = serializers.BooleanField()
+    fault = serializers.CharField(help_text="why Quorum disabled it; empty: it did not")
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField()
+
+
+class NewWebhook(WebhookRow):
+    secret = serializers.CharField(help_text="signs what is sent; told this once")
+
+
+class WebhookWanted(serializers.Serializer[dict[str, Any]]):
+    url = Text(max_length=MOST_URL, help_text="https, at a public address")
+    types = serializers.ListField(
+        child=serializers.ChoiceField(choices=Event.Type.choices),
+        default=list,
+        max_length=len(Event.Type),
+        help_text="of the events; empty: all of them",
+    )
+
+
+class TryRow(serializers.Serializer[DeliveryAttempt]):
+    at = serializers.DateTimeField()
+    status = serializers.IntegerField(allow_null=True, help_text="of the answer; null: none came")
+    error = serializers.CharField()
+
+
+class DeliveryRow(serializers.Serializer[Delivery]):
+    id = serializers.IntegerField(source="pk")
+    webhook = serializers.IntegerField(source="webhook_id", allow_null=True)
+    account = serializers.CharField(
+        source="account.username", default=None, allow_null=True, help_text="who gets it by e-mail"
+    )
+    state = serializers.ChoiceField(choices=Delivery.State.choices)
+    retry_at = serializers.DateTimeField(allow_null=True)
+    tries = TryRow(many=True)
+
+
+class EventRow(serializers.Serializer[Event]):
+    id = serializers.IntegerField(source="pk")
+    message_id = serializers.CharField(help_text="the header `webhook-id`")
+    type = serializers.ChoiceField(choices=Event.Type.choices)
+    at = serializers.DateTimeField()
+    data = serializers.DictField()  # type: ignore[assignment]
+
+
+class EventWithDeliveries(EventRow):
+    deliveries = DeliveryRow(many=True)
+
+
+ROW = {
+    "id": 3,
+    "url": "https://example.org/quorum",
+    "types": ["release.ready"],
+    "active": True,
+    "fault": "",
+    "created_at": "2026-11-22T10:00:00Z",
+    "created_by": "ada",
+}
+SECRET = {**ROW, "secret": "whsec_…"}
+EVENT = {
+    "id": 12,
+    "message_id": "evt_0123456789abcdef0123456789abcdef",
+    "type": "release.ready",
+    "at": "2026-11-22T10:00:00Z",
+    "data": {"campaign": "faq", "release": 1},
+}
+TRY = {"at": "2026-11-22T10:00:05Z", "status": 204, "error": ""}
+DELIVERY = {
+    "id": 30, "webhook": 3, "account": None, "state": "done", "retry_at": None, "tries": [TRY],
+}  # fmt: skip
+
+
+def _manager(request: Request) -> Actor:
+    require(request, MANAGE)
+    return by_api(user_of(request))
+
+
+class Webhooks(APIView):
+    pagination_class = KeyPages
+
+    @operation(
+        "webhook_list",
+        "Where events are sent",
+        tag=TAG,
+        description=TAKES,
+        answers={200: WebhookRow(many=True)},
+        example=ROW,
+    )
+    def get(self, request: Request) -> Response:
+        _manager(request)
+        return page(self, Webhook.objects.all(), WebhookRow)
+
+    @operation(
+        "webhook_create",
+        "Send events to an address",
+        tag=TAG,
+        description="The answer alone has the secret. An address is taken once: sent again it is "
+        f"refused, and no key is needed. {TAKES}",
+        request=WebhookWanted,
+        sent={"url": "https://example.org/quorum", "types": ["release.ready"]},
+        answers={201: NewWebhook},
+        example=SECRET,
+        refusals=[422],
+    )
+    def post(self, request: Request) -> Response:
+        by = _manager(request)
+        wanted = body(request, WebhookWanted)
+        return Response(NewWebhook(add_webhook(**wanted, by=by)).data, status=201)
+
+
+class RotateSecret(APIView):
+    @operation(
+        "webhook_rotate",
+        "A new secret; for 24 hours the old one signs as well",
+        tag=TAG,
+        description=TAKES,
+        answers={200: NewWebhook},
+        example=SECRET,
+        refusals=[404],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        by = _manager(request)
+        webhook = get_object_or_404(Webhook, pk=pk)
+        rotate_secret(webhook, by=by)
+        return Response(NewWebhook(webhook).data)
+
+
+class EnableWebhook(APIView):
+    @operation(
+        "webhook_enable",
+        "Send events there again",
+        tag=TAG,
+        description=TAKES,
+        answers={200: WebhookRow},
+        example=ROW,
+        refusals=[404],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        by = _manager(request)
+        webhook = get_object_or_404(Webhook, pk=pk)
+        enable_webhook(webhook, by=by)
+        webhook.refresh_from_db()
+        return Response(WebhookRow(webhook).data)
+
+
+class DisableWebhook(APIView):
+    @operation(
+        "webhook_disable",
+        "Send nothing more there; what waits is cancelled",
+        tag=TAG,
+        description=TAKES,
+        answers={200: WebhookRow},
+        example={**ROW, "active": False},
+        refusals=[404],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        by = _manager(request)
+        webhook = get_object_or_404(Webhook, pk=pk)
+        disable_webhook(webhook, by=by)
+        webhook.refresh_from_db()
+        return Response(WebhookRow(webhook).data)
+
+
+class Events(APIView):
+    pagination_class = NewestPages
+
+    @operation(
+        "event_list",
+        "What happened, the newest first",
+        tag=TAG,
+        description=TAKES,
+        answers={200: EventRow(many=True)},
+        example=EVENT,
+    )
+    def get(self, request: Request) -> Response:
+        _manager(request)
+        return page(self, Event.objects.all(), EventRow, pages=NewestPages)
+
+
+class OneEvent(APIView):
+    @operation(
+        "event_read",
+        "An event, its deliveries, and each attempt at them",
+        tag=TAG,
+        description=TAKES,
+        answers={200: EventWithDeliveries},
+        example={**EVENT, "deliveries": [DELIVERY]},
+        refusals=[404],
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        _manager(request)
+        found = Event.objects.prefetch_related(Prefetch("deliveries", _deliveries()))
+        return Response(EventWithDeliveries(get_object_or_404(found, pk=pk)).data)
+
+
+class ResendDelivery(APIView):
+    @operation(
+        "delivery_resend",
+        "Send an event again that was delivered, failed, or was cancelled",
+        tag=TAG,
+        description=f"While it is still being sent it is refused. {TAKES}",
+        answers={200: DeliveryRow},
+        example={**DELIVERY, "state": "pending"},
+        refusals=[404, 422],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        by = _manager(request)
+        delivery = get_object_or_404(_deliveries().select_related("event"), pk=pk)
+        resend(delivery, by=by)
+        delivery.refresh_from_db(fields=["state", "attempts", "retry_at"])
+        return Response(DeliveryRow(delivery).data)
+
+
+def _deliveries() -> QuerySet[Delivery]:
+    tries = Prefetch("tries", DeliveryAttempt.objects.order_by("pk"))
+    found = Delivery.objects.select_related("webhook", "account").prefetch_related(tries)
+    return found.order_by("pk")
