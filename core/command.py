@@ -143,21 +143,18 @@ def say(sentence: str) -> None:
         tqdm.write(sentence, file=sys.stderr)
 
 
-def choice(flag: str, allowed: Sequence[str], help: str) -> Any:
-    """An option that takes one of these values."""
+def choice(name: str, allowed: Sequence[str], help: str) -> Any:
+    """An option that takes one of these values, or an argument, by its name in capitals."""
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in allowed:
             raise typer.BadParameter(f"{value!r} is not one of {', '.join(allowed)}.")
         return value
 
-    return typer.Option(
-        flag,
-        metavar="|".join(allowed),
-        help=help,
-        callback=check,
-        autocompletion=lambda: list(allowed),
-    )
+    about: dict[str, Any] = {"callback": check, "autocompletion": lambda: list(allowed)}
+    if name.startswith("--"):
+        return typer.Option(name, metavar="|".join(allowed), help=help, **about)
+    return typer.Argument(metavar=name, help=help, **about)
 
 
 def one_of(options: Mapping[str, object], *, required: bool = False) -> None:

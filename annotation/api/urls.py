@@ -14,7 +14,7 @@ from annotation.api.campaigns.figures import Charts, OneChart, Snapshots
 from annotation.api.campaigns.instructions import OneVersion, Versions
 from annotation.api.campaigns.log import Log
 from annotation.api.campaigns.operations import LONG_VIEWS, VIEWS
-from annotation.api.campaigns.roles import OneRole, Roles
+from annotation.api.campaigns.roles import Roles
 from annotation.api.controls.campaign_controls import (
     CampaignControl,
     CampaignControls,
@@ -109,7 +109,6 @@ urlpatterns = [
     path(f"{CAMPAIGN}/charts", Charts.as_view()),
     path(f"{CAMPAIGN}/charts/<slug:key>", OneChart.as_view()),
     path(f"{CAMPAIGN}/roles", Roles.as_view()),
-    path(f"{CAMPAIGN}/roles/<int:pk>", OneRole.as_view()),
     path(f"{CAMPAIGN}/instructions", Versions.as_view()),
     path(f"{CAMPAIGN}/instructions/<int:version>", OneVersion.as_view()),
     path(f"{CAMPAIGN}/controls", CampaignControls.as_view()),

@@ -23,7 +23,7 @@ from annotation.operations.operation import Argument, LongOperation, Operation, 
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
-from core.command import REFUSED, Device, Result, progress, say
+from core.command import REFUSED, Device, Result, choice, progress, say
 from core.errors import UserError
 from core.output import harmless
 from core.progress import Progress
@@ -114,6 +114,10 @@ def given(argument: Argument) -> inspect.Parameter:
     if argument.kind == "device":
         return parameter(argument.name, Device, default=argument.default)
     help = f"{argument.label}: {argument.help}." if argument.help else f"{argument.label}."
+    if argument.kind == "choice":
+        words = f"{argument.label}: {', '.join(argument.choices)}."
+        position = choice(argument.name.upper(), argument.choices, words)
+        return parameter(argument.name, Annotated[str, position])
     if argument.kind not in TYPES:
         position = typer.Argument(metavar=argument.name.upper(), help=help)
         return parameter(argument.name, Annotated[str, position])

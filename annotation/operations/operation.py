@@ -19,10 +19,12 @@ from core.progress import Progress
 Options = Mapping[str, Any]
 Result = dict[str, Any]
 # dollars: a text such as "12.50"; worker and assignment: as the crowd names them; share: from 0
-# to 1; choices: one or several of them
+# to 1; choice: one of them; choices: one or several; account: a user name
 Kind = Literal[
-    "dollars", "count", "text", "worker", "assignment", "flag", "share", "choices", "device"
-]
+    "dollars", "count", "text", "worker", "assignment", "account", "flag", "share", "choice",
+    "choices", "device",
+]  # fmt: skip
+LONGEST: Mapping[Kind, int] = {"text": 2000, "account": 150}
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,10 @@ class Argument:
     @property
     def required(self) -> bool:
         return self.default is None and not self.optional
+
+    @property
+    def longest(self) -> int:
+        return LONGEST.get(self.kind, 100)
 
 
 def never_refused(campaign: Campaign, options: Options) -> str:

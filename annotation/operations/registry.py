@@ -9,6 +9,7 @@ from annotation.operations.campaign import (
     lifecycle,
     pause_resume,
     retry,
+    roles,
     steps,
     workers,
 )
@@ -16,7 +17,7 @@ from annotation.operations.operation import LongOperation, Operation
 
 OPERATIONS: Mapping[str, Operation] = {
     operation.name: operation
-    for module in (budget, pause_resume, lifecycle, retry, workers, assignments)
+    for module in (budget, pause_resume, lifecycle, retry, workers, assignments, roles)
     for operation in module.OPERATIONS
 }
 LONG_OPERATIONS: Mapping[str, LongOperation] = {

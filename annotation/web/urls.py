@@ -9,7 +9,7 @@ from annotation.web.campaigns.operation import operation_page
 from annotation.web.campaigns.overview import chart_csv, count_now, live, overview
 from annotation.web.campaigns.publication import campaign_publish
 from annotation.web.campaigns.reconciliation import campaign_reconcile
-from annotation.web.campaigns.roles import campaign_roles, change_role
+from annotation.web.campaigns.roles import campaign_roles
 from annotation.web.controls.candidates import control_candidate, find_control_candidates
 from annotation.web.controls.control import add_control, campaign_control, pool_control
 from annotation.web.controls.control_import import import_to_pool
@@ -52,7 +52,6 @@ urlpatterns = [
     path("lockouts/<slug:digest>/end", end_lockout, name="end-lockout"),
     path("campaigns/<slug:name>/log/", campaign_log, name="campaign-log"),
     path("campaigns/<slug:name>/roles/", campaign_roles, name="campaign-roles"),
-    path("campaigns/<slug:name>/roles/<int:pk>/", change_role, name="change-role"),
     path("campaigns/<slug:name>/workers/", workers, name="campaign-workers"),
     path("campaigns/<slug:name>/workers/times.csv", times_csv, name="campaign-workers-csv"),
     path("campaigns/<slug:name>/workers/reports", reports, name="campaign-reports"),

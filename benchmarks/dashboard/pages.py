@@ -168,6 +168,7 @@ def _acts(paper: Campaign) -> Iterator[Page]:
         "text": "words",
     }
     given |= {"dollars": "100000", "days": "3", "cents": "50"}
+    given |= {"username": OWNER, "role": "viewer"}
     for name, operation in OPERATIONS.items():
         yield Page(f"operation {name}", OWNER, address("operation", paper, name), "refusal")
         if operation.arguments:

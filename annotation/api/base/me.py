@@ -18,7 +18,7 @@ class RoleRow(serializers.Serializer[Role]):
     campaign = serializers.CharField(
         source="campaign.name", default=None, allow_null=True, help_text="null: all campaigns"
     )
-    role = serializers.ChoiceField(source="name", choices=Role.Name.choices)
+    role = serializers.ChoiceField(source="name", choices=Role.Name.values)
     permissions = serializers.SerializerMethodField()
 
     def get_permissions(self, role: Role) -> list[str]:

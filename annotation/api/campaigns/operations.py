@@ -25,11 +25,15 @@ from core.rest.openapi import key_header
 from core.rest.openapi import operation as described
 from core.rest.parsing import body
 
-LONGEST_TEXT = 2000
-LONGEST_NAME = 100
 AGREED = "false: only preview it; true: carry it out"
 PREVIEW = {"agreed": False, "sentences": ["No more work is requested."]}
-SAMPLES = {"dollars": "12.50", "worker": "A1B2C3", "assignment": "3XYZ", "text": "Thank you."}
+SAMPLES = {
+    "dollars": "12.50",
+    "worker": "A1B2C3",
+    "assignment": "3XYZ",
+    "account": "cleo",
+    "text": "Thank you.",
+}
 
 
 class OperationAnswer(serializers.Serializer[dict[str, Any]]):
@@ -148,20 +152,22 @@ def _field(argument: Argument) -> serializers.Field[Any, Any, Any, Any]:
         return Flag(**about)
     if argument.kind == "share":
         return Share(**about)
+    if argument.kind == "choice":
+        return serializers.ChoiceField(choices=argument.choices, **about)
     if argument.kind == "choices":
         one = serializers.ChoiceField(choices=argument.choices)
         most = len(argument.choices)
         return serializers.ListField(child=one, min_length=1, max_length=most, **about)
     if argument.kind == "count":
         return Whole(min_value=argument.minimum, max_value=argument.maximum, **about)
-    return Text(max_length=LONGEST_TEXT if argument.kind == "text" else LONGEST_NAME, **about)
+    return Text(max_length=argument.longest, **about)
 
 
 def _sample(argument: Argument) -> object:
     if argument.default is not None:
         return argument.default
     if argument.choices:
-        return list(argument.choices)
+        return list(argument.choices) if argument.kind == "choices" else argument.choices[-1]
     return argument.minimum if argument.kind == "count" else SAMPLES[argument.kind]
 
 

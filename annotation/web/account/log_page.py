@@ -28,11 +28,11 @@ OTHER_VERBS = (
     "build-release", "change-account", "change-group", "change-password", "change-role",
     "confirm-control", "create", "create-token", "deactivate", "delete-account", "delete-group",
     "delete-role", "delete-token", "disable-webhook", "dismiss-control", "enable-webhook",
-    "give-role", "import", "import pairs",
+    "import", "import pairs",
     "import-controls", "import-gold", "instructions", "invite", "join", "label", "lockout",
     "pilot", "pool-depth", "prune vectors", "register model", "replace-control", "restore pair",
     "resend", "restore pairs", "retire-control", "revoke-invitation", "rotate-secret",
-    "take-role", "unlock", "withdraw pair",
+    "unlock", "withdraw pair",
     "withdraw pairs", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
 )  # fmt: skip
 

@@ -24,7 +24,6 @@ from annotation.web.workers.workers import names_of
 from core.errors import UserError
 from retrieval.models import Job
 
-LONGEST = 2000
 LONGEST_NAME = 60  # of somebody, in a title
 
 
@@ -61,9 +60,12 @@ def _form_field(argument: Argument) -> forms.Field:
         return forms.IntegerField(min_value=argument.minimum, max_value=argument.maximum, **common)
     if argument.kind == "share":
         return PercentField(**common)
+    if argument.kind == "choice":
+        names = [(name, name.capitalize()) for name in argument.choices]
+        return forms.ChoiceField(choices=[("", "Choose one"), *names], **common)
     if argument.kind == "text":
-        return forms.CharField(max_length=LONGEST, widget=forms.Textarea({"rows": 3}), **common)
-    return forms.CharField(max_length=100, **common)
+        common["widget"] = forms.Textarea({"rows": 3})
+    return forms.CharField(max_length=argument.longest, **common)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -122,7 +124,9 @@ def _done(operation: Operation, campaign: Campaign) -> str:
 
 
 def _back(operation: Operation, campaign: Campaign, form: OperationForm) -> str:
-    """To the worker whom it is about, else to the campaign."""
+    """To the worker whom it is about or the accounts' roles, else to the campaign."""
+    if operation.subject == "username":
+        return reverse("campaign-roles", args=[campaign.name])
     subject = _subject(operation, form)
     assignments = Assignment.objects.filter(hit__campaign=campaign)
     if operation.subject == "worker":
@@ -142,12 +146,14 @@ def _subject(operation: Operation, form: OperationForm) -> str:
 
 
 def _title(operation: Operation, campaign: Campaign, subject: str) -> str:
-    """With the worker or the assignment that it is about, and always the campaign."""
+    """With whom or what it is about, and always the campaign."""
     words = operation.title or operation.words
     if not operation.subject:
         return f"{words} {campaign}"
     if operation.subject == "assignment":
         named = f"assignment {subject[:LONGEST_NAME]}" if subject else "an assignment"
+    elif operation.subject == "username":
+        named = subject[:LONGEST_NAME] or "an account"
     else:
         found = names_of(campaign, [subject]).get(subject, subject[:LONGEST_NAME])
         named = found or "a worker"

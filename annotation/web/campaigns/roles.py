@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import cast
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_http_methods, require_POST
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
 
 from annotation.access.audit_log import by_page
 from annotation.access.roles import (
@@ -25,11 +24,14 @@ from annotation.access.roles import (
     WRITE_INSTRUCTIONS,
 )
 from annotation.models import Campaign, Role
-from annotation.operations.roles import account_called, give_role, take_role
+from annotation.operations.operation import Options, perform
+from annotation.operations.registry import OPERATIONS
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
+from annotation.web.campaigns.operation import OperationForm
 from core.errors import UserError
 
+GIVE, TAKE = OPERATIONS["give-role"], OPERATIONS["take-role"]
 WORDS = {
     VIEW: "see every page and figure",
     DOWNLOAD: "download releases",
@@ -53,52 +55,32 @@ class Line:
     held: list[bool]
 
 
-class GiveForm(forms.Form):
-    username = forms.CharField(label="User name", max_length=150)
-    role = forms.ChoiceField(label="Role", choices=Role.Name.choices, initial=Role.Name.VIEWER)
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 @campaign_page(GRANT)
 def campaign_roles(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """A POST gives an account a role, by its user name."""
+    """A POST gives an account a role, or takes the one that it has."""
     if request.method != "POST":
-        return _page(request, campaign, GiveForm())
-    form = GiveForm(request.POST)
-    if not form.is_valid():
-        return _page(request, campaign, form, status=422)
-    try:
-        user = account_called(form.cleaned_data["username"])
-        name = form.cleaned_data["role"]
-        give_role(campaign, user, name, by=by_page(cast(User, request.user)))
-    except UserError as error:
-        form.add_error(None, str(error))
-        return _page(request, campaign, form, status=422)
-    messages.success(request, f"{user} is {name} of {campaign}.")
-    return _onwards(request, campaign, user)
+        return _page(request, campaign, OperationForm(GIVE))
+    operation = TAKE if "take" in request.POST else GIVE
+    form = OperationForm(operation, request.POST)
+    fault = ""
+    if form.is_valid():
+        try:
+            by = by_page(cast(User, request.user))
+            perform(operation, campaign, form.cleaned_data, by=by)
+            return _done(request, campaign, form.cleaned_data)
+        except UserError as error:
+            fault = str(error)
+    form = OperationForm(GIVE, request.POST)
+    return _page(request, campaign, form, fault=fault, status=422)
 
 
-@require_POST
-@campaign_page(GRANT)
-def change_role(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
-    """Another role in place of this one, or none."""
-    user = get_object_or_404(campaign.roles.select_related("user"), pk=pk).user
-    by = by_page(cast(User, request.user))
-    try:
-        if "take" in request.POST:
-            take_role(campaign, user, by=by)
-            messages.info(request, f"{user} has no role in {campaign} any more.")
-        else:
-            give_role(campaign, user, request.POST.get("role", ""), by=by)
-            messages.success(request, f"{user} is {request.POST['role']} of {campaign}.")
-    except UserError as error:
-        return _page(request, campaign, GiveForm(), fault=str(error), status=422)
-    return _onwards(request, campaign, user)
-
-
-def _onwards(request: HttpRequest, campaign: Campaign, user: User) -> HttpResponse:
-    """Who has just given up their own part may have no way back to this page."""
-    if user.pk == request.user.pk and not request.user.is_superuser:
+def _done(request: HttpRequest, campaign: Campaign, options: Options) -> HttpResponse:
+    username, role = options["username"], options.get("role")
+    now = f"is {role} of" if role else "has no longer a role in"
+    messages.success(request, f"{username} {now} {campaign}.")
+    # Who has just given up their own part may have no way back to this page.
+    if username == request.user.get_username() and not request.user.is_superuser:
         return redirect("dashboard")
     return redirect("campaign-roles", campaign.name)
 
@@ -106,7 +88,7 @@ def _onwards(request: HttpRequest, campaign: Campaign, user: User) -> HttpRespon
 def _page(
     request: HttpRequest,
     campaign: Campaign,
-    form: GiveForm,
+    form: OperationForm,
     *,
     fault: str = "",
     status: int = 200,
@@ -120,15 +102,8 @@ def _page(
         "names": Role.Name.choices,
         "lines": _lines(),
     }
-    title = "Roles"
-    return page(
-        request,
-        "annotation/campaigns/roles.html",
-        context,
-        title=title,
-        campaign=campaign,
-        status=status,
-    )
+    template = "annotation/campaigns/roles.html"
+    return page(request, template, context, title="Roles", campaign=campaign, status=status)
 
 
 def _lines() -> list[Line]:

@@ -116,7 +116,6 @@ POSTS = {
     "/jobs/control-candidates": WHO["annotation.change_control"],
     "/jobs/snapshot": OF_THE_CAMPAIGN,
     "/instructions": {"owner", "manager", "root"},
-    "/roles": OWNERS,
     "/controls/{control}/replace": WHO["annotation.change_control"],
     "/controls/{control}/retire": WHO["annotation.change_control"],
     "/control-candidates/{control-candidate}/confirm": {"root"},  # the pool is of all campaigns

@@ -123,9 +123,7 @@ def _of_the_campaign(campaign: Campaign, work: Assignment) -> dict[str, int]:
     assert item
     ItemReport.objects.create(assignment=work, item=item, reason="other", text="cut off")
     label = ExpertLabel.objects.create(triplet=triplets[0], expert="cleo", label=1, source="sample")
-    owner = Role.objects.create(
-        user=User.objects.create_user("ada"), campaign=campaign, name="owner"
-    )
+    Role.objects.create(user=User.objects.create_user("ada"), campaign=campaign, name="owner")
     release = Release.objects.create(
         campaign=campaign, number=1, prefix="faq/1", manifest_sha256="0" * 64,
         options=Options().to_dict(), stats={}, changes={},
@@ -137,7 +135,6 @@ def _of_the_campaign(campaign: Campaign, work: Assignment) -> dict[str, int]:
         "triplets": triplets[0].pk,
         "expert-labels": label.pk,
         "control-candidates": ControlCandidate.objects.create(triplet=triplets[2]).pk,
-        "roles": owner.pk,
         "builds": build.pk,
         "campaign controls": campaign.controls.order_by("pk")[0].pk,
         "pool controls": Control.objects.filter(campaign=None).order_by("pk")[0].pk,

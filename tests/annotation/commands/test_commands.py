@@ -41,6 +41,8 @@ MORE = {
     "reject": ["3ONE", "--reason", "By a script."],
     "bonus": ["3ONE", "0.50", "--reason", "Thank you."],
     "cancel-bonus": ["3ONE", "0.50", "--reason", "Thank you."],
+    "give-role": ["ada", "viewer"],
+    "take-role": ["ada"],
 }
 
 

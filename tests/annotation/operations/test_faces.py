@@ -12,7 +12,15 @@ from django.db import transaction
 from django.test import Client
 
 from annotation.access.audit_log import by_command
-from annotation.access.roles import CHANGE_CONTROLS, FUND, MANAGE_WORKERS, PERMISSIONS, RUN, VIEW
+from annotation.access.roles import (
+    CHANGE_CONTROLS,
+    FUND,
+    GRANT,
+    MANAGE_WORKERS,
+    PERMISSIONS,
+    RUN,
+    VIEW,
+)  # fmt: skip
 from annotation.api.campaigns.operations import LONG_VIEWS, VIEWS
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign
@@ -55,6 +63,7 @@ CANCEL, PAUSE = ("cancel", {}), ("pause", {})
 ADA, NOBODY = {"worker": "AADA"}, {"worker": "ANOBODY"}
 REASON = {"reason": "Enough."}
 BONUS = {"assignment": "{ada}", "dollars": "0.50", "reason": "Thank you."}
+LAST_OWNER = {"username": "owner"}
 CASES = {
     "budget": Case({"dollars": "9000"}, {"dollars": "0.01"}),
     "pause": Case({}, {}, impossible_after=(PAUSE,)),
@@ -71,6 +80,8 @@ CASES = {
     "reject": Case({"assignment": "{bob}"} | REASON, {"assignment": "{ada}"} | REASON),
     "bonus": Case(BONUS, BONUS | {"dollars": "9999"}),  # more than the budget has left
     "cancel-bonus": Case(BONUS, BONUS | {"dollars": "0.51"}, after=(("bonus", BONUS),)),
+    "give-role": Case({"username": "viewer", "role": "manager"}, LAST_OWNER | {"role": "viewer"}),
+    "take-role": Case({"username": "viewer"}, LAST_OWNER),
 }
 
 
@@ -85,6 +96,7 @@ PERMISSIONS_OF = {
         "reconcile", "dry-run",
     },
     CHANGE_CONTROLS: {"control-candidates"},
+    GRANT: {"give-role", "take-role"},
     VIEW: {"snapshot"},
 }  # fmt: skip
 
@@ -163,6 +175,7 @@ def state_of(campaign: Campaign) -> tuple[Any, ...]:
         sorted(campaign.exclusions.values_list("worker__worker_id")),
         sorted(campaign.outbox.values_list("kind", "reason")),
         campaign.qualification_results.count(),
+        sorted(campaign.roles.values_list("user__username", "name")),
     )
 
 
@@ -236,6 +249,14 @@ def test_the_faces_take_the_same_arguments(name: str) -> None:
         assert taken - {"name", "yes", "json", "quiet", "help"} == names | further
     if name in OPERATIONS or name == "dry-run":  # the other long ones have pages of their own
         assert OperationForm(operation).fields.keys() == names
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_choice_is_one_of_those_there_are(stage: Stage, face: Callable[..., object]) -> None:
+    world = world_of(stage, works=False)
+    before = rows_of(world.campaign)
+    face(world, "give-role", {"username": "viewer", "role": "king"})
+    assert rows_of(world.campaign) == before
 
 
 def test_permissions_are_these() -> None:

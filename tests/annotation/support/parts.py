@@ -3,7 +3,6 @@
 from django.contrib.auth.models import User
 from django.test import Client
 
-from annotation.access.audit_log import Actor, by_page
 from annotation.models import AuditEntry, Campaign, Role
 
 
@@ -21,10 +20,6 @@ def at(user: User) -> Client:
 
 def client_with(role: str, campaign: Campaign | None, name: str = "") -> Client:
     return at(with_role(name or f"a-{role}", role, campaign))
-
-
-def acting(user: User) -> Actor:
-    return by_page(user)
 
 
 def logged() -> list[tuple[str, str, str]]:

@@ -13,7 +13,6 @@ from annotation.models import (
     ControlCandidate,
     ExpertLabel,
     Pilot,
-    Role,
     Triplet,
 )
 from retrieval.corpus.uploads import new_folder
@@ -25,7 +24,6 @@ from tests.annotation.api.parts import (
     OF_A_CAMPAIGN,
     OF_THE_CAMPAIGN,
     OF_THE_DATABASE,
-    OWNERS,
     POSTS,
 )
 from tests.annotation.api.people import Program, is_problem, person
@@ -128,21 +126,6 @@ def test_sources_are_counted_by_those_who_may_look(programs: dict[str, Program])
     assert through(programs, "POST", "jobs/count") == OF_THE_DATABASE
 
 
-def test_a_role_is_taken_by_owners(programs: dict[str, Program], campaign: Campaign) -> None:
-    """And by nobody else, no matter whose it is."""
-    passed = set()
-    for name, program in programs.items():
-        role = Role.objects.create(user=person(f"of {name}"), campaign=campaign, name="viewer")
-        answer = program.delete(f"campaigns/faq/roles/{role.pk}")
-        if answer.status_code == 204:
-            passed.add(name)
-        else:
-            assert is_problem(answer, answer.status_code)
-            assert answer.status_code in {401, 403, 404}
-            assert Role.objects.filter(pk=role.pk).exists()
-    assert passed == OWNERS
-
-
 def test_a_pilot_is_read_by_whoever_sees_both_conditions(
     programs: dict[str, Program], campaign: Campaign
 ) -> None:
@@ -193,7 +176,6 @@ def test_the_walk_leaves_no_operation_out() -> None:
     walked |= {
         *(("post", f"/api/v1/{path}") for path in ELSEWHERE),
         ("post", "/api/v1/jobs/count"),
-        ("delete", "/api/v1/campaigns/{}/roles/{}"),
         ("get", "/api/v1/pilots/{}"),
         ("post", "/api/v1/pairs/search"),
         ("post", "/api/v1/pairs/answer"),
@@ -211,7 +193,7 @@ def shape(path: str) -> str:
     parts = path.removeprefix("/api/v1/").split("/")
     rows = {"campaigns", "sources", "indexes", "models", "hits", "assignments", "workers",
             "triplets", "expert-labels", "releases", "builds", "tokens", "pairs", "controls",
-            "control-candidates", "roles", "pilots", "instructions", "charts", "webhooks",
+            "control-candidates", "pilots", "instructions", "charts", "webhooks",
             "events", "deliveries"}  # fmt: skip
     shown = [
         "{}"

@@ -122,12 +122,6 @@ def test_nobody_confirms_a_candidate_under_another_name(other: Campaign) -> None
     assert ControlCandidate.objects.get(triplet__campaign=other).state == "open"
 
 
-def test_nobody_takes_a_role_under_another_name(other: Campaign, reader: Program) -> None:
-    role = Role.objects.get(user__username="of other")
-    assert is_problem(reader.delete(f"campaigns/faq/roles/{role.pk}"), 404)
-    assert Role.objects.filter(pk=role.pk).exists()
-
-
 def test_nobody_labels_a_triplet_under_another_name(other: Campaign, reader: Program) -> None:
     sent = {"triplet": triplet_of(other), "label": 0, "pile": "sample"}
     assert is_problem(reader.post("campaigns/faq/expert-labels", sent), 404)

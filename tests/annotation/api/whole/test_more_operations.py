@@ -1,4 +1,4 @@
-"""Controls, wording, roles, pilots and pairs by the API: the pages' own functions, and logged."""
+"""Controls, wording, pilots and pairs by the API: the pages' own functions, and logged."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -7,7 +7,7 @@ from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign, Control, ControlCandidate, Role
 from retrieval.jobs.queue import run, waiting_jobs
 from retrieval.models import QaPair
-from tests.annotation.api.people import Program, is_problem, person
+from tests.annotation.api.people import Program, is_problem
 from tests.worlds.small_campaign import Stage
 
 TEXTS = {"query": "days of a week", "question": "how many days has a week", "answer": "Seven."}
@@ -109,26 +109,6 @@ def test_instructions_are_saved_on_the_version_that_was_read(
     assert is_problem(overtaken, 409)
     assert f"Version {newest + 1} was saved meanwhile" in overtaken.json()["detail"]
     assert is_problem(root.post(path, {**sent, "based_on": newest + 1}, key="three"), 422)
-
-
-def test_a_role_is_given_changed_and_taken(campaign: Campaign, owner: Program) -> None:
-    person("cleo")
-    given = owner.post("campaigns/faq/roles", {"account": "cleo", "role": "viewer"})
-    assert (given.status_code, last()) == (201, ("give-role", "api", "ada"))
-    changed = owner.post("campaigns/faq/roles", {"account": "cleo", "role": "manager"}).json()
-    assert (changed["id"], changed["role"]) == (given.json()["id"], "manager")
-    assert owner.delete(f"campaigns/faq/roles/{changed['id']}").status_code == 204
-    assert [row["account"] for row in owner.get("campaigns/faq/roles").json()["results"]] == ["ada"]
-    assert last() == ("take-role", "api", "ada")
-    assert is_problem(
-        owner.post("campaigns/faq/roles", {"account": "nobody", "role": "viewer"}), 422
-    )
-
-
-def test_the_last_owner_stays(campaign: Campaign, owner: Program) -> None:
-    mine = Role.objects.get(user__username="ada")
-    assert is_problem(owner.delete(f"campaigns/faq/roles/{mine.pk}"), 422)
-    assert Role.objects.filter(pk=mine.pk).exists()
 
 
 def test_a_pair_is_withdrawn_and_restored(root: Program) -> None:

@@ -48,6 +48,7 @@ def real(world: World) -> Sent:
         "triplets": 3,
         "first": 1,
         "days": 30,
+        "username": "root",
     }
 
 
@@ -97,6 +98,9 @@ BEFORE: Mapping[str, Callable[[World], object]] = {
     "campaign_grant_qualification": practised,
     "campaign_cancel_bonus": refused_bonus,
     "campaign_resume": lambda world: state(world, "paused"),
+    "campaign_take_role": lambda world: world.campaign.roles.create(
+        user=User.objects.get(username="root"), name="viewer"
+    ),
     "expert_label_read": lambda world: ExpertLabel.objects.create(
         triplet_id=world.ids["triplets"], expert="root", label=1, source="sample"
     ),

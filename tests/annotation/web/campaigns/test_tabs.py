@@ -16,7 +16,6 @@ NO_PAGES = {
     "campaign-worker-csv",
     "campaign-worker-exclusion-impact",
     "campaign-workers-csv",
-    "change-role",
     "find-control-candidates",
 }
 

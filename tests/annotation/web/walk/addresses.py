@@ -82,9 +82,6 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (site("own", 200), site("own", 422), """
         admin/campaigns/<slug:name>/roles/
     """),
-    (NO, site("own", 422), """
-        admin/campaigns/<slug:name>/roles/<int:pk>/
-    """),
     (site("root", 200), site("root", 422), """
         admin/campaigns/new
     """),

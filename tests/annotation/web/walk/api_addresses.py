@@ -115,11 +115,8 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     (api("manage", 200), api("view", 405), """
         api/v1/campaigns/<slug:name>/dry-runs
     """),
-    (api("own", 200), api("own", 400), """
+    (api("own", 200), api("view", 405), """
         api/v1/campaigns/<slug:name>/roles
-    """),
-    (api("view", 405), api("view", 405), """
-        api/v1/campaigns/<slug:name>/roles/<int:pk>
     """),
     (api("view", 200), api("manage", 400), """
         api/v1/campaigns/<slug:name>/instructions
@@ -163,6 +160,8 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     (api("view", 405), api("own", 400), """
         api/v1/campaigns/<slug:name>/operations/budget
         api/v1/campaigns/<slug:name>/operations/cancel
+        api/v1/campaigns/<slug:name>/operations/give-role
+        api/v1/campaigns/<slug:name>/operations/take-role
     """),
     (api("view", 404), api("view", 405), """
         api/v1/campaigns/<slug:name>/assignments/<int:pk>

@@ -39,6 +39,7 @@ def of_the_world(world: World) -> Iterator[str]:
     told = {
         "worker": world.work.worker.worker_id, "assignment": world.work.crowd_id, "days": 7,
         "dollars": "1.50", "reason": "asked", "subject": "Thanks", "text": "Thank you.",
+        "username": "bob", "role": "viewer",
     }  # fmt: skip
     yield from (
         f"{own}/charts/kappa.csv", f"{own}/control-candidates/{ids['control-candidates']}",
