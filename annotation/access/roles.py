@@ -106,11 +106,20 @@ def may_anywhere(user: Account, permission: str) -> bool:
 
 def kept_from(user: User) -> QuerySet[Campaign]:
     """Campaigns that have annotators of their own, of whom the account is none."""
-    annotators = Role.objects.filter(name=Role.Name.ANNOTATOR)
-    everywhere = Q(campaign=None)
-    theirs = annotators.filter(campaign=OuterRef("pk"))
-    mine = annotators.filter(everywhere | Q(campaign=OuterRef("pk")), user=user)
+    theirs = _annotators().filter(campaign=OuterRef("pk"))
+    mine = _annotators().filter(Q(campaign=None) | Q(campaign=OuterRef("pk")), user=user)
     return Campaign.objects.filter(Exists(theirs), ~Exists(mine))
+
+
+def annotators_of(campaign: Campaign) -> QuerySet[Role] | None:
+    """The roles of those who alone may judge; None: all members may."""
+    if not _annotators().filter(campaign=campaign).exists():
+        return None
+    return _annotators().filter(Q(campaign=None) | Q(campaign=campaign))
+
+
+def _annotators() -> QuerySet[Role]:
+    return Role.objects.filter(name=Role.Name.ANNOTATOR)
 
 
 def _roles_with(user: User, permission: str) -> QuerySet[Role]:

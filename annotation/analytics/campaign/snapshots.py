@@ -7,7 +7,8 @@ They are taken at the end of each pass, and by a page where the campaign is smal
                             `annotation.analytics.quality.hit_states`
     stages                  sampled, retrieved, packed, published, submitted, reviewed, labelled:
                             each with `done`, `of`, and what comes in an hour, `rate`
-    eta                     hours until no triplet is open, with `least` and `most`; or null
+    eta                     hours until no triplet is open, with `least` and `most`; or null, as
+                            where nobody is left for some of the work
     reviewed                assignments of which is known whether they passed their controls
     pairs, ties             triplets with two valid votes; those of which the first two differ
     agreement, kappa        over the first two votes: `value`, `low`, `high`
@@ -15,7 +16,10 @@ They are taken at the end of each pass, and by a page where the campaign is smal
     positives_by_rank       [rank, triplets with a label, of them positive], from rank 1 on
     votes_per_triplet       how many triplets have 0, 1, 2 ... valid votes
     label_cents             what a label has cost so far; or null
-    status, blockers        `sentence`, `reason`, `operation`, `options` of what blocks the campaign
+    status, blockers        `sentence`, `reason`, `operation`, `options` and `alternative` of what
+                            blocks the campaign
+    stranded                `assignments` that nobody eligible is left for, `people` who could take
+                            them all, `ties` among the open triplets
     outlook, prolonging     of `pipeline.forecast`: what operations would cost and strand at most
     shortage                what waits for a higher budget; or null
     hits_of_versions        {version of the instructions: HITs that show it}, of those that have any
@@ -49,6 +53,7 @@ from annotation.models import Campaign, Snapshot
 from annotation.pipeline.labelling.votes import first_pairs
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.outlook import most_prolonging, outlook
+from annotation.pipeline.publishing.takers import stranded
 from annotation.pipeline.setup.instructions import hits_of_versions
 from annotation.protocol.estimates.downsampling import superfluous
 from annotation.protocol.estimates.eta import Reading, eta, rate_of
@@ -140,6 +145,7 @@ def _figures(campaign: Campaign, clock: Clock) -> Figures:
     assignments["reviewed"] = assignments["submitted"] - assignments["to_review"]
     sums: Figures = money(campaign)
     short = shortage(campaign) if campaign.state == Campaign.State.CAPPED else None
+    left = stranded(campaign, clock())
     return {
         "status": campaign_status(campaign, short).to_dict(),
         "state": campaign.state,
@@ -154,7 +160,8 @@ def _figures(campaign: Campaign, clock: Clock) -> Figures:
         "kappa": asdict(estimate(pairs, kappa)),
         "control_failures": share(assignments["failed_controls"], assignments["reviewed"]),
         **trouble_counts(campaign),
-        "blockers": [one.to_dict() for one in blockers(campaign, clock=clock)],
+        "blockers": [one.to_dict() for one in blockers(campaign, clock=clock, left=left)],
+        "stranded": asdict(left),
         "outlook": asdict(outlook(campaign)),
         "prolonging": asdict(most_prolonging(campaign)),
         "shortage": short and asdict(short),
@@ -216,7 +223,8 @@ def _stages_and_eta(campaign: Campaign, figures: Figures, now: datetime) -> Figu
         found = rate_of(readings(name))
         rate = None if found is None else rounded(found.per_hour)
         stages[name] = {"done": _done(figures, name), "of": of, "rate": rate}
-    ahead = eta(figures["open"], rate_of(readings("decided"))) if figures["open"] else None
+    comes = figures["open"] and not figures["stranded"]["assignments"]
+    ahead = eta(figures["open"], rate_of(readings("decided"))) if comes else None
     return {"stages": stages, "eta": asdict(ahead) if ahead else None}
 
 

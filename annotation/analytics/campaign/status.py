@@ -14,6 +14,7 @@ from annotation.pipeline.ledger.reservations import account_of, first_round_cent
 from annotation.pipeline.outbox.claims import Clock
 from annotation.pipeline.publishing.outlook import expired_hits
 from annotation.pipeline.publishing.publish import held_back, left_out
+from annotation.pipeline.publishing.takers import Stranded, stranded
 from annotation.pipeline.publishing.top_up import missing_votes
 from annotation.protocol.estimates.cost import assignment_cents, is_free
 
@@ -26,10 +27,13 @@ class Blocker(str):
     """What stands still, and why: a sentence, and the operation that mends it where one does.
 
     `reason` is the sentence without its command, for pages that show the operation as a button.
+    `invite`, `roles` and `review` are no operations on a campaign, but pages: of the team, of who
+    may do what, and of what waits for an expert.
     """
 
     reason: str
     operation: str | None
+    alternative: str | None  # another operation that would help
     options: Mapping[str, object]  # of the operation, as far as they are known
 
     def __new__(
@@ -39,9 +43,11 @@ class Blocker(str):
         *,
         operation: str | None = None,
         options: Mapping[str, object] | None = None,
+        alternative: str | None = None,
     ) -> Self:
         made = super().__new__(cls, sentence or reason)
         made.reason, made.operation, made.options = reason, operation, options or {}
+        made.alternative = alternative
         return made
 
     def to_dict(self) -> dict[str, object]:
@@ -50,6 +56,7 @@ class Blocker(str):
             "reason": self.reason,
             "operation": self.operation,
             "options": dict(self.options),
+            "alternative": self.alternative,
         }
 
 
@@ -114,13 +121,19 @@ def shortage(campaign: Campaign) -> Shortage:
     )
 
 
-def blockers(campaign: Campaign, *, clock: Clock = timezone.now) -> list[Blocker]:
-    """What stands still, with its reason and count and what to do about it."""
+def blockers(
+    campaign: Campaign, *, clock: Clock = timezone.now, left: Stranded | None = None
+) -> list[Blocker]:
+    """What stands still, with its reason and count and what to do about it.
+
+    `left` is counted where it is not given.
+    """
     return [
         *_refused(campaign),
         *_waiting(campaign),
         *_unreadable(campaign),
         *_expired(campaign, clock()),
+        *_stranded(campaign, left or stranded(campaign, clock())),
         *_uncovered(campaign),
         *_held_back(campaign),
     ]
@@ -175,6 +188,28 @@ def _expired(campaign: Campaign, now: datetime) -> Iterator[Blocker]:
         reason = f"{hits} expired with votes missing"
         command = f": `quorum campaign extend {campaign} --days 7` gives them more time"
         yield Blocker(reason, reason + command, operation="extend", options={"days": 7})
+
+
+def _stranded(campaign: Campaign, left: Stranded) -> Iterator[Blocker]:
+    """Nobody who may take them is left: no pass mends that, people do."""
+    if not left.assignments or campaign.state == State.CANCELLED:
+        return
+    those = "1 assignment" if left.assignments == 1 else f"{left.assignments:,} assignments"
+    more = "one more person" if left.people == 1 else f"{left.people:,} more people"
+    todo, operation, command = f"invite {more}", "invite", " by `quorum crowd invite`"
+    if left.closed:
+        role = "annotator" if left.people == 1 else "annotators"
+        todo, operation, command = f"make {more} its {role}", "roles", " on its page of roles"
+    ties = ""
+    if left.ties:
+        ties = f", or let an owner decide {left.ties:,} tie{'s' if left.ties > 1 else ''}"
+    reason = f"{those} that nobody eligible is left for: {todo}"
+    yield Blocker(
+        reason + ties,
+        reason + command + ties,
+        operation=operation,
+        alternative="review" if ties else None,
+    )
 
 
 def _uncovered(campaign: Campaign) -> Iterator[Blocker]:

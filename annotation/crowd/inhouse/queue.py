@@ -20,23 +20,34 @@ WINDOW = 256  # begun HITs to look through: a quick worker may have begun most o
 
 _BEGUN = "h.is_open AND h.open_assignments > 0 AND h.open_assignments < h.max_assignments"
 _FRESH = "h.is_open AND h.open_assignments > 0 AND h.open_assignments = h.max_assignments"
-# q: a queue whose HITs the member may see
-_WELCOME = """
+# q: a queue from which the member is not excluded
+_ADMITTED = """
 EXISTS (SELECT 1 FROM inhouse_member m WHERE m.id = %(member)s AND m.active)
 AND NOT EXISTS (SELECT 1 FROM inhouse_block b WHERE b.member_id = %(member)s)
 AND NOT EXISTS (SELECT 1 FROM inhouse_grant g
                 WHERE g.member_id = %(member)s AND g.qualification_id = q.exclusion_id)
+"""
+# q: a queue whose HITs the member may see
+_WELCOME = f"""
+{_ADMITTED}
 AND (q.qualified_id IS NULL
      OR EXISTS (SELECT 1 FROM inhouse_grant g
                 WHERE g.member_id = %(member)s AND g.qualification_id = q.qualified_id))
-"""
-# h: a HIT whose type does not exclude the member; only that of repacked triplets excludes anybody
+"""  # noqa: S608 - of constants alone, as are those that follow
+# h: a HIT whose type does not exclude the member; only that of repacked triplets excludes anybody.
+# Who has submitted nothing of its queue has judged none of them, so nobody need have numbered them.
 _QUALIFIED = """
 EXISTS (SELECT 1 FROM inhouse_hittype t WHERE t.id = h.hit_type_id AND (t.known_id IS NULL
         OR EXISTS (SELECT 1 FROM inhouse_grant g
                    WHERE g.member_id = %(member)s AND g.qualification_id = t.known_id
                      AND NOT EXISTS (SELECT 1 FROM inhouse_excludedworker b
-                                     WHERE b.hit_type_id = t.id AND b.number = g.value))))
+                                     WHERE b.hit_type_id = t.id AND b.number = g.value))
+        OR NOT EXISTS (SELECT 1 FROM inhouse_grant g
+                       WHERE g.member_id = %(member)s AND g.qualification_id = t.known_id)
+           AND NOT EXISTS (SELECT 1 FROM inhouse_assignment a
+                           JOIN inhouse_postedhit o ON o.id = a.posted_hit_id
+                           WHERE a.member_id = %(member)s AND o.queue_id = %(queue)s
+                             AND a.status IN ('submitted', 'approved', 'rejected'))))
 """
 _NEVER_HAD = """
 NOT EXISTS (SELECT 1 FROM inhouse_assignment a
@@ -58,7 +69,7 @@ WHERE (%(queue_id)s = '' OR q.queue_id = %(queue_id)s) AND {_WELCOME}
      WHERE h.queue_id = q.id AND {_FRESH} ORDER BY h.id LIMIT 1)
   ) IS NOT NULL
 ORDER BY q.id
-"""  # noqa: S608 - of constants alone, as are those that follow
+"""  # noqa: S608
 # 1. What others have begun comes first, so that labels come early; else what nobody has.
 _PREFERRED = f"""
 SELECT id, preference FROM (
@@ -100,7 +111,7 @@ SELECT COUNT(*) FROM (
 """
 _MAY_TAKE = f"""
 SELECT 1 FROM inhouse_postedhit h JOIN inhouse_queue q ON q.id = h.queue_id
-WHERE h.id = %(hit)s AND {_WELCOME} AND {_QUALIFIED}
+WHERE h.id = %(hit)s AND {_WELCOME} AND {_QUALIFIED.replace("%(queue)s", "h.queue_id")}
 """  # noqa: S608
 
 
@@ -117,7 +128,7 @@ def candidates(
     queues = open_queues(member, queue_id, closed=closed)
     for statement in (_PREFERRED, _ANY, _AGAIN):
         for queue, seconds in queues.items():
-            given = {"member": member.pk, "queue": queue, "now": _stored(now)}
+            given = {"member": member.pk, "queue": queue, "now": stored(now)}
             found = _rows(statement, given | {"window": WINDOW, "choice": CHOICE})
             for hit in _spread(found) if statement is _PREFERRED else (row[0] for row in found):
                 yield Candidate(hit, seconds)
@@ -146,7 +157,7 @@ def count(member: Member, queue: int, now: datetime, *, most: int) -> int:
     found = 0
     for state in (_FRESH, _BEGUN):
         statement = _COUNT.format(state=state, qualified=_QUALIFIED, not_at_it=_NOT_AT_IT)
-        given = {"member": member.pk, "queue": queue, "now": _stored(now), "most": most - found}
+        given = {"member": member.pk, "queue": queue, "now": stored(now), "most": most - found}
         found += _rows(statement, given)[0][0]
     return found
 
@@ -156,7 +167,16 @@ def may_take(member: Member, hit: int) -> bool:
     return bool(_rows(_MAY_TAKE, {"member": member.pk, "hit": hit}))
 
 
-def _stored(at: datetime) -> Any:
+def rule(member: str) -> str:
+    """The same in SQL, for statements over many: whether `member`, a column, may work on h of q.
+
+    As if every qualification test were passed.
+    """
+    whole = f"{_ADMITTED} AND {_QUALIFIED} AND {_NOT_AT_IT}"
+    return whole.replace("%(member)s", member).replace("%(queue)s", "h.queue_id")
+
+
+def stored(at: datetime) -> Any:
     """As the database's own column holds it."""
     return connection.ops.adapt_datetimefield_value(at)
 

@@ -15,7 +15,7 @@ from annotation.pipeline.publishing.pilot_conditions import (
     WITH_CONDITIONS,
     works_in_other_condition,
 )
-from annotation.web.annotator.judging_context import has_judged
+from annotation.pipeline.publishing.takers import at_work_in, has_judged
 
 UNKNOWN = "Its campaign is not here any more: give it back and take another one."
 KNOWN = (
@@ -60,9 +60,7 @@ def other_conditions(member: Member, ours: Iterable[Campaign]) -> set[int]:
     if not conditions:
         return set()
     campaigns = Campaign.objects.filter(pk__in=itertools.chain.from_iterable(conditions))
-    queues = _queues(campaigns)
-    gone = (Assignment.Status.RETURNED, Assignment.Status.LAPSED)
-    assignments = member.assignments.filter(posted_hit__queue__in=queues).exclude(status__in=gone)
+    assignments = at_work_in(campaigns).filter(member=member)
     types = HitType.objects.filter(queue__in=assignments.values("posted_hit__queue")).values(
         "type_id"
     )

@@ -25,7 +25,8 @@ from annotation.pipeline.publishing.pilot_conditions import (
     WITH_CONDITIONS,
     works_in_other_condition,
 )
-from annotation.web.annotator.judging_context import has_judged, judging_context
+from annotation.pipeline.publishing.takers import has_judged
+from annotation.web.annotator.judging_context import judging_context
 from annotation.web.base.middleware import AWAY_SECONDS
 
 # Where Amazon's workers and requesters see our page, and where a submit may lead them on to.

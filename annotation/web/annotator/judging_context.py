@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.analytics.quality.text_diff import Part, mark_differences
 from annotation.crowd.qualification_url import qualification_test_url
-from annotation.models import Assignment, Hit, HitItem, ItemReport
+from annotation.models import Hit, ItemReport
 from annotation.web.base.markdown import render_markdown
 
 LINE = 72  # characters of a text's line in the page's widest column
@@ -50,17 +50,6 @@ def judging_context(hit: Hit, *, assignment_id: str, worker_id: str) -> dict[str
         "probe_url": reverse("health"),
         "test_url": qualification_test_url(hit.campaign) if hit.campaign.qualified_id else "",
     }
-
-
-def has_judged(hit: Hit, worker_id: str) -> bool:
-    """Whether the worker has had one of the HIT's triplets before, in another HIT."""
-    triplets = hit.items.exclude(triplet=None).values("triplet")
-    others = HitItem.objects.filter(triplet__in=triplets).exclude(hit=hit)
-    return Assignment.objects.filter(
-        hit__in=others.values("hit"),
-        worker__crowd=hit.campaign.policy.crowd,
-        worker__worker_id=worker_id,
-    ).exists()
 
 
 def _items(hit: Hit) -> list[WorkerItem]:

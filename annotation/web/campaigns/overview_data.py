@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.access.roles import RUN
+from annotation.access.roles import ADJUDICATE, GRANT, RUN
 from annotation.access.roles import Account as Reader
 from annotation.analytics.campaign.snapshots import FRESH, RECENT
 from annotation.analytics.campaign.status import Blocker, campaign_status
@@ -60,10 +60,10 @@ class Button:
 
 @dataclass(frozen=True)
 class Trouble:
-    """Something that stands still, with the button that mends it where the reader may."""
+    """Something that stands still, with the buttons that mend it where the reader may."""
 
     reason: str
-    repair: Button | None
+    repairs: list[Button]
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,11 @@ def finish(campaign: Campaign, last: Snapshot) -> str:
         )
     if not _is_served(campaign):
         return f"{figures['open']:,} triplets are open, and nobody is asked at its crowd."
+    if figures["stranded"]["assignments"]:
+        return (
+            f"{figures['open']:,} triplets are open. They are not all decided before more people "
+            "can take the work."
+        )
     if (ahead := figures["eta"]) is None:
         hours = RECENT // timedelta(hours=1)
         return f"{figures['open']:,} triplets are open; none was decided in the last {hours} hours."
@@ -188,10 +193,15 @@ def _troubles(campaign: Campaign, figures: Figures | None, reader: Reader) -> li
     if not _is_served(campaign):
         found.append(Blocker(ELSEWHERE.format(campaign.endpoint)).to_dict())
     found += figures["blockers"] if figures else []
-    return [
-        Trouble(one["reason"], _button(campaign, one["operation"], reader, one["options"]))
-        for one in found
-    ]
+    return [Trouble(one["reason"], _repairs(campaign, one, reader)) for one in found]
+
+
+def _repairs(campaign: Campaign, blocker: Figures, reader: Reader) -> list[Button]:
+    buttons = (
+        _button(campaign, blocker["operation"], reader, blocker["options"]),
+        _button(campaign, blocker["alternative"], reader),
+    )
+    return [button for button in buttons if button]
 
 
 def _is_served(campaign: Campaign) -> bool:
@@ -226,6 +236,33 @@ def _is_out(campaign: Campaign, figures: Figures) -> bool:
     return _is_alive(campaign, figures) and bool(campaign.endpoint) and figures["open"] > 0
 
 
+def _to_page(campaign: Campaign, page: "Page", reader: Reader) -> Button | None:
+    if page.of_campaign:
+        may, of = reader.has_perm(page.permission, campaign), [campaign.name]
+    else:
+        may, of = reader.is_staff and reader.has_perm(page.permission), []
+    link = reverse(page.name, args=of) + page.place
+    return Button(page.title, link, grave=False) if may else None
+
+
+@dataclass(frozen=True)
+class Page:
+    """Where something is mended that is no operation on a campaign."""
+
+    title: str
+    name: str
+    permission: str
+    of_campaign: bool = True
+    place: str = ""  # on the page
+
+
+PAGES: Mapping[str, Page] = {
+    "publish": Page("Go on", "campaign-milestones", RUN),  # with its preview and its price
+    "reconcile": Page("Reconcile", "campaign-reconcile", RUN),
+    "invite": Page("Invite people", "team", "inhouse.add_invitation", of_campaign=False),
+    "roles": Page("Give roles", "campaign-roles", GRANT),
+    "review": Page("See the ties", "campaign-review", ADJUDICATE, place="#ties"),
+}
 # In this order; of the others each has its own place.
 _FITTING: Mapping[str, Callable[[Campaign, Figures], bool]] = {
     "resume": lambda campaign, _: campaign.state == State.PAUSED,
@@ -254,11 +291,8 @@ def _button(
     reader: Reader,
     options: Mapping[str, object] | None = None,
 ) -> Button | None:
-    if name == "publish" and reader.has_perm(RUN, campaign):  # with its preview and its price
-        return Button("Go on", reverse("campaign-milestones", args=[campaign.name]), grave=False)
-    if name == "reconcile" and reader.has_perm(RUN, campaign):
-        link = reverse("campaign-reconcile", args=[campaign.name])
-        return Button("Reconcile", link, grave=False)
+    if (page := PAGES.get(name or "")) is not None:
+        return _to_page(campaign, page, reader)
     operation = OPERATIONS.get(name or "")
     if operation is None or not reader.has_perm(operation.permission, campaign):
         return None

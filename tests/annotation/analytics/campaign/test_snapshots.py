@@ -197,6 +197,7 @@ def test_what_holds_a_campaign_up_is_told_with_its_repair(stage: Stage) -> None:
             "reason": "5 HITs have expired with votes missing",
             "operation": "extend",
             "options": {"days": 7},
+            "alternative": None,
         }
     ]
 

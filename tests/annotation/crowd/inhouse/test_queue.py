@@ -147,15 +147,19 @@ def test_without_the_test_there_is_no_work(team: Team, ada: Member, bob: Member)
     assert [team.taken(ada), team.taken(bob)] == [hit_id, None]
 
 
-def test_repacked_hits_go_to_known_members_who_are_not_excluded(
+def test_repacked_hits_go_to_members_who_are_new_or_known_and_not_excluded(
     team: Team, ada: Member, bob: Member, eve: Member
 ) -> None:
     known = team.qualification("known")
+    team.publish(max_assignments=1)
+    team.do(team.join("old"))  # may be one of the excluded, and has no number yet
     hit_id = team.publish_for(known_id=known, excluded_workers=(7, 9), max_assignments=5)
     for member, number in ((ada, 7), (bob, 8)):
         team.crowd.grant(member.worker_id, qualification_id=known, value=number)
-    assert [team.taken(member) for member in (ada, bob, eve)] == [None, hit_id, None]
-    assert [counts(team, member) for member in (ada, bob, eve)] == [[], [], []]
+    old = Member.objects.get(user__username="old")
+    taken = [team.taken(member) for member in (ada, bob, old, eve)]
+    assert taken == [None, hit_id, None, hit_id]
+    assert [counts(team, member) for member in (ada, bob, old, eve)] == [[], [], [], []]
 
 
 def test_hit_types_that_differ_in_whom_they_bar_are_one_line(team: Team, ada: Member) -> None:

@@ -242,7 +242,7 @@ def test_to_count_now_counts_a_small_campaign_at_once(stage: Stage, owner: Clien
 
 def repairs(page: Any) -> dict[str, str]:
     return {
-        trouble.reason: trouble.repair.link if trouble.repair else ""
+        trouble.reason: "".join(one.link for one in trouble.repairs)
         for trouble in page.context["overview"].troubles
     }
 

@@ -8,7 +8,14 @@ from annotation.models import Campaign, Snapshot
 from annotation.web.campaigns.overview_data import finish
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
-COUNTS = {"triplets": 100, "labelled": 30, "open": 69, "unresolved": 1, "eta": None}
+COUNTS = {
+    "triplets": 100,
+    "labelled": 30,
+    "open": 69,
+    "unresolved": 1,
+    "eta": None,
+    "stranded": {"assignments": 0},
+}
 
 
 def told(state: str = "active", **figures: object) -> str:
@@ -32,6 +39,12 @@ def test_what_buys_nothing_has_no_end(state: str) -> None:
 
 def test_where_nothing_came_lately_nobody_knows() -> None:
     assert told() == "69 triplets are open; none was decided in the last 6 hours."
+
+
+def test_nothing_is_forecast_where_nobody_is_left() -> None:
+    assert told(stranded={"assignments": 11}) == (
+        "69 triplets are open. They are not all decided before more people can take the work."
+    )
 
 
 def test_a_forecast_has_its_range() -> None:

@@ -117,13 +117,14 @@ def test_hits_that_cannot_be_read_come_with_the_repair(published: Stage, manager
             "reason": "2 HITs cannot be read: <no> such HIT",
             "operation": "reconcile",
             "options": {},
+            "alternative": None,
         }
     ]
     (trouble,) = manager.get(OVERVIEW).context["overview"].troubles
-    assert (trouble.repair.title, trouble.repair.link) == ("Reconcile", PAGE)
+    assert [(one.title, one.link) for one in trouble.repairs] == [("Reconcile", PAGE)]
     viewer = plays("viewer", published.campaign)
     (trouble,) = viewer.get(OVERVIEW).context["overview"].troubles
-    assert trouble.repair is None
+    assert trouble.repairs == []
 
 
 def test_a_hit_that_the_crowd_has_lost_is_readable_again(published: Stage, manager: Client) -> None:
