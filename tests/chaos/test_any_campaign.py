@@ -29,7 +29,7 @@ def play(stage: Stage, rng: random.Random) -> bool:
 
 
 def take_one(stage: Stage, rng: random.Random) -> None:
-    """Whoever the crowd lets have a HIT that is open hands it in, well or badly."""
+    """A worker to whom the crowd gives an open HIT submits it, well or badly."""
     chances = [(name, number) for name in NAMES for number in open_hits(stage)]
     rng.shuffle(chances)
     for name, number in chances:

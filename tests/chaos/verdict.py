@@ -108,7 +108,7 @@ class Verdict:
 
     @cached_property
     def cast(self) -> Mapping[int, Sequence[Vote]]:
-        """Triplet -> the votes of good work, whoever was excluded later."""
+        """Triplet -> the votes of good work, those of workers excluded later too."""
         found: defaultdict[int, list[Vote]] = defaultdict(list)
         for position, work in enumerate(self.record.works):
             if _is_good(work):

@@ -1,4 +1,4 @@
-"""The database itself keeps the log as it was written, whoever tries, on SQLite and PostgreSQL."""
+"""The database itself keeps the log as it was written, on SQLite and PostgreSQL."""
 
 import pytest
 from django.contrib.auth.models import User

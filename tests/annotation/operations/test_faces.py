@@ -1,4 +1,4 @@
-"""Each operation by its page, its API call and its command: one thing, whoever asks for it."""
+"""Each operation by its page, its API call and its command: the same thing each time."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The same campaign gives the same bytes, whoever exports it, and appears whole or not at all."""
+"""The same campaign gives the same bytes in every build, and appears whole or not at all."""
 
 import os
 import subprocess

@@ -41,6 +41,6 @@ def published_in(folder: Path) -> dict[str, str | None]:
 
 
 def sealed(folder: Path) -> None:
-    """The manifest of what lies there now: whoever changed a file made its checksum right again."""
+    """Write the manifest again: each file changed since has a right checksum."""
     number = json.loads((folder / RELEASE).read_bytes())["number"]
     (folder / MANIFEST).write_bytes(document(manifest(folder, campaign="demo", number=number)))

@@ -17,7 +17,7 @@ def keys_of(numbers: Iterable[int]) -> PairKeys:
 
 
 def vectors_of(numbers: Iterable[int]) -> Vectors:
-    """Each pair's own, whoever asks; exact in float16, too."""
+    """Each pair's own, the same in every process; exact in float16, too."""
     rows = [np.random.default_rng(number).integers(-99, 99, 5) / 64 for number in numbers]
     return np.array(rows, np.float32).reshape(-1, 5)
 

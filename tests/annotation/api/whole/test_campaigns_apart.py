@@ -1,4 +1,4 @@
-"""What is of another campaign is not found under this one's name, whoever asks."""
+"""Nobody finds another campaign's rows under this campaign's name."""
 
 from collections.abc import Callable, Mapping
 

@@ -82,7 +82,7 @@ CHOICES = st.tuples(
 def test_a_campaign_in_full_swing_is_no_drift(
     small_database: None, tmp_path: Path, start_mturk: StartMTurk, tie_mode: str
 ) -> None:
-    """Between any two steps, whoever has died at whatever call, there is nothing to mend."""
+    """Between any two steps, wherever a process has died, there is nothing to mend."""
 
     @settings(max_examples=examples(8), deadline=None)
     @given(published=st.booleans(), steps=st.lists(CHOICES, min_size=12, max_size=25))

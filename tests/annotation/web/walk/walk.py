@@ -1,7 +1,7 @@
 """A walk over every address that the resolver knows, by everybody there is.
 
-A row of a table says who may, and what they get; whoever may not gets what that kind of address
-says to them. A request is taken back after it: each finds the site as it was.
+A row of a table says who may, and what they get; the others get what that kind of address says to
+them. A request is undone after it: each finds the site as it was.
 """
 
 import json
