@@ -45,7 +45,7 @@ demo: setup ## the whole job on the demo's data: from q/a pairs to a release
 
 run: setup ## the site with a worker and the MTurk emulator, on http://127.0.0.1:8000
 	$(BIN)/python manage.py migrate --verbosity 0
-	# Counters begin anew with the site: its processes leave a file each.
+	# Counters begin again with the site: its processes leave a file each.
 	rm -f "$${PROMETHEUS_MULTIPROC_DIR:-$(QUORUM_DATA)/metrics}"/*.db
 	# At the demo's emulator, where the folder is the demo's: its campaign is published there.
 	# Without the encoder: `quorum index build` encodes by itself unless it is told otherwise.
@@ -92,5 +92,5 @@ bench-models: $(VENV)/.dev ## trains and compares models on real data, and times
 bench-gpu: $(VENV)/.dev ## what only a GPU shows: search among 6.3M vectors, encoding in each precision, training and selection (EXTRA=gpu: faiss-gpu too)
 	$(BIN)/python -m benchmarks.gpu
 
-lock: $(VENV)/.dev ## writes the locks anew from pyproject.toml
+lock: $(VENV)/.dev ## writes the locks again from pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" requirements/lock

@@ -103,7 +103,7 @@ class Services:
         self._processes.clear()
 
     def restart_redis(self) -> None:
-        """Killed as by a fault of its machine, and started anew from what it had written down."""
+        """Killed as by a fault of its machine, and started again from what it had written down."""
         os.kill(self._redis().info("server")["process_id"], signal.SIGKILL)
         if process := self._processes.pop("redis", None):
             process.wait()

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-import knox.admin  # noqa: F401 - registers what is registered anew here
+import knox.admin  # noqa: F401 - registers what is registered again here
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin as DjangosGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangosUserAdmin

@@ -168,7 +168,7 @@ def _too_often(name: str) -> CrowdError:
 
 
 def redis_storage(url: str) -> RedisStorage:
-    # A call must not wait for a Redis that is away; a connection that went stale is tried anew.
+    # A call must not wait for a Redis that is away; a connection that went stale is tried again.
     pool = ConnectionPool.from_url(
         url,
         socket_timeout=_REDIS_TIMEOUT,

@@ -133,7 +133,7 @@ class Watch:
             ) from error
 
     def _report(self) -> None:
-        """A shard taken over begins anew: nothing is counted twice."""
+        """A shard taken over begins again: nothing is counted twice."""
         each = Case(When(state=State.DONE, then=F("pairs")), default=F("done"))
         done = self._job.shards.aggregate(done=Sum(each))["done"] or 0
         if done > self._reported:

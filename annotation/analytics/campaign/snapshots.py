@@ -100,7 +100,7 @@ def take_after_a_pass(campaign: Campaign) -> None:
 
 
 def take_if_old(campaign: Campaign) -> Snapshot | None:
-    """The newest one; made anew before, where it is old, counting is quick and nobody writes."""
+    """The newest one; taken again first, where it is old, counting is quick and nobody writes."""
     last = newest(campaign)
     if is_old(campaign, last) and is_small(campaign):
         return if_free(partial(take, campaign), otherwise=last)

@@ -46,5 +46,5 @@ def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[
             f"{'vote is' if decision.wanted == 1 else 'votes are'} wanted."
         )
     if (triplet.votes, triplet.positive_votes) != (len(valid), yes):
-        told.append("The stored label is of before: the next pass writes it anew.")
+        told.append("The stored label is older than these votes. The next pass updates it.")
     return told

@@ -20,7 +20,7 @@ from annotation.protocol.screening.control_accuracy import ControlRate
 
 
 def take(campaign: Campaign, *, clock: Clock = timezone.now) -> ReviewFigures:
-    """Made anew, in the place of what there was."""
+    """Made again, in the place of the last one."""
     figures = {"controls": control_figures(campaign), STORED: weigh_all(campaign)}
     made, _ = ReviewFigures.objects.update_or_create(
         campaign=campaign, defaults={"at": clock(), "figures": figures}

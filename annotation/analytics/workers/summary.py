@@ -41,7 +41,7 @@ COLUMNS = tuple(
 
 
 def take(campaign: Campaign, *, clock: Clock = timezone.now) -> Workforce:
-    """Made anew, in the place of what there was."""
+    """Made again, in the place of the last one."""
     now = clock()
     people, agreements = people_of(campaign), agreements_of(campaign)
     rows = [_row(campaign, one, agreements.get(one.pk, Agreement(0, 0))) for one in people]

@@ -62,7 +62,7 @@ class BuildIndex(APIView):
 
     @operation(
         "index_build",
-        "Build the index anew, over all pairs that are not withdrawn",
+        "Build the index again, over all pairs that are not withdrawn",
         tag=TAG,
         description="A job, whose address is in `Location`; what is encoded already stays. Takes "
         f"the permission `{BUILD}`.",
@@ -85,7 +85,7 @@ class CountSources(APIView):
 
     @operation(
         "source_count",
-        "Count the pairs of each source anew",
+        "Count the pairs of each source again",
         tag=TAG,
         description="A job, whose address is in `Location`; `source_list` shows what it counts.",
         request=Nothing,

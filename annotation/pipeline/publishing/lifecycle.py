@@ -62,7 +62,7 @@ def expire(campaign: Campaign, now: datetime) -> int:
 
 @transaction.atomic
 def prolong(campaign: Campaign, *, days: int, now: datetime) -> Prolonging:
-    """More time for HITs that lack votes; those that were over get their money anew."""
+    """More time for HITs that lack votes; those that were over get their money again."""
     campaign = locked(campaign)
     check_prolongable(campaign)
     until = end_of(days, now)

@@ -1,4 +1,4 @@
-"""HITs that only one side knows: taken over, withdrawn, or published anew."""
+"""HITs that only one side knows: taken over, withdrawn, or published again."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -212,7 +212,7 @@ def _give_up(campaign: Campaign, ours: Ours, now: datetime, report: Reconciled) 
     report.did(Repair.GONE, sentence, hit=hit.key)
 
 
-def publish_anew(campaign: Campaign, report: Reconciled) -> None:
+def publish_again(campaign: Campaign, report: Reconciled) -> None:
     """HITs that were gone before anybody worked on them; the others' triplets are repacked."""
     empty = _gone_unworked(campaign).order_by("number")
     for pk, key, crowd_id in list(empty.values_list("pk", "key", "crowd_id")):
@@ -230,8 +230,8 @@ def publish_anew(campaign: Campaign, report: Reconciled) -> None:
                 hit=key,
             )
         else:
-            sentence = f"HIT {key} is to be published anew."
-            report.did(Repair.PUBLISHED_ANEW, sentence, hit=key)
+            sentence = f"HIT {key} will be published again."
+            report.did(Repair.PUBLISHED_AGAIN, sentence, hit=key)
 
 
 def _gone_unworked(campaign: Campaign) -> QuerySet[Hit]:

@@ -11,7 +11,7 @@ class Repair(StrEnum):
     WITHDRAWN = "withdrawn"  # a second HIT of the same items, or one that nobody here knows
     DELETED = "deleted"  # such a HIT, on which nobody had worked
     GONE = "gone"  # a HIT of ours that the crowd does not know any more
-    PUBLISHED_ANEW = "published_anew"
+    PUBLISHED_AGAIN = "published_again"
     RESIZED = "resized"  # more or fewer assignments there than we bought
     RESCHEDULED = "rescheduled"  # expires at another time, or is open again
     ANSWERED = "answered"  # a purchase, before the campaign was cancelled, with its answer lost

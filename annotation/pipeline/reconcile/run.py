@@ -16,7 +16,7 @@ from annotation.pipeline.publishing.crowd_setup import check_endpoint
 from annotation.pipeline.recompute import recompute
 from annotation.pipeline.reconcile.assignments import compare_assignments
 from annotation.pipeline.reconcile.cancelled import answer_purchases
-from annotation.pipeline.reconcile.hits import find_missing, meet_strangers, publish_anew
+from annotation.pipeline.reconcile.hits import find_missing, meet_strangers, publish_again
 from annotation.pipeline.reconcile.money import check_account, settle_decided
 from annotation.pipeline.reconcile.report import Reconciled
 from annotation.pipeline.reconcile.sizes import compare_sizes, compare_times
@@ -70,7 +70,7 @@ def _compare(
     """What the crowd answered before it failed is mended all the same."""
     meet_strangers(sides, report)
     find_missing(sides, report, all_gone=all_gone)
-    publish_anew(sides.campaign, report)
+    publish_again(sides.campaign, report)
     answer_purchases(sides, report)
     after = count_ours(sides.campaign)
     compare_sizes(sides, after, report)

@@ -1,4 +1,4 @@
-"""Take a dataset that was labelled elsewhere as a campaign: to audit, extend or release it anew."""
+"""Import a dataset labelled elsewhere as a campaign, to audit, extend or release it again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

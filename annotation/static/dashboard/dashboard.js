@@ -1,4 +1,4 @@
-// Charts from the data in the page, in the theme's colours; drawn anew when the theme turns and
+// Charts from the data in the page, in the theme's colours; drawn again when the theme turns and
 // when htmx has brought a fresh part of the page.
 (() => {
   const drawn = new Map();

@@ -93,7 +93,7 @@ def _page(
 
 
 def _key(text: str) -> tuple[datetime, int] | None:
-    """The last row of the page before; what is no key begins anew."""
+    """The last row of the page before; what is no key begins at the newest."""
     moment, _, pk = text.partition(",")
     try:
         at = datetime.fromisoformat(moment)

@@ -107,5 +107,5 @@ def first_page(request: HttpRequest) -> str:
 
 
 def _folded(username: str) -> str:
-    """Other spellings of a name do not begin anew."""
+    """Other spellings of a name do not begin again."""
     return unicodedata.normalize("NFKC", username).casefold()

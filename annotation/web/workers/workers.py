@@ -123,7 +123,7 @@ def reports(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def fresh_workforce(campaign: Campaign) -> Workforce | None:
-    """Made anew before, where the campaign is small, the figures are old and nobody writes."""
+    """Made again first, where the campaign is small, the figures are old and nobody writes."""
     last = worker_figures.newest(campaign)
     if worker_figures.is_old(campaign, last) and snapshots.is_small(campaign):
         return if_free(partial(worker_figures.take, campaign), otherwise=last)

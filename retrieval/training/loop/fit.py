@@ -85,7 +85,7 @@ def fit(
     damaged.
     """
     folder = folder.resolve()
-    # The best checkpoint is known by its path: a folder that was moved is begun anew.
+    # The best checkpoint is known by its path: a folder that was moved is begun again.
     _claim(folder, {**asdict(plan), **order, "folder": str(folder)})
     transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     set_seed(plan.seed)  # a new head is drawn by it

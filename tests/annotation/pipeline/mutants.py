@@ -174,7 +174,7 @@ MUTANTS = {
         ("rejected is released", "return Booked.RELEASED", "return Booked.PAID"),
         ("a bonus is booked once", ".exclude(entries__target=Place.PAID)", ""),
         ("what counts again goes back", "Assignment.valid(discarded, campaign)", "discarded"),
-        ("each turn anew", 'f"{account}:{turn}"', 'f"{account}"'),
+        ("each turn again", 'f"{account}:{turn}"', 'f"{account}"'),
     ),
     (
         "annotation/pipeline/collecting/collect.py",

@@ -22,7 +22,7 @@ SHARES: dict[str, Any] = {"train": 0.5, "dev": 0.2, "test": 0.3}
 
 
 def built(out: Path, **how: Any) -> dict[str, bytes]:
-    """The files of a campaign that is made anew and forgotten again."""
+    """The files of a campaign that is made for them and then forgotten."""
     with transaction.atomic():
         campaign = make_campaign(MANY, **SHARES, **how)
         WorkerSalt.objects.create(campaign=campaign, salt="the same")

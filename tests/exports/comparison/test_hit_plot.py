@@ -65,7 +65,7 @@ def test_the_same_figures_make_the_same_bytes_light_and_dark(tmp_path: Path) -> 
         assert path.read_bytes() == drawn(result("mine", seeds=2), theme)
 
 
-def test_a_plot_may_be_drawn_anew_over_one_of_ours_and_over_nothing_else(tmp_path: Path) -> None:
+def test_a_plot_may_be_drawn_again_over_one_of_ours_and_over_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "hit.svg"
     write_hit_plot(path, result("mine"))
     assert plot_path(path) == path

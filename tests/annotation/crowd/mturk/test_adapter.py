@@ -396,7 +396,7 @@ def test_every_page_of_a_list_asks_the_limiter(emulator: str, market: Market) ->
     assert len(rate.calls) >= 4
 
 
-def test_every_attempt_of_a_call_asks_the_limiter_anew() -> None:
+def test_every_attempt_of_a_call_asks_the_limiter_again() -> None:
     answers = iter(
         [
             (400, b'{"__type": "ThrottlingException"}'),

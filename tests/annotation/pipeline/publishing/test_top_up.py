@@ -54,7 +54,7 @@ def test_a_tie_is_broken_on_the_place_that_was_kept_for_it(one_hit: Stage) -> No
     assert account_of(one_hit.campaign).available_cents == before
 
 
-def test_a_second_growth_is_reserved_anew(one_hit: Stage) -> None:
+def test_a_second_growth_is_reserved_again(one_hit: Stage) -> None:
     disagree(one_hit, 1, "ada", "bob")
     one_hit.advance()
     one_hit.work("eve", 1, slips=1)

@@ -184,16 +184,16 @@ def test_hits_of_others_are_never_touched(set_stage: SetStage) -> None:
 # A HIT of ours that is not there any more
 
 
-def test_a_hit_gone_before_anybody_worked_on_it_is_published_anew(stage: Stage) -> None:
+def test_a_hit_gone_before_anybody_worked_on_it_is_published_again(stage: Stage) -> None:
     stage.publish()
     before = money(stage)
     lost = delete_there(stage, 4)
     report = compare(stage)
-    assert repairs(report) == {"gone": 1, "published_anew": 1}
+    assert repairs(report) == {"gone": 1, "published_again": 1}
     key = stage.hit(4).key
     assert report.done == [
         f"HIT {key} ({lost}) is gone from the crowd: its assignments are given up.",
-        f"HIT {key} is to be published anew.",
+        f"HIT {key} will be published again.",
     ]
     assert mended(stage) == {}
     assert money(stage) == before
@@ -207,7 +207,7 @@ def test_a_hit_may_be_lost_again_and_again(stage: Stage) -> None:
     stage.publish()
     for _ in range(3):
         delete_there(stage, 4)
-        assert mended(stage) == {"gone": 1, "published_anew": 1}
+        assert mended(stage) == {"gone": 1, "published_again": 1}
         assert stage.deliver().sent == 1
     assert len({message.token for message in stage.outbox("create")}) == 8
     finish(stage, "cara", "dan")
@@ -241,7 +241,7 @@ def _reserved_here(stage: Stage) -> int:
     )
 
 
-def test_work_that_waits_for_review_keeps_a_lost_hit_from_being_published_anew(
+def test_work_that_waits_for_review_keeps_a_lost_hit_from_being_published_again(
     stage: Stage,
 ) -> None:
     stage.publish()
@@ -280,7 +280,7 @@ def test_an_account_that_knows_none_of_them_is_not_believed_at_once(one_hit: Sta
         "The crowd lists none of the 1 HITs of faq: is this the account that published them? "
         "If they are really gone, say so (all gone)."
     ]
-    assert mended(one_hit, all_gone=True) == {"gone": 1, "published_anew": 1}
+    assert mended(one_hit, all_gone=True) == {"gone": 1, "published_again": 1}
 
 
 def test_hits_that_were_finished_when_the_crowd_forgot_them_are_no_drift(stage: Stage) -> None:
@@ -308,7 +308,7 @@ def test_what_was_to_be_sent_for_a_lost_hit_is_cancelled(one_hit: Stage) -> None
     assert timedelta(0) <= one_hit.mturk.clock.now() - one_hit.hit(1).closed_at
 
 
-def test_a_cancelled_campaign_publishes_nothing_anew(stage: Stage) -> None:
+def test_a_cancelled_campaign_publishes_nothing_again(stage: Stage) -> None:
     stage.publish()
     delete_there(stage, 4)
     Campaign.objects.update(state=Campaign.State.CANCELLED)

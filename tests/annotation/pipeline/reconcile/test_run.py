@@ -131,7 +131,7 @@ def test_two_comparisons_at_once_mend_each_drift_once(stage: Stage) -> None:
 
     def mend() -> int:
         other = Stage(Campaign.objects.get(pk=stage.campaign.pk), stage.mturk)
-        return compare(other).repaired["published_anew"]
+        return compare(other).repaired["published_again"]
 
     assert sum(together(mend, mend)) == 1
     assert stage.deliver().sent == 1

@@ -128,7 +128,7 @@ def test_operations_of_the_same_moment_are_not_lost_between_two_pages(
 @pytest.mark.parametrize(
     "key", ["x", "2026-01-01", ",", "2026-01-01T00:00:00,5", "0001-01-01T00:00:00+14:00,1", "\0,1"]
 )
-def test_what_is_no_key_begins_anew(campaign: Campaign, root: Client, key: str) -> None:
+def test_what_is_no_key_begins_again(campaign: Campaign, root: Client, key: str) -> None:
     record(by_command(), "pause", campaign=campaign)
     assert len(root.get(LOG, {"before": key}).context["rows"]) == 1
 

@@ -82,7 +82,7 @@ def test_the_eleventh_wrong_password_is_refused_and_so_is_the_right_one_after_it
     assert "_auth_user_id" not in client.session
 
 
-def test_other_spellings_of_a_name_do_not_begin_anew(client: Client, ada: User) -> None:
+def test_other_spellings_of_a_name_do_not_begin_again(client: Client, ada: User) -> None:
     for _ in range(MOST_ATTEMPTS):
         client.post("/sign-in", WRONG)
     for spelling in ("ADA", "Ada", "\uff21da"):
@@ -106,7 +106,7 @@ def test_the_wait_ends_and_is_not_made_longer_by_trying(client: Client, ada: Use
     assert client.post("/sign-in", RIGHT).status_code == 302
 
 
-def test_the_right_password_begins_the_count_anew(client: Client, ada: User) -> None:
+def test_the_right_password_begins_the_count_again(client: Client, ada: User) -> None:
     for _ in range(3):
         for _ in range(MOST_ATTEMPTS - 1):
             client.post("/sign-in", WRONG)

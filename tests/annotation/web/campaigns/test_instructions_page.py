@@ -155,7 +155,7 @@ def test_the_form_loaded_again_after_the_save_accuses_nobody(send: Send) -> None
     assert len(versions()) == 2
 
 
-def test_an_earlier_version_can_be_shown_and_saved_anew(send: Send, client: Client) -> None:
+def test_an_earlier_version_can_be_shown_and_saved_again(send: Send, client: Client) -> None:
     send()
     form = form_of(client.get(PATH, {"version": "1"}))
     assert (form["text"], form["based_on"]) == ("# Rules\n\nBoth ask the *same*.", "2")

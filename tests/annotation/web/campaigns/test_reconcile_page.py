@@ -55,19 +55,19 @@ def test_what_differs_is_mended_and_each_repair_is_told(published: Stage, manage
     gone = delete_there(published, 2)
     job = done(asked(manager))
     assert (job.state, job.error) == ("done", "")
-    lost, asked_anew = job.result["mended"]
+    lost, asked_again = job.result["mended"]
     assert gone in lost
     assert (job.result["repairs"], job.result["left_to_you"]) == (2, [])
     for shown in (manager.get(f"/admin/jobs/{job.pk}"), manager.get(PAGE)):
         assert lost in text_of(shown)
-        assert asked_anew in text_of(shown)
+        assert asked_again in text_of(shown)
     published.deliver()
     assert published.hit(2).crowd_id not in (None, gone)
     assert done(asked(manager)).result["mended"] == []
 
 
 def test_what_is_left_to_a_person_is_told(published: Stage, manager: Client) -> None:
-    """All HITs are away: only somebody who says so has them published anew."""
+    """All HITs are away: only somebody who says so has them published again."""
     for number in range(1, 6):
         delete_there(published, number)
     job = done(asked(manager))

@@ -67,7 +67,7 @@ def test_work_rejected_at_the_crowd_has_no_say(campaign: Campaign) -> None:
     page = root().get(address(moon)).content.decode()
     assert "No: the work was rejected at the crowd" in page
     assert "2 of 3 votes count: 2 Yes, 0 No." in page
-    assert "The stored label is of before" in page
+    assert "The stored label is older than" in page
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_own_queries_come_from_a_file_which_is_gone_afterwards(creator: Client, 
     assert set(query_set.queries.values_list("text", flat=True)) == {"one?", "two?"}
     assert (query_set.origin, query_set.duplicates) == ("file", 1)
     assert list(data.rglob("uploads/queries/*")) == []
-    assert "is kept" not in text_of(creator.get(NEW))  # the next one begins anew
+    assert "is kept" not in text_of(creator.get(NEW))  # the next one begins empty
 
 
 def test_a_team_is_created_without_a_budget(creator: Client) -> None:

@@ -90,7 +90,7 @@ class Site:
         # Figures that are counted at once where a campaign is small.
         snapshots.take(self.campaign)
         worker_figures.take(self.campaign)
-        # One for all of them: each would load the middleware anew.
+        # One for all of them: each would load the middleware again.
         self._client = Client(raise_request_exception=False)
         self._cookies = {name: self._session_of(name) for name in PEOPLE}
         self._values = self._samples()
