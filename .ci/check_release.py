@@ -30,7 +30,7 @@ ANSWERS = "{http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/200
 
 def main(folder: Path) -> None:
     items = shown_items(folder / "quorum.sqlite3")
-    work = handed_in(folder / "mturk_emulator.sqlite3")
+    work = submitted(folder / "mturk_emulator.sqlite3")
     released, splits = read_release(folder / "release")
     check_files(folder / "release", splits)
     check_splits(splits)
@@ -88,8 +88,8 @@ def shown_items(path: Path) -> dict[str, sqlite3.Row]:
     return {row["key"]: row for row in found}
 
 
-def handed_in(path: Path) -> list[dict[str, object]]:
-    """The assignments that the emulator holds as handed in, in order of submission."""
+def submitted(path: Path) -> list[dict[str, object]]:
+    """The assignments that the emulator holds as submitted, in order of submission."""
     found = rows(
         path,
         """

@@ -74,11 +74,11 @@ class CrowdHit:
     max_assignments: int
     available: int  # assignments that can be taken; of an expired HIT none
     pending: int  # assignments in somebody's hands
-    completed: int  # handed in and reviewed
+    completed: int  # submitted and reviewed
     expires_at: datetime
 
     @property
-    def handed_in(self) -> int:
+    def submitted(self) -> int:
         """At most so many: an expired HIT does not tell its free assignments apart."""
         return self.max_assignments - self.available - self.pending
 

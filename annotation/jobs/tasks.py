@@ -130,17 +130,17 @@ def _waiting() -> QuerySet[Campaign]:
     unreviewed = Assignment.objects.filter(hit__campaign=OuterRef("pk"), passed=None)
     votes = Triplet.objects.filter(campaign=OuterRef("pk"), status=Triplet.Status.OPEN)
     wanted = Q(Exists(votes)) & ~Q(state=Campaign.State.CANCELLED)
-    # Money is reserved as long as somebody may hand something in; some HITs cost none.
+    # Money is reserved as long as somebody may submit something; some HITs cost none.
     expected = Q(account__reserved_cents__gt=0) | Exists(_free_of_charge())
     stale = Q(labels_stale=True)
     return _published().filter(expected | wanted | stale | Exists(calls) | Exists(unreviewed))
 
 
 def _free_of_charge() -> QuerySet[Hit]:
-    """Of a campaign: its HITs that cost nothing and of which a place may still be handed in."""
+    """Of a campaign: its HITs that cost nothing and of which a place may still be submitted."""
     hits = Hit.objects.filter(campaign=OuterRef("pk"), price_cents=0, closed_at=None, gone=False)
-    handed_in = hits.exclude(crowd_id=None).annotate(handed_in=Count("assignments"))
-    return handed_in.filter(max_assignments__gt=F("handed_in"))
+    submitted = hits.exclude(crowd_id=None).annotate(submitted=Count("assignments"))
+    return submitted.filter(max_assignments__gt=F("submitted"))
 
 
 def _take_figures(campaign: Campaign, count: Callable[[Campaign], object]) -> None:

@@ -373,7 +373,7 @@ class Migration(migrations.Migration):
             name='WorkerFigures',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('handed_in', models.PositiveIntegerField()),
+                ('submitted', models.PositiveIntegerField()),
                 ('reviewed', models.PositiveIntegerField()),
                 ('failed', models.PositiveIntegerField()),
                 ('failure_rate', models.FloatField(null=True)),

@@ -60,7 +60,7 @@ class WorkerFigures(models.Model):
         Campaign, on_delete=models.CASCADE, related_name="worker_figures", db_index=False
     )
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="figures")
-    handed_in = models.PositiveIntegerField()
+    submitted = models.PositiveIntegerField()
     reviewed = models.PositiveIntegerField()
     failed = models.PositiveIntegerField()
     failure_rate = models.FloatField(null=True)

@@ -26,7 +26,7 @@ class Hit(models.Model):
     crowd_id = models.CharField(max_length=64, null=True, blank=True, unique=True)
     published_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)  # then nobody can accept it any more
-    closed_at = models.DateTimeField(null=True, blank=True)  # since then nobody can hand it in
+    closed_at = models.DateTimeField(null=True, blank=True)  # since then nobody can submit it
     gone = models.BooleanField(default=False)  # the crowd does not know it any more
     fault = models.TextField(blank=True)  # why its record could not be read
     fault_at = models.DateTimeField(null=True, blank=True)  # since then

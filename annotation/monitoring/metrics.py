@@ -99,7 +99,7 @@ def broker_lengths() -> dict[str, int] | None:
 def _snapshots() -> Iterator[Metric]:
     """Of each campaign the newest: nothing is counted for Prometheus's sake."""
     hits = GaugeMetricFamily("quorum_hits", "HITs by state", labels=["campaign", "state"])
-    assignments = GaugeMetricFamily("quorum_assignments", "Handed in", labels=["campaign", "state"])
+    assignments = GaugeMetricFamily("quorum_assignments", "Submitted", labels=["campaign", "state"])
     labels = GaugeMetricFamily("quorum_triplets", "By label", labels=["campaign", "state"])
     ages = GaugeMetricFamily(
         "quorum_snapshot_age_seconds", "Since these figures were taken", labels=["campaign"]

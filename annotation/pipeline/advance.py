@@ -78,12 +78,12 @@ def advance(
 @dataclass(frozen=True)
 class Collected:
     new: int
-    known_until: datetime  # nothing handed in by then is missing
+    known_until: datetime  # nothing submitted by then is missing
     fault: str | None
 
 
 def _collect(campaign: Campaign, crowd: Crowd, clock: Clock, progress: Progress) -> Collected:
-    """A look takes a while, and what is handed in meanwhile may be seen without what came shortly
+    """A look takes a while, and what is submitted meanwhile may be seen without what came shortly
     before it. What was known when a look began, and all before it, is complete when it ends.
     """
     known_until = newest(campaign)

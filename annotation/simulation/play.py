@@ -11,7 +11,7 @@ from annotation.pipeline.publishing.pack import pack_hits
 from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.estimates.cost import estimate_cost
 
-# Between two passes so much of the work is handed in: workers who fail are found in time.
+# Between two passes so much of the work is submitted: workers who fail are found in time.
 TURNS = 20
 LEAST_A_TURN = 5
 

@@ -45,7 +45,7 @@ class Figures:
     labels_by_experts: int
     lost: int  # careful people who were excluded
     caught: int  # careless people and spammers who were
-    bad: int  # careless people and spammers who handed anything in
+    bad: int  # careless people and spammers who submitted anything
     end: str
 
 

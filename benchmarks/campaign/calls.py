@@ -64,16 +64,16 @@ class Both:
         return turns.result()
 
     def collect(self) -> dict[str, object]:
-        """A part of the HITs is handed in before each turn."""
+        """A part of the HITs is submitted before each turn."""
         turns = Turns()
         names = {hit.pk: (hit.key, hit.crowd_id) for hit in self.campaign.hits.all()}
         works = [list(some) for _, some in groupby(first_round(self.campaign), lambda w: w.hit)]
         pages = 2 * len(names) // PAGE + 1
         for part in _parts(works):
             flat = [work for some in part for work in some]
-            self._hand_in([(str(names[work.hit][1]), work) for work in flat])
+            self._submit([(str(names[work.hit][1]), work) for work in flat])
             theirs = [(self.bare_hits[names[work.hit][0]], work) for work in flat]
-            self._hand_in(theirs)
+            self._submit(theirs)
             bare = partial(self._collect_bare, {hit for hit, _ in theirs})
             turns.take(self._collect, bare, calls=pages + len(part))
         return turns.result()
@@ -110,7 +110,7 @@ class Both:
     def _collect_bare(self, hits: set[str]) -> None:
         self.bare_works += self.bare.collect(hits)
 
-    def _hand_in(self, works: Sequence[tuple[str, Work]]) -> None:
+    def _submit(self, works: Sequence[tuple[str, Work]]) -> None:
         """Straight into the emulator's state, as if people had worked there."""
         now = timezone.now().timestamp()
         delay = self.campaign.policy.auto_approval_days * 86400

@@ -28,7 +28,7 @@ COLUMNS = ("hit_id", "worker_id", "crowd_id", "status", "accepted_at", "submitte
 
 @dataclass(frozen=True)
 class Work:
-    """What one worker hands in for a HIT: form field -> value."""
+    """What one worker submits for a HIT: form field -> value."""
 
     hit: int
     worker: int  # from 0

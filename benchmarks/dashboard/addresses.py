@@ -30,8 +30,8 @@ def address(name: str, *args: object, **asked: object) -> str:
 
 
 def busiest(campaign: Campaign) -> str:
-    """Its worker who has handed in most."""
-    figures = campaign.worker_figures.select_related("worker").order_by("-handed_in", "pk")[0]
+    """Its worker who has submitted most."""
+    figures = campaign.worker_figures.select_related("worker").order_by("-submitted", "pk")[0]
     return figures.worker.worker_id
 
 

@@ -182,7 +182,7 @@ def _acts(paper: Campaign) -> Iterator[Page]:
 
 
 def _workers(paper: Campaign) -> Iterator[Page]:
-    figures = paper.worker_figures.order_by("-handed_in", "pk")[0]
+    figures = paper.worker_figures.order_by("-submitted", "pk")[0]
     yield Page("workers, page 20", OWNER, address("campaign-workers", paper, page=20))
     for sort in ("failed", "-agreement", "time", "wage", "worker"):
         yield Page(f"workers by {sort}", OWNER, address("campaign-workers", paper, sort=sort))

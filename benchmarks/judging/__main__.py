@@ -2,7 +2,7 @@
 
 PostgreSQL and gunicorn as in production: one site with the real pages, one with the views of
 `bare.py`, both on one database. Rounds of one and of the other take turns, so that whatever
-else the machine does falls on both. A hand-in takes the next HIT too, as the page does.
+else the machine does falls on both. A submission takes the next HIT too, as the page does.
 
 Results are kept in benchmarks/results/, with the machine named.
 """
@@ -102,9 +102,9 @@ def take_turns(sites: Mapping[str, str], jobs: Iterator[Job], scale: Scale) -> S
         clients = {side: Clients(sites[side], concurrency, bare=side == "bare") for side in SIDES}
         for _ in range(scale.rounds):
             for side in SIDES:
-                taken, handed_in = clients[side].round([next(jobs) for _ in range(scale.requests)])
+                taken, submitted = clients[side].round([next(jobs) for _ in range(scale.requests)])
                 seconds[concurrency, side, "next"].append(taken)
-                seconds[concurrency, side, "submit"].append(handed_in)
+                seconds[concurrency, side, "submit"].append(submitted)
         for opened in clients.values():
             opened.close()
     return {cell: rounds[1:] for cell, rounds in seconds.items()}

@@ -1,4 +1,4 @@
-"""The floor of taking and handing in a HIT: the same rows, written by views that decide nothing.
+"""The floor of taking and submitting a HIT: the same rows, written by views that decide nothing.
 
 Session, sign-in and CSRF as everywhere; whose work it is and which HIT comes next is taken from
 the request instead of being found out.
@@ -30,7 +30,7 @@ def take(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
-def hand_in(request: HttpRequest, assignment_id: str) -> HttpResponse:
+def submit(request: HttpRequest, assignment_id: str) -> HttpResponse:
     now = timezone.now()
     sheet = {name: value for name, value in request.POST.items() if name.startswith("item-")}
     Assignment.objects.filter(
@@ -56,5 +56,5 @@ urlpatterns = [
     path("health", health),
     path("admin/", admin.site.urls),  # the site's middleware asks for its address
     path("work/next", take),
-    path("work/<str:assignment_id>", hand_in),
+    path("work/<str:assignment_id>", submit),
 ]

@@ -1,4 +1,4 @@
-"""Members at a site, so many at once: each takes a HIT and hands it in."""
+"""Members at a site, so many at once: each takes a HIT and submits it."""
 
 import http.client
 import re
@@ -37,12 +37,12 @@ class Clients:
             self._free.put(http.client.HTTPConnection(urlsplit(url).netloc, timeout=60))
 
     def round(self, jobs: Sequence[Job]) -> tuple[list[float], list[float]]:
-        """The seconds of each member's first HIT, then of each hand-in."""
+        """The seconds of each member's first HIT, then of each submission."""
         taken = list(self._threads.map(self._take, jobs))
         max_assignments = [place for _, place in taken]
         sheets = list(self._threads.map(self._sheet, jobs, max_assignments))
-        handed_in = list(self._threads.map(self._hand_in, jobs, max_assignments, sheets))
-        return [seconds for seconds, _ in taken], handed_in
+        submitted = list(self._threads.map(self._submit, jobs, max_assignments, sheets))
+        return [seconds for seconds, _ in taken], submitted
 
     def close(self) -> None:
         self._threads.shutdown()
@@ -50,7 +50,7 @@ class Clients:
     def _take(self, job: Job) -> tuple[float, str]:
         return self._post(job, "/work/next", self._told(job, 0))
 
-    def _hand_in(self, job: Job, place: str, sheet: Mapping[str, str]) -> float:
+    def _submit(self, job: Job, place: str, sheet: Mapping[str, str]) -> float:
         seconds, _ = self._post(job, place, {**sheet, **self._told(job, 1)})
         return seconds
 

@@ -19,7 +19,7 @@ def is_imported(facts: Facts) -> bool:
 
 
 def nobody_judged(facts: Facts, stats: Facts) -> bool:
-    """All labels are imported, and no work was handed in since."""
+    """All labels are imported, and no work was submitted since."""
     work = stats["campaign"].get("assignments")
     done = stats["splits"]["all"]["votes"] if work is None else work["submitted"]
     return is_imported(facts) and not done

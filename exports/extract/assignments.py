@@ -1,4 +1,4 @@
-"""The work that was handed in, what it cost, and how its controls were answered."""
+"""The work that was submitted, what it cost, and how its controls were answered."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class People:
         self._salt = WorkerSalt.objects.get_or_create(campaign=campaign)[0].salt
 
     def workers(self, campaign: Campaign) -> dict[int, str]:
-        """Of everybody who has handed something in, or was excluded before."""
+        """Of everybody who has submitted something, or was excluded before."""
         at_work = Assignment.objects.filter(hit__campaign=campaign).values("worker")
         out = campaign.exclusions.values("worker")
         found = Worker.objects.filter(Q(pk__in=at_work) | Q(pk__in=out))

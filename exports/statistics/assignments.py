@@ -1,4 +1,4 @@
-"""What was handed in for a campaign, and how its controls were answered."""
+"""What was submitted for a campaign, and how its controls were answered."""
 
 from __future__ import annotations
 

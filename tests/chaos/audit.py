@@ -1,9 +1,9 @@
 """The judge of a finished campaign: the crowd's own records against our database.
 
 duplicates    the crowd has two HITs with one RequesterAnnotation of ours, or one we do not know
-votes         each answer handed in there is stored here, once, and nothing else is
+votes         each answer submitted there is stored here, once, and nothing else is
 decisions     each assignment is approved or rejected, as its controls want, and we know which
-workers       nobody has handed in two HITs that hold the same triplet
+workers       nobody has submitted two HITs that hold the same triplet
 labels        each triplet's votes, label and status, and who is excluded, are what the
               protocol makes of the crowd's records (`verdict`); no vote is missing
 purchases     each place asked for is one that the rules ask for (`purchases`): no surplus
@@ -66,7 +66,7 @@ def _works(record: Record, campaign: Campaign) -> Iterator[str]:
     for theirs in record.works:
         ours = stored.pop(theirs.assignment_id, None)
         if ours is None:
-            yield f"Assignment {theirs.assignment_id} was handed in and is not stored."
+            yield f"Assignment {theirs.assignment_id} was submitted and is not stored."
             continue
         here = (ours.hit.key, ours.worker.worker_id, ours.status, ours.answers, ours.passed)
         there = (theirs.hit, theirs.worker, theirs.status, theirs.fields, theirs.passed)
@@ -78,7 +78,7 @@ def _works(record: Record, campaign: Campaign) -> Iterator[str]:
                     f"at the crowd it is {right}."
                 )
     for crowd_id in stored:
-        yield f"Assignment {crowd_id} is stored, but nobody has handed it in."
+        yield f"Assignment {crowd_id} is stored, but nobody has submitted it."
 
 
 def _decisions(verdict: Verdict) -> Iterator[str]:

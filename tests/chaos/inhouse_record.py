@@ -8,7 +8,7 @@ from annotation.models import Campaign
 from annotation.protocol.screening.control import check_controls
 from tests.chaos.record import FIELD, Extension, Item, Record, TheirHit, Work, packed_items
 
-HANDED_IN = ("submitted", "approved", "rejected")
+SUBMITTED_OR_DECIDED = ("submitted", "approved", "rejected")
 
 
 def read_inhouse_record(campaign: Campaign) -> Record:
@@ -16,7 +16,7 @@ def read_inhouse_record(campaign: Campaign) -> Record:
     prefix = f"{campaign.uid.hex[:16]}-"
     offers = models.PostedHit.objects.filter(annotation__startswith=prefix).select_related("queue")
     works = models.Assignment.objects.filter(
-        posted_hit__annotation__startswith=prefix, status__in=HANDED_IN
+        posted_hit__annotation__startswith=prefix, status__in=SUBMITTED_OR_DECIDED
     ).select_related("posted_hit__queue", "member")
     in_order = works.order_by("submitted_at", "assignment_id")
     return Record(

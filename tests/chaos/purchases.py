@@ -1,7 +1,7 @@
 """Whether each place that the crowd was asked for is one that the rules ask for.
 
 Work is reviewed in order of submission, so what was known at any time is that the campaign's first
-so many works were reviewed. A purchase is right when some number of works, handed in before it was
+so many works were reviewed. A purchase is right when some number of works, submitted before it was
 made and not fewer than for the HIT's purchase before it, makes the rules ask for just this:
 
     first round   a packed HIT is made once, with `annotators` assignments

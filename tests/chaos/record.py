@@ -67,7 +67,7 @@ class TheirHit:
 
 @dataclass(frozen=True)
 class Work:
-    """A handed-in assignment, and what its controls say."""
+    """A submitted assignment, and what its controls say."""
 
     assignment_id: str
     hit: str  # our key

@@ -1,4 +1,4 @@
-"""Whatever people hand in, in whatever order, the judge finds nothing wrong with the real steps."""
+"""Whatever people submit, in whatever order, the judge finds nothing wrong with the real steps."""
 
 import random
 from pathlib import Path

@@ -69,7 +69,7 @@ def test_an_assignment_that_is_not_stored_is_named(at_its_end: Scene) -> None:
         submitted_at=datetime.now(UTC),
         answers={},
     )
-    assert f"Assignment {work.crowd_id} is stored, but nobody has handed it in." in sentences(
+    assert f"Assignment {work.crowd_id} is stored, but nobody has submitted it." in sentences(
         at_its_end
     )
 
@@ -78,8 +78,8 @@ def test_a_lost_assignment_is_named(at_its_end: Scene) -> None:
     lost = first_work(at_its_end)
     Assignment.objects.filter(pk=lost.pk).update(crowd_id="RENAMED")
     said = sentences(at_its_end)
-    assert f"Assignment {lost.crowd_id} was handed in and is not stored." in said
-    assert "Assignment RENAMED is stored, but nobody has handed it in." in said
+    assert f"Assignment {lost.crowd_id} was submitted and is not stored." in said
+    assert "Assignment RENAMED is stored, but nobody has submitted it." in said
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_an_exclusion_without_reason_is_named(at_its_end: Scene) -> None:
 
 
 def test_a_missing_vote_is_named(at_its_end: Scene) -> None:
-    """The last work of all, which broke a tie, was never handed in."""
+    """The last work of all, which broke a tie, was never submitted."""
     at_its_end.edit(
         "DELETE FROM money WHERE assignment_id = (SELECT assignment_id FROM assignments"
         " ORDER BY submit_number DESC LIMIT 1)",

@@ -5,7 +5,7 @@ work counts      its controls are right, the crowd has not rejected it, and its 
                  unless a person has taken the exclusion back
 a triplet's      the answers of the work that counts on every HIT that holds the triplet, in
 votes            order of submission
-its label        `vote.decide` of them; a triplet that wants votes and has been handed in by
+its label        `vote.decide` of them; a triplet that wants votes and has been submitted by
                  more than MOST_EXCLUDED workers who may still work is unresolved: no HIT can
                  keep all of them out
 """
@@ -80,13 +80,13 @@ class Verdict:
 
     def label(self, triplet: int) -> Label:
         decision = decide(self.votes.get(triplet, ()), self.policy)
-        if decision.wanted and len(self.handed_in[triplet] - self.excluded) > MOST_EXCLUDED:
+        if decision.wanted and len(self.submitted[triplet] - self.excluded) > MOST_EXCLUDED:
             return Label(None, "unresolved", 0)
         return decision
 
     @cached_property
-    def handed_in(self) -> Mapping[int, set[str]]:
-        """Triplet -> everybody who has handed it in, whether it counts or not."""
+    def submitted(self) -> Mapping[int, set[str]]:
+        """Triplet -> everybody who has submitted it, whether it counts or not."""
         found: defaultdict[int, set[str]] = defaultdict(set)
         for work in self.record.works:
             for triplet in self.triplets_of(work.hit):

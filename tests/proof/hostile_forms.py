@@ -30,7 +30,7 @@ class Form:
 
 
 def forms_of(campaign: Campaign, keys: list[str]) -> Iterator[Form]:
-    """`keys` are those of the items that ada has in hand; hers is handed in last."""
+    """`keys` are those of the items that ada has in hand; hers is submitted last."""
     yield from _forms_of_strangers()
     yield from _forms_of_qualification(campaign)
     yield from _forms_of_owner(campaign)

@@ -145,7 +145,7 @@ def test_what_is_no_id_of_the_crowd_is_not_even_looked_for(
     assert not Assignment.objects.exists()
 
 
-def test_what_members_hand_in_stays_text_on_every_page_of_the_owner(
+def test_what_members_submit_stays_text_on_every_page_of_the_owner(
     team: Team, clients: Clients, client: Client, read: Read
 ) -> None:
     judge(team, (*TEXTS, *ALONE))

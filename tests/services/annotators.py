@@ -154,17 +154,19 @@ class Annotator:
 
     def _submit(self, place: str, assignment_id: str, sheet: Mapping[str, str]) -> None:
         if self.habit != "submits twice":
-            self._hand_in(self._tab, place, assignment_id, sheet)
+            self._post_sheet(self._tab, place, assignment_id, sheet)
             return
         other = Tab(self.site, self.session, self.log)
-        again = threading.Thread(target=self._hand_in, args=(other, place, assignment_id, sheet))
+        again = threading.Thread(target=self._post_sheet, args=(other, place, assignment_id, sheet))
         again.start()
-        self._hand_in(self._tab, place, assignment_id, sheet)
+        self._post_sheet(self._tab, place, assignment_id, sheet)
         again.join()
         other.close()
         self.log.habits.add(self.habit)
 
-    def _hand_in(self, tab: Tab, place: str, assignment_id: str, sheet: Mapping[str, str]) -> None:
+    def _post_sheet(
+        self, tab: Tab, place: str, assignment_id: str, sheet: Mapping[str, str]
+    ) -> None:
         status, _ = tab.post(place, sheet)
         if status in TAKEN_IN:
             self.log.taken_in.append((assignment_id, sheet))

@@ -25,7 +25,7 @@ from annotation.pipeline.publishing.publish import publish
 from annotation.protocol.policy.crowds import INHOUSE
 from demo.services import Services
 from tests.chaos.audit import audit_record
-from tests.chaos.inhouse_record import HANDED_IN, read_inhouse_record
+from tests.chaos.inhouse_record import SUBMITTED_OR_DECIDED, read_inhouse_record
 from tests.services.annotators import HABITS, Annotator, Log
 from tests.services.conftest import start_stack
 from tests.services.stack import wait_until
@@ -72,8 +72,8 @@ def is_finished(campaign: Campaign) -> bool:
 
 
 def is_waiting(campaign: Campaign) -> bool:
-    handed_in = inhouse.Assignment.objects.filter(status="submitted").exists()
-    return handed_in or campaign.outbox.exclude(state="done").exists()
+    submitted = inhouse.Assignment.objects.filter(status="submitted").exists()
+    return submitted or campaign.outbox.exclude(state="done").exists()
 
 
 def let_run_out(assignment_id: str) -> None:
@@ -107,7 +107,7 @@ def work_together(campaign: Campaign, site: str) -> Log:
             wait_until(lambda: is_finished(campaign), "all was labelled", seconds=MOST_SECONDS)
         finally:
             over.set()
-            print(f"{len(log.seconds)} requests, {len(log.taken_in)} HITs handed in")
+            print(f"{len(log.seconds)} requests, {len(log.taken_in)} HITs submitted")
     return log
 
 
@@ -122,7 +122,7 @@ def test_200_members_at_once_give_each_triplet_its_votes_and_none_too_many(
         began = time.monotonic()
         log = work_together(campaign, stack.site_url)
         print(f"{time.monotonic() - began:.0f} s, {len(log.seconds)} requests")
-        wait_until(lambda: not is_waiting(campaign), "all that was handed in was decided")
+        wait_until(lambda: not is_waiting(campaign), "all that was submitted was decided")
     assert log.faults == []
     assert_one_in_hand(log)
     assert {status for status, _ in log.refused} <= {403, 404, 409}
@@ -138,7 +138,7 @@ def test_200_members_at_once_give_each_triplet_its_votes_and_none_too_many(
 def assert_one_in_hand(log: Log) -> None:
     """Nobody was given a second HIT before the first one was over.
 
-    Two tabs may be given two where the first had been handed in, returned or had lapsed by then:
+    Two tabs may be given two where the first had been submitted, returned or had lapsed by then:
     with one page open at a time, members who use two tabs end none between the two requests.
     """
     assert "two tabs" in log.habits
@@ -154,10 +154,10 @@ def assert_one_in_hand(log: Log) -> None:
 
 
 def assert_no_surplus() -> None:
-    """Every place is open, in somebody's hands or handed in: none was given out twice."""
+    """Every place is open, in somebody's hands or submitted: none was given out twice."""
     for hit in PostedHit.objects.prefetch_related("assignments"):
         taken = Counter(work.status for work in hit.assignments.all())
-        used = taken["accepted"] + sum(taken[status] for status in HANDED_IN)
+        used = taken["accepted"] + sum(taken[status] for status in SUBMITTED_OR_DECIDED)
         assert hit.open_assignments + used == hit.max_assignments, hit
         assert used <= hit.max_assignments
 
@@ -167,7 +167,7 @@ def assert_recorded_once(log: Log) -> None:
     sheets = dict(log.taken_in)
     recorded = {
         work.assignment_id: work.answers
-        for work in inhouse.Assignment.objects.filter(status__in=HANDED_IN)
+        for work in inhouse.Assignment.objects.filter(status__in=SUBMITTED_OR_DECIDED)
     }
     assert recorded == sheets
     ours = Counter(Assignment.objects.values_list("crowd_id", flat=True))

@@ -46,7 +46,7 @@ def test_a_release() -> None:
     assert release.report(measured)[f"{SHARE:g}"]["ratio"] > 0
 
 
-def test_taking_and_handing_in_a_hit() -> None:
+def test_taking_and_submitting_a_hit() -> None:
     assert judging.main(["--small"]) == 0
 
 

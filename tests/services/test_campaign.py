@@ -36,12 +36,12 @@ def has_reviewed(campaign: Campaign, submitted: int) -> bool:
 
 
 def judge(campaign: Campaign, stack: ServiceStack, gold: Gold) -> None:
-    """The crowd takes what there is; whatever it hands in is fetched before it looks again."""
+    """The crowd takes what there is; whatever it submits is fetched before it looks again."""
     for _ in range(MOST_TURNS):
         with WorkerSite(stack.emulator_url) as site:
             Simulation(PROFILES, gold, site).run()
-        handed_in = count(stack, "assignments WHERE submit_number IS NOT NULL")
-        wait_until(partial(has_reviewed, campaign, handed_in), "what was handed in was reviewed")
+        submitted = count(stack, "assignments WHERE submit_number IS NOT NULL")
+        wait_until(partial(has_reviewed, campaign, submitted), "what was submitted was reviewed")
         if is_finished(campaign):
             return
     raise AssertionError(f"after {MOST_TURNS} turns of the crowd: {progress(campaign)}")

@@ -134,7 +134,7 @@ def publish_at_last(campaign: Campaign, url: str) -> None:
 
 
 def work(stack: ServiceStack, most: int, gold: Gold) -> int:
-    """Some people hand in at most so many assignments; how many they did."""
+    """Some people submit at most so many assignments; how many they did."""
     profiles = WorkerProfiles(workers=30, accuracy=0.99, spammers=0.1, seed=SEED, faults=FAULTS)
     with WorkerSite(stack.emulator_url) as site:
         return Simulation(profiles, gold, site).run(most).assignments

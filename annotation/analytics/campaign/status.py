@@ -80,7 +80,7 @@ def campaign_status(campaign: Campaign, short: Shortage | None = None) -> Blocke
         return Blocker(reason, reason + command, operation="resume")
     if campaign.state == State.CANCELLED:
         paid = "" if is_free(campaign.policy) else " and paid"
-        return Blocker(f"cancelled for good: what was handed in is still reviewed{paid}")
+        return Blocker(f"cancelled for good: what was submitted is still reviewed{paid}")
     if campaign.first_batch is not None:
         first = campaign.first_batch
         those = "HIT alone is" if first == 1 else f"{first:,} HITs alone are"

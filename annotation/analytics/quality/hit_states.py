@@ -31,17 +31,17 @@ class HitState(TextChoices):
 
 
 def with_state(hits: QuerySet[Hit], now: datetime) -> QuerySet[Any]:
-    """Each with `handed_in`, its assignments, and `condition`, its HitState."""
+    """Each with `submitted`, its assignments, and `condition`, its HitState."""
     over = Q(closed_at__isnull=False) | Q(gone=True) | Q(expires_at__lte=now)
     state = Case(
         When(~Q(fault=""), then=Value(HitState.FAULTY.value)),
         When(crowd_id=None, then=Value(HitState.PLANNED.value)),
-        When(handed_in__gte=F("max_assignments"), then=Value(HitState.FULL.value)),
+        When(submitted__gte=F("max_assignments"), then=Value(HitState.FULL.value)),
         When(over, then=Value(HitState.EXPIRED.value)),
         default=Value(HitState.OPEN.value),
         output_field=CharField(),
     )
-    return hits.annotate(handed_in=_handed_in()).annotate(condition=state)
+    return hits.annotate(submitted=_submitted()).annotate(condition=state)
 
 
 def hits_by_state(campaign: Campaign, now: datetime) -> dict[str, int]:
@@ -50,7 +50,7 @@ def hits_by_state(campaign: Campaign, now: datetime) -> dict[str, int]:
     return {**dict.fromkeys(HitState.values, 0), **dict(rows.annotate(Count("pk")))}
 
 
-def _handed_in() -> Coalesce:
+def _submitted() -> Coalesce:
     own = Assignment.objects.filter(hit=OuterRef("pk")).order_by().values("hit")
     count = Subquery(own.annotate(count=Count("pk")).values("count"))
     return Coalesce(count, Value(0), output_field=IntegerField())

@@ -41,7 +41,7 @@ class Person:
 
     pk: int
     worker: str  # as the crowd names them
-    handed_in: int
+    submitted: int
     reviewed: int
     failed: int
     excluded: bool
@@ -110,7 +110,7 @@ def people_of(campaign: Campaign) -> list[Person]:
         Person(
             pk=row["worker_id"],
             worker=row["worker__worker_id"],
-            handed_in=row["handed_in"],
+            submitted=row["submitted"],
             reviewed=row["reviewed"],
             failed=row["failed"],
             excluded=row["worker_id"] in excluded,
@@ -164,14 +164,14 @@ def histogram(times_ms: Iterable[int]) -> Histogram:
 
 
 def _counts(campaign: Campaign) -> Iterable[Mapping[str, Any]]:
-    """Of each worker who has handed in."""
+    """Of each worker who has submitted."""
     decided = ~Q(status=Assignment.Status.SUBMITTED)
     timed = Q(behaviour__active_ms__isnull=False)
     approved = Q(status=Assignment.Status.APPROVED)
     assignments = Assignment.objects.filter(hit__campaign=campaign)
     rows = assignments.order_by("worker__worker_id").values("worker_id", "worker__worker_id")
     return rows.annotate(
-        handed_in=Count("pk"),
+        submitted=Count("pk"),
         reviewed=Count("pk", filter=Q(passed__isnull=False)),
         failed=Count("pk", filter=Q(passed=False)),
         with_behaviour=Count("behaviour"),

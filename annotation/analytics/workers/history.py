@@ -1,4 +1,4 @@
-"""One worker of a campaign: what they handed in, and what the rule of exclusion makes of it."""
+"""One worker of a campaign: what they submitted, and what the rule of exclusion makes of it."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """A campaign's workers in figures: made after a pass, so that pages walk no judgments.
 
-Keys of a workforce's `figures`: workers, handed_in, timed, median_ms, hourly_cents_median and
+Keys of a workforce's `figures`: workers, submitted, timed, median_ms, hourly_cents_median and
 hourly_cents_pooled (see `annotation.analytics.workers.effort`), step_s and counts of the times,
 and `reported`, the items that most workers have reported, the first MOST_REPORTED of them.
 """
@@ -90,7 +90,7 @@ def _row(campaign: Campaign, person: Person, agreement: Agreement) -> WorkerFigu
     return WorkerFigures(
         campaign=campaign,
         worker_id=person.pk,
-        handed_in=person.handed_in,
+        submitted=person.submitted,
         reviewed=person.reviewed,
         failed=person.failed,
         failure_rate=person.failed / person.reviewed if person.reviewed else None,
@@ -115,7 +115,7 @@ def _together(people: Sequence[Person]) -> dict[str, object]:
     times = histogram(ms for person in people for ms in person.times_ms)
     return {
         "workers": len(people),
-        "handed_in": sum(person.handed_in for person in people),
+        "submitted": sum(person.submitted for person in people),
         **asdict(effort_of(people)),
         **asdict(times),
     }

@@ -1,4 +1,4 @@
-"""Assignments: what workers have handed in, and what the review found."""
+"""Assignments: what workers have submitted, and what the review found."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ class Assignments(APIView):
 
     @operation(
         "assignment_list",
-        "What was handed in for a campaign",
+        "What was submitted for a campaign",
         tag=TAG,
         parameters=parameters(AssignmentFilter),
         answers={200: AssignmentRow(many=True)},

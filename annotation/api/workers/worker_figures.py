@@ -25,7 +25,7 @@ class FiguresRow(serializers.ModelSerializer[WorkerFigures]):
     class Meta:
         model = WorkerFigures
         fields = (
-            "worker", "handed_in", "reviewed", "failed", "failure_rate", "near", "compared",
+            "worker", "submitted", "reviewed", "failed", "failure_rate", "near", "compared",
             "agreeing", "agreement", "timed", "median_ms", "hourly_cents", "reports", "fast",
             "one_answer",
         )  # fmt: skip
@@ -62,7 +62,7 @@ class Workforce(serializers.Serializer[Any]):
 
 FIGURES = {
     "worker": "A1B2C3",
-    "handed_in": 40,
+    "submitted": 40,
     "reviewed": 38,
     "failed": 2,
     "failure_rate": 0.0526,
@@ -102,7 +102,7 @@ class WorkforceFigures(APIView):
         "All workers of a campaign together: times and wages",
         tag=TAG,
         answers={200: Workforce},
-        example={"at": "2026-11-22T10:00:00Z", "figures": {"workers": 23, "handed_in": 1332}},
+        example={"at": "2026-11-22T10:00:00Z", "figures": {"workers": 23, "submitted": 1332}},
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:

@@ -19,7 +19,7 @@ from core.rest.pagination import KeyPages, page
 
 TAG = "workers"
 COUNTS = {
-    "handed_in": Count("pk"),
+    "submitted": Count("pk"),
     "reviewed": Count("pk", filter=Q(passed__isnull=False)),
     "failed": Count("pk", filter=Q(passed=False)),
     "approved": Count("pk", filter=Q(status=Assignment.Status.APPROVED)),
@@ -30,7 +30,7 @@ COUNTS = {
 class WorkerRow(serializers.Serializer[dict[str, Any]]):
     worker = serializers.CharField(help_text="as the crowd names them")
     crowd = serializers.CharField(help_text=" or ".join(f"`{kind}`" for kind in CROWDS))
-    handed_in = serializers.IntegerField()
+    submitted = serializers.IntegerField()
     reviewed = serializers.IntegerField()
     failed = serializers.IntegerField(help_text="assignments with a wrong control")
     approved = serializers.IntegerField()
@@ -53,7 +53,7 @@ class WorkerRead(WorkerRow):
 ROW = {
     "worker": "A1B2C3",
     "crowd": PAPER_CROWD.kind,
-    "handed_in": 40,
+    "submitted": 40,
     "reviewed": 38,
     "failed": 2,
     "approved": 36,
@@ -70,7 +70,7 @@ EXCLUSION = {
 
 
 def at_work(campaign: Campaign) -> QuerySet[Worker]:
-    """Who has handed something in."""
+    """Who has submitted something."""
     assignments = Assignment.objects.filter(hit__campaign=campaign, worker=OuterRef("pk"))
     return Worker.objects.filter(Exists(assignments))
 

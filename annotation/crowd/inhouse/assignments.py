@@ -15,7 +15,7 @@ from django.db.models import Count, F, Q, Sum
 from annotation.crowd.inhouse import queue
 from annotation.crowd.inhouse.leases import lapse, open_again, sweep
 from annotation.crowd.inhouse.models import (
-    HANDED_IN,
+    SUBMITTED_OR_DECIDED,
     Assignment,
     Bonus,
     Member,
@@ -117,7 +117,7 @@ def _take_one(hit: int, now: datetime) -> bool:
 
 
 def revive(member: Member, assignment_id: str, *, now: datetime) -> Assignment:
-    """The member's own, still to be handed in; what ran out is lent again.
+    """The member's own, still to be submitted; what ran out is lent again.
 
     For a lease from now, within MOST_LEASES in all, and only while its HIT has one open.
     """
@@ -126,7 +126,7 @@ def revive(member: Member, assignment_id: str, *, now: datetime) -> Assignment:
     if late or assignment.status == Assignment.Status.LAPSED:
         _lend_again(assignment, now)
         assignment = _own(member, assignment_id)
-    if assignment.status in HANDED_IN:
+    if assignment.status in SUBMITTED_OR_DECIDED:
         raise Refused(409, "You have submitted this task already.")
     if assignment.status == Assignment.Status.RETURNED:
         raise Refused(409, "You have returned this task: take another one.")
@@ -163,20 +163,20 @@ def _own(member: Member, assignment_id: str) -> Assignment:
 def submit(
     member: Member, assignment_id: str, answers: Mapping[str, str], *, now: datetime
 ) -> None:
-    """Hand in; what was handed in before stays as it was.
+    """Submit; what was submitted before stays as it was.
 
     Work whose time ran out is accepted all the same while its HIT has an assignment open.
     """
     sheet = _sheet(answers)
     mine = Q(member=member, assignment_id=assignment_id)
     # However late: until its lease has lapsed, nobody else can have the assignment.
-    if _hand_in(mine & Q(status=Assignment.Status.ACCEPTED), sheet, now):
+    if _store_answers(mine & Q(status=Assignment.Status.ACCEPTED), sheet, now):
         return
     assignment = _own(member, assignment_id)
     if assignment.status == Assignment.Status.LAPSED:
-        _hand_in_late(assignment, sheet, now)
+        _submit_late(assignment, sheet, now)
         assignment = _own(member, assignment_id)
-    if assignment.status in HANDED_IN:
+    if assignment.status in SUBMITTED_OR_DECIDED:
         return
     if assignment.status == Assignment.Status.RETURNED:
         raise Refused(409, "You have returned this task, so you cannot submit it.")
@@ -191,13 +191,13 @@ def _sheet(answers: Mapping[str, str]) -> str:
     return sheet
 
 
-def _hand_in(which: Q, sheet: str, now: datetime) -> int:
+def _store_answers(which: Q, sheet: str, now: datetime) -> int:
     return Assignment.objects.filter(which).update(
         status=Assignment.Status.SUBMITTED, submitted_at=now, answers_json=sheet
     )
 
 
-def _hand_in_late(assignment: Assignment, sheet: str, now: datetime) -> None:
+def _submit_late(assignment: Assignment, sheet: str, now: datetime) -> None:
     try:
         _take_back(
             assignment,
@@ -232,7 +232,7 @@ def give_back(member: Member, assignment_id: str, *, now: datetime) -> None:
         if mine.filter(status=Assignment.Status.ACCEPTED).update(status=Assignment.Status.RETURNED):
             open_again(_own(member, assignment_id).posted_hit_id)
             return
-    if _own(member, assignment_id).status in HANDED_IN:
+    if _own(member, assignment_id).status in SUBMITTED_OR_DECIDED:
         raise Refused(409, "You have submitted this task already.")
 
 
@@ -249,7 +249,7 @@ def renew(member: Member, assignment_id: str, *, now: datetime) -> datetime:
     """More time for who is at it, up to MOST_LEASES in all; the new deadline."""
     assignment = revive(member, assignment_id, now=now)
     deadline = _prolonged(assignment, now)
-    # It may have lapsed or been handed in since.
+    # It may have lapsed or been submitted since.
     still = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.ACCEPTED)
     if not still.update(deadline=deadline):
         deadline = revive(member, assignment_id, now=now).deadline
@@ -281,12 +281,12 @@ def in_hand(member: Member, *, now: datetime) -> list[Assignment]:
 
 def tally(member: Member) -> Tally:
     rows = (
-        Assignment.objects.filter(member=member, status__in=HANDED_IN)
+        Assignment.objects.filter(member=member, status__in=SUBMITTED_OR_DECIDED)
         .values_list("status")
         .annotate(assignments=Count("pk"), cents=Sum("posted_hit__queue__reward_cents"))
     )
     counts = {status: (count, cents) for status, count, cents in rows}
-    submitted, approved, rejected = (counts.get(status, (0, 0)) for status in HANDED_IN)
+    submitted, approved, rejected = (counts.get(status, (0, 0)) for status in SUBMITTED_OR_DECIDED)
     bonuses = Bonus.objects.filter(assignment__member=member).aggregate(cents=Sum("cents"))
     return Tally(
         submitted=submitted[0],

@@ -28,7 +28,7 @@ def lapse(where: Q, now: datetime) -> int:
 
 @transaction.atomic
 def _lapse(assignment: int, hit: int, now: datetime) -> int:
-    # Somebody may have handed it in, prolonged it or swept it up since it was listed.
+    # Somebody may have submitted it, prolonged it or swept it up since it was listed.
     due = Assignment.objects.filter(
         pk=assignment, status=Assignment.Status.ACCEPTED, deadline__lte=now
     )

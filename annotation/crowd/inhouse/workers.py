@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.crowd.inhouse.errors import missing, refused, translated
 from annotation.crowd.inhouse.models import (
-    HANDED_IN,
+    SUBMITTED_OR_DECIDED,
     Assignment,
     Block,
     Bonus,
@@ -57,10 +57,12 @@ class InhouseWorkers:
         self, worker_id: str, assignment_id: str, *, cents: int, reason: str, token: str
     ) -> None:
         with translated():
-            done = Assignment.objects.filter(assignment_id=assignment_id, status__in=HANDED_IN)
+            done = Assignment.objects.filter(
+                assignment_id=assignment_id, status__in=SUBMITTED_OR_DECIDED
+            )
             found = done.select_related("member").first()
             if found is None:
-                raise missing("handed-in assignment", assignment_id)
+                raise missing("submitted assignment", assignment_id)
             if found.member.worker_id != worker_id:
                 raise refused(f"Assignment {assignment_id} is not the work of {worker_id}.")
             given = {

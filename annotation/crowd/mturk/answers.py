@@ -26,7 +26,7 @@ def dollars_of(cents: int) -> str:
 
 
 def crowd_hit(hit: "HITTypeDef") -> CrowdHit:
-    # MTurk counts as completed only what is reviewed: what is handed in is what is neither free
+    # MTurk counts as completed only what is reviewed: what is submitted is what is neither free
     # nor in somebody's hands.
     return CrowdHit(
         hit_id=hit["HITId"],

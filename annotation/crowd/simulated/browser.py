@@ -20,7 +20,7 @@ TAKEN = TOO_LATE = 409
 
 
 class Lapsed(Exception):
-    """The assignment is the worker's no more: its time ran out, or it was handed in before."""
+    """The assignment is the worker's no more: its time ran out, or it was submitted before."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class WorkerSite:
         return _question_form(answer)
 
     def submit(self, form: QuestionForm, answers: Mapping[str, str]) -> bool:
-        """False when it comes too late: the time has run out, or it was handed in before."""
+        """False when it comes too late: the time has run out, or it was submitted before."""
         answer = self._crowd("POST", form.action, form={**form.hidden, **answers})
         if answer.status_code not in (httpx.codes.OK, TOO_LATE):
             raise _refused(answer)

@@ -22,7 +22,7 @@ from core.text.clean import normalise_question
 HITS_FROM_A_LIST = 10
 # Workers look at these first pages in turn: they would all crowd on the first one otherwise.
 PAGES_IN_USE = 8
-# Given back; never handed in; handed in twice; handed in only when the run ends.
+# Given back; never submitted; submitted twice; submitted only when the run ends.
 STRAYS = ("returned", "abandoned", "repeated", "late")
 
 
@@ -60,7 +60,7 @@ class Simulation:
         self._unknown: set[tuple[str, str]] = set()
 
     def run(self, most: int | None = None, *, progress: Progress = no_progress) -> Outcome:
-        """At most `most` assignments are handed in."""
+        """At most `most` assignments are submitted."""
         began = time.monotonic()
         active = list(self._workers)
         while active and not self._is_over(most):
@@ -74,7 +74,7 @@ class Simulation:
                 # An assignment that the worker gave back is open to everybody else.
                 active = [other for other in self._workers if other not in self._refused]
         for worker, form in self._late:
-            if not self._is_over(most) and self._hand_in(worker, form):
+            if not self._is_over(most) and self._submit(worker, form):
                 progress(1)
         return self._outcome(time.monotonic() - began)
 
@@ -131,7 +131,7 @@ class Simulation:
         return listing.more
 
     def _work(self, worker: Worker, assignment_url: str) -> bool:
-        """Judge and submit; False when nothing was handed in, for now at least."""
+        """Judge and submit; False when nothing was submitted, for now at least."""
         try:
             form = self._site.open_question(assignment_url)
         except Lapsed:  # left behind by an earlier run, and its time ran out meanwhile
@@ -142,10 +142,10 @@ class Simulation:
             return False
         stray = self._stray(assignment_url)
         if stray is None:
-            return self._hand_in(worker, form)
+            return self._submit(worker, form)
         self._faults[stray] += 1
         if stray == "repeated":
-            return self._hand_in_twice(worker, form)
+            return self._submit_twice(worker, form)
         if stray == "returned":
             self._site.give_back(assignment_url)
             return False
@@ -161,7 +161,7 @@ class Simulation:
             return None
         return STRAYS[int(draw / self._profiles.faults * len(STRAYS))]
 
-    def _hand_in(self, worker: Worker, form: QuestionForm) -> bool:
+    def _submit(self, worker: Worker, form: QuestionForm) -> bool:
         """False when the crowd does not take it any more."""
         if not self._site.submit(form, self._answers(worker, form)):
             self._faults["too_late"] += 1
@@ -171,9 +171,9 @@ class Simulation:
         self._judgments += len(form.items)
         return True
 
-    def _hand_in_twice(self, worker: Worker, form: QuestionForm) -> bool:
+    def _submit_twice(self, worker: Worker, form: QuestionForm) -> bool:
         """The second time with the opposite answers, which must change nothing."""
-        done = self._hand_in(worker, form)
+        done = self._submit(worker, form)
         answers = self._answers(worker, form)
         self._site.submit(form, {name: "10"[int(value)] for name, value in answers.items()})
         return done

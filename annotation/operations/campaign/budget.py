@@ -39,7 +39,7 @@ def _execute_budget(campaign: Campaign, options: Options) -> Result:
 
 def _fundable(campaign: Campaign, options: Options) -> tuple[int, Account]:
     """The cents wanted, and the account, to which they can be given."""
-    # What was handed in may still have to be paid.
+    # What was submitted may still have to be paid.
     if campaign.state == Campaign.State.CANCELLED and not undecided(campaign).exists():
         lifecycle.check_living(campaign)
     cents, account = cents_of(options["dollars"]), account_of(campaign)

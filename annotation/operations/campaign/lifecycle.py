@@ -34,7 +34,7 @@ def _preview_expire(campaign: Campaign, options: Options) -> list[str]:
     words = [
         f"Nobody can take the {now.open_hits:,} HITs of {campaign} that have "
         f"{now.open_assignments:,} open assignments any more; who is at work on one may still "
-        f"hand in{_and_is_paid(campaign)}.",
+        f"submit it{_and_is_paid(campaign)}.",
         f"{now.open_triplets:,} triplets have no label yet; those of these HITs wait until the "
         "campaign is extended.",
     ]
@@ -121,7 +121,7 @@ def _preview_cancel(campaign: Campaign, options: Options) -> list[str]:
         f"{now.waiting_hits:,} HITs and {now.waiting_assignments:,} further assignments that are "
         f"planned are given up{clause(', and {} is free again', now.waiting_cents)}.",
         f"{now.open_hits:,} HITs with {now.open_assignments:,} open assignments expire: who is at "
-        f"work may still hand in{_and_is_paid(campaign)}"
+        f"work may still submit{_and_is_paid(campaign)}"
         f"{clause('; the rest of {} is free again', free)}.",
         f"{now.undecided:,} submissions without a decision are still reviewed"
         f"{clause(' and may cost {}', now.undecided_cents)}.",

@@ -1,4 +1,4 @@
-"""Copy the crowd's record of handed-in work: the only source of votes."""
+"""Copy the crowd's record of submitted work: the only source of votes."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -128,7 +128,7 @@ def _changed_hits(
             seen.update(expires_at=theirs.expires_at)
         if hit.closed_at is None and _is_over(theirs, clock()):
             over.append(hit.pk)
-        if hit.closed_at is None and theirs.handed_in > hit.stored:
+        if hit.closed_at is None and theirs.submitted > hit.stored:
             yield hit.pk, theirs.hit_id
 
 
@@ -201,7 +201,7 @@ def _assignment(hit: int, worker: int, submission: Submission) -> Assignment:
 
 @transaction.atomic
 def close(campaign: Campaign, hits: Sequence[int], now: datetime) -> int:
-    """Nobody can hand these in any more: the money of the assignments left over is free again."""
+    """Nobody can submit these any more: the money of the assignments left over is free again."""
     if not hits:
         return 0
     campaign = locked(campaign)

@@ -1,4 +1,4 @@
-"""Check the controls of what was handed in, decide on it, and exclude who fails too often."""
+"""Check the controls of what was submitted, decide on it, and exclude who fails too often."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Vote(NamedTuple):
 def review(campaign: Campaign, *, until: datetime | None = None) -> Reviewed:
     """Review every new assignment in order of submission, in one transaction.
 
-    Those handed in after `until` wait: an earlier one may not be known yet, and the order decides
+    Those submitted after `until` wait: an earlier one may not be known yet, and the order decides
     who is excluded.
     """
     with transaction.atomic():

@@ -93,7 +93,7 @@ def exclusions_of(campaign: Campaign, worker_id: str) -> QuerySet[Exclusion]:
 def worker_in(campaign: Campaign, worker_id: str) -> Worker:
     worker = Worker.objects.filter(worker_id=worker_id, assignments__hit__campaign=campaign).first()
     if worker is None:
-        raise UserError(f"Nobody called {worker_id!r} has handed in work in campaign {campaign}.")
+        raise UserError(f"Nobody called {worker_id!r} has submitted work in campaign {campaign}.")
     return worker
 
 

@@ -52,7 +52,7 @@ def prepare(campaign: Campaign, crowd: Crowd) -> None:
     if not campaign.known_id:
         campaign.known_id = crowd.create_qualification(
             f"{ours}: has worked in this campaign",
-            "Workers who hold this have handed in work of the campaign; the value is their number.",
+            "Workers who hold this have submitted work of the campaign; the value is their number.",
         )
         campaign.save(update_fields=["known_id"])
     if policy.qualification_items and not campaign.qualified_id:

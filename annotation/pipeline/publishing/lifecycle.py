@@ -55,7 +55,7 @@ def resume(campaign: Campaign) -> None:
 
 @transaction.atomic
 def expire(campaign: Campaign, now: datetime) -> int:
-    """Nobody can take a HIT from now on, who is at work may hand in; how many HITs that are."""
+    """Nobody can take a HIT from now on, who is at work may submit; how many HITs that are."""
     campaign = locked(campaign)
     return _end_all(campaign, now)
 
@@ -90,7 +90,7 @@ def end_of(days: int, now: datetime) -> datetime:
 
 @transaction.atomic
 def cancel(campaign: Campaign, now: datetime) -> None:
-    """For good: nothing more is asked for, and what is handed in is still reviewed and paid."""
+    """For good: nothing more is asked for, and what is submitted is still reviewed and paid."""
     campaign = locked(campaign)
     campaign.state = State.CANCELLED
     campaign.save(update_fields=["state"])
@@ -182,11 +182,11 @@ def _set_end(campaign: Campaign, hits: Sequence[Hit], at: datetime) -> list[Outb
 
 
 def _idle() -> Q:
-    """HITs of which nothing more can be handed in, and nothing is under way."""
+    """HITs of which nothing more can be submitted, and nothing is under way."""
     buying = _unsent(Q(kind__in=SPENDING))
-    handed_in = Q(crowd_id__isnull=False, max_assignments__lte=F("handed_in"))
+    submitted = Q(crowd_id__isnull=False, max_assignments__lte=F("submitted"))
     never_out = Q(crowd_id=None)
-    return Q(handed_in | never_out, ~Exists(buying)) | _is_closed()
+    return Q(submitted | never_out, ~Exists(buying)) | _is_closed()
 
 
 def _is_closed() -> Q:
@@ -202,7 +202,7 @@ def _release_idle(campaign: Campaign, which: Q) -> None:
     """What is reserved for these beyond the work that waits for its decision."""
     if not account_of(campaign).reserved_cents:
         return
-    counted = campaign.hits.annotate(handed_in=Count("assignments"))
+    counted = campaign.hits.annotate(submitted=Count("assignments"))
     idle = list(reserved_cents(counted.filter(which)))
     for start in range(0, len(idle), BATCH):
         hits = Hit.objects.filter(pk__in=idle[start : start + BATCH])

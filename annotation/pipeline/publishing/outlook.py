@@ -19,7 +19,7 @@ BATCH = 1000
 
 
 class HandedIn(TypedDict):
-    handed_in: int
+    submitted: int
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Outlook:
     waiting_assignments: int  # as many more are planned on published HITs
     waiting_cents: int
     left_out_hits: int  # not asked for yet: the budget did not reach them
-    open_hits: int  # somebody may still take or hand in one of their assignments
+    open_hits: int  # somebody may still take or submit one of their assignments
     open_assignments: int
     open_cents: int
     tie_break_cents: int  # set aside for the ties of published HITs
-    undecided: int  # handed in, the decision is not known yet
+    undecided: int  # submitted, the decision is not known yet
     undecided_cents: int
     open_triplets: int  # without a label
     available_cents: int
@@ -45,8 +45,8 @@ def outlook(campaign: Campaign) -> Outlook:
     hits = open_hits(campaign)
     found = hits.aggregate(
         hits=Count("pk"),
-        missing=_total(F("max_assignments") - F("handed_in")),
-        cents=_total((F("max_assignments") - F("handed_in")) * F("price_cents")),
+        missing=_total(F("max_assignments") - F("submitted")),
+        cents=_total((F("max_assignments") - F("submitted")) * F("price_cents")),
     )
     alive = campaign.hits.exclude(crowd_id=None)
     assignments = undecided(campaign).aggregate(
@@ -70,7 +70,7 @@ def outlook(campaign: Campaign) -> Outlook:
 
 
 def undecided(campaign: Campaign) -> QuerySet[Assignment]:
-    """Handed in, and the decision is not known yet."""
+    """Submitted, and the decision is not known yet."""
     return Assignment.objects.filter(hit__campaign=campaign, account=Assignment.Booked.RESERVED)
 
 
@@ -95,9 +95,9 @@ def _total(expression: object, only: Q | None = None) -> Sum:
 
 
 def open_hits(campaign: Campaign) -> "QuerySet[WithAnnotations[Hit, HandedIn]]":
-    """Those at the crowd of which an assignment may still be handed in, by what is known here."""
+    """Those at the crowd of which an assignment may still be submitted, by what is known here."""
     hits = campaign.hits.exclude(crowd_id=None).filter(closed_at=None, gone=False)
-    return hits.annotate(handed_in=Count("assignments")).filter(max_assignments__gt=F("handed_in"))
+    return hits.annotate(submitted=Count("assignments")).filter(max_assignments__gt=F("submitted"))
 
 
 def takeable_hits(campaign: Campaign, now: datetime) -> "QuerySet[WithAnnotations[Hit, HandedIn]]":
@@ -180,7 +180,7 @@ def prolonging(covered: Sequence[Prolongation], left_out: Sequence[Prolongation]
 
 
 def _with_lacking(hits: Sequence[Hit]) -> Iterable[Prolongation]:
-    """When a HIT closed, the money of what was not handed in became free."""
+    """When a HIT closed, the money of what was not submitted became free."""
     for start in range(0, len(hits), BATCH):
         chunk = hits[start : start + BATCH]
         reserved = reserved_cents(chunk)

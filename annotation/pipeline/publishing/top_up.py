@@ -31,7 +31,7 @@ MANY = 1000
 
 class Counts(TypedDict):
     reviewed: int
-    handed_in: int
+    submitted: int
     outstanding: int
 
 
@@ -125,12 +125,12 @@ def _with_outstanding(campaign: Campaign) -> "QuerySet[WithAnnotations[Hit, Coun
     """With the counts `reviewed` and `outstanding`; of a closed HIT nothing is outstanding."""
     hits = campaign.hits.exclude(crowd_id=None)
     reviewed = Count("assignments", filter=Q(assignments__passed__isnull=False))
-    handed_in = Count("assignments")
-    return hits.annotate(reviewed=reviewed, handed_in=handed_in).annotate(
+    submitted = Count("assignments")
+    return hits.annotate(reviewed=reviewed, submitted=submitted).annotate(
         # Others may have grown it at the crowd: then more is reviewed than was asked for.
         outstanding=Greatest(
             0,
-            Case(When(closed_at=None, then=F("max_assignments")), default=F("handed_in"))
+            Case(When(closed_at=None, then=F("max_assignments")), default=F("submitted"))
             - F("reviewed"),
         )
     )

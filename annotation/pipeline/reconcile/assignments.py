@@ -55,7 +55,7 @@ def _to_read(sides: Sides, after: Mapping[str, Ours], *, full: bool) -> Iterator
         if ours is None or ours.crowd_id != theirs.hit_id:
             continue
         least = earlier or ours
-        lacks = theirs.completed < least.decided or theirs.handed_in < least.stored
+        lacks = theirs.completed < least.decided or theirs.submitted < least.stored
         knows_more = theirs.completed > ours.decided + ours.deciding
         if full or lacks or knows_more:
             yield theirs
@@ -221,7 +221,7 @@ class _Repairs:
 
     def _store(self, hit: Hit, missing: Sequence[Submission], *, stored: int) -> None:
         """What collect does not see: it reads HITs that are not closed and hold more than ours."""
-        if hit.closed_at is None and self._reading.theirs.handed_in > stored:
+        if hit.closed_at is None and self._reading.theirs.submitted > stored:
             return
         new = store(self._campaign, [HitSubmissions(hit.pk, missing)])
         ids = ", ".join(theirs.assignment_id for theirs in missing)

@@ -64,7 +64,7 @@ def _with_ours(
 
 
 def _progress(theirs: CrowdHit) -> tuple[int, int]:
-    return theirs.completed, theirs.handed_in
+    return theirs.completed, theirs.submitted
 
 
 def _adopt(campaign: Campaign, theirs: CrowdHit, now: datetime, report: Reconciled) -> None:
@@ -191,7 +191,7 @@ def _wants_votes() -> Exists:
 
 
 def _give_up(campaign: Campaign, ours: Ours, now: datetime, report: Reconciled) -> None:
-    """Nobody can hand it in any more; what it never sold is free again."""
+    """Nobody can submit it any more; what it never sold is free again."""
     with transaction.atomic():
         campaign = locked(campaign)
         hit = campaign.hits.get(pk=ours.pk)

@@ -214,7 +214,7 @@ QUALIFICATIONS = Group(
         Words(
             "min_approval_percent",
             "Minimum approval rate, in percent",
-            "Of all that a worker ever handed in at Mechanical Turk. A team of your own has 0 "
+            "Of all that a worker ever submitted at Mechanical Turk. A team of your own has 0 "
             "there.",
             95,
             "95",

@@ -109,7 +109,7 @@ def _page(
 
 
 def _members() -> QuerySet[Member]:
-    handed_in = (
+    submitted = (
         Assignment.Status.SUBMITTED,
         Assignment.Status.APPROVED,
         Assignment.Status.REJECTED,
@@ -117,7 +117,7 @@ def _members() -> QuerySet[Member]:
     return (
         Member.objects.select_related("user")
         .annotate(
-            handed_in=Count("assignments", filter=Q(assignments__status__in=handed_in)),
+            submitted=Count("assignments", filter=Q(assignments__status__in=submitted)),
             approved=Count("assignments", filter=Q(assignments__status=Assignment.Status.APPROVED)),
             rejected=Count("assignments", filter=Q(assignments__status=Assignment.Status.REJECTED)),
             last_work=Max("assignments__submitted_at"),

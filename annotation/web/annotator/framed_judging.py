@@ -83,7 +83,7 @@ def _find_hit(signed: str) -> Hit | None:
 
 def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
     """Said before the work: afterwards it would have been for nothing."""
-    if _is_handed_in(hit, visit):
+    if _is_submitted(hit, visit):
         sentence = "Your answers have arrived, and nothing is left to do here: go on to another."
         return _refusal(409, "This task is submitted", [sentence], done=visit.assignment_id)
     if hit.closed_at or hit.gone or (_is_cancelled(hit) and not visit.assignment_id):
@@ -110,7 +110,7 @@ def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
     return None
 
 
-def _is_handed_in(hit: Hit, visit: Visit) -> bool:
+def _is_submitted(hit: Hit, visit: Visit) -> bool:
     if not visit.assignment_id:
         return False
     return Assignment.objects.filter(hit=hit, crowd_id=visit.assignment_id).exists()

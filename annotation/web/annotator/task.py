@@ -1,4 +1,4 @@
-"""A HIT in a member's hands: take it, judge it, hand it in or give it back."""
+"""A HIT in a member's hands: take it, judge it, submit it or give it back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.crowd.inhouse import assignments
 from annotation.crowd.inhouse.assignments import Refused
 from annotation.crowd.inhouse.ids import is_id
-from annotation.crowd.inhouse.models import HANDED_IN, Assignment, Queue
+from annotation.crowd.inhouse.models import SUBMITTED_OR_DECIDED, Assignment, Queue
 from annotation.models import Hit, HitItem
 from annotation.pipeline.collecting.review import FIELD
 from annotation.protocol.screening.behaviour import BEHAVIOUR, BEHAVIOUR_LENGTH, REPORT, REPORT_TEXT
@@ -54,10 +54,10 @@ def take_next(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_page
 def assignment(request: MemberRequest, assignment_id: str) -> HttpResponse:
-    """The page of a HIT; a POST hands its answers in and goes on to the next one."""
+    """The page of a HIT; a POST submits its answers and goes on to the next one."""
     try:
         if request.method == "POST":
-            return _hand_in(request, assignment_id)
+            return _submit(request, assignment_id)
         assignment = assignments.revive(request.member, assignment_id, now=timezone.now())
     except Refused as refused:
         return _over(request, refused)
@@ -93,8 +93,8 @@ def renew(request: MemberRequest, assignment_id: str) -> JsonResponse:
     return JsonResponse({"seconds": int((deadline - now).total_seconds())})
 
 
-def _hand_in(request: MemberRequest, assignment_id: str) -> HttpResponse:
-    """What was handed in before stays as it was, and is success. Raises Refused."""
+def _submit(request: MemberRequest, assignment_id: str) -> HttpResponse:
+    """What was submitted before stays as it was, and is success. Raises Refused."""
     now = timezone.now()
     mine = Assignment.objects.filter(member=request.member, assignment_id=assignment_id)
     columns = "status", "posted_hit__annotation", "posted_hit__queue__queue_id"
@@ -108,7 +108,7 @@ def _hand_in(request: MemberRequest, assignment_id: str) -> HttpResponse:
         raise Refused(409, UNKNOWN)
     sheet = _sheet(request.POST, keys)
     missing = [number for number, key in enumerate(keys, start=1) if FIELD + key not in sheet]
-    if missing and status not in HANDED_IN:
+    if missing and status not in SUBMITTED_OR_DECIDED:
         return _incomplete(
             request, assignments.revive(request.member, assignment_id, now=now), missing
         )
@@ -193,7 +193,7 @@ def _incomplete(
 
 
 def _over(request: HttpRequest, refused: Refused) -> HttpResponse:
-    """Said in place of the HIT: handed in, given back, run out, or never the reader's."""
+    """Said in place of the HIT: submitted, given back, run out, or never the reader's."""
     if wants_json(request):
         return JsonResponse({"error": str(refused)}, status=refused.status)
     words = {"title": "You no longer have this task", "sentences": [str(refused)]}

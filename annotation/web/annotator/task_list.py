@@ -87,8 +87,8 @@ def work(request: MemberRequest) -> HttpResponse:
         "qualification_tests": _qualification_tests(member, opened),
         "exclusions": [Closed(one.campaign.policy.title, why_excluded(one)) for one in exclusions],
         "tally": tally,
-        "handed_in": tally.submitted + tally.approved + tally.rejected,
-        "today": _handed_in_since(member, now - timedelta(days=1)),
+        "submitted": tally.submitted + tally.approved + tally.rejected,
+        "today": _submitted_since(member, now - timedelta(days=1)),
         "earned": dollars(earned) if earned else "",
         "pending": dollars(tally.pending_cents) if tally.pending_cents else "",
         "notices": _notices(member),
@@ -187,7 +187,7 @@ def _instructions_url(campaign: Campaign) -> str:
     return reverse("read-instructions", args=[campaign.name])
 
 
-def _handed_in_since(member: Member, since: datetime) -> int:
+def _submitted_since(member: Member, since: datetime) -> int:
     return Assignment.objects.filter(member=member, submitted_at__gte=since).count()
 
 

@@ -1,4 +1,4 @@
-"""What workers have handed in for a campaign, in the order of its HITs."""
+"""What workers have submitted for a campaign, in the order of its HITs."""
 
 from django import forms
 from django.db.models import QuerySet

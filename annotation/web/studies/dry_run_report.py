@@ -47,7 +47,7 @@ class DryRun:
 
     @property
     def per_head(self) -> int:
-        """HITs that each of them handed in, about."""
+        """HITs that each of them submitted, about."""
         return round(self.figures.assignments / int(self.options["workers"]))
 
     @property

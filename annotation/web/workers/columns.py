@@ -78,7 +78,7 @@ def _changes(row: WorkerFigures) -> str:
 
 COLUMNS = (
     Column("worker", "Worker", "worker__worker_id", lambda row: row.worker.worker_id),
-    Column("hits", "HITs", "handed_in", lambda row: f"{row.handed_in:,}"),
+    Column("hits", "HITs", "submitted", lambda row: f"{row.submitted:,}"),
     Column("failed", "Failed controls", "failure_rate", _failed),
     Column("agreement", "Agreement", "agreement", _agreement),
     Column("time", "Median time", "median_ms", _time),

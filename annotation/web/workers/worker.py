@@ -119,7 +119,7 @@ def controls_csv(request: HttpRequest, campaign: Campaign, pk: int) -> HttpRespo
 
 
 def _worker(campaign: Campaign, pk: int) -> Worker:
-    """One who has handed in work here."""
+    """One who has submitted work here."""
     here = Worker.objects.filter(assignments__hit__campaign=campaign).distinct()
     return get_object_or_404(here, pk=pk)
 
@@ -186,7 +186,7 @@ def _figures(
     ]
     if figures is None:
         return rows
-    rows.insert(0, ("HITs handed in", f"{figures.handed_in:,}", f"{figures.timed:,} timed"))
+    rows.insert(0, ("HITs submitted", f"{figures.submitted:,}", f"{figures.timed:,} timed"))
     of = f"of {figures.compared:,} votes that others have a majority on"
     rows.append(("Agreement with others", percent(figures.agreement), of))
     if figures.median_ms is not None:

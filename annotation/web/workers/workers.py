@@ -197,7 +197,7 @@ def _figures(campaign: Campaign, together: Workforce) -> list[tuple[str, str, st
     excluded = Exclusion.in_force(campaign).count()
     figures = [
         ("Workers", f"{seen['workers']:,}", f"{excluded:,} excluded"),
-        ("HITs handed in", f"{seen['handed_in']:,}", f"{seen['timed']:,} timed"),
+        ("HITs submitted", f"{seen['submitted']:,}", f"{seen['timed']:,} timed"),
     ]
     if seen["median_ms"] is not None:
         figures.append(("Time a HIT", duration(seen["median_ms"]), "median of the active time"))

@@ -68,7 +68,7 @@ def check_assignments(folder: Path, facts: Facts, findings: Findings) -> Checked
             findings.differ(CONTROLS, f"{CONTROLS}: {few:,} assignments lack {kind} controls")
     controls = np.concatenate(list(judged.values()))
     if (np.diff(every) == 0).any():
-        findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: a worker handed in a HIT twice")
+        findings.differ(ASSIGNMENTS, f"{ASSIGNMENTS}: a worker submitted a HIT twice")
     if not np.isin(controls, every).all():
         findings.differ(CONTROLS, f"{CONTROLS}: answers of an assignment that {ASSIGNMENTS} lacks")
     kept = good[~np.isin(good, missed)]

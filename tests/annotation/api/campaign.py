@@ -11,7 +11,7 @@ BUDGET_CENTS = 10_000
 
 
 def campaign_at_work(name: str = "faq", *, hits: int = 1, workers: int = 1) -> Campaign:
-    """So many HITs, each handed in by each of the workers; an expert has labelled one triplet."""
+    """So many HITs, each submitted by each of the workers; an expert has labelled one triplet."""
     campaign = make_campaign(name, **Policy().to_dict())
     Account.objects.create(campaign=campaign)
     set_budget(campaign, BUDGET_CENTS)
@@ -22,7 +22,7 @@ def campaign_at_work(name: str = "faq", *, hits: int = 1, workers: int = 1) -> C
     for _ in range(hits):
         hit = make_hit(campaign, real=[(f"query {campaign.hits.count()}", "question", "answer")])
         for worker in people:
-            hand_in(hit, worker)
+            submit(hit, worker)
     triplet = campaign.triplets.earliest("pk")
     ExpertLabel.objects.create(
         triplet=triplet, expert="cleo", label=1, source=ExpertLabel.Source.ADJUDICATION
@@ -33,7 +33,7 @@ def campaign_at_work(name: str = "faq", *, hits: int = 1, workers: int = 1) -> C
     return campaign
 
 
-def hand_in(hit: Hit, worker: Worker) -> Assignment:
+def submit(hit: Hit, worker: Worker) -> Assignment:
     now = timezone.now()
     work = Assignment.objects.create(
         hit=hit,

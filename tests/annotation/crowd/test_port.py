@@ -49,16 +49,16 @@ def test_a_hit_is_listed_with_our_key_and_its_counts(market: Market) -> None:
     market.hire("ada").work(hit_id)
     market.hire("bob").accept(hit_id)
     (hit,) = [hit for hit in market.crowd.hits() if hit.annotation == key]
-    assert (hit.hit_id, hit.max_assignments, hit.handed_in) == (hit_id, 3, 1)
+    assert (hit.hit_id, hit.max_assignments, hit.submitted) == (hit_id, 3, 1)
     assert (hit.available, hit.pending, hit.completed) == (1, 1, 0)
     assert hit.expires_at.utcoffset() is not None
 
 
-def test_reviewed_work_counts_as_completed_and_stays_handed_in(market: Market) -> None:
+def test_reviewed_work_counts_as_completed_and_stays_submitted(market: Market) -> None:
     hit_id = market.publish(max_assignments=2)
     market.crowd.approve(market.hire("ada").work(hit_id))
     hit = look_up(market, hit_id)
-    assert (hit.available, hit.pending, hit.completed, hit.handed_in) == (1, 0, 1, 1)
+    assert (hit.available, hit.pending, hit.completed, hit.submitted) == (1, 0, 1, 1)
 
 
 def test_a_hit_looked_up_is_the_one_listed(market: Market) -> None:
@@ -233,10 +233,10 @@ def test_what_was_never_there_counts_as_deleted(market: Market) -> None:
     market.crowd.delete_hit("3AAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
 
 
-@pytest.mark.parametrize("handed_in", [False, True])
-def test_a_hit_that_is_not_done_is_not_deleted(market: Market, handed_in: bool) -> None:
+@pytest.mark.parametrize("submitted", [False, True])
+def test_a_hit_that_is_not_done_is_not_deleted(market: Market, submitted: bool) -> None:
     hit_id = market.publish(max_assignments=1)
-    if handed_in:
+    if submitted:
         market.hire("ada").work(hit_id)
     with pytest.raises(CrowdError, match=r"(?i)delete") as refusal:
         market.crowd.delete_hit(hit_id)

@@ -131,7 +131,7 @@ def test_a_cancelled_campaign_is_at_rest_when_its_work_is_paid(
 
 
 @pytest.mark.usefixtures("small_database")
-def test_where_no_money_moves_the_clock_beats_while_a_hit_may_be_handed_in(
+def test_where_no_money_moves_the_clock_beats_while_a_hit_may_be_submitted(
     tmp_path: Path, queue: SimpleQueue
 ) -> None:
     team = own_team(tmp_path)
@@ -142,7 +142,7 @@ def test_where_no_money_moves_the_clock_beats_while_a_hit_may_be_handed_in(
     team.advance()
     advance_campaigns()
     assert sent(queue) == [team.campaign.pk]
-    team.hand_in(at_work)
+    team.submit(at_work)
     advance_campaign(team.campaign.pk)
     assert Assignment.objects.get(pk=at_work.pk).status == "approved"
     advance_campaigns()

@@ -292,7 +292,7 @@ MUTANTS = {
         "annotation/pipeline/collecting/collect.py",
         "tests/annotation/pipeline/collecting/test_collect.py",
     ): (
-        ("only what is new is fetched", "theirs.handed_in > hit.stored", "theirs.handed_in"),
+        ("only what is new is fetched", "theirs.submitted > hit.stored", "theirs.submitted"),
         ("our HITs alone", "        if hit is None:\n            continue\n", ""),
         ("what is stored stays", "if theirs.assignment_id not in known", "if True"),
     ),

@@ -1,4 +1,4 @@
-"""Workers who have handed in HITs, stored as collection and review store them."""
+"""Workers who have submitted HITs, stored as collection and review store them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
 @dataclass
 class Crew:
-    """A campaign of some HITs, and what its workers have handed in."""
+    """A campaign of some HITs, and what its workers have submitted."""
 
     campaign: Campaign
     hits: Sequence[Hit]

@@ -61,7 +61,7 @@ def statuses(stage: Stage) -> list[str]:
     return [status for (status,) in stage.mturk.rows("SELECT status FROM assignments")]
 
 
-def handed_in(stage: Stage) -> str:
+def submitted(stage: Stage) -> str:
     [(status, answer)] = stage.mturk.rows("SELECT status, answer FROM assignments")
     assert status == "Submitted"
     return str(answer)
@@ -78,7 +78,7 @@ def test_a_hit_is_judged_by_mouse_inside_the_frame(framed: Stage, page: Page) ->
         item.get_by_role("radio", name="No").click()
     hit.get_by_role("button", name="Submit").click()
     expect_thanks(page)
-    assert handed_in(framed).count("<FreeText>0</FreeText>") == 7
+    assert submitted(framed).count("<FreeText>0</FreeText>") == 7
     assert framed.advance().new == 1
 
 
@@ -94,7 +94,7 @@ def test_a_hit_is_judged_by_keyboard_alone(framed: Stage, page: Page) -> None:
     assert answers(hit) == "1010100"
     page.keyboard.press("Enter")
     expect_thanks(page)
-    answer = handed_in(framed)
+    answer = submitted(framed)
     assert answer.count("<FreeText>1</FreeText>") == 3
     assert "active_ms" in answer
     assert "order" not in answer  # the page tells what it records, and no more
@@ -102,7 +102,7 @@ def test_a_hit_is_judged_by_keyboard_alone(framed: Stage, page: Page) -> None:
     assert framed.advance().new == 1
 
 
-def test_nothing_is_handed_in_before_all_seven_are_answered(framed: Stage, page: Page) -> None:
+def test_nothing_is_submitted_before_all_seven_are_answered(framed: Stage, page: Page) -> None:
     hit = accept(framed, page)
     hit.locator("fieldset[data-item]").first.focus()
     for key in ("y", "n", "j", "y", "Enter"):
@@ -260,7 +260,7 @@ def test_a_report_is_typed_without_answering_and_travels_with_the_answers(
     answer_all(page, hit)
     page.keyboard.press("Enter")
     expect_thanks(page)
-    answer = handed_in(framed)
+    answer = submitted(framed)
     assert answer.count("report-") == 2
     assert "<FreeText>unclear</FreeText>" in answer
     assert "yn10 j" in answer
@@ -311,7 +311,7 @@ def test_the_network_is_cut_at_submit_and_comes_back(framed: Stage, page: Page) 
     assert statuses(framed) == ["Accepted"]
     page.context.set_offline(False)
     expect_thanks(page)
-    assert handed_in(framed).count("<FreeText>0</FreeText>") == 7
+    assert submitted(framed).count("<FreeText>0</FreeText>") == 7
 
 
 def test_where_our_own_site_alone_is_away_the_answers_can_be_sent_all_the_same(
@@ -326,7 +326,7 @@ def test_where_our_own_site_alone_is_away_the_answers_can_be_sent_all_the_same(
     expect_thanks(page)
 
 
-def test_a_double_click_hands_in_once(framed: Stage, page: Page) -> None:
+def test_a_double_click_submits_once(framed: Stage, page: Page) -> None:
     hit = accept(framed, page)
     answer_all(page, hit)
     sent = []
@@ -370,7 +370,7 @@ def test_two_tabs_of_one_assignment_go_together(framed: Stage, page: Page) -> No
     assert "-" not in answers(twin)
 
 
-def test_what_is_handed_in_is_forgotten_when_the_page_of_the_assignment_says_so(
+def test_what_is_submitted_is_forgotten_when_the_page_of_the_assignment_says_so(
     framed: Stage, page: Page
 ) -> None:
     hit = accept(framed, page)

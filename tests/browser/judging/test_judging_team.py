@@ -1,4 +1,4 @@
-"""The same page for a member of the team: handing in by script, leases, skipping."""
+"""The same page for a member of the team: submitting by script, leases, skipping."""
 
 import pytest
 from django.utils import timezone
@@ -83,7 +83,7 @@ def test_a_failing_site_is_asked_again_and_an_answer_that_got_lost_does_no_harm(
     assert work_of(team).status == "submitted"
 
 
-def test_when_one_tab_hands_in_the_other_says_so(team: Team, page: Page) -> None:
+def test_when_one_tab_submits_the_other_says_so(team: Team, page: Page) -> None:
     start(team, page)
     twin = page.context.new_page()
     twin.goto(page.url)

@@ -77,7 +77,7 @@ def test_a_renewal_that_somebody_else_answers_tells_no_time(team: Team, page: Pa
     expect(page.locator(".note")).to_contain_text("4 min left for this task.")
 
 
-def test_who_was_signed_out_reads_it_and_hands_in_after_signing_in(team: Team, page: Page) -> None:
+def test_who_was_signed_out_reads_it_and_submits_after_signing_in(team: Team, page: Page) -> None:
     start(team, page)
     answer(page, "nnnnnnn")
     page.context.clear_cookies(name="sessionid")
@@ -205,7 +205,7 @@ def test_who_works_by_a_screen_reader_alone_is_at_it(team: Team, page: Page) -> 
     assert work_of(team).deadline > before
 
 
-def test_a_browser_older_than_timeouts_hands_in(team: Team, page: Page) -> None:
+def test_a_browser_older_than_timeouts_submits(team: Team, page: Page) -> None:
     page.add_init_script(NO_TIMEOUTS)
     start(team, page)
     answer(page, "nnnnnnn")

@@ -317,7 +317,7 @@ def test_a_repacked_triplet_has_votes_from_both_hits(campaign: Campaign, tmp_pat
     write_labels(campaign)
     found = rows(extracted(campaign, tmp_path) / "judgments.parquet")
     on_tied = [row for row in found if (row["query_id"], row["rank"]) == ("tea", 2)]
-    # It was handed in before all others.
+    # It was submitted before all others.
     assert [(row["hit"], row["value"]) for row in on_tied] == [
         (99, 1),
         (7, 1),

@@ -41,7 +41,7 @@ def test_every_triplet_is_there_once_with_all_its_votes(
     assert found == CAMPAIGN
 
 
-def test_the_first_votes_are_the_first_that_were_handed_in(tmp_path: Path) -> None:
+def test_the_first_votes_are_the_first_that_were_submitted(tmp_path: Path) -> None:
     (votes,) = read_votes(write_judgments(tmp_path, {"moon": CAMPAIGN["moon"]}), {})
     size, yes = votes.yes_among_first(2)
     assert (size.tolist(), yes.tolist()) == ([2, 2], [1, 2])

@@ -1,7 +1,7 @@
 """Small judged campaigns, made row by row, and labelled by the real rule.
 
 A verdict is who voted what on a candidate, in order of submission: "ada+ bob- eve+!" are a yes,
-a no, and a yes handed in with a failed control. Spammer eve is excluded.
+a no, and a yes submitted with a failed control. Spammer eve is excluded.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -29,7 +29,7 @@ class Annotator:
     said: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def work(self) -> int:
-        """HITs handed in, until there is none."""
+        """HITs submitted, until there is none."""
         self.page.goto("/work")
         done = 0
         start = self.page.get_by_role("button", name="Start")

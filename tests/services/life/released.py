@@ -66,7 +66,7 @@ class _Shown:
 
 
 def votes_at_the_emulator(stack: ServiceStack) -> dict[Texts, list[int]]:
-    """From its own file: of handed-in work that has every control right, by the not excluded."""
+    """From its own file: of submitted work that has every control right, by the not excluded."""
     shown = {item.key: _shown(item) for item in _items()}
     expected: dict[str | None, dict[str, int]] = defaultdict(dict)
     for key, one in shown.items():

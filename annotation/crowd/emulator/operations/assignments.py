@@ -17,7 +17,7 @@ from annotation.crowd.emulator.state.hits import hit_answer, hit_record, kept_hi
 
 OVERRIDE_SECONDS = 30 * DAY
 FEEDBACK_LENGTH = 1024
-HANDED_IN = ("Submitted", "Approved", "Rejected")
+SUBMITTED_OR_DECIDED = ("Submitted", "Approved", "Rejected")
 TIMES = {
     "AutoApprovalTime": "auto_approval_at",
     "AcceptTime": "accepted_at",
@@ -29,9 +29,11 @@ TIMES = {
 
 
 def list_assignments_for_hit(call: Call) -> Answer:
-    """Handed-in work only, in order of submission."""
+    """Submitted work only, in order of submission."""
     hit = hit_record(call.session, call.parameters["HITId"])
-    statuses = json.dumps(sorted(set(call.parameters.get("AssignmentStatuses") or HANDED_IN)))
+    statuses = json.dumps(
+        sorted(set(call.parameters.get("AssignmentStatuses") or SUBMITTED_OR_DECIDED))
+    )
 
     def fetch(after: int | None, count: int) -> list[Row]:
         return call.session.db.execute(
@@ -47,7 +49,7 @@ def list_assignments_for_hit(call: Call) -> Answer:
 
 def get_assignment(call: Call) -> Answer:
     assignment = assignment_record(call)
-    require_status(assignment, HANDED_IN)
+    require_status(assignment, SUBMITTED_OR_DECIDED)
     hit = hit_record(call.session, assignment["hit_id"])
     return {"Assignment": assignment_answer(assignment), "HIT": hit_answer(hit)}
 

@@ -3,7 +3,7 @@
 from annotation.crowd.emulator.dispatch import TOKEN_LIFE, Answer, Call, Operation, token_used
 from annotation.crowd.emulator.errors import invalid
 from annotation.crowd.emulator.operations.assignments import (
-    HANDED_IN,
+    SUBMITTED_OR_DECIDED,
     assignment_record,
     require_status,
 )
@@ -17,7 +17,7 @@ def send_bonus(call: Call) -> Answer:
     """A token sent before is refused for 24 hours, whatever else the call says."""
     _refuse_replay(call)
     assignment = assignment_record(call)
-    require_status(assignment, HANDED_IN)
+    require_status(assignment, SUBMITTED_OR_DECIDED)
     worker_id = call.parameters["WorkerId"]
     if assignment["worker_id"] != worker_id:
         raise invalid(

@@ -23,7 +23,7 @@ def update_expiration(call: Call) -> Answer:
 
 
 def delete_hit(call: Call) -> Answer:
-    """Only where nobody can take, hand in or be paid for anything; so no money is on hold."""
+    """Only where nobody can take, submit or be paid for anything; so no money is on hold."""
     hit = hit_record(call.session, call.parameters["HITId"])
     undecided = call.session.db.execute(
         "SELECT 1 FROM assignments WHERE hit_id = ? AND status = 'Submitted'", (hit["hit_id"],)

@@ -87,7 +87,7 @@ def previews(session: Session, worker_id: str) -> list[Row]:
 
 
 def at_work(session: Session, worker_id: str) -> list[Row]:
-    """Assignments accepted and not yet handed in."""
+    """Assignments accepted and not yet submitted."""
     return session.db.execute(
         "SELECT a.assignment_id, a.deadline, h.title, h.reward_cents"
         " FROM assignments a JOIN hit_records h USING (hit_id)"
@@ -161,7 +161,7 @@ def _check_open(session: Session, worker_id: str, offered: Row) -> None:
 
 
 def accepted_assignment(session: Session, worker_id: str, assignment_id: str) -> Row:
-    """The worker's own assignment, still to be handed in, with what its page shows."""
+    """The worker's own assignment, still to be submitted, with what its page shows."""
     row: Row | None = session.db.execute(
         "SELECT a.assignment_id, a.hit_id, a.worker_id, a.status, a.deadline,"
         " h.title, h.description, h.reward_cents, h.external_url, h.frame_height"
@@ -192,7 +192,7 @@ def give_back(session: Session, worker_id: str, assignment_id: str) -> None:
 def submit(
     session: Session, assignment_id: str, fields: Fields, *, approved_after: float | None
 ) -> Row:
-    """Hand in the answers; the assignment as it was.
+    """Submit the answers; the assignment as it was.
 
     MTurk approves them after so many seconds; None: after those of the HIT type.
     """

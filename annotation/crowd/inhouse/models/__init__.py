@@ -5,7 +5,7 @@ record through the port, as it reads MTurk's. Django finds all of it here.
 """
 
 from annotation.crowd.inhouse.models.assignments import (
-    HANDED_IN,
+    SUBMITTED_OR_DECIDED,
     Assignment,
     Bonus,
     Extension,
@@ -22,7 +22,7 @@ from annotation.crowd.inhouse.models.qualifications import (
 )
 
 __all__ = [
-    "HANDED_IN",
+    "SUBMITTED_OR_DECIDED",
     "Assignment",
     "Block",
     "Bonus",

@@ -23,7 +23,7 @@ class PostedHit(models.Model):
     annotation = models.CharField(max_length=255)  # the requester's own key of the HIT
     token = models.CharField(max_length=64, unique=True)
     max_assignments = models.PositiveIntegerField()
-    open_assignments = models.PositiveIntegerField()  # neither in somebody's hands nor handed in
+    open_assignments = models.PositiveIntegerField()  # neither in somebody's hands nor submitted
     is_open = models.BooleanField(default=True)  # false: expired or deleted
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -140,7 +140,7 @@ class Assignment(models.Model):
         return dict(json.loads(self.answers_json)) if self.answers_json else {}
 
 
-HANDED_IN = (
+SUBMITTED_OR_DECIDED = (
     Assignment.Status.SUBMITTED,
     Assignment.Status.APPROVED,
     Assignment.Status.REJECTED,

@@ -1,4 +1,4 @@
-// On the page that says that an assignment is handed in: its answers need not be kept any longer.
+// On the page that says that an assignment is submitted: its answers need not be kept any longer.
 
 import { Keep } from "./keep.js";
 

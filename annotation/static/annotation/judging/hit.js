@@ -165,7 +165,7 @@ form.addEventListener("input", (event) => {
   });
 });
 
-// ----- handing in
+// ----- submitting
 
 const patience = new Patience(bar, (tries) => (mayForce(tries) ? "Submit anyway" : "Try now"));
 
@@ -180,7 +180,7 @@ form.addEventListener("submit", (event) => {
   if (isLocked) return;
   if (isSending) patience.press();
   else if (sheet.missing.length) showMissing();
-  else if (isInhouse) handIn();
+  else if (isInhouse) submit();
   else handOver();
 });
 
@@ -191,13 +191,13 @@ form.addEventListener("formdata", ({ formData }) => {
   }
 });
 
-async function handIn() {
+async function submit() {
   begin();
   const body = new URLSearchParams(new FormData(form));
   const said = await patience.until(() => post(form.action, body, "next"));
   if (said.status === 200) {
     keep.finish();
-    bar.tell("Handed in.", "calm");
+    bar.tell("Submitted.", "calm");
     window.location.assign(said.next);
     return;
   }
@@ -222,7 +222,7 @@ async function handOver() {
 function begin() {
   isSending = true;
   bar.hush();
-  bar.offer("Handing in…");
+  bar.offer("Submitting…");
   offerUndo();
 }
 
@@ -244,7 +244,7 @@ document.addEventListener("visibilitychange", () => {
   if (document.hidden && !isLocked && !isSending) save(() => {});
 });
 window.addEventListener("pageshow", (event) => {
-  if (event.persisted) window.location.reload(); // "Handing in…" of before
+  if (event.persisted) window.location.reload(); // "Submitting…" of before
 });
 if (isInhouse) {
   const token = { [TOKEN]: form.elements[TOKEN].value };

@@ -1,4 +1,4 @@
-// Answers kept in this browser under their assignment, until it is known to be handed in. Who
+// Answers kept in this browser under their assignment, until it is known to be submitted. Who
 // takes the same HIT once more finds them again.
 
 const PREFIX = "quorum:hit:";

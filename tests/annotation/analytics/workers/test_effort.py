@@ -54,7 +54,7 @@ def test_medians_and_wages_are_those_worked_out_by_hand(crew: Crew) -> None:
     crew.work("dan", 2)
     found = crew.people()
     figures = {
-        name: (person.handed_in, person.failed, person.median_ms, person.hourly_cents)
+        name: (person.submitted, person.failed, person.median_ms, person.hourly_cents)
         for name, person in found.items()
     }
     assert figures == {

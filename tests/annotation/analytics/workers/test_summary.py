@@ -94,7 +94,7 @@ def test_a_row_holds_what_the_page_shows(crew: Crew) -> None:
     crew.report(crew.work("ada", 4, status="rejected", passed=False, straight=True), 0)
     worker_figures.take(crew.campaign)
     row = WorkerFigures.objects.get()
-    assert (row.handed_in, row.reviewed, row.failed, row.failure_rate) == (4, 4, 1, 0.25)
+    assert (row.submitted, row.reviewed, row.failed, row.failure_rate) == (4, 4, 1, 0.25)
     assert (row.timed, row.median_ms, row.hourly_cents) == (3, 60_000, 900)
     assert (row.with_behaviour, row.straight, row.straight_share) == (4, 1, 0.25)
     assert (row.changes_per_hit, row.reports, row.agreement, row.compared) == (2, 1, None, 0)
@@ -125,7 +125,7 @@ def test_all_together_has_the_effort_and_the_bars(crew: Crew) -> None:
     crew.report(done, 1)
     made = worker_figures.take(crew.campaign)
     seen = made.figures
-    assert (seen["workers"], seen["handed_in"], seen["timed"]) == (2, 4, 3)
+    assert (seen["workers"], seen["submitted"], seen["timed"]) == (2, 4, 3)
     assert seen["median_ms"] == 20_000
     assert (seen["step_s"], sum(seen["counts"])) == (2, 3)
     assert seen["reported"] == [done.hit.items.get(position=1).pk]
@@ -138,7 +138,7 @@ def test_taking_again_replaces_and_adds(crew: Crew) -> None:
     crew.work("bob", 1, 60)
     worker_figures.take(crew.campaign)
     rows = WorkerFigures.objects.order_by("worker__worker_id")
-    assert list(rows.values_list("worker__worker_id", "handed_in")) == [("ada", 2), ("bob", 1)]
+    assert list(rows.values_list("worker__worker_id", "submitted")) == [("ada", 2), ("bob", 1)]
     assert Workforce.objects.count() == 1
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.models import Campaign, ControlCandidate, ExpertLabel, OutboxMessage, Role, Worker
 from retrieval.models import Job
-from tests.annotation.api.campaign import campaign_at_work, hand_in
+from tests.annotation.api.campaign import campaign_at_work, submit
 from tests.annotation.api.people import Program, is_problem, person
 from tests.annotation.simulation.test_dry_run import made_up
 from tests.annotation.support.hits import make_hit
@@ -78,7 +78,7 @@ def other(campaign: Campaign) -> Campaign:
 def write_to_both(campaign: Campaign) -> None:
     """To one worker, who has worked in either."""
     worker, _ = Worker.objects.get_or_create(crowd="mturk", worker_id="both")
-    hand_in(campaign.hits.all()[0], worker)
+    submit(campaign.hits.all()[0], worker)
     OutboxMessage.objects.create(
         campaign=campaign, kind=OutboxMessage.Kind.NOTIFY, token=f"{campaign}", worker=worker,
         reason=f"Thank you for {campaign}.",

@@ -176,7 +176,7 @@ def test_counted_figures_become_charts_with_their_rows(campaign: Campaign, owner
     assert dict(zip(votes["labels"], votes["series"][0]["values"], strict=True))["2"] == 1
     assert owner.get("campaigns/faq/snapshots").json()["results"][0]["figures"]["labelled"] == 1
     (row,) = owner.get("campaigns/faq/worker-figures").json()["results"]
-    assert (row["worker"], row["handed_in"]) == ("faq-worker-0", 1)
+    assert (row["worker"], row["submitted"]) == ("faq-worker-0", 1)
     assert is_problem(owner.get("campaigns/faq/charts/none"), 404)
 
 

@@ -175,7 +175,7 @@ def test_a_worker_shows_what_they_did_here_and_why_they_are_excluded(
     sent = {"worker": "faq-worker-0", "reason": "asked to leave", "agreed": True}
     assert owner.post("campaigns/faq/operations/exclude", sent, key="one").status_code == 200
     worker = owner.get("campaigns/faq/workers/faq-worker-0").json()
-    assert (worker["handed_in"], worker["approved"], worker["excluded"]) == (1, 1, True)
+    assert (worker["submitted"], worker["approved"], worker["excluded"]) == (1, 1, True)
     assert worker["exclusions"][0]["reason"] == "asked to leave"
     assert owner.get("campaigns/faq/workers").json()["results"][0]["excluded"]
 

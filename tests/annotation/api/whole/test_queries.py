@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation.access.audit_log import by_api, record
 from annotation.models import Campaign, ControlCandidate, Role, Worker
 from retrieval.models import Job
-from tests.annotation.api.campaign import campaign_at_work, hand_in
+from tests.annotation.api.campaign import campaign_at_work, submit
 from tests.annotation.api.people import Program, person
 from tests.annotation.support.hits import make_hit
 
@@ -39,7 +39,7 @@ def grow(user: User, campaign: Campaign) -> None:
         Job.objects.create(kind="pack", subject=other.name)
         hit = make_hit(campaign, real=[(f"more {number}", "question", "answer")])
         worker = Worker.objects.create(crowd="mturk", worker_id=f"more-{number}")
-        hand_in(hit, worker)
+        submit(hit, worker)
     campaign.triplets.update(status="labelled", label=1, votes=2, positive_votes=2)
     for triplet in campaign.triplets.all():
         ControlCandidate.objects.get_or_create(triplet=triplet)

@@ -39,7 +39,7 @@ def test_one_worker_in_ten_windows_takes_one_place(turk: Turk) -> None:
     assert Counter(statuses) == {303: 1, 409: 9}
 
 
-def test_ten_submissions_of_one_assignment_hand_in_one(turk: Turk) -> None:
+def test_ten_submissions_of_one_assignment_submit_one(turk: Turk) -> None:
     hit_id = turk.hit()
     assignment_id = turk.worker("AADA").take(hit_id)
     windows = [turk.worker("AADA") for _ in range(10)]

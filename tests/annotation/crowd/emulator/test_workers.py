@@ -23,7 +23,7 @@ def test_a_blocked_worker_can_accept_nothing(turk: Turk, ada: Worker, eve: Worke
     assert ada.offers() == [hit_id]
 
 
-def test_a_blocked_worker_hands_in_what_was_accepted_before(turk: Turk, eve: Worker) -> None:
+def test_a_blocked_worker_submits_what_was_accepted_before(turk: Turk, eve: Worker) -> None:
     hit_id = turk.hit()
     assignment_id = eve.take(hit_id)
     block(turk, eve)

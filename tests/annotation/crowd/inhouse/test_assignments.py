@@ -16,7 +16,7 @@ pytestmark = pytest.mark.concurrent
 MOMENT = timedelta(seconds=1)
 
 
-def test_work_in_hand_is_shown_until_it_is_handed_in(team: Team, ada: Member) -> None:
+def test_work_in_hand_is_shown_until_it_is_submitted(team: Team, ada: Member) -> None:
     team.publish()
     work = team.get(ada)
     assert assignments.revive(ada, work.assignment_id, now=team.now) == work
@@ -31,11 +31,11 @@ def test_work_in_hand_is_shown_until_it_is_handed_in(team: Team, ada: Member) ->
 def test_a_second_submit_is_success_and_changes_nothing(team: Team, ada: Member) -> None:
     team.publish()
     work = team.do(ada)
-    handed_in_at = team.now
+    submitted_at = team.now
     team.move_on(LEASE)
     assignments.submit(ada, work.assignment_id, {"item-1": "0"}, now=team.now)
     again = Assignment.objects.get(pk=work.pk)
-    assert (again.answers, again.submitted_at) == (YES, handed_in_at)
+    assert (again.answers, again.submitted_at) == (YES, submitted_at)
 
 
 def test_a_second_submit_is_success_after_the_review_too(team: Team, ada: Member) -> None:
@@ -45,7 +45,7 @@ def test_a_second_submit_is_success_after_the_review_too(team: Team, ada: Member
     assert team.submit(ada, work).status == Assignment.Status.APPROVED
 
 
-def test_work_given_back_cannot_be_handed_in(team: Team, ada: Member) -> None:
+def test_work_given_back_cannot_be_submitted(team: Team, ada: Member) -> None:
     team.publish()
     work = team.get(ada)
     for _ in range(2):  # a second click changes nothing
@@ -57,7 +57,7 @@ def test_work_given_back_cannot_be_handed_in(team: Team, ada: Member) -> None:
     assert team.posted_hit(work.posted_hit.hit_id).open_assignments == 2
 
 
-def test_work_handed_in_cannot_be_given_back(team: Team, ada: Member) -> None:
+def test_work_submitted_cannot_be_given_back(team: Team, ada: Member) -> None:
     hit_id = team.publish()
     work = team.do(ada)
     with pytest.raises(Refused, match="submitted this task already") as refusal:
@@ -203,7 +203,7 @@ def test_late_work_of_somebody_excluded_since_is_refused(team: Team, eve: Member
     assert team.posted_hit(hit_id).open_assignments == 2
 
 
-def test_late_work_on_a_hit_taken_once_more_is_to_be_handed_in_there(
+def test_late_work_on_a_hit_taken_once_more_is_to_be_submitted_there(
     team: Team, ada: Member
 ) -> None:
     hit_id = team.publish(max_assignments=2)

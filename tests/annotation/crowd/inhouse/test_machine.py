@@ -156,9 +156,9 @@ class DeskMachine(RuleBasedStateMachine):
         self._count("revive" if allowed and not in_time else "look at")
 
     def approve(self, pick: int) -> None:
-        handed_in = [work for work in self.model.works if work.status == "submitted"]
-        if handed_in:
-            work = handed_in[pick % len(handed_in)]
+        submitted = [work for work in self.model.works if work.status == "submitted"]
+        if submitted:
+            work = submitted[pick % len(submitted)]
             self.team.crowd.approve(work.assignment_id)
             work.status = "approved"
             self._count("approve")

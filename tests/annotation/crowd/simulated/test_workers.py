@@ -231,7 +231,7 @@ def test_work_that_strays_is_counted_and_the_record_stays_right(
         "Returned": outcome.faults["returned"],
         "Accepted": outcome.faults["abandoned"],
     }
-    # Who hands in twice says the opposite of this the second time.
+    # Who submits twice says the opposite of this the second time.
     assert {answers for _, _, answers in rows} == {("0", "0", "1", "0", "0", "0", "1")}
     assert len({(hit, worker) for hit, worker, _ in rows}) == len(rows)
 
@@ -270,7 +270,7 @@ def test_an_assignment_whose_time_ran_out_is_left_to_others(hits: list[Hit], mtu
 
 
 class Stragglers(Simulation):
-    """All of them hand in when the run ends."""
+    """All of them submit when the run ends."""
 
     def _stray(self, assignment_url: str) -> str:
         return "late"

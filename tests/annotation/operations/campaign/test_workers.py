@@ -151,7 +151,7 @@ def test_in_house_a_rejection_is_overturned_too_and_money_is_not_named(tmp_path:
     team.publish()
     work = team.take("eve")
     assert work
-    assignment = team.hand_in(work, slips=1)
+    assignment = team.submit(work, slips=1)
     team.advance()
     assert Assignment.objects.get(crowd_id=assignment).status == "rejected"
     told = " ".join(OPERATIONS["approve"].preview(team.campaign, {"assignment": assignment}))

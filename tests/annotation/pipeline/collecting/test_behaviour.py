@@ -27,7 +27,7 @@ def keys(stage: Stage) -> list[str]:
     return list(stage.hit(1).items.order_by("position").values_list("key", flat=True))
 
 
-def hand_in(stage: Stage, name: str, more: dict[str, str], *, slips: int = 0) -> str:
+def submit(stage: Stage, name: str, more: dict[str, str], *, slips: int = 0) -> str:
     """The HIT's form with more fields, after 90 seconds."""
     assignment_id = stage.accept(name, 1)
     assert assignment_id
@@ -48,7 +48,7 @@ def behaviour(active_ms: object, items: dict[str, Any]) -> dict[str, str]:
 def test_what_a_browser_told_is_kept_with_the_work(one_hit: Stage) -> None:
     first, second, *_ = keys(one_hit)
     items = {first: {"ms": 9000, "changes": 1}, second: {"ms": 1000, "changes": 0}}
-    done = hand_in(one_hit, "ada", behaviour(41_000, items))
+    done = submit(one_hit, "ada", behaviour(41_000, items))
     look_at(one_hit)
     found = Behaviour.objects.get()
     assert found.assignment.crowd_id == done
@@ -57,7 +57,7 @@ def test_what_a_browser_told_is_kept_with_the_work(one_hit: Stage) -> None:
 
 
 def test_nobody_worked_for_longer_than_they_had_the_hit(one_hit: Stage) -> None:
-    hand_in(one_hit, "eve", behaviour(10**12, {}))
+    submit(one_hit, "eve", behaviour(10**12, {}))
     look_at(one_hit)
     ms = Behaviour.objects.get().active_ms
     assert ms is not None
@@ -75,7 +75,7 @@ def test_work_without_signals_is_observed_all_the_same(one_hit: Stage) -> None:
 def test_one_answer_throughout_is_kept_and_fails_by_the_controls(
     one_hit: Stage, value: str
 ) -> None:
-    hand_in(one_hit, "eve", {f"item-{key}": value for key in keys(one_hit)})
+    submit(one_hit, "eve", {f"item-{key}": value for key in keys(one_hit)})
     look_at(one_hit)
     assert Behaviour.objects.get().straight
     assert Assignment.objects.get().passed is False
@@ -90,7 +90,7 @@ def test_reports_are_kept_with_their_items(one_hit: Stage) -> None:
         f"report-{third}": "no such reason",
         "report-elsewhere": "unclear",
     }
-    hand_in(one_hit, "ada", {**report, f"report-text-{first}": ""})
+    submit(one_hit, "ada", {**report, f"report-text-{first}": ""})
     look_at(one_hit)
     rows = ItemReport.objects.order_by("item__position").values_list("item__key", "reason", "text")
     assert list(rows) == [(first, "offensive", ""), (second, "other", "two words <b>")]
@@ -108,7 +108,7 @@ def test_reports_are_kept_with_their_items(one_hit: Stage) -> None:
     ],
 )
 def test_hostile_signals_change_nothing_of_the_verdict(one_hit: Stage, text: str) -> None:
-    hand_in(one_hit, "eve", {"behaviour": text})
+    submit(one_hit, "eve", {"behaviour": text})
     look_at(one_hit)
     found = Behaviour.objects.get()
     assert (found.active_ms, found.item_ms, found.changes) == (None, {}, 0)
@@ -118,7 +118,7 @@ def test_hostile_signals_change_nothing_of_the_verdict(one_hit: Stage, text: str
 
 def test_a_work_is_observed_once_however_often_the_steps_run(one_hit: Stage) -> None:
     (first, *_) = keys(one_hit)
-    hand_in(one_hit, "ada", behaviour(5000, {}) | {f"report-{first}": "unclear"})
+    submit(one_hit, "ada", behaviour(5000, {}) | {f"report-{first}": "unclear"})
     for _ in range(3):
         one_hit.advance()
         recompute(one_hit.campaign)
@@ -128,7 +128,7 @@ def test_a_work_is_observed_once_however_often_the_steps_run(one_hit: Stage) -> 
 def test_a_review_that_breaks_off_leaves_no_observation(one_hit: Stage) -> None:
     """When all is written, the exclusions cannot be read."""
     (first, *_) = keys(one_hit)
-    hand_in(one_hit, "ada", {f"report-{first}": "unclear"})
+    submit(one_hit, "ada", {f"report-{first}": "unclear"})
     fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
 
     def break_down(
@@ -147,7 +147,7 @@ def test_a_review_that_breaks_off_leaves_no_observation(one_hit: Stage) -> None:
 
 
 def test_many_works_cost_no_more_queries_than_few(one_hit: Stage) -> None:
-    hand_in(one_hit, "ada", behaviour(5000, {}) | {f"report-{keys(one_hit)[0]}": "unclear"})
+    submit(one_hit, "ada", behaviour(5000, {}) | {f"report-{keys(one_hit)[0]}": "unclear"})
     fetch_submissions(one_hit.campaign, one_hit.mturk.crowd)
     first = Assignment.objects.get()
     with CaptureQueriesContext(connection) as few:
@@ -188,7 +188,7 @@ def test_paid_and_discarded_work_is_approved_and_nobody_speaks_of_rejection(
 ) -> None:
     stage = set_stage(candidates_per_query=1, on_failed_control="pay_and_discard")
     stage.publish()
-    done = hand_in(stage, "eve", {}, slips=2)
+    done = submit(stage, "eve", {}, slips=2)
     stage.work("ada", 1)
     assert stage.advance().assignments_requested == 1
     status, feedback = crowd_s_word(stage, done)
@@ -235,7 +235,7 @@ def test_who_is_rejected_reads_whom_to_write_to(
     one_hit: Stage, settings: Settings, contact: str, told: str | None
 ) -> None:
     settings.CONTACT = contact
-    done = hand_in(one_hit, "eve", {}, slips=1)
+    done = submit(one_hit, "eve", {}, slips=1)
     one_hit.advance()
     status, feedback = crowd_s_word(one_hit, done)
     assert status == "Rejected"

@@ -71,13 +71,13 @@ def test_an_item_without_an_answer_fails_the_work(one_hit: Stage) -> None:
     real = one_hit.hit(1).items.exclude(triplet=None).first()
     assert real is not None
     del answers[f"item-{real.key}"]
-    done = hand_in(one_hit, "bob", answers)
+    done = submit(one_hit, "bob", answers)
     assert look_at(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
     one_hit.deliver()
     assert feedback(one_hit, done) == "Questions left without an answer: 1."
 
 
-def hand_in(stage: Stage, name: str, answers: dict[str, str]) -> str:
+def submit(stage: Stage, name: str, answers: dict[str, str]) -> str:
     crowd_id = stage.hit(1).crowd_id
     assert crowd_id
     return stage.mturk.person(name).work(crowd_id, answers)
@@ -87,14 +87,14 @@ def hand_in(stage: Stage, name: str, answers: dict[str, str]) -> str:
 def test_garbage_is_no_answer(one_hit: Stage, garbage: str) -> None:
     answers = one_hit.sheet(1, 1)
     first = next(iter(answers))
-    hand_in(one_hit, "eve", answers | {first: garbage})
+    submit(one_hit, "eve", answers | {first: garbage})
     assert look_at(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
     assert Judgment.objects.count() == 6
     assert not Judgment.objects.filter(item__key=first.removeprefix("item-")).exists()
 
 
 def test_fields_of_no_item_are_ignored(one_hit: Stage) -> None:
-    hand_in(one_hit, "ada", one_hit.sheet(1) | {"comment": "nice", "item-0000": "1", "item-": "1"})
+    submit(one_hit, "ada", one_hit.sheet(1) | {"comment": "nice", "item-0000": "1", "item-": "1"})
     assert look_at(one_hit) == Reviewed(passed=1, failed=0, excluded=0)
     assert Judgment.objects.count() == 7
 
@@ -169,7 +169,7 @@ def test_the_rate_counts_this_campaign_alone(set_stage: SetStage) -> None:
 def test_an_excluded_worker_is_paid_for_what_passes_but_it_counts_for_nothing(
     stage: Stage,
 ) -> None:
-    """The last HIT was handed in before the exclusion, and passes."""
+    """The last HIT was submitted before the exclusion, and passes."""
     stage.publish()
     for number in (1, 2, 3):
         stage.work("eve", number, slips=number % 2)

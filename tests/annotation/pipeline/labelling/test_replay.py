@@ -43,7 +43,7 @@ SHEETS = st.builds(
 EVERYBODY = [(name, number) for name in NAMES for number in (1, 2, 3)]  # (worker, HIT)
 
 
-def hand_in(stage: Stage, name: str, number: int, sheet: Sheet) -> None:
+def submit(stage: Stage, name: str, number: int, sheet: Sheet) -> None:
     """Where the crowd lets them."""
     assignment_id = stage.accept(name, number)
     if assignment_id:
@@ -153,7 +153,7 @@ def test_labels_are_what_a_replay_of_the_crowd_s_records_gives(
             # Twice: who found no place at first may find one later.
             turns = zip(order * 2, sheets * 2, strict=True)
             for turn, ((name, number), sheet) in enumerate(turns, 1):
-                hand_in(stage, name, number, sheet)
+                submit(stage, name, number, sheet)
                 if turn % at_once == 0:
                     stage.advance()
                     check(stage)

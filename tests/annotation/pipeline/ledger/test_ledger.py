@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 
 def work(stage: Stage, name: str, *, slips: int = 0) -> Assignment:
-    """Handed in on the first HIT, reviewed, and the crowd told."""
+    """Submitted on the first HIT, reviewed, and the crowd told."""
     crowd_id = stage.work(name, 1, slips=slips)
     fetch_submissions(stage.campaign, stage.mturk.crowd)
     review(stage.campaign)

@@ -137,7 +137,7 @@ def test_out_and_back_and_out_again_books_each_time(one_hit: Stage) -> None:
 def test_strangers_are_refused(one_hit: Stage) -> None:
     with pytest.raises(UserError, match="Worker 'AADA' is not excluded from campaign faq"):
         restore(one_hit.campaign, "AADA")
-    with pytest.raises(UserError, match="Nobody called 'AADA' has handed in work"):
+    with pytest.raises(UserError, match="Nobody called 'AADA' has submitted work"):
         exclude(one_hit.campaign, "AADA", reason=REASON)
     one_hit.work("ada", 1)
     one_hit.advance()

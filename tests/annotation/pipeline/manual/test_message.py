@@ -47,7 +47,7 @@ def test_the_same_words_are_sent_once(one_hit: Stage) -> None:
 
 
 def test_mturk_carries_none_to_whose_work_is_undecided(one_hit: Stage) -> None:
-    from_nobody = "Nobody called 'ABOB' has handed in work"
+    from_nobody = "Nobody called 'ABOB' has submitted work"
     with pytest.raises(UserError, match=from_nobody):
         preview_message(one_hit.campaign, "ABOB", text=TEXT)
     one_hit.work("bob", 1)

@@ -145,7 +145,7 @@ def test_expired_hits_can_be_taken_by_nobody_and_their_money_is_free_again(stage
     agrees_with_the_crowd(stage)
 
 
-def test_who_is_at_work_when_a_hit_expires_may_hand_in_and_is_paid(one_hit: Stage) -> None:
+def test_who_is_at_work_when_a_hit_expires_may_submit_and_is_paid(one_hit: Stage) -> None:
     assignment = one_hit.accept("ada", 1)
     assert assignment
     expire(one_hit.campaign, now(one_hit))
@@ -170,7 +170,7 @@ def test_expiring_twice_makes_no_second_call(stage: Stage) -> None:
     assert len(stage.outbox("lifetime")) == 5
 
 
-def test_hits_with_all_places_handed_in_are_left_alone(one_hit: Stage) -> None:
+def test_hits_with_all_places_submitted_are_left_alone(one_hit: Stage) -> None:
     one_hit.work("ada", 1)
     one_hit.work("bob", 1)
     one_hit.advance()
@@ -303,7 +303,7 @@ def test_cancelling_gives_back_what_was_never_sent_and_sends_nothing(stage: Stag
     assert {message.state for message in stage.outbox("create")} == {"cancelled"}
 
 
-def test_after_cancelling_handed_in_work_is_still_reviewed_and_paid(stage: Stage) -> None:
+def test_after_cancelling_submitted_work_is_still_reviewed_and_paid(stage: Stage) -> None:
     stage.publish()
     stage.work("ada", 1)
     stage.work("eve", 2, slips=1)

@@ -87,7 +87,7 @@ def test_in_extend_mode_it_is_kept_while_a_vote_is_missing(one_hit: Stage) -> No
 
 
 def test_a_replacement_is_paid_for_although_ties_are_repacked(set_stage: SetStage) -> None:
-    """In that mode nothing is kept for ties once all have handed in."""
+    """In that mode nothing is kept for ties once all have submitted."""
     stage = set_stage(candidates_per_query=1, tie_mode="repack")
     stage.publish()
     stage.work("eve", 1, slips=1)

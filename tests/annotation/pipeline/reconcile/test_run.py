@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 NAMES = ("ada", "bob", "eve", "cara", "dan")
 
 
-def hand_in(stage: Stage, name: str, number: int) -> None:
+def submit(stage: Stage, name: str, number: int) -> None:
     """Where the crowd lets them: eve errs, and bob differs from the others."""
     hit = stage.hit(number)
     if hit.crowd_id and (assignment_id := stage.accept(name, number)):
@@ -60,7 +60,7 @@ def fail(stage: Stage, name: str, number: int) -> None:
 
 
 STEPS: dict[str, Callable[[Stage, str, int], object]] = {
-    "hand in": hand_in,
+    "submit": submit,
     "accept": accept_only,
     "die": die,
     "fail": fail,
@@ -72,7 +72,7 @@ STEPS: dict[str, Callable[[Stage, str, int], object]] = {
     "advance": lambda stage, *_: stage.advance(),
     "wait": lambda stage, *_: stage.mturk.clock.move_on(minutes=6),
 }
-OFTEN = ["hand in"] * 5 + ["collect", "review", "die", "fail"] * 2
+OFTEN = ["submit"] * 5 + ["collect", "review", "die", "fail"] * 2
 CHOICES = st.tuples(
     st.sampled_from(OFTEN + sorted(STEPS)), st.sampled_from(NAMES), st.integers(1, 5)
 )

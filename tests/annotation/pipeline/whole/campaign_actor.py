@@ -114,7 +114,7 @@ class Actor:
         return None if "know" in under_way else True
 
     def work(self, rng: random.Random) -> None:
-        """Some hand in, each from what is still open."""
+        """Some submit, each from what is still open."""
         for _ in range(rng.randint(1, 4)):
             if taken := self._take(rng):
                 self._submit(taken, rng)

@@ -34,7 +34,7 @@ class CrowdRecord(Protocol):
         """By our key."""
 
     def statuses(self) -> Mapping[str, str]:
-        """Of all that was handed in, by assignment, in order of submission."""
+        """Of all that was submitted, by assignment, in order of submission."""
 
 
 @dataclass(eq=False)
@@ -54,7 +54,7 @@ class Hit:
 
 @dataclass(eq=False)
 class Work:
-    """An assignment that was handed in."""
+    """An assignment that was submitted."""
 
     hit: Hit
     worker: str
@@ -133,7 +133,7 @@ class Model:
         return asked - len(self.reviewed(hit))
 
     def had(self, triplet: int) -> set[str]:
-        """Who has handed in a HIT that holds it."""
+        """Who has submitted a HIT that holds it."""
         return {work.worker for work in self.stored() if triplet in work.hit.triplets}
 
     # Labels

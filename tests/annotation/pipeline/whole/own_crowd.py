@@ -51,7 +51,7 @@ class Team:
     def take(self, name: str) -> Assignment | None:
         return take(self.member(name), now=self.clock.now())
 
-    def hand_in(self, work: Assignment, real: int | Judge = 0, *, slips: int = 0) -> str:
+    def submit(self, work: Assignment, real: int | Judge = 0, *, slips: int = 0) -> str:
         hit = Hit.objects.get(key=work.posted_hit.annotation)
         sheet = sheet_of(hit, real, slips=slips)
         submit(work.member, work.assignment_id, sheet, now=self.clock.now())
@@ -60,7 +60,7 @@ class Team:
     def work(self, name: str, real: int | Judge = 0, *, slips: int = 0) -> list[str]:
         """Everything there is for this member; the assignments."""
         works: Iterable[Assignment] = iter(lambda: self.take(name), None)
-        return [self.hand_in(work, real, slips=slips) for work in works]
+        return [self.submit(work, real, slips=slips) for work in works]
 
 
 def own_team(folder: Path, name: str = "team", **policy: object) -> Team:

@@ -48,7 +48,7 @@ def test_ties_are_broken_without_a_cent(tmp_path: Path, tie_mode: str, hits: int
     team.publish()
     first = team.take("eve")  # repacked HITs are for those who have worked before
     assert first
-    team.hand_in(first, 0)
+    team.submit(first, 0)
     assert [len(team.work(name, real)) for name, real in (("ada", 0), ("bob", on_bread))] == [5, 4]
     found = team.advance()
     assert (found.labelled, found.open, found.assignments_requested) == (21, 4, hits)
@@ -89,7 +89,7 @@ def test_every_step_of_a_campaign_s_life_works_without_money(team: Team) -> None
     team.advance()
     assert not team.campaign.hits.filter(closed_at=None).exists()
     assert (
-        campaign_status(team.campaign) == "cancelled for good: what was handed in is still reviewed"
+        campaign_status(team.campaign) == "cancelled for good: what was submitted is still reviewed"
     )
     assert blockers(team.campaign) == []
     no_money_has_moved(team)

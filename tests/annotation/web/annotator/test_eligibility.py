@@ -69,7 +69,7 @@ def test_who_has_judged_a_triplet_elsewhere_reads_so_before_the_work_and_gets_an
 
 
 def judge_elsewhere(hit: Hit, worker: Worker, number: int) -> None:
-    """The worker has handed in another HIT that holds one of this HIT's triplets."""
+    """The worker has submitted another HIT that holds one of this HIT's triplets."""
     now = timezone.now()
     earlier = Hit.objects.create(
         campaign=hit.campaign,

@@ -169,7 +169,7 @@ def test_a_hit_that_was_deleted_is_not_found(client: Client) -> None:
     assert client.get(path).status_code == 404
 
 
-def hand_in(hit: Hit, worker_id: str = "AADA", crowd_id: str = "3ADA") -> None:
+def submit(hit: Hit, worker_id: str = "AADA", crowd_id: str = "3ADA") -> None:
     worker = Worker.objects.create(crowd="mturk", worker_id=worker_id)
     Assignment.objects.create(
         hit=hit,
@@ -181,10 +181,10 @@ def hand_in(hit: Hit, worker_id: str = "AADA", crowd_id: str = "3ADA") -> None:
     )
 
 
-def test_an_assignment_that_was_handed_in_says_so_and_lets_the_browser_forget_it(
+def test_an_assignment_that_was_submitted_says_so_and_lets_the_browser_forget_it(
     hit: Hit, visit: Open, client: Client
 ) -> None:
-    hand_in(hit)
+    submit(hit)
     response = visit(hit)
     assert response.status_code == 409
     page = parse(response)
@@ -196,7 +196,7 @@ def test_an_assignment_that_was_handed_in_says_so_and_lets_the_browser_forget_it
 
 
 def test_anothers_assignment_of_the_hit_changes_nothing(hit: Hit, visit: Open) -> None:
-    hand_in(hit, worker_id="ABOB", crowd_id="3BOB")
+    submit(hit, worker_id="ABOB", crowd_id="3BOB")
     assert visit(hit).status_code == 200
 
 
@@ -228,7 +228,7 @@ def test_who_knows_a_triplet_from_another_hit_reads_it_before_the_work(
     again = make_hit(campaign, real=[("who wrote it", "who is the author", "Eliot.")])
     [item] = again.items.filter(triplet__candidate__query__text="who wrote it")
     HitItem.objects.filter(pk=item.pk).update(triplet=hit.items.exclude(triplet=None)[0].triplet)
-    hand_in(hit)
+    submit(hit)
     response = visit(again, ADAS | {"assignmentId": "3OTHER"})
     assert response.status_code == 403
     assert "You know these questions already" in parse(response).text_content()

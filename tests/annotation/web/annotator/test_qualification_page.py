@@ -84,7 +84,7 @@ def path_of(campaign: Campaign) -> str:
 
 
 @pytest.fixture
-def hand_in(client: Client, campaign: Campaign) -> Visit:
+def submit(client: Client, campaign: Campaign) -> Visit:
     """Ada's answers."""
 
     def post(answers: dict[str, str], worker_id: str = "AADA") -> Response:
@@ -174,9 +174,9 @@ def test_the_worker_id_of_the_address_stands_in_the_form(
     assert "Try 1 of 3" in page.text_content()
 
 
-def test_who_names_nobody_loses_no_answer(hand_in: Visit) -> None:
+def test_who_names_nobody_loses_no_answer(submit: Visit) -> None:
     for worker_id in ["", "ADA LOVELACE", "B123", "A", "A" * 65, "<script>", "A\x00B"]:
-        response = hand_in(RIGHT, worker_id)
+        response = submit(RIGHT, worker_id)
         assert response.status_code == 422
         assert "Nothing was counted yet. Your answers are still here." in main_of(response)
         checked = parse(response).xpath("//input[@checked]")
@@ -185,10 +185,10 @@ def test_who_names_nobody_loses_no_answer(hand_in: Visit) -> None:
         assert not QualificationResult.objects.exists()
 
 
-def test_what_is_left_out_is_named_and_nothing_else_lost(hand_in: Visit) -> None:
+def test_what_is_left_out_is_named_and_nothing_else_lost(submit: Visit) -> None:
     for value in [None, "", "2", "yes", "01", "\u0661"]:
         answers = {name: given for name, given in RIGHT.items() if name != "item-2"}
-        response = hand_in(answers if value is None else {**answers, "item-2": value})
+        response = submit(answers if value is None else {**answers, "item-2": value})
         assert response.status_code == 422
         page = parse(response)
         assert page.xpath("//*[@role='alert']//a/@href") == ["#item-3"]
@@ -198,19 +198,19 @@ def test_what_is_left_out_is_named_and_nothing_else_lost(hand_in: Visit) -> None
 
 
 def test_instructions_and_reasons_are_read_in_their_own_direction(
-    client: Client, campaign: Campaign, hand_in: Visit
+    client: Client, campaign: Campaign, submit: Visit
 ) -> None:
     campaign.qualification_items.update(why="لأن السؤالين واحد")
     (rules,) = parse(client.get(path_of(campaign))).find_class("prose")
     assert rules.get("dir") == "auto"
-    assert {each.get("dir") for each in parse(hand_in(WRONG)).find_class("why")} == {"auto"}
+    assert {each.get("dir") for each in parse(submit(WRONG)).find_class("why")} == {"auto"}
 
 
 # What comes of it
 
 
-def test_each_item_is_explained_and_the_score_told(hand_in: Visit) -> None:
-    response = hand_in(HALF)
+def test_each_item_is_explained_and_the_score_told(submit: Visit) -> None:
+    response = submit(HALF)
     assert verdicts(response) == ["Wrong", "Wrong", "Right", "Right"]
     shown = main_of(response)
     assert "2 of 4 right; 3 are needed" in shown
@@ -222,8 +222,8 @@ def test_each_item_is_explained_and_the_score_told(hand_in: Visit) -> None:
     assert again.endswith("?workerId=AADA")
 
 
-def test_who_passes_reads_so_and_is_to_be_let_in(hand_in: Visit, campaign: Campaign) -> None:
-    response = hand_in(RIGHT)
+def test_who_passes_reads_so_and_is_to_be_let_in(submit: Visit, campaign: Campaign) -> None:
+    response = submit(RIGHT)
     assert "You passed" in main_of(response)
     assert "takes about a minute" in main_of(response)
     message = OutboxMessage.objects.get()
@@ -231,9 +231,9 @@ def test_who_passes_reads_so_and_is_to_be_let_in(hand_in: Visit, campaign: Campa
 
 
 def test_who_has_passed_is_told_so_when_they_come_back(
-    client: Client, campaign: Campaign, hand_in: Visit
+    client: Client, campaign: Campaign, submit: Visit
 ) -> None:
-    hand_in(RIGHT)
+    submit(RIGHT)
     response = client.get(path_of(campaign), {"workerId": "AADA"})
     assert "You passed" in main_of(response)
     # The id is only claimed: what somebody answered is nobody else's business.
@@ -241,38 +241,38 @@ def test_who_has_passed_is_told_so_when_they_come_back(
 
 
 def test_after_the_last_try_it_says_whom_to_write_to(
-    client: Client, campaign: Campaign, hand_in: Visit, settings: Settings
+    client: Client, campaign: Campaign, submit: Visit, settings: Settings
 ) -> None:
     settings.CONTACT = "people@example.org"
-    hand_in(WRONG)
-    hand_in(WRONG | {"item-0": "1"})
-    response = hand_in(HALF)
+    submit(WRONG)
+    submit(WRONG | {"item-0": "1"})
+    response = submit(HALF)
     assert "That was the last of 3 tries" in main_of(response)
     assert "write to people@example.org" in main_of(response)
     assert verdicts(response) == ["Wrong", "Wrong", "Right", "Right"]
-    for later in (hand_in(RIGHT), client.get(path_of(campaign), {"workerId": "AADA"})):
+    for later in (submit(RIGHT), client.get(path_of(campaign), {"workerId": "AADA"})):
         assert "That was the last of 3 tries" in main_of(later)
         assert verdicts(later) == []
     assert QualificationResult.objects.count() == 3
     assert not OutboxMessage.objects.exists()
 
 
-def test_two_clicks_are_one_try(hand_in: Visit) -> None:
-    first, second = hand_in(WRONG), hand_in(WRONG)
+def test_two_clicks_are_one_try(submit: Visit) -> None:
+    first, second = submit(WRONG), submit(WRONG)
     assert "you have 2 tries left" in main_of(first)
     assert main_of(second) == main_of(first)
     assert QualificationResult.objects.count() == 1
 
 
 def test_tries_in_ever_other_names_from_one_address_come_to_an_end(
-    hand_in: Visit, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+    submit: Visit, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The id is only claimed, and a wrong try tells the answers."""
     low = Limit("qualification-test", 3, 60, "Come back in an hour.")
     monkeypatch.setattr(qualification, "FROM_AN_ADDRESS", low)
     for number in range(3):
-        assert hand_in(RIGHT, f"A{number}").status_code == 200
-    response = hand_in(RIGHT, "AADA")
+        assert submit(RIGHT, f"A{number}").status_code == 200
+    response = submit(RIGHT, "AADA")
     assert response.status_code == 429
     assert "Come back in an hour." in main_of(response)
     assert not Worker.objects.filter(worker_id="AADA").exists()
@@ -281,36 +281,36 @@ def test_tries_in_ever_other_names_from_one_address_come_to_an_end(
     assert "You passed" in main_of(elsewhere.post(path_of(campaign), form))
 
 
-def test_the_real_limit_leaves_room_for_a_full_house(hand_in: Visit) -> None:
+def test_the_real_limit_leaves_room_for_a_full_house(submit: Visit) -> None:
     for number in range(qualification.FROM_AN_ADDRESS.most):
-        assert hand_in(WRONG, f"A{number}").status_code == 200
-    response = hand_in(WRONG, "AADA")
+        assert submit(WRONG, f"A{number}").status_code == 200
+    response = submit(WRONG, "AADA")
     assert response.status_code == 429
     assert "from your address" in main_of(response)
 
 
 def test_when_too_many_wait_to_be_let_in_nobodys_try_is_lost(
-    hand_in: Visit, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+    submit: Visit, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "MOST_WAITING", 2)
     for name in ("ABOB", "AEVE"):
-        hand_in(RIGHT, name)
-    response = hand_in(RIGHT)
+        submit(RIGHT, name)
+    response = submit(RIGHT)
     assert response.status_code == 503
     assert "come back in a few minutes" in main_of(response)
     assert not Worker.objects.filter(worker_id="AADA").exists()
     OutboxMessage.objects.update(state="done")
-    assert "You passed" in main_of(hand_in(RIGHT))
+    assert "You passed" in main_of(submit(RIGHT))
 
 
 def test_who_is_excluded_reads_why_and_cannot_practise(
-    client: Client, campaign: Campaign, hand_in: Visit
+    client: Client, campaign: Campaign, submit: Visit
 ) -> None:
     eve = Worker.objects.create(crowd="mturk", worker_id="AEVE")
     Exclusion.objects.create(campaign=campaign, worker=eve, failures=2, reviewed=10)
     for response in (
         client.get(path_of(campaign), {"workerId": "AEVE"}),
-        hand_in(RIGHT, "AEVE"),
+        submit(RIGHT, "AEVE"),
     ):
         assert response.status_code == 403
         assert "2 of your first 10 HITs failed" in main_of(response)
@@ -351,12 +351,12 @@ ATTACKS = (
 )
 
 
-def test_every_text_is_shown_as_it_is(client: Client, campaign: Campaign, hand_in: Visit) -> None:
+def test_every_text_is_shown_as_it_is(client: Client, campaign: Campaign, submit: Visit) -> None:
     for position, attack in enumerate(ATTACKS):
         campaign.qualification_items.filter(position=position).update(
             query=attack, question=f"? {attack}", answer=attack, why=attack
         )
-    for response in (client.get(path_of(campaign)), hand_in(WRONG)):
+    for response in (client.get(path_of(campaign)), submit(WRONG)):
         page = parse(response)
         assert [each.text_content() for each in page.find_class("query")] == list(ATTACKS)
         assert [each.text_content() for each in page.find_class("answer")] == list(ATTACKS)
@@ -382,9 +382,9 @@ def test_a_preview_leads_to_the_round_without_leaving_the_frame(
 
 
 def test_the_page_opens_in_the_sandbox_that_a_tab_inherits_from_the_frame(
-    client: Client, campaign: Campaign, hand_in: Visit
+    client: Client, campaign: Campaign, submit: Visit
 ) -> None:
-    for response in (client.get(path_of(campaign)), hand_in(WRONG), client.get("/qualification/x")):
+    for response in (client.get(path_of(campaign)), submit(WRONG), client.get("/qualification/x")):
         assert response["Cross-Origin-Opener-Policy"] == "unsafe-none"
 
 

@@ -51,7 +51,7 @@ def test_instructions_are_read_in_their_own_direction(adas: Client) -> None:
 
 
 def do(client: Client, count: int) -> None:
-    """Hand in so many HITs."""
+    """Submit so many HITs."""
     for _ in range(count):
         address = client.post("/work/next")["Location"]
         work = Assignment.objects.get(assignment_id=address.rpartition("/")[2])
@@ -60,7 +60,7 @@ def do(client: Client, count: int) -> None:
 
 
 def decide(*, rejected: int = 0) -> None:
-    """All that is handed in: the first ones are not accepted."""
+    """All that is submitted: the first ones are not accepted."""
     for number, work in enumerate(Assignment.objects.filter(status="submitted").order_by("pk")):
         if number < rejected:
             InhouseCrowd().reject(

@@ -169,7 +169,7 @@ def in_states(campaign: Campaign) -> dict[str, set[int]]:
     ):
         campaign.hits.filter(number=number).update(**columns)
         expected.setdefault(name, set()).add(number)
-    expected["full"] |= set(range(9, 15))  # as many handed in as there were assignments
+    expected["full"] |= set(range(9, 15))  # as many submitted as there were assignments
     return expected
 
 

@@ -150,7 +150,7 @@ def test_the_rate_is_the_share_of_calls(rate: float, least: float, most: float) 
 
 
 def hasty(turk: Turk, workers: int, rate: float, seed: int) -> list[str]:
-    """Who hands in something that is approved by itself, at each of `workers` submissions."""
+    """Who submits something that is approved by itself, at each of `workers` submissions."""
     hit_id = turk.hit(max_assignments=workers)
     with running(turk.state, faults=Faults(rate, seed)) as twin:
         people = [twin.worker(f"A{number}") for number in range(workers)]

@@ -102,7 +102,7 @@ def test_what_cannot_be_paid_is_refused(
     assert turk.rows("SELECT 1 FROM bonuses") == []
 
 
-def test_a_bonus_is_for_work_that_was_handed_in(turk: Turk, ada: Worker) -> None:
+def test_a_bonus_is_for_work_that_was_submitted(turk: Turk, ada: Worker) -> None:
     assert refused(turk, ada.take(turk.hit()))[0] == "InvalidAssignmentState"
     assert refused(turk, "NOSUCHASSIGNMENT")[0] == "AssignmentDoesNotExist"
 

@@ -234,7 +234,7 @@ class MoneyMachine(RuleBasedStateMachine):
     )
     def give_bonus(self, pick: int, token: str, amount: str) -> None:
         work = self.assignments[pick % len(self.assignments)]
-        handed_in = work.status in ("Submitted", "Approved", "Rejected")
+        submitted = work.status in ("Submitted", "Approved", "Rejected")
         affordable = BONUSES[amount] <= self.available
         done, _ = self.call(
             "SendBonus",
@@ -245,7 +245,7 @@ class MoneyMachine(RuleBasedStateMachine):
             UniqueRequestToken=token,
         )
         # No run of this machine lasts 24 hours, so a token pays once.
-        assert done == (handed_in and affordable and token not in self.bonuses)
+        assert done == (submitted and affordable and token not in self.bonuses)
         if done:
             self.bonuses[token] = BONUSES[amount]
             self.spent += BONUSES[amount]
