@@ -16,6 +16,11 @@ from annotation.web.annotator.task import assignment, give_back, renew, take_nex
 from annotation.web.annotator.task_list import read_instructions, work
 from annotation.web.campaigns.instructions import edit_instructions
 from annotation.web.experts.adjudicate import adjudicate
+from annotation.web.notifications.preferences import (
+    confirm_address,
+    mail_preferences,
+    unsubscribe_page,
+)
 
 
 class CrowdId(StringConverter):
@@ -35,6 +40,9 @@ urlpatterns = [
     path("team", team, name="team"),
     path("team/invitations/<int:pk>/revoke", revoke_invitation, name="revoke-invitation"),
     path("team/members/<int:pk>", change_member, name="change-member"),
+    path("mails", mail_preferences, name="mail-preferences"),
+    path("mails/confirm/<str:token>", confirm_address, name="confirm-address"),
+    path("mails/stop/<str:token>", unsubscribe_page, name="unsubscribe"),
     path("work", work, name="work"),
     path("work/next", take_next, name="next"),
     path("work/instructions/<slug:name>", read_instructions, name="read-instructions"),

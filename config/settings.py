@@ -230,6 +230,38 @@ if len(CONTACT) > 200 or not CONTACT.isprintable():  # it stands in what a crowd
         f"QUORUM_CONTACT must be one line of at most 200 characters, not {len(CONTACT)}."
     )
 
+
+def _mail_server(url: str) -> dict[str, object]:
+    """smtp://user:password@host:587 (with STARTTLS) or smtps://...:465; empty: to the console."""
+    if not url:
+        return {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}
+    parts = _address("QUORUM_EMAIL_URL", url, "smtp://user:password@host:587")
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
+        raise ImproperlyConfigured(
+            "QUORUM_EMAIL_URL must look like smtp://user:password@host:587, or smtps:// for TLS "
+            "from the start."
+        )
+    is_here = parts.hostname in {"localhost", "127.0.0.1"}  # a relay of this machine: without TLS
+    return {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": parts.port or (465 if parts.scheme == "smtps" else 587),
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+        "EMAIL_USE_TLS": parts.scheme == "smtp" and not is_here,
+    }
+
+
+globals().update(_mail_server(os.environ.get("QUORUM_EMAIL_URL", "")))
+EMAIL_TIMEOUT = 15
+EMAIL_SUBJECT_PREFIX = ""
+DEFAULT_FROM_EMAIL = (
+    os.environ.get("QUORUM_EMAIL_FROM") or f"Quorum <quorum@{_public.hostname or 'localhost'}>"
+)
+if not DEFAULT_FROM_EMAIL.isprintable():
+    raise ImproperlyConfigured("QUORUM_EMAIL_FROM must be one line, such as quorum@example.org.")
+
 # Its holders read /metrics; empty: this machine alone.
 METRICS_TOKEN = os.environ.get("QUORUM_METRICS_TOKEN", "").strip()
 if METRICS_TOKEN and (len(METRICS_TOKEN) < 16 or not METRICS_TOKEN.isascii()):

@@ -21,6 +21,7 @@ from annotation.jobs.handlers import HANDLERS
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Request, Triplet
 from annotation.models.access import KEPT_ANSWERS
 from annotation.notifications.deliver import deliver as deliver_all
+from annotation.notifications.digest import note_new_work
 from annotation.operations.campaigns import forget_old_queries
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.pipeline.advance import advance
@@ -185,6 +186,7 @@ def run_job(job_id: int) -> None:
 @shared_task(name="quorum.deliver_events", soft_time_limit=SOFT_LIMIT)
 def deliver_events() -> None:
     """To webhooks and by mail, whatever is due."""
+    note_new_work(timezone.now())
     if sent := deliver_all():
         log.info("%s deliveries of events", sent)
 

@@ -681,4 +681,12 @@ class Migration(migrations.Migration):
             model_name='delivery',
             constraint=models.UniqueConstraint(fields=('event', 'account'), name='one_delivery_per_account'),
         ),
+        migrations.CreateModel(
+            name='MailPreference',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('unwanted', models.JSONField(default=list)),
+                ('account', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
     ]

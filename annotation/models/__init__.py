@@ -17,7 +17,14 @@ from annotation.models.campaign import (
     Instructions,
     Triplet,
 )
-from annotation.models.event import Condition, Delivery, DeliveryAttempt, Event, Webhook
+from annotation.models.event import (
+    Condition,
+    Delivery,
+    DeliveryAttempt,
+    Event,
+    MailPreference,
+    Webhook,
+)
 from annotation.models.figures import ReviewFigures, Snapshot, WorkerFigures, Workforce
 from annotation.models.hit import Hit, HitItem
 from annotation.models.ledger import Account, Entry
@@ -46,6 +53,7 @@ __all__ = [
     "Instructions",
     "ItemReport",
     "Judgment",
+    "MailPreference",
     "OutboxMessage",
     "Pilot",
     "QualificationItem",

@@ -132,3 +132,15 @@ class DeliveryAttempt(models.Model):
 
     def __str__(self) -> str:
         return self.error or f"{self.status or 'sent'}"
+
+
+class MailPreference(models.Model):
+    """Of an account that has chosen; without a row it gets every mail that is meant for it."""
+
+    account = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    unwanted = models.JSONField(default=list)  # types of events
+
+    def __str__(self) -> str:
+        return f"mails of {self.account}"

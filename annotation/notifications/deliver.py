@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook as Signer
 
 from annotation.models import Delivery, DeliveryAttempt, Event, Webhook
+from annotation.notifications.mail import compose
 from annotation.notifications.post import NotPosted, post
 
 log = logging.getLogger(__name__)
@@ -35,6 +37,7 @@ WAITS = (
 )  # fmt: skip
 JITTER = 0.1  # of the wait, so that what failed together does not come back together
 GONE = 410
+MAIL = 0  # among the webhooks: all that goes by mail
 ENDED = "The receiver answered 410 Gone."
 
 
@@ -58,18 +61,20 @@ def deliver(*, clock: Clock = timezone.now) -> int:
         outcome = _send(delivery, clock())
         record_attempt(delivery, outcome, clock())
         sent += outcome.done
-        if not outcome.done and delivery.webhook_id:
-            failing.add(delivery.webhook_id)
+        if not outcome.done and not outcome.over:
+            failing.add(delivery.webhook_id or MAIL)
     return sent
 
 
 def claim(now: datetime, *, but: Collection[int] = ()) -> Delivery | None:
-    """The oldest that is due and nobody else has, none of these webhooks'."""
+    """The oldest that is due and nobody else has, to none of these webhooks."""
     lapsed = now - timedelta(seconds=settings.CLAIM_SECONDS)
     due = Q(retry_at=None) | Q(retry_at__lte=now)
     free = Q(due, state=State.PENDING) | Q(state=State.CLAIMED, claimed_at__lt=lapsed)
     mine = uuid.uuid4().hex
     ready = Delivery.objects.filter(free).exclude(webhook__in=but).order_by("pk")
+    if MAIL in but:
+        ready = ready.exclude(webhook=None)
     while (pk := ready.values_list("pk", flat=True).first()) is not None:
         taken = Delivery.objects.filter(free, pk=pk).update(
             state=State.CLAIMED, claim=mine, claimed_at=now, attempts=F("attempts") + 1
@@ -83,7 +88,19 @@ def claim(now: datetime, *, but: Collection[int] = ()) -> Delivery | None:
 def _send(delivery: Delivery, now: datetime) -> Outcome:
     if delivery.webhook is not None:
         return _post(delivery.webhook, delivery.event, now)
-    return Outcome(error="No mail is sent.", over=True)
+    assert delivery.account is not None
+    return _mail(delivery.event, delivery.account)
+
+
+def _mail(event: Event, account: User) -> Outcome:
+    message = compose(event, account)
+    if message is None:
+        return Outcome(error="They want no such mail, or there is nothing to tell now.", over=True)
+    try:
+        message.send()
+    except OSError as error:  # SMTP's own are such, too
+        return Outcome(error=f"The mail server did not take it: {error}")
+    return Outcome()
 
 
 def _post(webhook: Webhook, event: Event, now: datetime) -> Outcome:

@@ -49,6 +49,8 @@ def refused(data: Path, **variables: str) -> str:
         ("QUORUM_WORKER_PROCESSES", "0", "must be a whole number from 1 to 1000, not '0'"),
         ("QUORUM_CONTACT", "x" * 201, "must be one line of at most 200 characters, not 201"),
         ("QUORUM_CONTACT", "a\nb", "must be one line"),
+        ("QUORUM_EMAIL_URL", "ftp://ada:secret@host", "must look like smtp://user:password@host"),
+        ("QUORUM_EMAIL_FROM", "a\nb", "must be one line"),
         ("QUORUM_LOG_FORMAT", "xml", "must be line or json, not 'xml'"),
         ("QUORUM_METRICS_TOKEN", "short-secret", "must have at least 16 ASCII characters"),
         ("QUORUM_LOG_LEVEL", "LOUD", "must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),

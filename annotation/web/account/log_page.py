@@ -25,7 +25,8 @@ COLUMNS = ("at", "by", "via", "did", "to", "campaign", "details")
 # Offered beside the names of the operations; any other name can be typed.
 OTHER_VERBS = (
     "activate", "add-account", "add-control", "add-group", "add-role", "add-webhook", "build index",
-    "build-release", "change-account", "change-group", "change-password", "change-role",
+    "build-release", "change-account", "change-address", "change-group", "change-password",
+    "change-role",
     "confirm-control", "create", "create-token", "deactivate", "delete-account", "delete-group",
     "delete-role", "delete-token", "disable-webhook", "dismiss-control", "enable-webhook",
     "import", "import pairs",

@@ -184,6 +184,13 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         sign-out
     """),
     (site("signed in", 200), site("signed in", 200), """
+        mails
+    """),
+    (all_get(404), all_get(404), """
+        mails/confirm/<str:token>
+        mails/stop/<str:token>
+    """),
+    (site("signed in", 200), site("signed in", 200), """
         password
     """),
     (JOINED, JOINS, """

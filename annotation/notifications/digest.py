@@ -1,0 +1,56 @@
+"""New work for the members of the in-house crowd: told at most once a day."""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Max
+from django.utils import timezone
+
+from annotation.access.roles import kept_from
+from annotation.crowd.inhouse.adapter import ENDPOINT
+from annotation.crowd.inhouse.members import member_of
+from annotation.crowd.inhouse.models import HitType, Member, PostedHit
+from annotation.crowd.inhouse.queue import count, open_queues
+from annotation.models import Campaign, Event
+from annotation.notifications.events import emit
+
+EVERY = timedelta(days=1)
+MOST = 100  # tasks that are counted for a person
+
+
+@transaction.atomic
+def note_new_work(now: datetime) -> Event | None:
+    """An event where HITs were posted since the last one, with a mail to each member."""
+    last = Event.objects.filter(type=Event.Type.WORK).order_by("-pk").first()
+    if last is not None and last.at > now - EVERY:
+        return None
+    told_until = last.data["until"] if last else 0
+    posted = PostedHit.objects.filter(pk__gt=told_until, is_open=True, expires_at__gt=now)
+    until = posted.aggregate(until=Max("pk"))["until"]
+    if until is None:
+        return None
+    types = posted.order_by().values_list("hit_type__type_id").annotate(tasks=Count("pk"))
+    names = dict(Campaign.objects.filter(endpoint=ENDPOINT).values_list("hit_type_id", "name"))
+    campaigns = [
+        {"campaign": names[type], "tasks": tasks} for type, tasks in types if type in names
+    ]
+    members = Member.objects.filter(active=True, user__is_active=True).exclude(user__email="")
+    people = [member.user for member in members.select_related("user").order_by("pk")]
+    return emit(Event.Type.WORK, {"until": until, "campaigns": campaigns}, people=people, at=now)
+
+
+def offered_work(user: User) -> dict[str, int]:
+    """A campaign's title as annotators read it -> how many tasks the member could take now."""
+    member = member_of(user)
+    if member is None or not member.active:
+        return {}
+    types = dict(HitType.objects.values_list("type_id", "queue__pk"))
+    ours = Campaign.objects.filter(endpoint=ENDPOINT, hit_type_id__in=types)
+    closed = {types[one.hit_type_id] for one in ours.filter(pk__in=kept_from(user).values("pk"))}
+    titles = {types[one.hit_type_id]: one.policy.title for one in ours}
+    found: dict[str, int] = {}
+    for queue in open_queues(member, closed=closed):
+        if (tasks := count(member, queue, timezone.now(), most=MOST)) and queue in titles:
+            found[titles[queue]] = found.get(titles[queue], 0) + tasks
+    return found
