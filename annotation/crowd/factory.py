@@ -31,17 +31,22 @@ def site_of(kind: CrowdKind) -> CrowdSite:
     return PROVIDERS[kind].site()
 
 
+def check_live(site: CrowdSite, *, live: bool) -> None:
+    """UserError where work costs real money and `live` is not said."""
+    if site.is_production and not live:
+        raise UserError(
+            f"{site.endpoint} is {site.name}, where work costs real money: add --live to go on"
+            f" (in the API `live` as true), or set {site.setting} to the sandbox or the emulator."
+        )
+
+
 def open_crowd(kind: CrowdKind, *, live: bool, shared_rate: bool = True) -> Crowd:
-    """UserError when it costs real money and `live` is not said.
+    """UserError as of `check_live`.
 
     With `shared_rate` its calls count with those of all processes.
     """
     site = site_of(kind)
-    if site.is_production and not live:
-        raise UserError(
-            f"{site.endpoint} is {site.name}, where work costs real money: add --live to go on, or"
-            f" set {site.setting} to the sandbox or the emulator."
-        )
+    check_live(site, live=live)
     return PROVIDERS[kind].open(site, settings.CROWD_RATE_STORAGE if shared_rate else LOCAL)
 
 

@@ -12,7 +12,7 @@ from annotation.access.roles import CHANGE_CONTROLS, RUN, VIEW
 from annotation.analytics.campaign.publication_preview import publication_of
 from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.campaign.status import campaign_status
-from annotation.crowd.factory import open_crowd, site_of
+from annotation.crowd.factory import check_live, open_crowd, site_of
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
 from annotation.operations.operation import (
@@ -79,11 +79,7 @@ def _publication(campaign: Campaign, options: Options) -> list[str]:
 def _order_publication(campaign: Campaign, options: Options) -> Order:
     """UserError where it is production, and nobody has said that real money is meant."""
     found = publication_of(campaign, options["first"])
-    if found.crowd.is_production and not options["live"]:
-        raise UserError(
-            f"{found.crowd.endpoint} is {found.crowd.name}, where work costs real money: send "
-            "`live` as true if that is meant."
-        )
+    check_live(found.crowd, live=options["live"])
     return Order(found.arguments(), found.details())
 
 

@@ -1,6 +1,8 @@
 """Publishing by the API: the price first, then a job, and real money where it is said."""
 
+from annotation.crowd.factory import open_crowd
 from annotation.models import Campaign
+from core.errors import UserError
 from retrieval.models import Job
 from tests.annotation.api.people import Program, is_problem
 
@@ -24,5 +26,8 @@ def test_real_money_is_spent_where_it_is_said(
     refused = owner.post("campaigns/faq/jobs/publish", sent, key="one")
     assert is_problem(refused, 422)
     assert not Job.objects.exists()
+    with pytest.raises(UserError) as of_a_command:
+        open_crowd("mturk", live=False)
+    assert refused.json()["detail"] == str(of_a_command.value)
     live = owner.post("campaigns/faq/jobs/publish", sent | {"live": True}, key="two")
     assert live.status_code == 202

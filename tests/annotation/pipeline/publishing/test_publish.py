@@ -2,9 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from pytest_django import Settings
 
-from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd, CrowdError
 from annotation.pipeline.publishing.crowd_setup import bind, prepare
 from annotation.pipeline.publishing.publish import publish
@@ -116,12 +114,6 @@ def test_another_endpoint_is_refused_from_then_on(stage: Stage, start_mturk: Sta
         refusal.value
     )
     assert other.count("hits") == 0
-
-
-def test_production_is_refused_unless_it_is_meant(settings: Settings) -> None:
-    settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION
-    with pytest.raises(UserError, match="real money: add --live"):
-        open_crowd("mturk", live=False)
 
 
 @pytest.mark.django_db(transaction=True)
