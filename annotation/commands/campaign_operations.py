@@ -18,7 +18,6 @@ from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
 from annotation.operations.campaign.retry import messages_wait
-from annotation.operations.campaign.steps import messages_sent
 from annotation.operations.operation import Argument, LongOperation, Operation, Run, perform
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
@@ -174,7 +173,7 @@ def _send(campaign: Campaign, crowd: Crowd | None) -> Result:
     if crowd is None:
         return {"sent": 0, "failed": 0, "waiting": waiting(campaign)}
     with progress(waiting(campaign), "Telling the crowd", " calls") as bar:
-        sent = deliver(campaign, crowd, progress=messages_sent(campaign, bar.update))
+        sent = deliver(campaign, crowd, progress=bar.update)
     left = waiting(campaign)
     if sent.stopped_by:
         raise UserError(

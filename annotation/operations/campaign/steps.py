@@ -34,7 +34,6 @@ from annotation.pipeline.reconcile.report import Reconciled
 from annotation.pipeline.reconcile.run import check_published, reconcile
 from annotation.protocol.packing.pack import hits_needed
 from core.errors import UserError
-from core.progress import Progress
 from retrieval.ranking.fusion import RETRIEVERS
 from retrieval.search.retrieve import retrieve
 
@@ -92,7 +91,7 @@ def _publish(campaign: Campaign, options: Options, run: Run) -> Result:
         written = write_messages(campaign, most=options["first"])
         run.log(asdict(written))
     count = run.stage("publishing HITs", waiting(campaign))
-    sent = deliver(campaign, crowd, progress=messages_sent(campaign, count))
+    sent = deliver(campaign, crowd, progress=count)
     return {**asdict(written), **asdict(sent), "waiting": waiting(campaign)}
 
 
@@ -103,18 +102,6 @@ def _check_confirmed(crowd: Crowd, confirmed: str) -> None:
             f"It was confirmed for {confirmed}, but this worker's crowd is {crowd.site.endpoint}: "
             f"give the site and the worker the same {crowd.site.setting}, then publish again."
         )
-
-
-def messages_sent(campaign: Campaign, progress: Progress) -> Progress:
-    """Counts what no longer waits: a call that did not get through still does."""
-    left = waiting(campaign)
-
-    def count(_: int) -> None:
-        nonlocal left
-        before, left = left, min(left, waiting(campaign))
-        progress(before - left)
-
-    return count
 
 
 def _published(campaign: Campaign, result: Result) -> Result:

@@ -70,11 +70,11 @@ def deliver(
             campaign.refresh_from_db()
             outcomes = _send_all(batch, campaign, crowd, clock(), caller)
             _record(campaign, outcomes, clock())
-            progress(len(outcomes))
             faults = [outcome.error for outcome in outcomes if outcome.error]
             sent += len(outcomes) - len(faults)
             failed += sum(error.permanent for error in faults)
             passing = [error for error in faults if not error.permanent]
+            progress(len(outcomes) - len(passing))  # what did not get through still waits
             if len(passing) == len(outcomes) or any(error.throttled for error in passing):
                 return Delivery(sent, failed, str(passing[0]))
 

@@ -1,5 +1,7 @@
 """Publishing by the API: the price first, then a job, and real money where it is said."""
 
+import pytest
+
 from annotation.crowd.factory import open_crowd
 from annotation.models import Campaign
 from core.errors import UserError
