@@ -92,11 +92,16 @@ class Assignment(models.Model):
 
     @classmethod
     def valid(
-        cls, rows: QuerySet[Row], campaign: Campaign, path: str = "", *, excluded_too: bool = False
+        cls,
+        rows: QuerySet[Row],
+        campaign: Campaign,
+        path: str = "",
+        *,
+        but_for: VoidReason | None = None,
     ) -> QuerySet[Row]:
         """Of `rows`, those whose work's votes count, `path` leading to it.
 
-        `excluded_too`: as if nobody were excluded.
+        `but_for`: as if this reason made no vote void.
         """
         out = Exclusion.in_force(campaign).values("worker")
         facts = {
@@ -108,7 +113,7 @@ class Assignment(models.Model):
             ),
         }
         for reason, (fact, lookup, value) in NEEDS.items():
-            if reason is not VoidReason.EXCLUDED or not excluded_too:
+            if reason is not but_for:
                 rows = rows.alias(**{f"_{fact}": facts[fact]})
                 rows = rows.filter(**{f"_{fact}__{lookup}": value})
         return rows

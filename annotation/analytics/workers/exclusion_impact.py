@@ -16,6 +16,7 @@ from annotation.pipeline.ledger.reservations import Booked
 from annotation.pipeline.manual.exclusion import exclusions_of, worker_in
 from annotation.protocol.estimates.cost import assignment_cents
 from annotation.protocol.labels.majority import decide_tally
+from annotation.protocol.labels.valid_votes import VoidReason
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 
@@ -120,7 +121,9 @@ def counted(campaign: Campaign, worker: Worker) -> QuerySet[Judgment]:
 
 def _valid_assignments(campaign: Campaign, worker: Worker) -> QuerySet[Assignment]:
     """Those that count unless the worker is excluded."""
-    return Assignment.valid(_assignments_of(campaign, worker), campaign, excluded_too=True)
+    return Assignment.valid(
+        _assignments_of(campaign, worker), campaign, but_for=VoidReason.EXCLUDED
+    )
 
 
 def _more_wanted(effect: Effect, policy: Policy) -> int:

@@ -10,6 +10,7 @@ from django.db.models.functions import Lead, RowNumber
 
 from annotation.models import Assignment, Campaign, Judgment
 from annotation.protocol.labels.agreement import Pairs
+from annotation.protocol.labels.valid_votes import VoidReason
 
 ROWS = 10_000
 SUBMISSION = ("assignment__submitted_at", "assignment__crowd_id")
@@ -23,17 +24,17 @@ class Tally(NamedTuple):
 
 def valid_judgments(campaign: Campaign) -> QuerySet[Judgment]:
     """On triplets; `void_reason` says which count."""
-    return _votes(campaign)
+    return Assignment.valid(_votes(campaign), campaign, "assignment__")
 
 
 def compared_judgments(campaign: Campaign) -> QuerySet[Judgment]:
     """Also those that count but for their worker's exclusion."""
-    return _votes(campaign, excluded_too=True)
+    but_for = VoidReason.EXCLUDED
+    return Assignment.valid(_votes(campaign), campaign, "assignment__", but_for=but_for)
 
 
-def _votes(campaign: Campaign, *, excluded_too: bool = False) -> QuerySet[Judgment]:
-    votes = Judgment.objects.filter(triplet__isnull=False, assignment__hit__campaign=campaign)
-    return Assignment.valid(votes, campaign, "assignment__", excluded_too=excluded_too)
+def _votes(campaign: Campaign) -> QuerySet[Judgment]:
+    return Judgment.objects.filter(triplet__isnull=False, assignment__hit__campaign=campaign)
 
 
 def tallies(campaign: Campaign) -> Iterator[Tally]:

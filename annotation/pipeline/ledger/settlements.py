@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.models import Account, Assignment, Campaign, Entry, Exclusion, OutboxMessage
 from annotation.pipeline.ledger.reservations import (
@@ -15,7 +15,7 @@ from annotation.pipeline.ledger.reservations import (
     reserved_cents,
 )
 from annotation.protocol.estimates.cost import bonus_price_cents
-from annotation.protocol.labels.valid_votes import void_reason
+from annotation.protocol.labels.valid_votes import VoidReason, void_reason
 
 WORKED = "assignment__hit"
 
@@ -147,17 +147,22 @@ def _overturn(
 
 def discard(campaign: Campaign) -> int:
     """Paid work whose votes no longer count goes to the account of its own; how many."""
-    # Nothing else turns up later: what the review found was known when the work was booked.
-    out = Exclusion.in_force(campaign).values("worker")
-    assignments = _assignments(campaign).filter(account=Booked.PAID, worker__in=out)
-    return _shift(campaign, assignments, Booked.DISCARDED, source=Place.PAID)
+    paid = _assignments(campaign).filter(account=Booked.PAID)
+    counting = _counting(campaign, paid).filter(pk=OuterRef("pk"))
+    void = paid.filter(~Exists(counting))
+    return _shift(campaign, void, Booked.DISCARDED, source=Place.PAID)
 
 
 def restore(campaign: Campaign) -> int:
     """Discarded work whose votes count again goes back; how many."""
     discarded = _assignments(campaign).filter(account=Booked.DISCARDED)
-    assignments = Assignment.valid(discarded, campaign)
-    return _shift(campaign, assignments, Booked.PAID, source=Place.DISCARDED)
+    counting = _counting(campaign, discarded)
+    return _shift(campaign, counting, Booked.PAID, source=Place.DISCARDED)
+
+
+def _counting(campaign: Campaign, paid: QuerySet[Assignment]) -> QuerySet[Assignment]:
+    """Whose votes count; the crowd's record may still say rejected of what was overturned."""
+    return Assignment.valid(paid, campaign, but_for=VoidReason.REJECTED)
 
 
 def _shift(

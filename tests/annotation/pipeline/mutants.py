@@ -173,7 +173,7 @@ MUTANTS = {
         ),
         ("rejected is released", "return Booked.RELEASED", "return Booked.PAID"),
         ("a bonus is booked once", ".exclude(entries__target=Place.PAID)", ""),
-        ("what counts again goes back", "Assignment.valid(discarded, campaign)", "discarded"),
+        ("what counts again goes back", "_counting(campaign, discarded)", "discarded"),
         ("each turn again", 'f"{account}:{turn}"', 'f"{account}"'),
     ),
     (
