@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from django.utils.module_loading import import_string
-
 from core.progress import Progress, no_progress
 from retrieval.index.port import VectorIndex
 from retrieval.models import IndexKind, IndexVersion
@@ -17,8 +15,27 @@ if TYPE_CHECKING:
 
 def index_class(kind: str) -> type[VectorIndex]:
     """The adapter of the port; `kind` is one of IndexKind."""
-    found: type[VectorIndex] = import_string(f"retrieval.index.{IndexKind(kind).adapter}")
-    return found
+    match IndexKind(kind):
+        case IndexKind.EXACT:
+            from retrieval.index.exact.exact import ExactIndex  # noqa: PLC0415
+
+            return ExactIndex
+        case IndexKind.GPU:
+            from retrieval.index.exact.gpu import GpuIndex  # noqa: PLC0415
+
+            return GpuIndex
+        case IndexKind.HNSW:
+            from retrieval.index.approximate.hnsw import HnswIndex  # noqa: PLC0415
+
+            return HnswIndex
+        case IndexKind.IVF:
+            from retrieval.index.approximate.ivf import IvfIndex  # noqa: PLC0415
+
+            return IvfIndex
+        case IndexKind.PGVECTOR:
+            from retrieval.index.approximate.pgvector import PgVectorIndex  # noqa: PLC0415
+
+            return PgVectorIndex
 
 
 def measure_recall(

@@ -1,6 +1,6 @@
 """The indexes built from the pairs."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -14,29 +14,13 @@ class IndexForm(models.TextChoices):
 
 
 class IndexKind(models.TextChoices):
-    """Each kind: what a manifest calls it, its adapter in `retrieval.index`, words for people."""
+    """Each kind: what a manifest calls it, words for people."""
 
-    EXACT = "exact", "exact.exact.ExactIndex", "exact, on the CPU"
-    GPU = "gpu", "exact.gpu.GpuIndex", "exact, on the GPU"
-    HNSW = "hnsw", "approximate.hnsw.HnswIndex", "a graph (FAISS HNSW), scored again exactly"
-    IVF = (
-        "ivf",
-        "approximate.ivf.IvfIndex",
-        "inverted lists (FAISS IVF), scored again exactly",
-    )
-    PGVECTOR = (
-        "pgvector",
-        "approximate.pgvector.PgVectorIndex",
-        "in PostgreSQL (pgvector), scored again exactly",
-    )
-
-    adapter: str
-
-    def __new__(cls, value: str, adapter: str = "") -> Self:
-        kind = str.__new__(cls, value)
-        kind._value_ = value
-        kind.adapter = adapter
-        return kind
+    EXACT = "exact", "exact, on the CPU"
+    GPU = "gpu", "exact, on the GPU"
+    HNSW = "hnsw", "a graph (FAISS HNSW), scored again exactly"
+    IVF = "ivf", "inverted lists (FAISS IVF), scored again exactly"
+    PGVECTOR = "pgvector", "in PostgreSQL (pgvector), scored again exactly"
 
 
 def index_kinds() -> list[tuple[str, str]]:
