@@ -26,7 +26,7 @@ class Snapshot(models.Model):
 
 
 class ReviewFigures(models.Model):
-    """A campaign's: derived by `annotation.analytics.quality.summary`, and can be derived again."""
+    """Of a campaign; `annotation.analytics.quality.review_figures` can derive them again."""
 
     campaign = models.OneToOneField(
         Campaign, on_delete=models.CASCADE, related_name="review_figures"
@@ -42,7 +42,7 @@ class ReviewFigures(models.Model):
 
 
 class Workforce(models.Model):
-    """All of them together: derived by `annotation.analytics.workers.summary`."""
+    """All of them together: derived by `annotation.analytics.workers.worker_figures`."""
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="workforce")
     at = models.DateTimeField()

@@ -20,7 +20,7 @@ They are taken at the end of each pass, and by a page where the campaign is smal
                             blocks the campaign
     stranded                `assignments` that nobody eligible is left for, `people` who could take
                             them all, `ties` among the open triplets
-    outlook, prolonging     of `pipeline.forecast`: what operations would cost and strand at most
+    outlook, prolonging     of `pipeline.publishing.outlook`: what operations would cost and strand
     shortage                what waits for a higher budget; or null
     hits_of_versions        {version of the instructions: HITs that show it}, of those that have any
     seconds                 that counting took
@@ -46,9 +46,9 @@ from annotation.analytics.campaign.progress import (
     vote_counts,
 )
 from annotation.analytics.campaign.status import blockers, campaign_status, shortage
-from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.hit_states import hits_by_state
-from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.workers import worker_figures
 from annotation.models import Campaign, Snapshot
 from annotation.pipeline.labelling.votes import first_pairs
 from annotation.pipeline.outbox.claims import Clock

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from annotation.access.audit_log import by_api
 from annotation.access.roles import CHANGE_CONTROLS
-from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.control_accuracy import Figures
 from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, once

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.workers import worker_figures
 from annotation.analytics.workers.item_reports import ReportedItem, read_items
 from annotation.api.base.access import campaign_of
 from annotation.models import Campaign

@@ -2,7 +2,7 @@
 
 from annotation.access.roles import FUND
 from annotation.models import Account, Campaign
-from annotation.operations.campaign.cached_forecast import status_of
+from annotation.operations.campaign.cached_outlook import status_of
 from annotation.operations.operation import Argument, Operation, Options, Result
 from annotation.pipeline.ledger.dollars import cents_of, dollars
 from annotation.pipeline.ledger.reservations import OverBudget, account_of, set_budget

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.access.roles import FUND, RUN
 from annotation.models import Campaign
-from annotation.operations.campaign.cached_forecast import (
+from annotation.operations.campaign.cached_outlook import (
     KnownProlonging,
     known_outlook,
     known_prolonging,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from annotation.access.roles import RUN
 from annotation.models import Campaign
-from annotation.operations.campaign.cached_forecast import known_outlook, status_of
+from annotation.operations.campaign.cached_outlook import known_outlook, status_of
 from annotation.operations.operation import Operation, Options, Result
 from annotation.pipeline.ledger.dollars import clause, dollars
 from annotation.pipeline.publishing import lifecycle

@@ -2,7 +2,7 @@
 
 from annotation.access.roles import RUN
 from annotation.models import Campaign
-from annotation.operations.campaign.cached_forecast import known_failures
+from annotation.operations.campaign.cached_outlook import known_failures
 from annotation.operations.operation import Operation, Options, Result
 from annotation.pipeline.outbox.messages import retry_failed
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.access.audit_log import by_page
 from annotation.access.roles import WRITE_INSTRUCTIONS
 from annotation.models import Campaign, Instructions
-from annotation.operations.campaign.cached_forecast import known_hits_of_versions
+from annotation.operations.campaign.cached_outlook import known_hits_of_versions
 from annotation.operations.instructions import save_instructions
 from annotation.pipeline.setup.instructions import (
     MOST_CHARACTERS,

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
-from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.control_accuracy import Figures, rates_of
 from annotation.models import Campaign, Control, ControlCandidate
 from annotation.pipeline.controls.candidates import control_candidates

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.analytics.campaign import snapshots
 from annotation.analytics.campaign.charts import Chart, Series
-from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.workers import worker_figures
 from annotation.analytics.workers.effort import BARS
 from annotation.analytics.workers.item_reports import read_items
 from annotation.crowd.inhouse.members import members_named, user_names

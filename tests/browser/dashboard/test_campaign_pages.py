@@ -10,8 +10,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.access.audit_log import by_command, record
 from annotation.analytics.campaign.snapshots import take
-from annotation.analytics.quality import summary as review_figures
-from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.quality import review_figures
+from annotation.analytics.workers import worker_figures
 from annotation.models import (
     Account,
     Campaign,

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.analytics.campaign.snapshots import take
 from annotation.models import Account, Campaign, Hit, Instructions, OutboxMessage
-from annotation.operations.campaign import cached_forecast as known
+from annotation.operations.campaign import cached_outlook as known
 from annotation.pipeline.ledger.reservations import set_budget
 from annotation.pipeline.publishing.publish import publish
 from annotation.pipeline.setup.create import create_campaign

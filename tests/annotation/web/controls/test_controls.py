@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.control_accuracy import control_figures
 from annotation.models import (
     AuditEntry,

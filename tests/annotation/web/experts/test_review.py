@@ -7,7 +7,7 @@ import pytest
 from django.db.models import F
 from django.test import Client
 
-from annotation.analytics.quality import summary as review_figures
+from annotation.analytics.quality import review_figures
 from annotation.models import Campaign, ExpertLabel, HitItem, ItemReport, Triplet
 from annotation.pipeline.labelling import disagreements
 from tests.annotation.support.experts import report, shown

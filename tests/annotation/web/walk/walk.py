@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from annotation.analytics.campaign import snapshots
-from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.workers import worker_figures
 from annotation.crowd.inhouse.members import invite
 from annotation.crowd.inhouse.models import Invitation
 from annotation.models import Control, Hit, Role, Triplet, Worker

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from lxml.html import HtmlElement
 
 from annotation.analytics.campaign import snapshots
-from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.workers import worker_figures
 from annotation.analytics.workers.effort import BARS
 from annotation.crowd.inhouse.models import Member
 from annotation.models import Assignment, Exclusion, Role, Worker

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.access.audit_log import by_command, record
-from annotation.analytics.workers import summary as worker_figures
+from annotation.analytics.workers import worker_figures
 from annotation.models import (
     Assignment,
     Exclusion,

@@ -13,8 +13,8 @@ from annotation.access.audit_log import by_command
 from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.campaign.status import campaign_status
 from annotation.models import AuditEntry, Campaign, Snapshot
-from annotation.operations.campaign import cached_forecast as known
-from annotation.operations.campaign.cached_forecast import known_outlook, status_of
+from annotation.operations.campaign import cached_outlook as known
+from annotation.operations.campaign.cached_outlook import known_outlook, status_of
 from annotation.operations.operation import perform
 from annotation.operations.registry import OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions

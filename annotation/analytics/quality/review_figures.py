@@ -1,7 +1,7 @@
 """Figures for the pages of review and of controls, made after a pass with a campaign's snapshot.
 
-Keys of `figures`: controls (see `pipeline.control_rates`), and disagreements, the weighed list of
-`pipeline.disagreements`.
+Keys of `figures`: controls, as `control_figures` counts them, and disagreements, the list that
+`weigh_all` makes.
 """
 
 from django.db.models import QuerySet
