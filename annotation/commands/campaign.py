@@ -26,6 +26,7 @@ from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, no_money
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.pack import triplets_to_judge
+from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.pipeline.setup.create import choose_queries, get_campaign, read_policy
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import read_instructions
@@ -118,7 +119,8 @@ def create(
             instructions=instructions,
             items=qualification_test,
         )
-    warning = empty_splits(campaign.query_set.queries.count(), rules)
+    warnings = empty_splits(campaign.query_set.queries.count(), rules), too_small_a_team(rules)
+    warning = " ".join(filter(None, warnings)) or None
     return {"campaign": campaign.name, **details, "warning": warning}
 
 

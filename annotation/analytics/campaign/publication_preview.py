@@ -13,6 +13,7 @@ from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import first_round_cents, within
 from annotation.pipeline.publishing.crowd_setup import check_place
 from annotation.pipeline.publishing.lifecycle import check_prolongable
+from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.protocol.estimates.cost import assignment_cents, is_free
 from core.errors import UserError
 
@@ -65,7 +66,13 @@ class Publication:
             f"{self.new:,}{of} HIT{plural} of {self.so_far.campaign} {verb} to {self._where()}.",
             *self._price(),
             self._afterwards(),
+            *self._too_few(),
         ]
+
+    def _too_few(self) -> list[str]:
+        campaign = self.so_far.campaign
+        warning = too_small_a_team(campaign.policy, campaign)
+        return [warning] if warning else []
 
     def _where(self) -> str:
         at = self.crowd.endpoint

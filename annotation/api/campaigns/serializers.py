@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.models import Account, Campaign
+from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.protocol.policy.crowds import PAPER_CROWD
 
 
@@ -33,12 +34,19 @@ class CampaignRow(serializers.Serializer[Campaign]):
 class CampaignRead(CampaignRow):
     origin = serializers.CharField(source="query_set.origin", help_text="of its queries")
     retrieved = serializers.SerializerMethodField(help_text="whether its candidates are found")
+    warnings = serializers.SerializerMethodField(
+        help_text="what will stand still as things are, such as ties in a team of two"
+    )
     figures = serializers.SerializerMethodField(
         help_text="the newest counts, as of `at`; null: none are taken yet"
     )
 
     def get_retrieved(self, campaign: Campaign) -> bool:
         return campaign.query_set.retrieved_with_id is not None
+
+    def get_warnings(self, campaign: Campaign) -> list[str]:
+        warning = too_small_a_team(campaign.policy, campaign)
+        return [warning] if warning else []
 
     def get_figures(self, campaign: Campaign) -> dict[str, Any] | None:
         newest = campaign.snapshots.order_by("-at").first()
@@ -63,5 +71,6 @@ READ = {
     **ROW,
     "origin": "sample",
     "retrieved": True,
+    "warnings": [],
     "figures": {"at": "2026-11-22T11:30:00Z", "triplets": 450, "labelled": 312},
 }

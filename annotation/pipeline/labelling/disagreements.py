@@ -39,6 +39,12 @@ def disagreements(campaign: Campaign) -> QuerySet[Triplet]:
     return settled.filter(positive_votes__gt=0, positive_votes__lt=F("votes"))
 
 
+def open_ties(campaign: Campaign) -> QuerySet[Triplet]:
+    """As many votes for as against, and one more is wanted."""
+    still = campaign.triplets.filter(status=Triplet.Status.OPEN)
+    return still.filter(votes__gte=campaign.policy.annotators)
+
+
 def split_of(triplet: Triplet) -> str:
     """Not which way the votes went: a reader may be asked for a label."""
     yes, no = triplet.positive_votes, triplet.votes - triplet.positive_votes

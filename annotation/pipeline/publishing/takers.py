@@ -16,8 +16,11 @@ from annotation.crowd.inhouse import queue
 from annotation.crowd.inhouse.adapter import ENDPOINT
 from annotation.crowd.inhouse.models import Assignment as Taken
 from annotation.crowd.inhouse.models import HitType, Member
-from annotation.models import Campaign, Exclusion, Hit, Triplet
+from annotation.models import Campaign, Exclusion, Hit
+from annotation.pipeline.labelling.disagreements import open_ties
 from annotation.pipeline.publishing.pilot_conditions import other_condition
+from annotation.protocol.estimates.team_size import too_few_people
+from annotation.protocol.policy.policy import Policy
 from annotation.protocol.screening.qualification import TRIES
 
 # Whether a worker has had one of a HIT's triplets before, in another HIT.
@@ -79,6 +82,14 @@ def members_of(campaign: Campaign) -> QuerySet[Member]:
     return members
 
 
+def too_small_a_team(policy: Policy, campaign: Campaign | None = None) -> str | None:
+    """For a campaign that is there or still to come; None too where its people are not counted."""
+    if not policy.crowd_traits.has_accounts:
+        return None
+    members = members_of(campaign) if campaign else Member.objects.filter(active=True)
+    return too_few_people(members.count(), policy)
+
+
 def at_work_in(campaigns: Iterable[Campaign]) -> QuerySet[Taken]:
     """What members have had in hand there, and not given back."""
     types = HitType.objects.filter(type_id__in=[one.hit_type_id for one in campaigns])
@@ -102,13 +113,10 @@ def stranded(campaign: Campaign, now: datetime) -> Stranded:
     """Nothing where the campaign is not published, or its people have no accounts here."""
     found = _with_takers(campaign, now)
     short = [wanted - takers for wanted, takers in found if wanted > takers]
-    tied = campaign.triplets.filter(
-        status=Triplet.Status.OPEN, votes__gte=campaign.policy.annotators
-    )
     return Stranded(
         assignments=sum(short),
         people=max(short, default=0),
-        ties=tied.count() if short else 0,
+        ties=open_ties(campaign).count() if short else 0,
         closed=bool(short) and annotators_of(campaign) is not None,
     )
 

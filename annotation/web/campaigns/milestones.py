@@ -9,6 +9,7 @@ from annotation.access.roles import RUN
 from annotation.analytics.campaign.milestones import milestones_of
 from annotation.crowd.hit_url import preview_path
 from annotation.models import Campaign
+from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.web.base.guards import campaign_page, refuse
 from annotation.web.base.layout import page
 from annotation.web.campaigns.operation import ask_for
@@ -62,6 +63,7 @@ def _render(
     context = {
         "milestones": milestones,
         "policy": campaign.policy,
+        "too_small_a_team": too_small_a_team(campaign.policy, campaign),
         "job": milestones.job,
         "fault": fault,
         "choices": CHOICES,

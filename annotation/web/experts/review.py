@@ -12,6 +12,7 @@ from annotation.pipeline.labelling.disagreements import (
     MOST,
     WEIGHED_AT_ONCE,
     most_important,
+    open_ties,
     split_of,
 )
 from annotation.web.base.guards import campaign_page
@@ -48,9 +49,12 @@ def review(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     unresolved = campaign.triplets.filter(status=Triplet.Status.UNRESOLVED)
     listed = list(unresolved.select_related(*TEXTS).order_by("pk")[: PAGE_SIZE + 1])
     disputed, disagreements = _disputed(campaign)
+    ties = list(open_ties(campaign).select_related(*TEXTS).order_by("pk")[: PAGE_SIZE + 1])
     context: dict[str, Any] = {
         "unresolved": listed[:PAGE_SIZE],
         "more_unresolved": len(listed) > PAGE_SIZE,
+        "ties": ties[:PAGE_SIZE],
+        "more_ties": len(ties) > PAGE_SIZE,
         "disputed": disputed,
         "disagreements": disagreements,
         "most": MOST,

@@ -5,14 +5,22 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.test import Client
 
+from annotation.analytics.campaign.publication_preview import publication_of
 from annotation.analytics.campaign.snapshots import take
 from annotation.analytics.campaign.status import blockers
 from annotation.crowd.inhouse.members import deactivate
 from annotation.crowd.inhouse.models import PostedHit
 from annotation.models import Campaign, Role
 from annotation.pipeline.manual.exclusion import exclude
-from annotation.pipeline.publishing.takers import Stranded, has_judged, members_of, stranded
+from annotation.pipeline.publishing.takers import (
+    Stranded,
+    has_judged,
+    members_of,
+    stranded,
+    too_small_a_team,
+)
 from tests.annotation.pipeline.whole.own_crowd import Team, own_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("small_database")]
@@ -139,3 +147,28 @@ def test_the_rule_is_the_crowd_s_own_asked_person_by_person(tmp_path: Path, tie_
     assert left(team)[0] == asked_one_by_one(team.campaign, team, names) > 0
     deactivate(team.member("eve"))
     assert left(team)[0] == asked_one_by_one(team.campaign, team, names) > 0
+
+
+def test_a_team_of_two_is_told_of_ties_before_it_publishes(tmp_path: Path) -> None:
+    team = own_team(tmp_path)
+    warning = "Ties need a third person; the team has 2."
+    assert too_small_a_team(team.campaign.policy).startswith("Two judgments per item need 2")
+    for name in ("ada", "bob"):
+        team.member(name)
+    assert too_small_a_team(team.campaign.policy) == warning
+    assert publication_of(team.campaign, None).sentences()[-1] == warning
+    client = Client()
+    client.force_login(User.objects.create_superuser("owner"))
+    assert warning in client.get(f"/admin/campaigns/{team.campaign}/milestones/").content.decode()
+    assert client.get(f"/api/v1/campaigns/{team.campaign}").json()["warnings"] == [warning]
+    team.member("eve")
+    assert too_small_a_team(team.campaign.policy, team.campaign) is None
+
+
+def test_open_ties_stand_under_review(team: Team) -> None:
+    tied(team)
+    client = Client()
+    client.force_login(User.objects.create_superuser("owner"))
+    page = client.get(f"/admin/campaigns/{team.campaign}/review/")
+    assert len(page.context["ties"]) == 5
+    assert "open ties are listed above" in page.content.decode()

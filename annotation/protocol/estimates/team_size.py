@@ -1,0 +1,22 @@
+"""Whether a team is large enough for what its campaign asks of it. Pure."""
+
+from annotation.protocol.estimates.cost import tie_assignments
+from annotation.protocol.policy.policy import Policy
+
+ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
+COUNTS = {1: "One judgment", 2: "Two judgments", 3: "Three judgments"}
+
+
+def too_few_people(people: int, policy: Policy) -> str | None:
+    """What will stand still, in a sentence: nobody judges an item twice."""
+    wanted = policy.annotators
+    if people < wanted:
+        judgments = COUNTS.get(wanted, f"{wanted} judgments")
+        verb, persons = ("needs", "person") if wanted == 1 else ("need", "people")
+        return f"{judgments} per item {verb} {wanted} {persons}; the team has {people}."
+    if people < wanted + tie_assignments(policy):
+        next_one = wanted + 1
+        return (
+            f"Ties need a {ORDINALS.get(next_one, f'{next_one}th')} person; the team has {people}."
+        )
+    return None
