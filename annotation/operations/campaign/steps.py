@@ -197,7 +197,8 @@ OPERATIONS = (
             Argument(
                 "first",
                 "count",
-                "Number of HITs to publish, counting those published before; default: all",
+                "HITs to publish",
+                "those published before included; all by default",
                 maximum=MOST_HITS,
                 optional=True,
             ),

@@ -12,10 +12,8 @@ from annotation.models import Campaign
 from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.web.base.guards import campaign_page, refuse
 from annotation.web.base.layout import page
-from annotation.web.campaigns.operation import ask_for
+from annotation.web.campaigns.operation import ask_for, read_options
 from core.errors import UserError
-from retrieval.ranking.fusion import RETRIEVERS
-from retrieval.search.retrievers import checked
 
 CHOICES = (
     ("dense", "By meaning: the encoder's nearest pairs, as in the paper"),
@@ -45,13 +43,14 @@ def _take_step(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _ask(request: HttpRequest, campaign: Campaign, step: str) -> None:
-    milestones, options = milestones_of(campaign), {}
-    if step == "retrieve" and not milestones.is_retrieved:
-        names = checked(request.POST.get("retrievers", RETRIEVERS[0]).split(","))
-        options = {"retrievers": list(names)}
-    elif step != "pack" or not milestones.is_retrieved or milestones.hits:
+    milestones = milestones_of(campaign)
+    is_next = {
+        "retrieve": not milestones.is_retrieved,
+        "pack": milestones.is_retrieved and not milestones.hits,
+    }
+    if not is_next.get(step):
         raise UserError("That step is done already, or its turn has not come: see below.")
-    ask_for(request, step, campaign, options)
+    ask_for(request, step, campaign, read_options(step, request.POST))
 
 
 def _render(

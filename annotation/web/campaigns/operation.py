@@ -1,5 +1,6 @@
 """A page for each operation: its arguments, a preview, and a button that confirms it."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from django import forms
@@ -40,6 +41,15 @@ class PercentField(forms.FloatField):
         return None if percent is None else percent / 100
 
 
+class ChoicesField(forms.MultipleChoiceField):
+    """Names in one text with commas between, as a command takes them; None where there are none."""
+
+    widget = forms.TextInput
+
+    def clean(self, value: Any) -> list[str] | None:
+        return super().clean(value.split(",") if value else []) or None
+
+
 class OperationForm(forms.Form):
     """The arguments of an operation."""
 
@@ -60,6 +70,10 @@ def _form_field(argument: Argument) -> forms.Field:
         return forms.IntegerField(min_value=argument.minimum, max_value=argument.maximum, **common)
     if argument.kind == "share":
         return PercentField(**common)
+    if argument.kind == "flag":
+        return forms.BooleanField(**common | {"required": False})
+    if argument.kind == "choices":
+        return ChoicesField(choices=[(name, name) for name in argument.choices], **common)
     if argument.kind == "choice":
         names = [(name, name.capitalize()) for name in argument.choices]
         return forms.ChoiceField(choices=[("", "Choose one"), *names], **common)
@@ -95,6 +109,14 @@ def operation_page(request: HttpRequest, campaign: Campaign, operation: str) -> 
         soon(deliver_campaign, campaign.pk)
     messages.success(request, _done(chosen, campaign))
     return redirect(_back(chosen, campaign, form))
+
+
+def read_options(name: str, sent: Mapping[str, Any]) -> Options:
+    """The arguments of a long operation as its page has sent them; UserError where one is none."""
+    form = OperationForm(LONG_OPERATIONS[name], sent)
+    for field, errors in form.errors.items():
+        raise UserError(f"{form[field].label}: {errors[0]}")
+    return form.cleaned_data
 
 
 def ask_for(request: HttpRequest, name: str, campaign: Campaign, options: Options) -> Job:

@@ -13,7 +13,7 @@ from annotation.models import Campaign
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
-from annotation.web.campaigns.operation import ask_for
+from annotation.web.campaigns.operation import ask_for, read_options
 from core.errors import UserError
 
 
@@ -21,23 +21,17 @@ from core.errors import UserError
 @campaign_page(LONG_OPERATIONS["publish"].permission)
 def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     try:
-        first = _first(request.GET.get("first", ""))
+        options = read_options("publish", request.GET)
         if request.method == "POST" and _is_confirmed(request, campaign):
             # That real money is meant was typed.
-            ask_for(request, "publish", campaign, {"first": first, "live": True})
+            ask_for(request, "publish", campaign, {**options, "live": True})
             messages.success(request, "It is asked for: the next free worker publishes.")
             return redirect("campaign-milestones", campaign.name)
-        found = publication_of(campaign, first)
+        found = publication_of(campaign, options["first"])
     except UserError as error:
         return _render(request, campaign, {"fault": str(error)}, status=422)
     misspelt = request.method == "POST" and found.crowd.is_production
     return _render(request, campaign, {"found": found, "misspelt": misspelt})
-
-
-def _first(text: str) -> int | None:
-    """None for all of them; what is no number is 0, which no batch has."""
-    is_number = text.isascii() and text.isdigit() and len(text) < 10
-    return (int(text) if is_number else 0) if text else None
 
 
 def _is_confirmed(request: HttpRequest, campaign: Campaign) -> bool:

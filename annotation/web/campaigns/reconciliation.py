@@ -8,7 +8,7 @@ from annotation.models import Campaign
 from annotation.operations.registry import LONG_OPERATIONS
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
-from annotation.web.campaigns.operation import ask_for
+from annotation.web.campaigns.operation import ask_for, read_options
 from core.errors import UserError
 from retrieval.models import Job
 
@@ -20,8 +20,8 @@ RECONCILE = LONG_OPERATIONS["reconcile"]
 def campaign_reconcile(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if request.method != "POST":
         return _render(request, campaign)
-    options = {argument.name: argument.name in request.POST for argument in RECONCILE.arguments}
     try:
+        options = read_options(RECONCILE.name, request.POST)
         job = ask_for(request, RECONCILE.name, campaign, options)
     except UserError as error:
         return _render(request, campaign, fault=str(error), status=409)
