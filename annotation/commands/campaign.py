@@ -35,6 +35,8 @@ from annotation.protocol.estimates.split_sizes import empty_splits
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
 from core.command import Result, choice, one_of, progress
 from core.output import Facts, Rendered, Rows
+from retrieval.corpus.corpora import corpus_named
+from retrieval.models.corpus import ALL
 
 IMPORT = "import"
 CHOICE = ", or ".join(each.title for each in CROWDS.values())
@@ -92,6 +94,14 @@ def create(
     instructions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Markdown file for the annotators.")
     ] = None,
+    corpus: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Queries, candidates and negative controls come from this corpus alone; `all` "
+            "has every pair.",
+        ),
+    ] = ALL,
     qualification_test: Annotated[
         Path | None,
         typer.Option(
@@ -106,9 +116,17 @@ def create(
     """Create a campaign: choose its queries and fix its policy."""
     one_of({"--sample": sample, "--queries": queries}, required=True)
     cents = None if budget is None else cents_of(budget)
+    chosen = corpus_named(corpus)
     rules = read_policy(policy, crowd=crowd)
     with progress(None, "Reading", " questions") as bar:
-        drawn = choose_queries(name, seed=seed, sample=sample, queries=queries, progress=bar.update)
+        drawn = choose_queries(
+            name,
+            seed=seed,
+            sample=sample,
+            queries=queries,
+            corpus=chosen,
+            progress=bar.update,
+        )
         campaign, details = save_campaign(
             by_command(),
             name,

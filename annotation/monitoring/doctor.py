@@ -17,7 +17,7 @@ from annotation.crowd.port import Crowd, CrowdError
 from annotation.pipeline.publishing.pack import positive_names
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
-from retrieval.index.versions import current_index
+from retrieval.index.versions import current_index, current_indexes
 from retrieval.models import IndexVersion
 
 # Names that nobody outside can reach, or that only stand for a name (RFC 2606, 6761, 6762).
@@ -136,16 +136,22 @@ def check_controls() -> Check:
 
 
 def check_index() -> Check:
+    """Of every corpus that has one."""
+    corpora = [index.corpus for index in current_indexes()] or [None]
     try:
-        index = current_index()
+        found = [current_index(corpus, fresh=True) for corpus in corpora]
     except UserError as error:
         return Check("index", False, str(error), _index_hint(str(error)))
+    return Check("index", True, "; ".join(map(_index_line, found)))
+
+
+def _index_line(index: IndexVersion) -> str:
+    of = f"{index.corpus}: " if index.corpus else ""
     recall = "" if index.recall is None else f", recall@30 {index.recall:.3f}"
-    message = (
-        f"{index.pairs:,} pairs by {index.model} ({index.form}, "
+    return (
+        f"{of}{index.pairs:,} pairs by {index.model} ({index.form}, "
         f"{index.manifest['store']['precision']}), {index.get_kind_display()}{recall}"
     )
-    return Check("index", True, message)
 
 
 def _index_hint(message: str) -> str:

@@ -19,8 +19,10 @@ from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.setup.create import check_name_and_seed, choose_queries, start_campaign
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
+from retrieval.corpus.corpora import corpus_named
 from retrieval.jobs.queue import Result, Watch, keep, request
 from retrieval.models import Job
+from retrieval.models.corpus import ALL, name_of
 from retrieval.query_sets.held_out import Drawn
 
 KIND = "create"
@@ -42,6 +44,7 @@ class Wanted:
     stored: str = ""  # the file's name in the folder of own queries
     file: str = ""  # as its owner calls it
     budget_cents: int | None = None
+    corpus: str = ALL
 
 
 def own_queries_folder() -> Path:
@@ -88,6 +91,7 @@ def _endow(campaign: Campaign, *, budget_cents: int | None, by: Actor) -> dict[s
         Role.objects.create(user=by.user, campaign=campaign, name=Role.Name.OWNER)
     queries = campaign.query_set
     return {
+        "corpus": name_of(queries.corpus),
         "crowd": campaign.policy.crowd,
         "queries": queries.queries.count(),
         "duplicate_queries": queries.duplicates,
@@ -99,6 +103,7 @@ def _endow(campaign: Campaign, *, budget_cents: int | None, by: Actor) -> dict[s
 def request_creation(wanted: Wanted, *, by: Actor) -> Job:
     """UserError where the name is taken, or a campaign of that name is being created."""
     check_name_and_seed(wanted.name, wanted.seed)
+    corpus_named(wanted.corpus)
     return request(KIND, wanted.name, {**asdict(wanted), "via": by.via}, by=by.user)
 
 
@@ -125,6 +130,7 @@ def _create(wanted: Wanted, by: Actor, job: Job, watch: Watch) -> None:
             seed=wanted.seed,
             sample=wanted.sample,
             queries=path if wanted.sample is None else None,
+            corpus=corpus_named(wanted.corpus),
             progress=watch.stage("reading the database's questions"),
         )
         with transaction.atomic():

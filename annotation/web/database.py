@@ -1,6 +1,7 @@
 """What people do to the q/a database by its pages, each written to the log with the operation."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import cast
 
 from django import forms
@@ -62,7 +63,10 @@ def _taken(request: HttpRequest, received: Received) -> HttpResponse:
 
 def _import(request: HttpRequest, form: ImportForm, received: Received) -> Job:
     by = by_page(cast(User, request.user))
-    job = ask_to_import(by, form.wanted(), received.files, received.folder)
+    wanted = form.wanted()
+    if not request.user.has_perm(BUILD):  # the page does not offer it
+        wanted = replace(wanted, index=False)
+    job = ask_to_import(by, wanted, received.files, received.folder)
     received.kept = True
     return job
 

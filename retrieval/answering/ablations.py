@@ -9,7 +9,7 @@ from retrieval.answering.answer import Answerer
 from retrieval.answering.load_selector import NamedSelector, find_selector, training_of
 from retrieval.encoders.cross_encoder.port import Selector
 from retrieval.encoders.lazy import load_selector
-from retrieval.index.versions import index_root, require_no_new_pairs
+from retrieval.index.versions import index_root, require_fresh
 from retrieval.models import IndexForm, IndexVersion
 from retrieval.ranking.fusion import ALONE, BM25
 from retrieval.search.search_session import Searcher
@@ -80,13 +80,14 @@ def without_answer(system: System, index: IndexVersion, selector: str) -> System
     return replace(system, name=ANSWER, index=index, selector=selector)
 
 
-def index_named(path: str) -> IndexVersion:
-    """As `quorum index list` names it; refused where pairs have come since it was made."""
+def index_named(path: str, *, fresh: bool = False) -> IndexVersion:
+    """As `quorum index list` names it; `fresh`: refused where pairs have come since."""
     index = IndexVersion.objects.filter(path=path).first()
     if index is None or "store" not in index.manifest:
         raise UserError(f"There is no index {path!r}: `quorum index list` names them.")
-    require_no_new_pairs(index)
     verify(index_root(), index.path, index.manifest)
+    if fresh:
+        require_fresh(index)
     return index
 
 
@@ -123,6 +124,10 @@ class OpenSystems:
             threshold=chosen.threshold,
             retrievers=system.retrievers,
         )
+
+    def pairs_not_indexed(self) -> int:
+        """Of the index that lacks the most."""
+        return max(one.pairs_not_indexed() for one in self._searchers.values())
 
     def _require_untuned(self, system: System, full: System) -> None:
         if system.index == full.index and system.index.trained is not None:

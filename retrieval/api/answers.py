@@ -7,12 +7,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from core.rest.fields import Text, Whole
+from core.rest.fields import Flag, Text, Whole
 from core.rest.openapi import operation
 from core.rest.parsing import body
 from retrieval.answering.answer import CANDIDATES
 from retrieval.api.access import MayLook
+from retrieval.api.corpora import CorpusName
+from retrieval.corpus.corpora import corpus_named
 from retrieval.corpus.pair_reader import MAX_QUESTION
+from retrieval.models.corpus import ALL
 from retrieval.web.answers import answered
 
 MOST = 1_000
@@ -36,6 +39,8 @@ class QuestionSent(serializers.Serializer[dict[str, Any]]):
         default=CANDIDATES,
         help_text="pairs that the retriever finds, of which the selector chooses",
     )
+    corpus = CorpusName(default=ALL)
+    fresh = Flag(default=False, help_text="refuse an index that lacks pairs of the corpus")
 
 
 class ChoiceRow(serializers.Serializer[Any]):
@@ -61,6 +66,7 @@ class AnsweredQuestion(serializers.Serializer[Any]):
         allow_null=True,
         help_text="minimum score of an answer; null: the top pair is always the answer",
     )
+    pairs_not_indexed = serializers.IntegerField(help_text="newer than the index: not found")
 
 
 class Answers(APIView):
@@ -71,9 +77,9 @@ class Answers(APIView):
         "Answer a question by the best pair",
         tag="database",
         description=(
-            "The retriever finds k pairs in the current index, and the site's answer selector "
-            "chooses one of them. Without a selector, the first pair is used. This operation is "
-            "read-only."
+            "The retriever finds k pairs in the corpus's current index, and the site's answer "
+            "selector chooses one of them. Without a selector, the first pair is used. This "
+            "operation is read-only."
         ),
         request=QuestionSent,
         sent={"question": "how is bread made", "k": 500},
@@ -85,9 +91,14 @@ class Answers(APIView):
             "candidates": 500,
             "selector": "faq-qaq",
             "threshold": 0.37,
+            "pairs_not_indexed": 0,
         },
         refusals=[422],
     )
     def post(self, request: Request) -> Response:
         asked = body(request, QuestionSent)
-        return Response(AnsweredQuestion(answered(asked["question"], asked["k"])).data)
+        corpus = corpus_named(asked["corpus"])
+        found, lacking = answered(asked["question"], asked["k"], corpus, fresh=asked["fresh"])
+        names = AnsweredQuestion().fields.keys() - {"pairs_not_indexed"}
+        details = {name: getattr(found, name) for name in names} | {"pairs_not_indexed": lacking}
+        return Response(AnsweredQuestion(details).data)

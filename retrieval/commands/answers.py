@@ -17,7 +17,10 @@ from retrieval.answering.answer_match import PROXY
 from retrieval.answering.known_answers import in_the_database, read_known
 from retrieval.answering.scoring import outcomes, rows
 from retrieval.commands.ask import Candidates, Selector
-from retrieval.index.versions import current_index
+from retrieval.commands.stdin_questions import Fresh, FromCorpus
+from retrieval.corpus.corpora import corpus_named
+from retrieval.index.versions import current_index, not_indexed
+from retrieval.models.corpus import ALL
 from retrieval.ranking.bootstrap import LEVEL
 
 HEAD = (
@@ -44,6 +47,7 @@ def _scores(result: Result) -> Rendered:
         f"In brackets: {result['level']:.0%} bootstrap intervals over the questions; p: a "
         "paired randomization test.",
         f"The paper's are accuracies in percent, of {result['paper']}.",
+        *filter(None, [not_indexed(result["pairs_not_indexed"])]),
     ]
 
 
@@ -76,17 +80,19 @@ def evaluate(
         ),
     ] = None,
     k: Candidates = CANDIDATES,
+    corpus: FromCorpus = ALL,
+    fresh: Fresh = False,
     device: Device = settings.ENCODER_DEVICE,
 ) -> Result:
     """Score the answers to questions with known answers, and each ablation you ask for."""
     questions = read_known(file)
-    full = System(
-        FULL, current_index(), (settings.SELECTOR if selector is None else selector) or None
-    )
-    systems = [full, *_ablated(full, without_dataset, without_neural, without_selector)]
+    index = current_index(corpus_named(corpus), fresh=fresh)
+    full = System(FULL, index, (settings.SELECTOR if selector is None else selector) or None)
+    systems = [full, *_ablated(full, without_dataset, without_neural, without_selector, fresh)]
     if without_answer:
-        index, stand_in = without_answer
-        systems.append(ablations.without_answer(full, index_named(index), stand_in))
+        named, stand_in = without_answer
+        alone = index_named(named, fresh=fresh)
+        systems.append(ablations.without_answer(full, alone, stand_in))
     opened = OpenSystems(device)
     answerers = {system.name: opened.answerer(system) for system in systems}
     with progress(len(questions) * len(systems), "Answering", " questions") as bar:
@@ -99,6 +105,7 @@ def evaluate(
         "questions": len(questions),
         "in_the_database": in_the_database(questions),
         "k": k,
+        "pairs_not_indexed": opened.pairs_not_indexed(),
         "right": PROXY,
         "level": LEVEL,
         "systems": rows(systems, found),
@@ -106,9 +113,11 @@ def evaluate(
     }
 
 
-def _ablated(full: System, dataset: StandIn, neural: bool, selector: bool) -> Iterator[System]:
+def _ablated(
+    full: System, dataset: StandIn, neural: bool, selector: bool, fresh: bool
+) -> Iterator[System]:
     if dataset:
-        yield ablations.untuned(full, index_named(dataset[0]), dataset[1])
+        yield ablations.untuned(full, index_named(dataset[0], fresh=fresh), dataset[1])
     if neural:
         yield ablations.by_words(full)
     if selector:

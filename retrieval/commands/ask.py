@@ -13,12 +13,16 @@ from retrieval.answering.load_selector import find_selector
 from retrieval.commands.stdin_questions import (
     DEFAULT_RETRIEVERS,
     SHOWN,
+    Fresh,
+    FromCorpus,
     Question,
     Retrievers,
     read_questions,
 )
+from retrieval.corpus.corpora import corpus_named
 from retrieval.encoders.lazy import load_selector
-from retrieval.index.versions import current_index
+from retrieval.index.versions import current_index, not_indexed
+from retrieval.models.corpus import ALL
 from retrieval.search.search_session import Searcher
 
 app = Noun(alone=True)
@@ -35,7 +39,8 @@ def _answers(result: Result) -> Rendered:
     blocks: list[Any] = []
     for one in result["answered"]:
         blocks += [Facts(_in_lines(one)), ""]
-    return blocks[:-1]
+    lacking = not_indexed(result["pairs_not_indexed"])
+    return [*blocks, lacking] if lacking else blocks[:-1]
 
 
 @app.verb("ask", render=_answers)
@@ -54,6 +59,8 @@ def ask(
         ),
     ] = None,
     retrievers: Retrievers = DEFAULT_RETRIEVERS,
+    corpus: FromCorpus = ALL,
+    fresh: Fresh = False,
     device: Device = settings.ENCODER_DEVICE,
 ) -> Result:
     """Answer a question, or each line of standard input, with the best pair of the corpus."""
@@ -65,8 +72,9 @@ def ask(
     chosen = find_selector(named) if named else None
     if threshold is None and chosen:
         threshold = chosen.threshold
+    searcher = Searcher(current_index(corpus_named(corpus), fresh=fresh), device)
     answerer = Answerer(
-        Searcher(current_index(), device),
+        searcher,
         load_selector(chosen.folder, device) if chosen else None,
         name=chosen.name if chosen else None,
         threshold=threshold,
@@ -77,7 +85,7 @@ def ask(
         for each in questions:
             found.append(_result(answerer.answer(each, k)))
             bar.update()
-    return {"answered": found}
+    return {"answered": found, "pairs_not_indexed": searcher.pairs_not_indexed()}
 
 
 def _result(answered: Answered) -> dict[str, object]:

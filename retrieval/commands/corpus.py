@@ -12,7 +12,17 @@ from django.db import transaction
 from core.command import Device, Noun, Result, choice, one_of, progress, record
 from core.errors import UserError
 from core.output import Facts, Rendered, Rows
-from retrieval.corpus.ingest import ingest
+from retrieval.corpus.corpora import (
+    add_source,
+    corpora,
+    corpus_named,
+    create_corpus,
+    include,
+    named_corpus,
+    remove_corpus,
+    remove_source,
+)
+from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.sources.counts import source_counts
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.corpus.sources.top_share import TopShare, share_of
@@ -23,11 +33,16 @@ from retrieval.corpus.withdraw import (
     withdraw_source,
 )
 from retrieval.encoders.lazy import load_scorer
-from retrieval.registry.registry import resolve_either
+from retrieval.indexing.build import build_index
+from retrieval.indexing.plan import BuildOptions
+from retrieval.jobs.handlers import as_before, subject_of
+from retrieval.models import Corpus, IndexVersion
+from retrieval.models.corpus import ALL, sources_of
+from retrieval.registry.registry import resolve_either, resolve_model
 
 COLUMNS = ("source", "pairs", "questions", "question words", "answer words", "withdrawn")
 
-app = Noun("Question/answer pairs: import, list, withdraw.")
+app = Noun("Question/answer pairs and the corpora that they make: import, list, withdraw.")
 
 
 def _imported(result: Result) -> Rendered:
@@ -80,11 +95,18 @@ def import_pairs(
         ),
     ] = None,
     device: Device = settings.ENCODER_DEVICE,
+    corpus: Annotated[
+        str, typer.Option(metavar="NAME", help="Corpus that the source joins; `all` has it anyway.")
+    ] = ALL,
+    index: Annotated[
+        bool, typer.Option("--index", help="Build the corpus's index again afterwards.")
+    ] = False,
 ) -> Result:
-    """Add the pairs of a JSONL, CSV, TSV or Parquet file to the corpus.
+    """Import the pairs of a JSONL, CSV, TSV or Parquet file.
 
     All but Parquet may be compressed as .gz. With --format, a source is read as it is published.
     """
+    chosen = corpus_named(corpus)
     best = _best(keep_best, score_field, scorer, device)
     size = os.path.getsize(file) if os.path.isfile(file) else None
     wanted = {
@@ -95,7 +117,15 @@ def import_pairs(
         "score_field": score_field or "",
         "scorer": scorer or "",
         "files": [file.name],
+        "corpus": corpus,
     }
+
+    def conclude(done: IngestResult) -> None:
+        if chosen:
+            include(chosen, source)
+        counts = {name: getattr(done, name) for name in ("added", "duplicates", "rejected")}
+        record("import pairs", subject=source, details=wanted | counts)
+
     with progress(size and size * (2 if best else 1), f"Reading {file.name}", "B") as bar:
         result = ingest(
             file,
@@ -103,29 +133,44 @@ def import_pairs(
             license=license,
             format=format,
             best=best,
-            conclude=lambda done: record(
-                "import pairs",
-                subject=source,
-                details=wanted
-                | {
-                    "added": done.added,
-                    "duplicates": done.duplicates,
-                    "rejected": done.rejected,
-                },
-            ),
+            conclude=conclude,
             progress=bar.update,
         )
+    built = _index(corpus, chosen) if index else None
     return {
         "source": source,
+        "corpus": corpus,
         "rows_read": result.read,
         "added": result.added,
         "duplicates": result.duplicates,
         "of_these_withdrawn": result.withdrawn or None,
+        "of_these_in_other_sources": result.elsewhere or None,
         "skipped": result.skipped,
         "best": result.best and asdict(result.best),
         "rejected": result.rejected,
         "rejects_file": result.rejects_path and str(result.rejects_path),
+        "index": built and str(built),
+        "next": None if index or not result.added else _index_hint(chosen),
     }
+
+
+def _index_hint(corpus: Corpus | None) -> str:
+    of = f" --corpus {corpus}" if corpus else ""
+    return f"`quorum index build{of}`: searches do not find the new pairs before"
+
+
+def _index(name: str, corpus: Corpus | None) -> IndexVersion:
+    """By the model and in the form of the last one."""
+    wanted = as_before(name)
+    with progress(None, "Encoding", " pairs") as bar:
+        return build_index(
+            resolve_model(wanted.model or settings.ENCODER_MODEL),
+            wanted.form,
+            settings.ENCODER_DEVICE,
+            bar.update,
+            corpus=corpus,
+            options=BuildOptions(kind=wanted.kind, recall=wanted.recall),
+        )
 
 
 def _best(share: str | None, field: str | None, scorer: str | None, device: str) -> TopShare | None:
@@ -149,14 +194,74 @@ def _counted(result: Result) -> Rendered:
         for one in result["sources"]
         for license, count in one["licenses"].items()
     ]
-    return [Rows(COLUMNS, map(_cells, rows), numbers=True), "", *licenses]
+    named = len(result["corpora"]) > 1  # beside all pairs
+    corpora = ["", *map(_corpus_line, result["corpora"])] if named else []
+    return [Rows(COLUMNS, map(_cells, rows), numbers=True), "", *licenses, *corpora]
+
+
+def _corpus_line(one: Result) -> str:
+    sources = ", ".join(one["sources"]) or "no source"
+    size = f"index of {one['indexed']:,} pairs" if one["indexed"] else "no index"
+    return f"corpus {one['corpus']}: {sources}; {size}"
 
 
 @app.verb("list", render=_counted)
 def list_sources() -> Result:
-    """Count the pairs, questions and words of each source."""
+    """Count the pairs, questions and words of each source, and list the corpora."""
     counts, total = source_counts()
-    return {"sources": [asdict(one) for one in counts], "total": asdict(total)}
+    return {
+        "sources": [asdict(one) for one in counts],
+        "total": asdict(total),
+        "corpora": [asdict(one) for one in corpora()],
+    }
+
+
+NewCorpus = Annotated[str, typer.Argument(metavar="NAME", help="Name of the corpus.")]
+Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Name of the source.")]
+
+
+@app.verb("create")
+@transaction.atomic
+def create(
+    name: NewCorpus,
+    source: Annotated[
+        list[str] | None, typer.Option(help="A source of its pairs; give it once for each.")
+    ] = None,
+) -> Result:
+    """Create a corpus: a set of sources with an index of its own."""
+    corpus = create_corpus(name, source or [])
+    details = {"corpus": corpus.name, "sources": sources_of(corpus)}
+    record("create corpus", subject=subject_of(name), details=details)
+    return details
+
+
+@app.verb("add-source")
+@transaction.atomic
+def add(name: NewCorpus, source: Source) -> Result:
+    """Add a source to a corpus."""
+    corpus = named_corpus(name)
+    if added := add_source(corpus, source):
+        record("add source", subject=subject_of(name), details={"source": source})
+    return {"corpus": name, "sources": sources_of(corpus), "unchanged": not added}
+
+
+@app.verb("remove-source")
+@transaction.atomic
+def remove(name: NewCorpus, source: Source) -> Result:
+    """Take a source out of a corpus; its pairs stay, and so does what was retrieved before."""
+    corpus = named_corpus(name)
+    remove_source(corpus, source)
+    record("remove source", subject=subject_of(name), details={"source": source})
+    return {"corpus": name, "sources": sources_of(corpus)}
+
+
+@app.verb("remove")
+@transaction.atomic
+def remove_whole(name: NewCorpus) -> Result:
+    """Remove a corpus that no campaign belongs to, with its indexes; the pairs stay."""
+    remove_corpus(named_corpus(name))
+    record("remove corpus", subject=subject_of(name), details={})
+    return {"removed": name}
 
 
 def _cells(one: Result) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from tqdm import tqdm
 from core.command import Device, Noun, Result, choice, progress, record, say
 from core.errors import UserError
 from core.output import Rendered
+from retrieval.corpus.corpora import corpus_named
 from retrieval.index.choice import BYTES
 from retrieval.index.lazy import lexical_index
 from retrieval.index.versions import chosen_index
@@ -19,7 +20,9 @@ from retrieval.indexing.plan import AUTO, PRECISIONS, BuildOptions
 from retrieval.indexing.prune import prune
 from retrieval.indexing.verify import bytes_to_read, damaged
 from retrieval.jobs.count_sources import SUBJECT
+from retrieval.jobs.handlers import subject_of
 from retrieval.models import IndexForm, IndexKind, IndexVersion
+from retrieval.models.corpus import ALL, name_of
 from retrieval.registry.registry import resolve_model, trained_form
 
 app = Noun("Indexes and their vectors: build, list, verify, prune.")
@@ -72,8 +75,12 @@ def build(
     lexical: Annotated[
         bool, typer.Option("--lexical", help="Build the BM25 index as well.")
     ] = False,
+    corpus: Annotated[
+        str, typer.Option(metavar="NAME", help="Corpus to index; `all` has every pair.")
+    ] = ALL,
 ) -> Result:
-    """Encode the pairs of the corpus and build the index; only new pairs are encoded."""
+    """Encode the pairs of a corpus and build its index; only new pairs are encoded."""
+    chosen = corpus_named(corpus)
     wanted = BuildOptions(
         kind=kind,
         store=store,
@@ -91,13 +98,14 @@ def build(
             form or trained or IndexForm.QQA,
             device,
             encoding.count,
+            corpus=chosen,
             options=wanted,
             announce=encoding.begin,
         )
     facts = _facts(index, encoding) | {"note": _of_another_form(trained, index.form)}
     told = ("model", "form", "kind", "store", "precision", "pairs", "unchanged")
     details = {name: facts[name] for name in told} | {"words_asked_for": lexical}
-    record("build index", subject=SUBJECT, details=details)
+    record("build index", subject=subject_of(corpus), details=details)
     if lexical:
         with progress(index.pairs, "Reading for BM25", " pairs") as bar:
             lexical_index(index, bar.update)
@@ -158,6 +166,7 @@ class Encoding:
 def _facts(index: IndexVersion, encoding: Encoding) -> dict[str, object]:
     measured = index.manifest["recall_measured"] or {}
     return {
+        "corpus": name_of(index.corpus),
         "model": index.known_as,
         "form": index.form,
         "kind": index.kind,
@@ -212,7 +221,8 @@ def _known_as(store: Store) -> str:
 def _version(version: IndexVersion) -> dict[str, object]:
     return {
         "path": version.path,
-        "current": version == chosen_index(),
+        "corpus": name_of(version.corpus),
+        "current": version == chosen_index(version.corpus),
         "kind": version.kind,
         "pairs": version.pairs,
         "recall": version.recall,
@@ -228,7 +238,8 @@ def _store_lines(store: dict[str, Any]) -> list[str]:
         f"{_counted(store['vectors'], 'vector')} in {_counted(store['shards'], 'shard')}, "
         f"{_size(store['bytes'])}",
         *(
-            f"  {version['path']}  current: {'yes' if version['current'] else 'no '}  "
+            f"  {version['path']}  {version['corpus']}  current: "
+            f"{'yes' if version['current'] else 'no '}  "
             f"{version['kind']}, {_counted(version['pairs'], 'pair')}, chosen "
             f"{version['chosen_at']:%Y-%m-%d %H:%M}" + _used(version["query_sets"])
             for version in store["versions"]

@@ -11,11 +11,15 @@ from core.output import Facts, Rendered
 from retrieval.commands.stdin_questions import (
     DEFAULT_RETRIEVERS,
     SHOWN,
+    Fresh,
+    FromCorpus,
     Question,
     Retrievers,
     read_questions,
 )
-from retrieval.index.versions import current_index
+from retrieval.corpus.corpora import corpus_named
+from retrieval.index.versions import current_index, not_indexed
+from retrieval.models.corpus import ALL
 from retrieval.search.search_session import DEPTH, Searcher
 
 app = Noun(alone=True)
@@ -26,7 +30,8 @@ def _results(result: Result) -> Rendered:
     for one in result["results"]:
         lines = {"question": one["question"]} | dict(map(_line, one["hits"]))
         blocks += [Facts(lines), ""]
-    return blocks[:-1]
+    lacking = not_indexed(result["pairs_not_indexed"])
+    return [*blocks, lacking] if lacking else blocks[:-1]
 
 
 @app.verb("search", render=_results)
@@ -34,18 +39,20 @@ def search(
     question: Question = None,
     k: Annotated[int, typer.Option("-k", help="Pairs per question.")] = DEPTH,
     retrievers: Retrievers = DEFAULT_RETRIEVERS,
+    corpus: FromCorpus = ALL,
+    fresh: Fresh = False,
     device: Device = settings.ENCODER_DEVICE,
 ) -> Result:
     """Find the pairs nearest to a question, or to each line of standard input."""
     questions = read_questions(question)
-    searcher = Searcher(current_index(), device)
+    searcher = Searcher(current_index(corpus_named(corpus), fresh=fresh), device)
     with progress(len(questions), "Searching", " questions") as bar:
         results = []
         for each in questions:
             hits = searcher.search(each, k, retrievers=retrievers.split(","))
             results.append({"question": each, "hits": [asdict(hit) for hit in hits]})
             bar.update()
-    return {"results": results}
+    return {"results": results, "pairs_not_indexed": searcher.pairs_not_indexed()}
 
 
 def _line(hit: dict[str, Any]) -> tuple[str, str]:

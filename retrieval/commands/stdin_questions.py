@@ -23,6 +23,13 @@ Retrievers = Annotated[
     typer.Option(metavar="NAMES", help=f"{', '.join(RETRIEVERS)}, or several joined by commas."),
 ]
 
+FromCorpus = Annotated[
+    str, typer.Option("--corpus", metavar="NAME", help="Corpus to search; `all` has every pair.")
+]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Refuse an index that lacks pairs of the corpus.")
+]
+
 
 def read_questions(one: str | None) -> list[str]:
     """Cleaned as the texts of pairs are. UserError where there is none."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Count, Q
 
 from core.errors import UserError
 from core.files.rows import Row
@@ -27,6 +28,8 @@ class IngestResult:
     duplicates: int
     # Pairs among these that have been withdrawn, and stay so.
     withdrawn: int
+    # Pairs among these that belong to another source, and stay in its corpora.
+    elsewhere: int
     rejected: int
     rejects_path: Path | None
     # Rows that hold no pair although nothing is wrong with them, by the reason.
@@ -75,7 +78,7 @@ def ingest(
 def _ingest(
     reading: Reading, selection: Selection | None, rejects: Rejects, progress: Progress
 ) -> IngestResult:
-    read = added = withdrawn = 0
+    read = added = withdrawn = elsewhere = 0
     skipped: Counter[str] = Counter()
     for batch in reading.batches(progress):
         read += len(batch)
@@ -85,7 +88,8 @@ def _ingest(
             keeps = selection.keeps([pair.pair_key for _, pair in usable])
             usable = [one for one, kept in zip(usable, keeps, strict=True) if kept]
             skipped[NOT_BEST] += keeps.count(False)
-        withdrawn += _withdrawn(usable)
+        gone, others = _known(usable, reading.source)
+        withdrawn, elsewhere = withdrawn + gone, elsewhere + others
         added += _add(usable, reading.source, rejects)
     skipped = +skipped
     return IngestResult(
@@ -93,6 +97,7 @@ def _ingest(
         added,
         read - added - rejects.count - skipped.total(),
         withdrawn,
+        elsewhere,
         rejects.count,
         rejects.path if rejects.count else None,
         dict(skipped.most_common()),
@@ -111,10 +116,12 @@ def _nothing(path: Path, result: IngestResult, first: str) -> str:
     )
 
 
-def _withdrawn(pairs: Sequence[tuple[Row, Pair]]) -> int:
-    """How many of them are in the database and withdrawn."""
+def _known(pairs: Sequence[tuple[Row, Pair]], source: str) -> tuple[int, int]:
+    """How many of them are in the database and withdrawn; and how many are of another source."""
     known = QaPair.objects.filter(pair_key__in=[pair.pair_key for _, pair in pairs])
-    return known.filter(withdrawn_at__isnull=False).count()
+    others = Count("pk", filter=~Q(source=source))
+    found = known.aggregate(withdrawn=Count("withdrawn_at"), others=others)
+    return found["withdrawn"], found["others"]
 
 
 def _add(pairs: Sequence[tuple[Row, Pair]], source: str, rejects: Rejects) -> int:

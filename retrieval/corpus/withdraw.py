@@ -66,7 +66,7 @@ def restored_hint() -> str:
         return ""
     return (
         f"{rebuild_hint(index.manifest)}: the index was made without {lacking:,} of the pairs "
-        "restored, and is refused until then"
+        "restored, and no search finds them until then"
     )
 
 

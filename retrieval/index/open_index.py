@@ -8,7 +8,7 @@ import numpy as np
 from retrieval.index.lazy import index_class
 from retrieval.index.port import VectorIndex
 from retrieval.index.rescore import Scores, nearest
-from retrieval.index.versions import folder_of, index_root
+from retrieval.index.versions import folder_of, index_root, left_pairs, living_pairs
 from retrieval.models import IndexVersion, QaPair
 from retrieval.vectors.folder import REMOVED, open_version_store
 from retrieval.vectors.pair_keys import LOOKUP, withdrawn_keys
@@ -21,16 +21,23 @@ class OpenIndex:
     store: VectorStore
     index: VectorIndex
     removed: Positions  # rows of pairs that are not, or no longer, in the database
+    version: IndexVersion
 
     def excluded(self, question_keys: Sequence[str] = ()) -> Mask:
-        """Rows that no search may find: removed, withdrawn, or of one of these questions."""
+        """Rows that no search may find: removed, withdrawn, of a source that
+        has left the corpus, or of one of these questions."""
         excluded = np.zeros(len(self.store), np.bool_)
         excluded[self.removed] = True
-        for keys in (withdrawn_keys(), held_out_keys(question_keys)):
+        for keys in (withdrawn_keys(), left_pairs(self.version), held_out_keys(question_keys)):
             positions = self.store.positions_of(keys)
             excluded[positions[positions >= 0]] = True
         excluded.flags.writeable = False  # an index keeps what it made of an array that stays
         return excluded
+
+    def pairs_not_indexed(self, excluded: Mask) -> int:
+        """How many that its corpus has now it lacks; `excluded` without any question."""
+        found = len(excluded) - int(np.count_nonzero(excluded))
+        return max(0, living_pairs(self.version.corpus) - found)
 
     def search(self, queries: Vectors, k: int, excluded: Mask) -> tuple[Positions, Scores]:
         return nearest(self.index, self.store, queries, k, excluded)
@@ -41,7 +48,7 @@ def open_index(version: IndexVersion) -> OpenIndex:
     folder, manifest = folder_of(version), version.manifest
     store = open_version_store(index_root(), manifest)
     index = index_class(version.kind).load(folder, store, manifest["parameters"])
-    return OpenIndex(store, index, np.load(folder / REMOVED, allow_pickle=False))
+    return OpenIndex(store, index, np.load(folder / REMOVED, allow_pickle=False), version)
 
 
 def held_out_keys(question_keys: Sequence[str]) -> PairKeys:

@@ -34,7 +34,8 @@ from retrieval.indexing.plan import (
     pairs_encoder,
     precision_of,
 )
-from retrieval.models import IndexForm, IndexVersion, QaPair
+from retrieval.models import Corpus, IndexForm, IndexVersion
+from retrieval.models.corpus import pairs_of
 from retrieval.vectors.folder import (
     REMOVED,
     complete,
@@ -64,22 +65,26 @@ def build_index(
     device: str = AUTO,
     progress: Progress = no_progress,
     *,
+    corpus: Corpus | None = None,
     encoder: Encoder | None = None,
     options: BuildOptions | None = None,
+    wait: bool = False,
     announce: Announce = lambda missing, choice: None,
 ) -> IndexVersion:
-    """Make the index of this model and form the current one; built only if there is none yet.
+    """Make the corpus's index of this model and form its current one; built only where it is new.
 
-    Only pairs without a vector are encoded. A build that is stopped leaves its complete shards,
-    and the next one goes on from them. `encoder` replaces the model named; `announce` is told how
-    many pairs will be encoded and what was chosen, and `progress` counts them.
+    Only pairs without a vector are encoded, whichever corpus they were encoded for before. A build
+    that is stopped leaves its complete shards, and the next one goes on from them. `encoder`
+    replaces the model named; `announce` is told how many pairs will be encoded and what was
+    chosen, and `progress` counts them.
     """
     if form not in IndexForm.values:
         raise UserError(f"Unknown form {form!r}: choose {' or '.join(IndexForm.values)}.")
-    if not QaPair.objects.filter(withdrawn_at=None).exists():
+    if not pairs_of(corpus).filter(withdrawn_at=None).exists():
+        where, into = (f"corpus {corpus}", f" --corpus {corpus}") if corpus else ("database", "")
         raise UserError(
-            "The database holds no q/a pairs: add some by `quorum corpus import FILE --source "
-            "NAME`."
+            f"The {where} holds no q/a pairs: add some by `quorum corpus import FILE --source "
+            f"NAME{into}`."
         )
     target = "cpu" if encoder and device == AUTO else chosen_device(device)
     request = BuildRequest(
@@ -89,27 +94,28 @@ def build_index(
         options=options or BuildOptions(),
         encoder=encoder or load_encoder(model, target),
         given=encoder is not None,
+        corpus=corpus,
     )
     require_storable(request.encoder.name)
-    with one_build(index_root()):
+    with one_build(index_root(), wait=wait):
         return _build(request, progress, announce)
 
 
 def _build(request: BuildRequest, progress: Progress, announce: Announce) -> IndexVersion:
-    pairs = database_pairs()
+    pairs = database_pairs(request.corpus)
     words = request.words() | {
         "database_digest": digest_of(pairs.keys),
         "pairs": len(pairs.keys),
         "pairs_seen": pairs.count,
     }
-    if index := _unchanged(words, pairs.newest):
+    if index := _unchanged(words, pairs.newest, request.corpus):
         return choose(index)
     choice = choice_of(request, len(pairs.keys))
     precision, why = precision_of(request, pairs.keys)
     identity = identity_of(request.encoder, request.form, choice.dtype)
     identity = replace(identity, precision=precision)
     folder = store_folder(index_root(), identity)
-    coverage, before = _covered(folder, identity, choice.kind, pairs.keys)
+    coverage, before = _covered(folder, identity, choice.kind, pairs.keys, request.corpus)
     announce(len(coverage.missing), f"{choice.reason} Encoded in {precision}: {why}.")
     if len(coverage.missing):
         encoded = list(_encoded(request, folder, identity, coverage.missing, progress))
@@ -122,7 +128,7 @@ def _build(request: BuildRequest, progress: Progress, announce: Announce) -> Ind
     store = VectorStore(folder, identity, coverage.shards)
     made = _make_index(request, choice, store, coverage.removed, before, pairs.keys)
     facts = words | _facts(store, made) | {"versions": dict(request.encoder.versions)}
-    return _write_version(made.index, coverage, pairs, facts)
+    return _write_version(made.index, coverage, pairs, facts, request.corpus)
 
 
 def _require_all(coverage: Coverage) -> None:
@@ -135,10 +141,10 @@ def _require_all(coverage: Coverage) -> None:
 
 
 def _covered(
-    folder: Path, identity: Identity, kind: str, keys: PairKeys
+    folder: Path, identity: Identity, kind: str, keys: PairKeys, corpus: Corpus | None
 ) -> tuple[Coverage, IndexVersion | None]:
     """By whole shards here or where QUORUM_VECTORS says; and what the index can grow from."""
-    shards, newest = sound_shards(folder, identity), newest_of(identity)
+    shards, newest = sound_shards(folder, identity), newest_of(identity, corpus)
     coverage, before = ground(folder, shards, keys, newest, kind)
     if len(coverage.missing) and (fetched := fetch_holding(folder, identity, coverage.missing)):
         return ground(folder, [*shards, *fetched], keys, newest, kind)
@@ -201,20 +207,27 @@ def _facts(store: VectorStore, made: MadeIndex) -> dict[str, Any]:
 
 
 def _write_version(
-    index: VectorIndex, coverage: Coverage, pairs: DatabasePairs, facts: dict[str, Any]
+    index: VectorIndex,
+    coverage: Coverage,
+    pairs: DatabasePairs,
+    facts: dict[str, Any],
+    corpus: Corpus | None,
 ) -> IndexVersion:
     with fresh_version(index_root()) as folder:
         np.save(folder / REMOVED, np.flatnonzero(coverage.removed), allow_pickle=False)
         np.save(folder / WITHDRAWN, pairs.withdrawn, allow_pickle=False)
         index.save(folder)
         manifest = complete(folder, facts)
-        return record(install(folder, manifest), manifest, pairs.newest)
+        return record(install(folder, manifest), manifest, pairs.newest, corpus)
 
 
-def _unchanged(words: Mapping[str, Any], newest: int) -> IndexVersion | None:
+def _unchanged(words: Mapping[str, Any], newest: int, corpus: Corpus | None) -> IndexVersion | None:
     """A version with all its files that was asked for in the same words, over just these pairs."""
     same = IndexVersion.objects.filter(
-        form=words["form"], database_digest=words["database_digest"], newest_pair=newest
+        corpus=corpus,
+        form=words["form"],
+        database_digest=words["database_digest"],
+        newest_pair=newest,
     )
     for index in same.order_by("-chosen_at"):
         if words.items() <= index.manifest.items() and is_whole(index):

@@ -35,9 +35,8 @@ def stores() -> list[Store]:
 
 def made_here() -> list[IndexVersion]:
     """Versions over shards, the one chosen last at the end; those of an older Quorum are none."""
-    return [
-        one for one in IndexVersion.objects.order_by("chosen_at", "pk") if "store" in one.manifest
-    ]
+    versions = IndexVersion.objects.select_related("corpus").order_by("chosen_at", "pk")
+    return [one for one in versions if "store" in one.manifest]
 
 
 def _store(folder: Path) -> Store:

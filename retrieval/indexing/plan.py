@@ -11,7 +11,8 @@ from retrieval.encoders.lazy import choose_precision, load_encoder
 from retrieval.index.choice import BYTES, Choice, choose, free_memory
 from retrieval.index.exact.lazy import free_on_gpu
 from retrieval.index.versions import newest_first
-from retrieval.models import IndexKind, IndexVersion
+from retrieval.models import Corpus, IndexKind, IndexVersion
+from retrieval.models.corpus import sources_of
 from retrieval.vectors.pair_keys import sampled, texts_of
 from retrieval.vectors.types import Encoder, PairKeys, unpacked
 
@@ -50,11 +51,13 @@ class BuildRequest:
     options: BuildOptions
     encoder: Encoder  # of questions
     given: bool  # the encoder: it encodes the pairs as well
+    corpus: Corpus | None = None  # all pairs
 
     def words(self) -> dict[str, Any]:
         """What was asked for, as far as it decides the outcome."""
-        options = self.options
+        options, corpus = self.options, self.corpus
         return {
+            **({"corpus": corpus.name, "sources": sources_of(corpus)} if corpus else {}),
             "asked": {
                 "device": self.device,
                 "kind": options.kind,

@@ -1,7 +1,7 @@
 """Clearing away what no kept version of an index needs; what lies on S3 stays there.
 
-Kept are the current version; of each form the one that was chosen last for the same model; and
-those that query sets were retrieved with.
+Kept are, of each corpus, the current version and of each form the one that was chosen last for the
+same model; and those that query sets were retrieved with.
 """
 
 import shutil
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from retrieval.index.approximate.pgvector_tables import drop_tables
 from retrieval.index.lexical.index import lexical_folder
-from retrieval.index.versions import chosen_index, folder_of, index_root
+from retrieval.index.versions import current_indexes, folder_of, index_root
 from retrieval.indexing.inventory import made_here, stores
 from retrieval.models import EncodingJob, IndexKind, IndexVersion
 from retrieval.vectors.folder import one_build, shards_of
@@ -56,12 +56,19 @@ def pruning() -> Pruning:
 
 
 def renewed() -> set[IndexVersion]:
-    """The current version, and the last of each form for its model: `quorum index build` makes any
-    of them again that is damaged."""
-    current = chosen_index()
-    model = current.manifest.get("model_fingerprint")
-    same = (one for one in made_here() if one.manifest["model_fingerprint"] == model)
-    return {current, *{one.form: one for one in same}.values()}
+    """Of each corpus the current version, and the last of each form for its model: `quorum index
+    build` makes any of them again that is damaged."""
+    made = made_here()
+    kept = set()
+    for current in current_indexes():
+        model = current.manifest.get("model_fingerprint")
+        same = (
+            one
+            for one in made
+            if one.corpus == current.corpus and one.manifest["model_fingerprint"] == model
+        )
+        kept |= {current, *{one.form: one for one in same}.values()}
+    return kept
 
 
 def _kept() -> list[IndexVersion]:
@@ -74,7 +81,7 @@ def _unneeded_files(kept: list[IndexVersion]) -> Iterator[Path]:
     needed = {shard.name for version in kept for shard in shards_of(version.manifest)}
     running = EncodingJob.objects.filter(state=EncodingJob.State.RUNNING)
     in_use = set(running.values_list("store", flat=True))
-    since = chosen_index().chosen_at.timestamp()
+    since = max(current.chosen_at for current in current_indexes()).timestamp()
     for store in stores():
         if store.folder.name in in_use:
             continue

@@ -8,13 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from core.errors import UserError
 from retrieval.corpus.sources.counts import SourceCounts, Words, source_counts
-from retrieval.index.versions import chosen_index, restored_pairs
+from retrieval.index.versions import current_indexes, restored_pairs
 from retrieval.jobs.queue import Result, Watch, request
 from retrieval.models import IndexVersion, Job, QaPair
+from retrieval.models.corpus import pairs_of
 
 KIND = "count"
 SUBJECT = "the database"
@@ -25,7 +26,7 @@ class Lacking:
     """What the index that is current does not hold."""
 
     index: int
-    since: int  # pairs added after it was made
+    since: int  # pairs, and sources' pairs, added after it was made
     restored: int | None  # withdrawn when it was made, and back since; None: its files are away
 
 
@@ -33,7 +34,7 @@ class Lacking:
 class Figures:
     sources: list[SourceCounts]
     total: SourceCounts
-    lacking: Lacking | None
+    lacking: list[Lacking]  # of each corpus with an index
     counted_at: datetime
     stale: bool  # pairs have come or were withdrawn since
 
@@ -50,11 +51,11 @@ def count_sources(job: Job, watch: Watch) -> Result:
     watch.stage("counting the pairs of each source")(0)
     marks = _marks()
     counts, total = source_counts()
-    lacking = _lacking()
+    lacking = [_lacking(one) for one in current_indexes()]
     return {
         "sources": [asdict(one) for one in counts],
         "total": asdict(total),
-        "lacking": lacking and asdict(lacking),
+        "lacking": [asdict(one) for one in lacking],
         "marks": marks,
     }
 
@@ -68,7 +69,7 @@ def newest_figures() -> Figures | None:
     return Figures(
         sources=[_counts(one) for one in kept["sources"]],
         total=_counts(kept["total"]),
-        lacking=Lacking(**kept["lacking"]) if kept["lacking"] else None,
+        lacking=[Lacking(**one) for one in kept["lacking"]],
         counted_at=job.ended_at,
         stale=kept["marks"] != _marks(),
     )
@@ -82,16 +83,16 @@ def _marks() -> dict[str, object]:
     return {"newest": newest, "withdrawn": last and last.isoformat()}
 
 
-def _lacking() -> Lacking | None:
-    try:
-        index: IndexVersion = chosen_index()
-    except UserError:
-        return None
+def _lacking(index: IndexVersion) -> Lacking:
     restored = None
     # One of an older Quorum, or damaged, is told where it is used.
     with suppress(OSError, EOFError, ValueError):
         restored = restored_pairs(index)
-    since = QaPair.objects.filter(pk__gt=index.newest_pair, withdrawn_at=None).count()
+    there = pairs_of(index.corpus).filter(withdrawn_at=None)
+    joined = Q(pk__gt=index.newest_pair)
+    if index.corpus is not None:
+        joined |= ~Q(source__in=index.manifest.get("sources", ()))
+    since = there.filter(joined).count()
     return Lacking(index.pk, since, restored)
 
 

@@ -18,6 +18,7 @@ from django.db import OperationalError
 from core.errors import UserError
 from core.files.disk_full import is_full
 from core.progress import Progress
+from retrieval.corpus.corpora import corpus_named, include
 from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.pair_reader import Reading, check_license, check_source
 from retrieval.corpus.rejected_rows import Rejects
@@ -36,6 +37,7 @@ from retrieval.encoders.lazy import load_scorer
 from retrieval.jobs.count_sources import ask_to_count
 from retrieval.jobs.queue import Result, Watch, keep, request
 from retrieval.models import Job
+from retrieval.models.corpus import ALL
 from retrieval.registry.registry import resolve_model
 
 KIND = "ingest"
@@ -50,7 +52,7 @@ LOST = (
     "{name} is not where the worker looks for it: send it again, and make sure that the site and "
     "the worker share one QUORUM_DATA."
 )
-SUMS = ("read", "added", "duplicates", "withdrawn", "rejected")
+SUMS = ("read", "added", "duplicates", "withdrawn", "elsewhere", "rejected")
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class ImportRequest:
     share: str = ""  # of the pairs, the best: 10% or 0.1; empty: all
     score_field: str = ""
     by_encoder: bool = False  # scored by the site's own
+    corpus: str = ALL  # that the source joins
+    index: bool = False  # build the corpus's index again afterwards
 
     def checked(self) -> "ImportRequest":
         if self.format and self.format not in FORMATS:
@@ -76,6 +80,7 @@ class ImportRequest:
                 )
         elif self.score_field or self.by_encoder:
             raise UserError("Enter the share of pairs to keep, such as 10% or 0.1.")
+        corpus_named(self.corpus)
         source, license = check_source(self.source), check_license(self.license)
         return ImportRequest(**{**asdict(self), "source": source, "license": license})
 
@@ -142,6 +147,8 @@ class _Import:
     def run(self, done: list[dict[str, Any]]) -> None:
         def conclude(result: IngestResult) -> None:
             done.append(self._facts(result))
+            if corpus := corpus_named(self.job.arguments.get("corpus", ALL)):
+                include(corpus, self.job.arguments["source"])
             keep(self.job, _result(done))
 
         try:

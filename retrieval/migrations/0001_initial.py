@@ -18,6 +18,29 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='Corpus',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.SlugField(max_length=60, unique=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+            ],
+            options={
+                'verbose_name_plural': 'corpora',
+                'constraints': [models.CheckConstraint(condition=models.Q(('name', 'all'), _negated=True), name='corpus_all_is_built_in')],
+            },
+        ),
+        migrations.CreateModel(
+            name='CorpusSource',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('source', models.CharField(max_length=100)),
+                ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sources', to='retrieval.corpus')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('corpus', 'source'), name='source_once_per_corpus')],
+            },
+        ),
+        migrations.CreateModel(
             name='EncodingJob',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -45,6 +68,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('chosen_at', models.DateTimeField()),
                 ('model_setting', models.CharField(max_length=300)),
+                ('corpus', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='indexes', to='retrieval.corpus')),
             ],
         ),
         migrations.CreateModel(
@@ -77,6 +101,7 @@ class Migration(migrations.Migration):
                 ('duplicates', models.PositiveIntegerField(default=0)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('retrieval', models.JSONField(blank=True, default=dict)),
+                ('corpus', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='query_sets', to='retrieval.corpus')),
                 ('drawn_from', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='drawn_sets', to='retrieval.queryset')),
                 ('retrieved_with', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='query_sets', to='retrieval.indexversion')),
             ],

@@ -1,6 +1,7 @@
 """The q/a pairs, their indexes, the queries with their candidates, models and jobs; Django finds
 all of it here."""
 
+from retrieval.models.corpus import Corpus, CorpusSource
 from retrieval.models.encoding import EncodingJob, EncodingShard
 from retrieval.models.index import IndexForm, IndexKind, IndexVersion
 from retrieval.models.job import Job
@@ -10,6 +11,8 @@ from retrieval.models.trained_model import TrainedModel
 
 __all__ = [
     "Candidate",
+    "Corpus",
+    "CorpusSource",
     "EncodingJob",
     "EncodingShard",
     "IndexForm",

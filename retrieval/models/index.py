@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from retrieval.models.corpus import Corpus
 from retrieval.models.trained_model import TrainedModel
 
 
@@ -31,6 +32,10 @@ def index_kinds() -> list[tuple[str, str]]:
 class IndexVersion(models.Model):
     MAX_MODEL = 300
 
+    # None: of all pairs. A corpus that goes takes its indexes with it.
+    corpus = models.ForeignKey(
+        Corpus, on_delete=models.CASCADE, null=True, blank=True, related_name="indexes"
+    )
     model = models.CharField(max_length=MAX_MODEL)
     form = models.CharField(max_length=3, choices=IndexForm.choices)
     kind = models.CharField(max_length=32, choices=index_kinds, default=IndexKind.EXACT)

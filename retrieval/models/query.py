@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from retrieval.models.corpus import Corpus
 from retrieval.models.index import IndexVersion
 from retrieval.models.pair import QaPair
 from retrieval.ranking.fusion import ALONE
@@ -19,6 +20,10 @@ class QuerySet(models.Model):
         COPY = "copy", "drawn from another query set with candidates, to judge them once more"
 
     name = models.CharField(max_length=100, unique=True)
+    # Its queries, candidates and controls come from here alone; None: from all pairs.
+    corpus = models.ForeignKey(
+        Corpus, on_delete=models.PROTECT, null=True, blank=True, related_name="query_sets"
+    )
     origin = models.CharField(max_length=6, choices=Origin.choices)
     # Of a pool depth study or a copy: the query set its queries come from.
     drawn_from = models.ForeignKey(

@@ -79,7 +79,7 @@ def _same_index(studied: QuerySet) -> IndexVersion:
             f"The candidates of {studied} are not retrieved yet, so no rank hides anything: run "
             f"`quorum campaign retrieve {studied}` first."
         )
-    if then != (now := current_index()):
+    if then != (now := current_index(studied.corpus)):
         raise UserError(
             f"The candidates of {studied} were retrieved with another index ({then}) than the one "
             f"of now ({now}), whose next ranks would not be theirs: choose that index again by "

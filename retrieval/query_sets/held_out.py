@@ -8,15 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef
+from django.db import IntegrityError, connection, models, transaction
+from django.db.models import Exists, OuterRef, Q
 
 from core.errors import UserError
 from core.files.rows import Row, RowFault, optional_field, read_rows, text_field
 from core.progress import Progress, no_progress
 from core.text.clean import clean_text, question_key
 from retrieval.corpus.pair_reader import MAX_ID, MAX_QUESTION
-from retrieval.models import QaPair, Query, QuerySet
+from retrieval.models import Corpus, Query, QuerySet
+from retrieval.models.corpus import pairs_of, sources_of
 
 MAX_NAME = 100
 LOOKUP = 10_000  # keys in one database query
@@ -45,24 +46,30 @@ class Drawn:
     origin: QuerySet.Origin
     seed: int | None = None
     duplicates: int = 0
+    corpus: Corpus | None = None
 
     @transaction.atomic
     def save(self, name: str) -> QuerySet:
         """UserError where another one has taken the name, or some of a sample, meanwhile."""
         if self.origin == QuerySet.Origin.SAMPLE:
             _wait_for_other_samples()
-            _check_still_free(self.drafts)
+            _check_still_free(self.drafts, self.corpus)
         return _save(
             self.drafts,
             name=name,
             origin=self.origin,
             seed=self.seed,
             duplicates=self.duplicates,
+            corpus=self.corpus,
         )
 
 
-def draw_queries(count: int, seed: int, progress: Progress = no_progress) -> Drawn:
-    """Distinct questions of the database, without those that earlier query sets hold out.
+def draw_queries(
+    count: int, seed: int, progress: Progress = no_progress, *, corpus: Corpus | None = None
+) -> Drawn:
+    """Distinct questions of the corpus, without those that earlier query sets hold out of it.
+
+    Query sets of a corpus that shares no source with this one hold out none of its pairs.
 
     The draw depends on the seed and the set of questions alone: each question has a number made
     of both, and the smallest numbers are drawn. All of them are read: nobody waits for it in a
@@ -70,40 +77,42 @@ def draw_queries(count: int, seed: int, progress: Progress = no_progress) -> Dra
     """
     if count < 1:
         raise UserError(f"A query set needs at least one query, not {count}.")
-    taken = set(Query.objects.values_list("question_key", flat=True)) | _withdrawn_questions()
-    free = (key for key in _questions(progress) if key not in taken)
+    held_out = Query.objects.filter(query_set__in=_drawing_on(corpus))
+    taken = set(held_out.values_list("question_key", flat=True)) | _withdrawn_questions(corpus)
+    free = (key for key in _questions(corpus, progress) if key not in taken)
     drawn = heapq.nsmallest(count, free, key=lambda key: _number(seed, key))
     if len(drawn) < count:
+        where = f"corpus {corpus}" if corpus else "database"
         raise UserError(
-            f"{count:,} queries were asked for, but the database holds only {len(drawn):,} "
+            f"{count:,} queries were asked for, but the {where} holds only {len(drawn):,} "
             f"distinct questions that no earlier query set holds out: sample fewer or add "
             "pairs by `quorum corpus import`."
         )
-    texts = _texts(drawn)
+    texts = _texts(drawn, corpus)
     if len(texts) < count:
         raise UserError(CHANGED)
     drafts = [Draft(query_key(key), texts[key], key) for key in drawn]
-    return Drawn(drafts, QuerySet.Origin.SAMPLE, seed=seed)
+    return Drawn(drafts, QuerySet.Origin.SAMPLE, seed=seed, corpus=corpus)
 
 
-def sample_queries(name: str, count: int, seed: int) -> QuerySet:
+def sample_queries(name: str, count: int, seed: int, corpus: Corpus | None = None) -> QuerySet:
     """A query set of such a draw."""
-    return draw_queries(count, seed).save(name)
+    return draw_queries(count, seed, corpus=corpus).save(name)
 
 
-def own_queries(path: Path) -> Drawn:
+def own_queries(path: Path, corpus: Corpus | None = None) -> Drawn:
     """The user's own queries from a .jsonl, .csv, .tsv or .txt file, or one of these as .gz.
 
     Columns: query (or question), and optional id. The first of several equal questions stays.
     A file with a row that cannot be used is refused: no query is lost in silence.
     """
     kept, duplicates = read_queries(path)
-    return Drawn(kept, QuerySet.Origin.FILE, duplicates=duplicates)
+    return Drawn(kept, QuerySet.Origin.FILE, duplicates=duplicates, corpus=corpus)
 
 
-def load_queries(name: str, path: Path) -> QuerySet:
+def load_queries(name: str, path: Path, corpus: Corpus | None = None) -> QuerySet:
     """A query set of such a file."""
-    return own_queries(path).save(name)
+    return own_queries(path, corpus).save(name)
 
 
 def read_queries(path: Path) -> tuple[list[Draft], int]:
@@ -148,7 +157,14 @@ def save_drawn(
 ) -> QuerySet:
     """The same queries once more, in this order, to judge others or some of their candidates."""
     drafts = [Draft(query.key, query.text, query.question_key) for query in queries]
-    return _save(drafts, name=name, origin=origin, seed=seed, drawn_from=drawn_from)
+    return _save(
+        drafts,
+        name=name,
+        origin=origin,
+        seed=seed,
+        drawn_from=drawn_from,
+        corpus=drawn_from.corpus,
+    )
 
 
 def read_draft(row: Row) -> Draft:
@@ -176,6 +192,7 @@ def _save(
     seed: int | None = None,
     duplicates: int = 0,
     drawn_from: QuerySet | None = None,
+    corpus: Corpus | None = None,
 ) -> QuerySet:
     name = clean_text(name)
     if not 1 <= len(name) <= MAX_NAME:
@@ -188,6 +205,7 @@ def _save(
                 seed=seed,
                 duplicates=duplicates,
                 drawn_from=drawn_from,
+                corpus=corpus,
             )
     except IntegrityError as taken:
         message = f"There is already a query set {name!r}: choose another name."
@@ -205,8 +223,16 @@ def _save(
     return query_set
 
 
-def _questions(progress: Progress) -> Iterator[str]:
-    keys = QaPair.objects.order_by().values_list("question_key", flat=True).distinct()
+def _drawing_on(corpus: Corpus | None) -> models.QuerySet[QuerySet]:
+    """The query sets of corpora that have a source of this one."""
+    if corpus is None:
+        return QuerySet.objects.all()
+    shared = Q(corpus__sources__source__in=sources_of(corpus))
+    return QuerySet.objects.filter(Q(corpus=None) | Q(corpus=corpus) | shared)
+
+
+def _questions(corpus: Corpus | None, progress: Progress) -> Iterator[str]:
+    keys = pairs_of(corpus).order_by().values_list("question_key", flat=True).distinct()
     for number, key in enumerate(keys.iterator(chunk_size=LOOKUP), 1):
         if number % LOOKUP == 0:
             progress(LOOKUP)
@@ -220,25 +246,26 @@ def _wait_for_other_samples() -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(hashtext('samples of held-out queries'))")
 
 
-def _check_still_free(drafts: Sequence[Draft]) -> None:
+def _check_still_free(drafts: Sequence[Draft], corpus: Corpus | None) -> None:
     """Reading a large database takes a while, in which others draw as well."""
     keys = [draft.question_key for draft in drafts]
-    if any(Query.objects.filter(question_key__in=some).exists() for some in _lookups(keys)):
+    held_out = Query.objects.filter(query_set__in=_drawing_on(corpus))
+    if any(held_out.filter(question_key__in=some).exists() for some in _lookups(keys)):
         raise UserError(CHANGED)
 
 
-def _withdrawn_questions() -> set[str]:
+def _withdrawn_questions(corpus: Corpus | None) -> set[str]:
     """Those of which every pair is withdrawn."""
-    pairs = QaPair.objects.filter(withdrawn_at__isnull=False)
-    living = QaPair.objects.filter(withdrawn_at=None, question_key=OuterRef("question_key"))
+    pairs = pairs_of(corpus).filter(withdrawn_at__isnull=False)
+    living = pairs_of(corpus).filter(withdrawn_at=None, question_key=OuterRef("question_key"))
     return set(pairs.exclude(Exists(living)).values_list("question_key", flat=True))
 
 
-def _texts(question_keys: Sequence[str]) -> dict[str, str]:
+def _texts(question_keys: Sequence[str], corpus: Corpus | None) -> dict[str, str]:
     """The commonest wording of each question; of equally common ones the first in order."""
     wordings: dict[str, Counter[str]] = defaultdict(Counter)
     for keys in _lookups(question_keys):
-        copies = QaPair.objects.filter(question_key__in=keys, withdrawn_at=None)
+        copies = pairs_of(corpus).filter(question_key__in=keys, withdrawn_at=None)
         for key, text in copies.values_list("question_key", "question"):
             wordings[key][text] += 1
     return {

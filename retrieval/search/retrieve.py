@@ -32,11 +32,14 @@ def retrieve(
     reading: Progress = no_progress,
     device: str = "auto",
     encoder: Encoder | None = None,
+    fresh: bool = False,
     conclude: Callable[[int], object] = lambda found: None,
 ) -> int:
     """Store the k best pairs of every query, all or nothing; returns their number.
 
-    No pair whose question is one of this query set's is a candidate of any of its queries.
+    No pair whose question is one of this query set's is a candidate of any of its queries. Pairs
+    that the index of its corpus lacks are none either: `retrieval` says how many, and with `fresh`
+    they are refused.
     Done before with the same index and retrievers, it only counts. `progress` counts the queries
     searched for, after `encoding` those encoded and `reading` the pairs that BM25 has to read
     where nobody searched them by it before; saving follows, and in its transaction `conclude` is
@@ -46,7 +49,7 @@ def retrieve(
     query_set.refresh_from_db()
     if query_set.retrieved_with is not None:
         return _count_retrieved(query_set, query_set.retrieved_with, names, k)
-    version = current_index()
+    version = current_index(query_set.corpus, fresh=fresh)
     queries = list(query_set.queries.order_by("question_key"))
     index = open_index(version)
     excluded = index.excluded([query.question_key for query in queries])
@@ -56,8 +59,9 @@ def retrieve(
     vectors = encoder.encode_questions([query.text for query in queries], encoding)
     asked = open_retrievers(version, index, names, reading)
     found = find(queries, vectors, asked, k, excluded, progress=progress)
+    lacking = index.pairs_not_indexed(index.excluded())
     with transaction.atomic():
-        _claim(query_set, version, names)
+        _claim(query_set, version, names, lacking)
         save(found)
         conclude(len(queries) * k)
     return len(queries) * k
@@ -79,9 +83,13 @@ def pair_vectors(pair_ids: Sequence[int], index: IndexVersion | None = None) -> 
     return store.rows(store.positions([keys[pk] for pk in pair_ids]))
 
 
-def _claim(query_set: QuerySet, index: IndexVersion, retrievers: tuple[str, ...]) -> None:
+def _claim(
+    query_set: QuerySet, index: IndexVersion, retrievers: tuple[str, ...], lacking: int
+) -> None:
     unclaimed = QuerySet.objects.filter(pk=query_set.pk, retrieved_with=None)
-    retrieval = {"retrievers": list(retrievers)}
+    retrieval: dict[str, object] = {"retrievers": list(retrievers)}
+    if lacking:
+        retrieval["pairs_not_indexed"] = lacking
     if not unclaimed.update(retrieved_with=index, retrieval=retrieval):
         raise UserError(f"Another process has just retrieved the candidates of {query_set}.")
     query_set.retrieved_with, query_set.retrieval = index, retrieval
@@ -90,7 +98,7 @@ def _claim(query_set: QuerySet, index: IndexVersion, retrievers: tuple[str, ...]
 def _count_retrieved(
     query_set: QuerySet, index: IndexVersion, retrievers: tuple[str, ...], k: int
 ) -> int:
-    if index != chosen_index():
+    if index != chosen_index(query_set.corpus):
         raise UserError(
             f"The candidates of {query_set} were retrieved with another index ({index}): "
             "make a new query set to retrieve with this one."

@@ -9,12 +9,12 @@ from core.errors import UserError
 from core.text.clean import clean_text
 from retrieval.encoders.lazy import load_encoder
 from retrieval.index.open_index import open_index
+from retrieval.index.versions import corpus_state
 from retrieval.models import IndexVersion, QaPair
 from retrieval.ranking.fusion import ALONE, DENSE
 from retrieval.registry.registry import model_of
 from retrieval.search.candidates import require_same_model
 from retrieval.search.retrievers import Pools, Retrievers, open_retrievers
-from retrieval.vectors.pair_keys import withdrawn_last
 from retrieval.vectors.types import Encoder, Mask, unpacked
 
 DEPTH = 30
@@ -34,7 +34,8 @@ class Hit:
 class Searcher:
     """Encoder and index are loaded once. For a version whose files have been verified.
 
-    A pair that is withdrawn is no longer found from the next question on.
+    A pair that is withdrawn, or whose source leaves the corpus, is no longer found from the next
+    question on.
     """
 
     def __init__(
@@ -45,13 +46,21 @@ class Searcher:
         require_same_model(version, self._encoder)
         self._index = open_index(version)
         self._retrievers: dict[tuple[str, ...], Retrievers] = {}
-        self._withdrawn = withdrawn_last()
+        self._state = corpus_state(version)
         self._excluded = self._index.excluded()
+        self._lacking: int | None = None  # not counted yet
 
     def findable(self) -> int:
         """The pairs that a search may find."""
         excluded = self._excluded_now()
         return len(excluded) - int(np.count_nonzero(excluded))
+
+    def pairs_not_indexed(self) -> int:
+        """That have come since, and are not found; counted again only where something changed."""
+        excluded = self._excluded_now()
+        if self._lacking is None:
+            self._lacking = self._index.pairs_not_indexed(excluded)
+        return self._lacking
 
     def search(
         self, question: str, k: int = DEPTH, *, retrievers: Sequence[str] = ALONE
@@ -71,10 +80,10 @@ class Searcher:
         return self._retrievers[names]
 
     def _excluded_now(self) -> Mask:
-        """The same array until a pair is withdrawn or restored."""
-        withdrawn = withdrawn_last()
-        if withdrawn != self._withdrawn:
-            self._withdrawn, self._excluded = withdrawn, self._index.excluded()
+        """The same array until a pair is withdrawn or restored, or comes."""
+        state = corpus_state(self.version)
+        if state != self._state:
+            self._state, self._excluded, self._lacking = state, self._index.excluded(), None
         return self._excluded
 
     def _hits(self, retrievers: Retrievers, found: Pools) -> list[Hit]:

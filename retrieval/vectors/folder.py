@@ -32,16 +32,20 @@ Manifest = Mapping[str, Any]
 
 
 def rebuild_hint(manifest: Manifest) -> str:
-    return f"run `quorum index build --model {manifest['model']} --form {manifest['form']}`"
+    corpus = f" --corpus {manifest['corpus']}" if "corpus" in manifest else ""
+    of = f"--model {manifest['model']} --form {manifest['form']}{corpus}"
+    return f"run `quorum index build {of}`"
 
 
 @contextmanager
-def one_build(root: Path, what: str = "An index is being built") -> Iterator[None]:
-    """Refused while another process builds."""
+def one_build(
+    root: Path, what: str = "An index is being built", *, wait: bool = False
+) -> Iterator[None]:
+    """Refused while another process builds, unless it is to wait."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / ".lock").open("w") as lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as error:
             raise UserError(f"{what} already: wait until it is done.") from error
         yield

@@ -9,7 +9,8 @@ import numpy as np
 from django.db.models import Count, Max
 
 from core.errors import UserError
-from retrieval.models import QaPair
+from retrieval.models import Corpus, QaPair
+from retrieval.models.corpus import pairs_of
 from retrieval.vectors.types import PairKeys, packed, positions_in
 
 CHUNK = 50_000  # rows read at once
@@ -27,12 +28,12 @@ class DatabasePairs:
     count: int  # of both
 
 
-def database_pairs() -> DatabasePairs:
+def database_pairs(corpus: Corpus | None = None) -> DatabasePairs:
     """Count, newest and keys come of one statement, so they fit each other: pairs never change.
 
     Sorted here: PostgreSQL would sort the texts of six million keys on its disk.
     """
-    rows = QaPair.objects.values_list("pk", "pair_key").iterator(chunk_size=CHUNK)
+    rows = pairs_of(corpus).values_list("pk", "pair_key").iterator(chunk_size=CHUNK)
     raw, newest = bytearray(), 0
     while chunk := list(itertools.islice(rows, CHUNK)):
         newest = max(newest, *(pk for pk, _ in chunk))

@@ -10,6 +10,7 @@ from retrieval.answering.answer import CANDIDATES, Answered, Answerer
 from retrieval.answering.load_selector import NamedSelector, find_selector
 from retrieval.encoders.cross_encoder.port import Selector
 from retrieval.encoders.lazy import load_selector
+from retrieval.models import Corpus
 from retrieval.ranking.fusion import ALONE
 from retrieval.search.search_session import Searcher
 from retrieval.web.search_runner import current_searcher
@@ -19,16 +20,20 @@ PATIENCE = 5  # seconds
 _selecting = Lock()
 
 
-def answered(question: str, k: int = CANDIDATES) -> Answered:
-    """UserError where there is no index, no pair, or not the selector that the settings name."""
-    with current_searcher(ALONE) as searcher:
+def answered(
+    question: str, k: int = CANDIDATES, corpus: Corpus | None = None, *, fresh: bool = False
+) -> tuple[Answered, int]:
+    """And how many pairs the index lacks. UserError where there is no index, no pair, or not the
+    selector that the settings name."""
+    with current_searcher(ALONE, corpus, fresh=fresh) as searcher:
+        lacking = searcher.pairs_not_indexed()
         answerer = _answerer(searcher)
         hits = answerer.candidates(question, k)
     # Else a few slow ones would hold every thread of the site.
     if not _selecting.acquire(timeout=PATIENCE):
         raise UserError("Too many questions at once: try again in a moment.")
     try:
-        return answerer.select(question, hits)
+        return answerer.select(question, hits), lacking
     finally:
         _selecting.release()
 

@@ -10,10 +10,14 @@ from django.views.decorators.http import require_safe
 from core.errors import UserError
 from core.frame import framed
 from core.text.clean import clean_text
-from retrieval.answering.answer import CANDIDATES, Answered
+from retrieval.answering.answer import CANDIDATES
 from retrieval.answering.load_selector import training_of
+from retrieval.corpus.corpora import corpus_named
+from retrieval.index.versions import not_indexed
+from retrieval.models.corpus import ALL
 from retrieval.web.access import database_page, may
 from retrieval.web.answers import answered
+from retrieval.web.forms import corpus_field
 from retrieval.web.search_runner import MAX_ASKED
 
 
@@ -24,19 +28,26 @@ class AskForm(forms.Form):
         required=False,
         widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
     )
+    corpus = corpus_field()
 
 
 @require_safe
 @database_page()
 def ask(request: HttpRequest) -> HttpResponse:
     form = AskForm(request.GET)
-    asked, result, fault = "", None, ""
+    asked, corpus, result, lacking, fault = "", ALL, None, "", ""
     if form.is_valid() and (asked := clean_text(form.cleaned_data["q"])):
-        result, fault = _answered(asked)
+        corpus = form.cleaned_data["corpus"] or ALL
+        try:
+            result, number = answered(asked, corpus=corpus_named(corpus))
+            lacking = not_indexed(number)
+        except UserError as error:
+            fault = str(error)
     context = {
-        "form": AskForm(initial={"q": asked}) if form.is_valid() else form,
+        "form": AskForm(initial={"q": asked, "corpus": corpus}) if form.is_valid() else form,
         "asked": asked,
         "result": result,
+        "lacking": lacking,
         "fault": fault,
         "selector": settings.SELECTOR and training_of(Path(settings.SELECTOR)).name,
         "candidates": CANDIDATES,
@@ -44,11 +55,3 @@ def ask(request: HttpRequest) -> HttpResponse:
     }
     status = 422 if fault or not form.is_valid() else 200
     return framed(request, "retrieval/ask.html", context, title="Ask", status=status)
-
-
-def _answered(asked: str) -> tuple[Answered | None, str]:
-    """Or why there is none."""
-    try:
-        return answered(asked), ""
-    except UserError as error:
-        return None, str(error)

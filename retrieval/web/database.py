@@ -10,9 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from core.frame import framed
+from retrieval.corpus.corpora import corpora
 from retrieval.jobs import count_sources, import_files
 from retrieval.jobs.count_sources import Figures, newest_figures
-from retrieval.jobs.handlers import HANDLERS, INDEX
+from retrieval.jobs.handlers import HANDLERS
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.web.access import database_page, may
 from retrieval.web.forms import BuildForm
@@ -49,7 +50,7 @@ def render_database(request: HttpRequest, form: BuildForm, *, status: int = 200)
         "form": form,
         "running": [one for one in jobs if not one.is_over and may_see(request.user, one)],
         "counting": any(one.kind == count_sources.KIND and not one.is_over for one in jobs),
-        "building": any(one.kind == INDEX and not one.is_over for one in jobs),
+        "corpora": corpora(),
         "jobs": [_render(request.user, one) for one in jobs if one.is_over],
     }
     return framed(request, "retrieval/database.html", context, title="Corpus", status=status)
@@ -76,16 +77,14 @@ def _render(user: User | AnonymousUser, job: Job) -> Mapping[str, object]:
 
 
 def _versions(kept: Figures | None) -> list[Version]:
-    newest = IndexVersion.objects.select_related("trained").order_by("-chosen_at", "-pk")
-    return [
-        Version(
-            index=one,
-            current=not place,
-            bytes=_bytes(one.manifest),
-            missing="" if place else _missing(one, kept),
-        )
-        for place, one in enumerate(newest[:SHOWN_VERSIONS])
-    ]
+    newest = IndexVersion.objects.select_related("trained", "corpus").order_by("-chosen_at", "-pk")
+    shown, met = [], set()
+    for one in newest[:SHOWN_VERSIONS]:
+        is_current = one.corpus_id not in met
+        met.add(one.corpus_id)
+        missing = _missing(one, kept) if is_current else ""
+        shown.append(Version(one, is_current, _bytes(one.manifest), missing))
+    return shown
 
 
 def _bytes(manifest: Mapping[str, Any]) -> int | None:
@@ -96,8 +95,8 @@ def _bytes(manifest: Mapping[str, Any]) -> int | None:
 
 
 def _missing(index: IndexVersion, kept: Figures | None) -> str:
-    lacking = kept and kept.lacking
-    if not lacking or lacking.index != index.pk:
+    lacking = next((one for one in kept.lacking if one.index == index.pk), None) if kept else None
+    if lacking is None:
         return "not counted yet"
     parts = []
     if lacking.since:

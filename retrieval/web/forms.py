@@ -10,7 +10,8 @@ from retrieval.corpus.sources.formats import FORMATS
 from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.jobs.handlers import IndexRequest
 from retrieval.jobs.import_files import ImportRequest
-from retrieval.models import IndexForm, IndexKind, TrainedModel
+from retrieval.models import Corpus, IndexForm, IndexKind, TrainedModel
+from retrieval.models.corpus import ALL
 
 BY_ENDING = "by the file's ending: JSONL, CSV, TSV or Parquet"
 MOST_FIELD = 100
@@ -25,6 +26,22 @@ def _formats() -> list[tuple[str, str]]:
     return [("", BY_ENDING), *named]
 
 
+def corpus_choices() -> list[tuple[str, str]]:
+    names = Corpus.objects.order_by("name").values_list("name", flat=True)
+    return [(ALL, "all pairs"), *((name, name) for name in names)]
+
+
+def corpus_field(help_text: str = "", *, required: bool = False) -> forms.ChoiceField:
+    """Left out, it is all pairs."""
+    return forms.ChoiceField(
+        label="Corpus",
+        choices=corpus_choices,
+        required=required,
+        initial=ALL,
+        help_text=help_text,
+    )
+
+
 class ImportForm(forms.Form):
     source = forms.CharField(
         label="Name of the source",
@@ -32,6 +49,7 @@ class ImportForm(forms.Form):
         help_text="Stored with every pair. Importing into an existing source adds to it.",
         widget=forms.TextInput({"list": "sources", "autocomplete": "off"}),
     )
+    corpus = corpus_field("The source joins this corpus. All pairs hold every source anyway.")
     format = forms.ChoiceField(
         label="Format",
         choices=_formats,
@@ -69,9 +87,16 @@ class ImportForm(forms.Form):
         help_text="Required if you rank by a column. Higher is better.",
     )
 
+    index = forms.BooleanField(
+        label="Build the corpus's index again afterwards",
+        initial=True,
+        required=False,
+        help_text="Searches do not find new pairs before. Only new pairs are encoded.",
+    )
+
     @property
     def of_every_import(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("source", "format", "license")]
+        return [self[name] for name in ("source", "corpus", "format", "license")]
 
     @property
     def of_the_best(self) -> list[forms.BoundField]:
@@ -90,6 +115,8 @@ class ImportForm(forms.Form):
             share=given["share"],
             score_field=given["score_field"] if given["score"] == "field" else "",
             by_encoder=given["score"] == "encoder",
+            corpus=given["corpus"] or ALL,
+            index=given["index"],
         )
 
 
@@ -104,6 +131,7 @@ def _encoders() -> list[tuple[str, str]]:
 
 
 class BuildForm(forms.Form):
+    corpus = corpus_field("Its sources are indexed, and nothing else.")
     model = forms.ChoiceField(
         label="Encoder",
         choices=_encoders,
@@ -137,4 +165,4 @@ class BuildForm(forms.Form):
 
     def wanted(self) -> IndexRequest:
         given: dict[str, Any] = self.cleaned_data
-        return IndexRequest(**given)
+        return IndexRequest(**{**given, "corpus": given["corpus"] or ALL})

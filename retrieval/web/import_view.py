@@ -18,6 +18,7 @@ from retrieval.corpus.uploads import MOST_BYTES, MOST_FILES, PLAIN
 from retrieval.jobs.count_sources import newest_figures
 from retrieval.jobs.import_files import KIND, MOST_REJECTED, rejected_of, rejected_rows
 from retrieval.models import Job
+from retrieval.models.corpus import ALL
 from retrieval.web.access import IMPORT, database_page, may
 from retrieval.web.database import may_see
 from retrieval.web.forms import ImportForm
@@ -38,6 +39,7 @@ def render_import(
     kept = newest_figures()
     context = {
         "form": form,
+        "may": may(request.user),
         "fault": fault,
         "sources": [one.source for one in kept.sources] if kept else [],
         "formats": sorted(FORMATS),
@@ -79,6 +81,9 @@ def imported(request: HttpRequest, pk: int) -> HttpResponse:
         "job": job,
         "may": may(request.user),
         "source": job.arguments["source"],
+        "indexes": job.arguments.get("index"),
+        "elsewhere": (job.result or {}).get("elsewhere"),
+        "corpus": job.arguments.get("corpus", ALL),
         "outcomes": outcomes,
         "most_rows": MOST_REJECTED,
         "shown_rows": SHOWN_ROWS,

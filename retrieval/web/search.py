@@ -10,11 +10,15 @@ from django.views.decorators.http import require_safe
 from core.errors import UserError
 from core.frame import framed
 from core.text.clean import clean_text
+from retrieval.corpus.corpora import corpus_named
 from retrieval.corpus.withdraw import KEY_LENGTH, NAME
+from retrieval.index.versions import not_indexed
 from retrieval.jobs.count_sources import newest_figures
 from retrieval.models import QaPair
+from retrieval.models.corpus import ALL
 from retrieval.ranking.fusion import BM25, DENSE
 from retrieval.web.access import database_page, may
+from retrieval.web.forms import corpus_field
 from retrieval.web.search_runner import MAX_ASKED, SearchResult, find
 
 BY_ID = "id"
@@ -39,6 +43,7 @@ class SearchForm(forms.Form):
         ],
         required=False,
     )
+    corpus = corpus_field()
 
 
 @dataclass(frozen=True)
@@ -46,22 +51,24 @@ class Answer:
     results: list[SearchResult] = field(default_factory=list)
     pairs: list[QaPair] = field(default_factory=list)  # by an id
     fault: str = ""
+    lacking: str = ""  # that there are pairs which the index does not find
 
 
 @require_safe
 @database_page()
 def search(request: HttpRequest) -> HttpResponse:
     form = SearchForm(request.GET)
-    asked, by = "", "both"
+    asked, said = "", {"by": "both", "corpus": ALL}
     answer = Answer()
     if form.is_valid():
-        asked, by = clean_text(form.cleaned_data["q"]), form.cleaned_data["by"] or "both"
-        answer = _answer(asked, by) if asked else answer
+        asked = clean_text(form.cleaned_data["q"])
+        said = {name: form.cleaned_data[name] or value for name, value in said.items()}
+        answer = _answer(asked, **said) if asked else answer
     kept = newest_figures()
     context = {
-        "form": SearchForm(initial={"q": asked, "by": by}) if form.is_valid() else form,
+        "form": SearchForm(initial={"q": asked} | said) if form.is_valid() else form,
         "asked": asked,
-        "by": by,
+        "by": said["by"],
         "answer": answer,
         "sources": kept.sources if kept else [],
         "may": may(request.user),
@@ -70,11 +77,12 @@ def search(request: HttpRequest) -> HttpResponse:
     return framed(request, "retrieval/search.html", context, title="Search", status=status)
 
 
-def _answer(asked: str, by: str) -> Answer:
+def _answer(asked: str, by: str, corpus: str) -> Answer:
     if by == BY_ID:
         return Answer(pairs=_with_id(asked))
     try:
-        return Answer(results=find(asked, RETRIEVERS[by]))
+        found = find(asked, RETRIEVERS[by], corpus_named(corpus))
+        return Answer(found.results, lacking=not_indexed(found.pairs_not_indexed))
     except UserError as error:
         return Answer(fault=str(error))
 

@@ -10,8 +10,8 @@ from django.conf import settings
 
 from core.errors import UserError
 from retrieval.index.lazy import has_lexical_index
-from retrieval.index.versions import chosen_index, index_root
-from retrieval.models import IndexVersion, QaPair
+from retrieval.index.versions import chosen_index, index_root, require_fresh
+from retrieval.models import Corpus, IndexVersion, QaPair
 from retrieval.ranking.fusion import BM25
 from retrieval.search.search_session import DEPTH, Hit, Searcher
 from retrieval.vectors.folder import rebuild_hint, verify
@@ -20,6 +20,7 @@ from retrieval.vectors.folder import rebuild_hint, verify
 MAX_ASKED = 650
 # So few pairs' words are read within a second or two, while somebody waits.
 READ_AT_ONCE = 20_000
+OPEN = 4  # indexes at once, of as many corpora, each with an encoder in memory
 
 # Libraries and a model are loaded, and an encoder works, for one request at a time.
 _alone = Lock()
@@ -31,24 +32,38 @@ class SearchResult:
     hit: Hit
 
 
-def find(question: str, retrievers: Sequence[str]) -> list[SearchResult]:
+@dataclass(frozen=True)
+class Found:
+    results: list[SearchResult]
+    pairs_not_indexed: int
+
+
+def find(
+    question: str, retrievers: Sequence[str], corpus: Corpus | None = None, *, fresh: bool = False
+) -> Found:
     """The nearest pairs; what only makes up the number is left out. UserError where there is no
     index that can be searched so."""
-    with current_searcher(retrievers) as searcher:
+    with current_searcher(retrievers, corpus, fresh=fresh) as searcher:
+        lacking = searcher.pairs_not_indexed()
         k = min(DEPTH, searcher.findable())
         hits = searcher.search(question, k, retrievers=retrievers) if k else []
     pairs = QaPair.objects.in_bulk([hit.pair_id for hit in hits])
-    return [SearchResult(pairs[hit.pair_id], hit) for hit in hits if hit.found_by]
+    results = [SearchResult(pairs[hit.pair_id], hit) for hit in hits if hit.found_by]
+    return Found(results, lacking)
 
 
 @contextmanager
-def current_searcher(retrievers: Sequence[str]) -> Iterator[Searcher]:
+def current_searcher(
+    retrievers: Sequence[str], corpus: Corpus | None = None, *, fresh: bool = False
+) -> Iterator[Searcher]:
     """For one request at a time. UserError where there is no index that can be searched so."""
-    version = chosen_index()
+    version = chosen_index(corpus)
     if "store" not in version.manifest:
         raise UserError(
             f"The index was made by an older version of Quorum: {rebuild_hint(version.manifest)}."
         )
+    if fresh:
+        require_fresh(version)
     with _alone:
         if BM25 in retrievers and not (version.pairs <= READ_AT_ONCE or has_lexical_index(version)):
             raise UserError(
@@ -58,9 +73,9 @@ def current_searcher(retrievers: Sequence[str]) -> Iterator[Searcher]:
         yield _searcher(version.pk, str(index_root()))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=OPEN)
 def _searcher(version: int, root: str) -> Searcher:
     """`root`: where its files lie, which are verified here, once."""
-    index = IndexVersion.objects.get(pk=version)
+    index = IndexVersion.objects.select_related("corpus").get(pk=version)
     verify(index_root(), index.path, index.manifest)
     return Searcher(index, settings.ENCODER_DEVICE)

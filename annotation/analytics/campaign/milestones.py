@@ -9,6 +9,7 @@ from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from retrieval.models import Job
+from retrieval.models.corpus import sources_of
 
 KINDS = ("retrieve", "pack", "publish")
 FIRST_BATCH = 20  # enough for a look, cheap enough to lose
@@ -104,6 +105,22 @@ class Milestones:
     @property
     def budget(self) -> str:
         return dollars(self.account.budget_cents)
+
+    @property
+    def corpus(self) -> str:
+        corpus = self.campaign.query_set.corpus
+        return corpus.name if corpus else "all pairs"
+
+    @property
+    def corpus_sources(self) -> str:
+        corpus = self.campaign.query_set.corpus
+        return ", ".join(sources_of(corpus)) if corpus else "every source"
+
+    @property
+    def not_indexed(self) -> str:
+        """Pairs that were newer than the index when the candidates were retrieved."""
+        number = self.campaign.query_set.retrieval.get("pairs_not_indexed", 0)
+        return f"{number:,} newer pairs were not in the index." if number else ""
 
     @property
     def retrievers(self) -> str:

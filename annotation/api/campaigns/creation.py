@@ -17,7 +17,10 @@ from annotation.pipeline.setup.create import SEEDS, choose_queries
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from core.rest.fields import Text, Whole
+from retrieval.api.corpora import CorpusName
+from retrieval.corpus.corpora import corpus_named
 from retrieval.models import Job
+from retrieval.models.corpus import ALL
 
 MOST_QUERIES = 10_000
 MOST_SAMPLED = 1_000_000
@@ -44,6 +47,10 @@ class NewCampaign(serializers.Serializer[dict[str, Any]]):
         required=False,
         help_text="your own, in place of a sample",
     )
+    corpus = CorpusName(
+        default=ALL,
+        help_text="queries, candidates and negative controls come from it alone; `all`: every pair",
+    )
     seed = Whole(min_value=SEEDS[0], max_value=SEEDS[-1], default=0)
     policy = PolicyField(required=False)
     dollars = serializers.RegexField(
@@ -63,7 +70,12 @@ def create_at_once(wanted: dict[str, Any], user: User) -> Campaign:
         path = Path(folder) / "queries.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in wanted["queries"]))
         try:
-            drawn = choose_queries(wanted["name"], seed=wanted["seed"], queries=path)
+            drawn = choose_queries(
+                wanted["name"],
+                seed=wanted["seed"],
+                queries=path,
+                corpus=corpus_named(wanted["corpus"]),
+            )
             made, _ = save_campaign(
                 by,
                 wanted["name"],
@@ -85,6 +97,7 @@ def ask_for_sample(wanted: dict[str, Any], user: User) -> Job:
         wanted["seed"],
         wanted["sample"],
         budget_cents=_cents(wanted),
+        corpus=wanted["corpus"],
     )
     return request_creation(asked, by=by_api(user))
 

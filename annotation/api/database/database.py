@@ -20,10 +20,12 @@ from core.rest.fields import Flag, Share, Text
 from core.rest.openapi import key_header, operation
 from core.rest.parsing import Nothing, body
 from retrieval.api.access import MayLook
+from retrieval.api.corpora import CorpusName
 from retrieval.api.pairs import ROW, PairRow
 from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.jobs.handlers import IndexRequest
 from retrieval.models import IndexForm, IndexKind, QaPair
+from retrieval.models.corpus import ALL
 from retrieval.web.access import BUILD, WITHDRAW
 
 TAG = "database"
@@ -51,6 +53,7 @@ class IndexSent(serializers.Serializer[dict[str, Any]]):
         allow_blank=True,
         help_text="a registered retriever's name; empty: the encoder of the settings",
     )
+    corpus = CorpusName(default=ALL)
 
 
 class Reason(serializers.Serializer[dict[str, Any]]):
@@ -62,7 +65,7 @@ class BuildIndex(APIView):
 
     @operation(
         "index_build",
-        "Build the index again, over all pairs that are not withdrawn",
+        "Build a corpus's index again, over its pairs that are not withdrawn",
         tag=TAG,
         description="A job, whose address is in `Location`; what is encoded already stays. Takes "
         f"the permission `{BUILD}`.",

@@ -29,8 +29,9 @@ from retrieval.api.access import MayLook
 from retrieval.corpus.pair_reader import MAX_LICENSE, MAX_SOURCE
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.jobs.import_files import KIND, MOST_REJECTED, ImportRequest, rejected_rows
-from retrieval.models import Job
-from retrieval.web.access import IMPORT
+from retrieval.models import Corpus, Job
+from retrieval.models.corpus import ALL
+from retrieval.web.access import BUILD, IMPORT
 from retrieval.web.upload_stream import MOST_NAME, Received, receiving
 
 TAG = "database"
@@ -53,6 +54,13 @@ class ImportSent(serializers.Serializer[dict[str, Any]]):
     )
     by_encoder = serializers.BooleanField(
         default=False, help_text="the best by the site's encoder instead"
+    )
+    corpus = serializers.CharField(
+        max_length=Corpus.MAX_NAME, default=ALL, help_text="that the source joins"
+    )
+    index = serializers.BooleanField(
+        default=False,
+        help_text=f"build the corpus's index again afterwards; takes the permission `{BUILD}`",
     )
 
 
@@ -107,6 +115,8 @@ class Import(APIView):
         require(request, IMPORT)
         # The reading of the form fills the folder.
         wanted = ImportRequest(**body(request, ImportSent))
+        if wanted.index:
+            require(request, BUILD)
         received = self.received
 
         def execute() -> Done:

@@ -46,19 +46,24 @@ def _retrieve(campaign: Campaign, options: Options, run: Run) -> Result:
         raise UserError(f"Campaign {campaign} came with its candidates: none are retrieved.")
     total = campaign.query_set.queries.count()
     names = options["retrievers"] or campaign.query_set.retrievers
+
+    def lacking() -> Result:
+        return {"pairs_not_indexed": campaign.query_set.retrieval.get("pairs_not_indexed", 0)}
+
     found = retrieve(
         campaign.query_set,
         k=campaign.policy.candidates_per_query,
         retrievers=names,
         device=options["device"],
+        fresh=options["fresh"],
         encoding=run.stage("encoding the queries", total),
         reading=run.stage("reading the pairs' words", None),
         progress=run.stage("looking for candidates", total),
         conclude=lambda found: run.log(
-            {"retrievers": list(names), "queries": total, "candidates": found}
+            {"retrievers": list(names), "queries": total, "candidates": found} | lacking()
         ),
     )
-    return {"queries": total, "candidates": found}
+    return {"queries": total, "candidates": found} | lacking()
 
 
 def _pack(campaign: Campaign, options: Options, run: Run) -> Result:
@@ -177,6 +182,9 @@ OPERATIONS = (
                 "dense by default; the rankings of several are fused",
                 choices=RETRIEVERS,
                 optional=True,
+            ),
+            Argument(
+                "fresh", "flag", "Refuse an index that lacks pairs of the corpus", default=False
             ),
         ),
         (Argument("device", "device", "Device", default=settings.ENCODER_DEVICE),),

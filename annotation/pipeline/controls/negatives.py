@@ -1,8 +1,9 @@
-"""Draw a campaign's negative controls: random pairs whose questions have nothing in common."""
+"""Draw a campaign's negative controls: random pairs of its corpus with unlike questions."""
 
 import hashlib
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from annotation.models import Campaign, Control
@@ -10,12 +11,19 @@ from annotation.protocol.packing.pack import draw_negatives
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
 from core.files.bulk_insert import insert
-from retrieval.models import IndexVersion, QaPair
+from retrieval.index.versions import index_root
+from retrieval.models import IndexVersion
+from retrieval.models.corpus import pairs_of
 from retrieval.search.retrieve import current_index, pair_vectors
+from retrieval.vectors.folder import open_version_store, rebuild_hint
+from retrieval.vectors.types import packed
 
 # So many pairs at most make up the controls: each then serves in some HITs, where a positive
 # control serves in far more.
 MOST_PAIRS = 20_000
+LOOKUP = 2_000  # pairs looked up in the index at once
+
+Row = tuple[str, int, str, str]  # the key, and the pair
 
 
 class Negative(NamedTuple):
@@ -40,7 +48,7 @@ def create_negatives(campaign: Campaign, names: list[str]) -> None:
 def draw_for(campaign: Campaign, names: list[str]) -> list[Negative]:
     """Read-only: as many controls as names, from pairs whose questions are far from each other."""
     index = _checked_index(campaign)
-    pairs = _random_pairs(campaign, wanted=min(4 * len(names) + 50, MOST_PAIRS))
+    pairs = _random_pairs(campaign, index, wanted=min(4 * len(names) + 50, MOST_PAIRS))
     near = _Nearness(pairs, campaign.policy, index)
     drawn = draw_negatives(sorted(pairs), count=len(names), seed=campaign.seed, too_near=near)
     return [
@@ -51,14 +59,14 @@ def draw_for(campaign: Campaign, names: list[str]) -> list[Negative]:
 
 def _checked_index(campaign: Campaign) -> IndexVersion:
     """Near and far are told by the model that found the candidates, or by none."""
-    then, now = campaign.query_set.retrieved_with, current_index()
+    queries = campaign.query_set
+    then, now = queries.retrieved_with, current_index(queries.corpus)
     if then is None:  # labelled elsewhere
         return now
     if (then.model, then.form) != (now.model, now.form):
         raise UserError(
             f"The candidates of {campaign} were found with {then.model} ({then.form}), but the "
-            f"index is of {now.model} ({now.form}) now: run `quorum index build --model "
-            f"{then.model} --form {then.form}` first."
+            f"index is of {now.model} ({now.form}) now: {rebuild_hint(then.manifest)} first."
         )
     return now
 
@@ -69,20 +77,28 @@ class Pair(NamedTuple):
     answer: str
 
 
-def _random_pairs(campaign: Campaign, *, wanted: int) -> dict[str, Pair]:
-    """A seeded sample of the database, by pair key.
+def _random_pairs(campaign: Campaign, index: IndexVersion, *, wanted: int) -> dict[str, Pair]:
+    """A seeded sample of the indexed pairs of the campaign's corpus, by pair key.
 
     Pair keys are hashes, so a run of them from a random start is a random sample: one index scan,
     the same rows whatever order they were stored in.
     """
     start = hashlib.sha256(f"negatives:{campaign.seed}".encode()).hexdigest()
     held_out = campaign.query_set.queries.values("question_key")
-    there = QaPair.objects.filter(withdrawn_at=None)
+    there = pairs_of(campaign.query_set.corpus).filter(withdrawn_at=None)
     pairs = there.exclude(question_key__in=held_out).order_by("pair_key")
     rows = pairs.values_list("pair_key", *Pair._fields)
-    chosen = list(rows.filter(pair_key__gte=start)[:wanted])
-    chosen += rows.filter(pair_key__lt=start)[: wanted - len(chosen)]
-    return {key: Pair(*pair) for key, *pair in chosen}
+    turn = (rows.filter(pair_key__gte=start), rows.filter(pair_key__lt=start))
+    indexed = _indexed(itertools.chain.from_iterable(part.iterator() for part in turn), index)
+    return {row[0]: Pair(*row[1:]) for row in itertools.islice(indexed, wanted)}
+
+
+def _indexed(rows: Iterator[Row], index: IndexVersion) -> Iterator[Row]:
+    """Those that the index has a vector of, which pairs that came since have not."""
+    store = open_version_store(index_root(), index.manifest)
+    while some := list(itertools.islice(rows, LOOKUP)):
+        places = store.positions_of(packed([row[0] for row in some]))
+        yield from itertools.compress(some, places >= 0)
 
 
 class _Nearness:

@@ -15,7 +15,7 @@ from annotation.protocol.policy.crowds import CrowdKind, crowd_defaults
 from annotation.protocol.policy.policy import Policy, PolicyError
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from retrieval.models import QuerySet
+from retrieval.models import Corpus, QuerySet
 from retrieval.query_sets.held_out import Drawn, draw_queries, own_queries
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")  # fits an address, a file name, a command
@@ -57,11 +57,14 @@ def create_campaign(
     seed: int,
     sample: int | None = None,
     queries: Path | None = None,
+    corpus: Corpus | None = None,
     instructions: Path | None = None,
     items: Path | None = None,
     progress: Progress = no_progress,
 ) -> Campaign:
-    drawn = choose_queries(name, seed=seed, sample=sample, queries=queries, progress=progress)
+    drawn = choose_queries(
+        name, seed=seed, sample=sample, queries=queries, corpus=corpus, progress=progress
+    )
     with transaction.atomic():
         return start_campaign(
             drawn.save(name), policy=policy, seed=seed, instructions=instructions, items=items
@@ -74,17 +77,18 @@ def choose_queries(
     seed: int,
     sample: int | None = None,
     queries: Path | None = None,
+    corpus: Corpus | None = None,
     progress: Progress = no_progress,
 ) -> Drawn:
-    """`sample` queries held out at random, or those of a file of the user's own.
+    """`sample` queries of the corpus held out at random, or those of a file of the user's own.
 
     `progress` counts the questions among which they are drawn. UserError where the name is taken.
     """
     check_name_and_seed(name, seed)
     if queries is not None:
-        return own_queries(queries)
+        return own_queries(queries, corpus)
     if sample is not None:
-        return draw_queries(sample, seed, progress)
+        return draw_queries(sample, seed, progress, corpus=corpus)
     raise UserError("Say which queries: --sample N for a random sample, or --queries FILE.")
 
 

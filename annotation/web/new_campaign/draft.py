@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from annotation.operations.campaigns import Wanted, forget_old_queries, own_queries_folder
 from core.errors import UserError
 from core.files.open import open_unpacked
+from retrieval.models.corpus import ALL
 from retrieval.query_sets.held_out import read_queries
 
 KEY = "new_campaign"
@@ -44,6 +45,7 @@ class Draft:
     seed: int = 0
     file: QueriesFile | None = None
     policy: dict[str, Any] = field(default_factory=dict)  # empty: not agreed to yet
+    corpus: str = ALL
     dollars: str = ""  # as it was typed
     job: int | None = None  # that creates the campaign
 
@@ -87,6 +89,7 @@ class Draft:
             stored=file.stored if file else "",
             file=file.name if file else "",
             budget_cents=budget_cents,
+            corpus=self.corpus,
         )
 
 

@@ -14,7 +14,10 @@ from annotation.protocol.policy.descriptions import GROUPS, OPEN, Group, Words
 from annotation.protocol.policy.policy import Policy, PolicyError
 from annotation.web.new_campaign.draft import Draft
 from core.errors import UserError
+from retrieval.corpus.corpora import corpus_named
 from retrieval.index.versions import chosen_index
+from retrieval.models.corpus import ALL
+from retrieval.web.forms import corpus_field
 
 WHOLE = re.compile(r"-?[0-9]{1,15}")
 DECIMAL = re.compile(r"-?[0-9]{1,15}\.[0-9]{1,15}")
@@ -30,9 +33,13 @@ class QueriesForm(forms.Form):
         max_length=60,
         help_text="Letters, digits, - and _. Used in URLs and files. You cannot change it later.",
     )
+    corpus = corpus_field(
+        "Queries, candidates, and negative controls come from its sources alone. You cannot "
+        "change it later."
+    )
     origin = forms.ChoiceField(
         label="Queries",
-        choices=[("sample", "Sampled from the database"), ("file", "My own, from a file")],
+        choices=[("sample", "Sampled from the corpus"), ("file", "My own, from a file")],
         initial="sample",
         widget=forms.RadioSelect,
     )
@@ -71,17 +78,21 @@ class QueriesForm(forms.Form):
         sampled = said.get("origin") == "sample"
         if sampled and said.get("sample") is None and not self.errors.get("sample"):
             self.add_error("sample", "Say how many queries are to be drawn.")
-        if sampled and (most := _pairs()) and (said.get("sample") or 0) > most:
+        if (
+            sampled
+            and (most := _pairs(said.get("corpus") or ALL))
+            and (said.get("sample") or 0) > most
+        ):
             self.add_error("sample", f"The index holds {most:,} pairs: no more can be drawn.")
         if said.get("origin") == "file" and self._draft.file is None:
             self.add_error("file", "Choose the file of your queries.")
         return said
 
 
-def _pairs() -> int | None:
-    """Of the index, none of whose questions is drawn twice; None where there is no index."""
+def _pairs(corpus: str) -> int | None:
+    """Of its index, none of whose questions is drawn twice; None where there is no index."""
     try:
-        return chosen_index().pairs
+        return chosen_index(corpus_named(corpus)).pairs
     except UserError:
         return None
 

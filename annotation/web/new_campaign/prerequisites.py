@@ -8,8 +8,10 @@ from django.urls import reverse
 from annotation.access.roles import CHANGE_CONTROLS, Account
 from annotation.pipeline.publishing.pack import positive_names
 from core.errors import UserError
+from retrieval.corpus.corpora import corpus_named
 from retrieval.index.versions import chosen_index
-from retrieval.models import IndexVersion, QaPair
+from retrieval.models import IndexVersion
+from retrieval.models.corpus import pairs_of
 from retrieval.registry.improvement import retriever_line
 from retrieval.web.access import BUILD, IMPORT
 
@@ -58,9 +60,8 @@ class Prerequisites:
         return f"{self.index.pairs:,}" if self.index else ""
 
 
-def prerequisites_of(reader: Account, *, controls_wanted: int) -> Prerequisites:
-    newest = QaPair.objects.order_by("-pk").values_list("pk", flat=True).first()
-    index, missing = _index(newest)
+def prerequisites_of(reader: Account, *, corpus: str, controls_wanted: int) -> Prerequisites:
+    index, missing = _index(corpus)
     controls = len(positive_names())
     if controls < controls_wanted:
         sentence = (
@@ -72,12 +73,18 @@ def prerequisites_of(reader: Account, *, controls_wanted: int) -> Prerequisites:
     return Prerequisites(index, controls, faults)
 
 
-def _index(newest: int | None) -> tuple[IndexVersion | None, list[tuple[str, Repair]]]:
+def _index(name: str) -> tuple[IndexVersion | None, list[tuple[str, Repair]]]:
+    try:
+        corpus = corpus_named(name)
+    except UserError as error:
+        return None, [(str(error), INDEX)]
+    newest = pairs_of(corpus).order_by("-pk").values_list("pk", flat=True).first()
     if newest is None:
-        sentence = "The q/a database is empty: a campaign needs pairs, and an index over them."
+        what = f"corpus {corpus}" if corpus else "q/a database"
+        sentence = f"The {what} is empty: a campaign needs pairs, and an index over them."
         return None, [(sentence, PAIRS)]
     try:
-        index = chosen_index()
+        index = chosen_index(corpus)
     except UserError:
         return None, [("There is no index yet: without one, no candidates are found.", INDEX)]
     if index.model_setting != settings.ENCODER_MODEL:

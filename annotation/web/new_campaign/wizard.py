@@ -33,6 +33,7 @@ from annotation.web.new_campaign.forms import BudgetForm, PolicyForm, QueriesFor
 from annotation.web.new_campaign.prerequisites import Prerequisites, prerequisites_of
 from core.errors import UserError
 from retrieval.models import Job
+from retrieval.models.corpus import ALL
 
 TITLE = "New campaign"
 NOT_YOURS = (
@@ -92,7 +93,8 @@ def _creation(request: HttpRequest, draft: Draft, pk: int) -> HttpResponse:
 
 def _queries(request: HttpRequest, draft: Draft) -> HttpResponse:
     if request.method != "POST":
-        said = {"name": draft.name, "seed": draft.seed, "sample": draft.sample}
+        names = ("name", "corpus", "seed", "sample")
+        said = {name: getattr(draft, name) for name in names}
         said["origin"] = "file" if draft.file and draft.sample is None else "sample"
         return _render(request, draft, "queries", {"form": QueriesForm(initial=said, draft=draft)})
     # The file is read first and kept, whatever else has to be said again.
@@ -107,6 +109,7 @@ def _queries(request: HttpRequest, draft: Draft) -> HttpResponse:
         return _render(request, draft, "queries", {"form": form}, status=422)
     chosen = form.cleaned_data
     draft.name, draft.seed = chosen["name"], chosen["seed"]
+    draft.corpus = chosen["corpus"] or ALL
     draft.sample = chosen["sample"] if chosen["origin"] == "sample" else None
     draft.keep(request)
     return _to("policy")
@@ -192,7 +195,7 @@ def _render(
 
 def _prerequisites(request: HttpRequest, draft: Draft) -> Prerequisites:
     wanted = {**Policy().to_dict(), **draft.policy}["control_pool_size"]
-    return prerequisites_of(request.user, controls_wanted=wanted)
+    return prerequisites_of(request.user, corpus=draft.corpus, controls_wanted=wanted)
 
 
 def _steps(draft: Draft, current: str) -> list[Mapping[str, object]]:

@@ -49,6 +49,7 @@ LISTS = {
     "log": WITH_A_PART,
     "campaigns": WITH_A_PART,
     "releases": WITH_A_PART,
+    "corpora": OF_THE_DATABASE,
     "sources": OF_THE_DATABASE,
     "sources/faq": OF_THE_DATABASE,
     "indexes": OF_THE_DATABASE,

@@ -76,7 +76,8 @@ def test_an_index_is_named_by_its_path(add_pairs: AddPairs) -> None:
         index_named("magic")
     add_pairs([("What is tea?", "Water, too.")])
     with pytest.raises(UserError, match="The q/a pairs have changed since the index was made"):
-        index_named(first.path)
+        index_named(first.path, fresh=True)
+    assert index_named(first.path) == first
 
 
 def test_what_was_tuned_does_not_stand_in_for_what_was_not(

@@ -36,7 +36,7 @@ def ada(add_pairs: AddPairs, tmp_path: Path, settings: Any) -> Program:
 def test_a_question_is_answered_as_on_the_page(ada: Program, tmp_path: Path, settings: Any) -> None:
     settings.SELECTOR = str(selector_folder(tmp_path / "chooses"))
     told = ada.post("pairs/answer", {"question": "how do I make a loaf", "k": 2})
-    wanted = answered("how do I make a loaf", 2)
+    wanted, _ = answered("how do I make a loaf", 2)
     assert told.status_code == 200
     assert wanted.answer
     rows = [told.json()["answer"], *told.json()["nearest"]]

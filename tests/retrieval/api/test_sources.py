@@ -81,7 +81,7 @@ def test_a_search_finds_what_the_page_finds(add_pairs: AddPairs, minilm: Any) ->
     asked = "why does an aircraft not fall down"
     for by, names in RETRIEVERS.items():
         answer = program.post("pairs/search", {"question": asked, "by": by, "most": 2})
-        wanted = find(asked, names)[:2]
+        wanted = find(asked, names).results[:2]
         assert [
             (row["pair"], row["score"], row["found_by"]) for row in answer.json()["results"]
         ] == [(one.pair.pk, one.hit.score, one.hit.found_by) for one in wanted]

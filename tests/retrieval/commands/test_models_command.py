@@ -211,7 +211,7 @@ def test_a_registered_model_is_the_retriever_of_the_next_campaign(tuned: Trained
     queries = sample_queries("faq", 2, 1)
     assert retrieve(queries, k=5, device="cpu") == 10
     assert queries.retrieved_with == version
-    assert len(find("Which of 3 things is it?", ALONE)) == 12
+    assert len(find("Which of 3 things is it?", ALONE).results) == 12
     assert index("--model", "faq-qqa")["unchanged"]
 
 

@@ -91,7 +91,7 @@ def test_a_store_is_listed_with_the_versions_over_it(version: IndexVersion) -> N
     assert (
         f"{folder.name}  QQ keywords, 5 x float32 computed in fp32: 20 vectors in 1 shard, " in said
     )
-    assert f"  {version.path}  current: yes  exact, 20 pairs, chosen " in said
+    assert f"  {version.path}  all  current: yes  exact, 20 pairs, chosen " in said
     assert said.endswith(", for faq")
 
 
@@ -101,8 +101,8 @@ def test_one_is_told_as_one_and_one_version_is_the_current_one(add_pairs: AddPai
     now = build("QQ")
     said = words("list")
     assert said.count(": 1 vector in 1 shard, ") == 2
-    assert f"  {before.path}  current: no   exact, 1 pair, chosen " in said
-    assert f"  {now.path}  current: yes  exact, 1 pair, chosen " in said
+    assert f"  {before.path}  all  current: no   exact, 1 pair, chosen " in said
+    assert f"  {now.path}  all  current: yes  exact, 1 pair, chosen " in said
 
 
 def test_where_nothing_is_nothing_is_listed(db: None) -> None:

@@ -75,7 +75,7 @@ def test_a_pair_restored_after_the_next_index_was_made_asks_for_another(
     if and_another:
         withdraw_pairs([pairs[1].pair_key])
     with pytest.raises(UserError, match=r"^1 q/a pairs that were withdrawn .* run `quorum in"):
-        current_index()
+        current_index(fresh=True)
     again = build()
     assert current_index() == again
     assert (again == first) is not and_another

@@ -152,13 +152,14 @@ def test_pairs_added_or_removed_are_noticed(add_pairs: AddPairs) -> None:
     build()
     [new] = add_pairs([("What is new?", "This.")])
     with pytest.raises(UserError, match=r"\(200 then, 201 now\): run `quorum index build"):
-        current_index()
+        current_index(fresh=True)
+    assert current_index().pairs == 200
     new.delete()
-    current_index()
+    current_index(fresh=True)
     added[0].delete()
     add_pairs([("What is new?", "That.")], source="other")
     with pytest.raises(UserError, match=r"\(200 then, 200 now\)"):
-        current_index()
+        current_index(fresh=True)
 
 
 def test_a_changed_setting_is_noticed_and_an_explicit_model_is_not_a_change(

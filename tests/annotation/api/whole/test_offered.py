@@ -10,7 +10,7 @@ SITE = "of the site itself: its entrance, its health, its own files"
 DESK = "an annotator's own work, which is judged by a person"
 ACCOUNTS = "accounts and invitations are the administrators', who are people at the page"
 TABLE: Mapping[str, str] = {
-    "admin/database/": "source_list index_list index_read job_list",
+    "admin/database/": "corpus_list source_list index_list index_read job_list",
     "admin/database/search": "pair_search",
     "admin/database/ask": "pair_answer",
     "admin/database/import": "source_list",
