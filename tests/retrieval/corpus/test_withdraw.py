@@ -216,7 +216,7 @@ def test_restoring_what_the_index_lacks_says_that_it_is_to_be_made_again(
     said = restored(first)
     assert said.pop("next") == (
         "run `quorum index build --model keywords --form QQA`: the index was made without 1 of the "
-        "pairs restored, and is refused until then"
+        "pairs restored, and no search finds them until then"
     )
     assert restored(first)["next"]
     (folder_of(chosen_index()) / WITHDRAWN).write_bytes(b"")
