@@ -8,6 +8,7 @@ from annotation.monitoring.health import health
 from annotation.monitoring.metrics_view import metrics
 from annotation.web.account.home import home
 from annotation.web.account.join import join_page
+from annotation.web.account.password_reset import ResetPassword, SetPassword
 from annotation.web.account.sign_in import ChangePassword, SignIn
 from annotation.web.account.team import change_member, revoke_invitation, team
 from annotation.web.annotator.framed_judging import hit_page
@@ -36,6 +37,8 @@ urlpatterns = [
     path("sign-in", SignIn.as_view(), name="sign-in"),
     path("sign-out", LogoutView.as_view(next_page="home"), name="sign-out"),
     path("password", ChangePassword.as_view(), name="password"),
+    path("password/reset", ResetPassword.as_view(), name="password-reset"),
+    path("password/set/<str:uidb64>/<str:token>", SetPassword.as_view(), name="password-set"),
     path("join/<str:code>", join_page, name="join"),
     path("team", team, name="team"),
     path("team/invitations/<int:pk>/revoke", revoke_invitation, name="revoke-invitation"),

@@ -339,6 +339,7 @@ AUTHENTICATION_BACKENDS = [
     "annotation.access.roles.RoleBackend",
 ]
 LOGIN_URL = "/sign-in"
+PASSWORD_RESET_TIMEOUT = 86400
 LOGIN_REDIRECT_URL = "/"
 CSRF_FAILURE_VIEW = "annotation.web.base.guards.csrf_failure"
 

@@ -16,6 +16,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from annotation.analytics.campaign.snapshots import take, take_after_a_pass
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import CrowdError
+from annotation.jobs import mails  # noqa: F401 - Celery finds its task by this module
 from annotation.jobs.blocked import note_blocked
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Request, Triplet

@@ -19,7 +19,9 @@ MOST_NOTE = 200
 MOST_FOUND = 200
 
 
-def invite(created_by: User | None, *, note: str, days: int, uses: int, now: datetime) -> str:
+def invite(
+    created_by: User | None, *, note: str, days: int, uses: int, now: datetime, email: str = ""
+) -> str:
     """Make an invitation; its code, which is told this once and is not kept."""
     if not 1 <= days <= MOST_DAYS:
         raise UserError(f"An invitation lasts from 1 to {MOST_DAYS} days, not {days}.")
@@ -31,6 +33,7 @@ def invite(created_by: User | None, *, note: str, days: int, uses: int, now: dat
     Invitation.objects.create(
         digest=_digest(code),
         note=note,
+        email=email,
         created_by=created_by,
         created_at=now,
         expires_at=now + timedelta(days=days),
@@ -63,6 +66,7 @@ def join(code: str, user: User, *, now: datetime) -> Member:
     try:
         with transaction.atomic():
             _use(code, now)
+            _take_address(code, user)
             return Member.objects.create(user=user, joined_at=now)
     except IntegrityError:  # the same user joins in another tab
         if (member := _already(user)) is None:
@@ -75,6 +79,14 @@ def _already(user: User) -> Member | None:
     if member is not None and not member.active:
         raise UserError("Your membership has ended: write to the people who invited you.")
     return member
+
+
+def _take_address(code: str, user: User) -> None:
+    """Who joins by a link that was mailed to one person reads the mails of that address."""
+    mailed = Invitation.objects.filter(digest=_digest(code), max_uses=1).exclude(email="")
+    if not user.email and (invitation := mailed.first()) is not None:
+        user.email = invitation.email
+        user.save(update_fields=["email"])
 
 
 def _use(code: str, now: datetime) -> None:

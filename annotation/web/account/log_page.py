@@ -32,7 +32,8 @@ OTHER_VERBS = (
     "import", "import pairs",
     "import-controls", "import-gold", "instructions", "invite", "join", "label", "lockout",
     "pilot", "pool-depth", "prune vectors", "register model", "replace-control", "restore pair",
-    "resend", "restore pairs", "retire-control", "revoke-invitation", "rotate-secret",
+    "resend", "restore pairs", "retire-control", "revoke-invitation", "reset-password",
+    "rotate-secret",
     "unlock", "withdraw pair",
     "withdraw pairs", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Count, F, Max, Q, QuerySet
@@ -24,10 +25,18 @@ from core.errors import UserError
 INVITE = "inhouse.add_invitation"
 MANAGE = "inhouse.change_member"
 PAGE_SIZE = 100
+SUBJECT = "You are invited to judge pairs of questions"
+LETTER = (
+    "{by} invites you to judge pairs of questions. Open this link within {days} days, choose a "
+    "username and a password, and begin:\n\n{link}\n"
+)
 
 
 class InvitationForm(forms.Form):
     note = forms.CharField(label="For whom", max_length=200, required=False)
+    email = forms.EmailField(
+        label="E-mail", required=False, max_length=254, help_text="The link is mailed there."
+    )
     days = forms.IntegerField(label="Days", min_value=1, max_value=365, initial=14)
     uses = forms.IntegerField(label="Accounts", min_value=1, max_value=1000, initial=1)
 
@@ -50,12 +59,25 @@ def team(request: HttpRequest) -> HttpResponse:
         return _page(request, form, status=422)
     # In the answer itself, for only the code's digest is stored.
     link = settings.PUBLIC_URL + reverse("join", args=[code])
+    if email := form.cleaned_data["email"]:
+        _mail(request, email, link, form.cleaned_data["days"])
     return _page(request, InvitationForm(), link=link)
 
 
+def _mail(request: HttpRequest, email: str, link: str, days: int) -> None:
+    """The invitation is there already: where no mail goes out, its link is on the page."""
+    text = LETTER.format(by=request.user.get_username(), days=days, link=link)
+    try:
+        EmailMessage(SUBJECT, text, to=[email]).send()
+    except OSError as error:  # SMTP's own are such, too
+        messages.error(request, f"The mail server did not take it ({error}): send the link below.")
+    else:
+        messages.success(request, f"The link was mailed to {email}.")
+
+
 @transaction.atomic
-def _invite(by: User, *, note: str, days: int, uses: int) -> str:
-    code = invite(by, note=note, days=days, uses=uses, now=timezone.now())
+def _invite(by: User, *, note: str, email: str, days: int, uses: int) -> str:
+    code = invite(by, note=note, email=email, days=days, uses=uses, now=timezone.now())
     record(by_page(by), "invite", subject=note, details={"days": days, "uses": uses})
     return code
 

@@ -169,6 +169,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('digest', models.CharField(max_length=64, unique=True)),
                 ('note', models.CharField(blank=True, max_length=200)),
+                ('email', models.EmailField(blank=True, max_length=254)),
                 ('created_at', models.DateTimeField()),
                 ('expires_at', models.DateTimeField()),
                 ('max_uses', models.PositiveIntegerField()),

@@ -36,6 +36,7 @@ class Invitation(models.Model):
 
     digest = models.CharField(max_length=64, unique=True)
     note = models.CharField(max_length=200, blank=True)
+    email = models.EmailField(blank=True)  # where its link was mailed
     created_by = models.ForeignKey(  # none: by command
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )

@@ -90,6 +90,8 @@ WITHOUT: Mapping[str, str] = {
     "team/members/<int:pk>": ACCOUNTS,
     "join/<str:code>": ACCOUNTS,
     "password": ACCOUNTS,
+    "password/reset": ACCOUNTS,
+    "password/set/<str:uidb64>/<str:token>": ACCOUNTS,
     "mails": ACCOUNTS,
     "mails/confirm/<str:token>": ACCOUNTS,
     "mails/stop/<str:token>": ACCOUNTS,

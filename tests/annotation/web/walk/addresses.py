@@ -183,6 +183,10 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (NO, all_get(302), """
         sign-out
     """),
+    (all_get(200), all_get(200), """
+        password/reset
+        password/set/<str:uidb64>/<str:token>
+    """),
     (site("signed in", 200), site("signed in", 200), """
         mails
     """),

@@ -123,7 +123,7 @@ class Site:
         return {
             "name": self.campaign.name, "operation": "pause", "key": "kappa", "number": 1,
             "version": 0, "plot": "x", "digest": "0" * 64, "code": code, "signed": "x",
-            "token": "x", "filename": "x.jsonl",
+            "token": "x", "uidb64": "x", "filename": "x.jsonl",
             "assignment_id": "0" * 32, "worker": "ada", "source": "made", "url": "nothing",
             "app_label": "annotation", "content_type_id": 1, "object_id": 1, "id": 1, "pk": 0,
             "roles/": Role.objects.get(name="viewer").pk,
