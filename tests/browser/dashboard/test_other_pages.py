@@ -19,6 +19,7 @@ from retrieval.jobs.count_sources import ask_to_count
 from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.registry.registry import register
+from tests.annotation.support.events import delivered, webhook
 from tests.annotation.web.stage import make_member
 from tests.browser.conftest import sign_in
 from tests.browser.eye import Eye
@@ -64,6 +65,15 @@ def test_accounts_and_the_team(root: Eye) -> None:
     root.open("/password", "/team", "/admin/log/", "/admin/lockouts/")
     root.theirs = SWAGGERS
     root.open("/api/", until=".opblock")
+    root.assert_well()
+
+
+def test_webhooks_events_and_mails(root: Eye) -> None:
+    sent = delivered()
+    sent.tries.create(at=sent.event.at, status=503, error="The receiver answered 503.")
+    webhook("https://example.org/" + "long" * 40, active=False, fault="The receiver answered 410.")
+    root.open("/admin/webhooks/", "/admin/events/", f"/admin/events/{sent.event_id}", "/mails")
+    root.open("/password/reset", "/password/set/x/x")
     root.assert_well()
 
 
