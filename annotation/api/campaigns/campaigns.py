@@ -12,18 +12,35 @@ from annotation.access.roles import CREATE, visible_campaigns
 from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.api.base.jobs import ROW as JOB
-from annotation.api.base.jobs import JobRow, accepted
+from annotation.api.base.jobs import JobRow, address_of_job
 from annotation.api.campaigns.creation import NewCampaign, ask_for_sample, create_at_once
 from annotation.api.campaigns.policy import PolicyField
-from annotation.api.campaigns.serializers import READ, ROW, CampaignRead, CampaignRow
+from annotation.api.campaigns.serializers import (
+    READ,
+    ROW,
+    CampaignCreated,
+    CampaignRead,
+    CampaignRow,
+    warnings_of,
+)
 from annotation.jobs.tasks import run_job, soon
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from annotation.protocol.estimates.cost import PAPER_AGREEMENT, estimate_cost
+from annotation.protocol.policy.policy import Policy
 from core.rest.openapi import key_header, operation
 from core.rest.pagination import KeyPages, page
 from core.rest.parsing import body, query
+from retrieval.models import Job
 
 TAG = "campaigns"
+
+
+class CreationJob(JobRow):
+    warnings = serializers.SerializerMethodField(help_text="as of the campaign that it makes")
+
+    def get_warnings(self, job: Job) -> list[str]:
+        policy = Policy.from_dict(job.arguments["policy"])
+        return warnings_of(job.arguments["sample"], policy)
 
 
 class Campaigns(APIView):
@@ -50,8 +67,8 @@ class Campaigns(APIView):
         "follow, each by a job. Takes the permission `annotation.add_campaign`.",
         request=NewCampaign,
         sent={"name": "faq", "sample": 100, "policy": {"hit_size": 7}, "dollars": "120.00"},
-        answers={201: CampaignRead, 202: JobRow},
-        examples={201: READ, 202: {**JOB, "kind": "create"}},
+        answers={201: CampaignCreated, 202: CreationJob},
+        examples={201: READ, 202: {**JOB, "kind": "create", "warnings": []}},
         refusals=[409, 422],
         parameters=[key_header(required=True)],
     )
@@ -63,9 +80,9 @@ class Campaigns(APIView):
             if "sample" in wanted:
                 job = ask_for_sample(wanted, user_of(request))
                 soon(run_job, job.pk)
-                return accepted(job)
+                return Done(202, CreationJob(job).data, address_of_job(job))
             made = create_at_once(wanted, user_of(request))
-            return Done(201, CampaignRead(made).data, f"/api/v1/campaigns/{made}")
+            return Done(201, CampaignCreated(made).data, f"/api/v1/campaigns/{made}")
 
         return once(request, execute)
 

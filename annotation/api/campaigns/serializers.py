@@ -6,7 +6,15 @@ from rest_framework import serializers
 
 from annotation.models import Account, Campaign
 from annotation.pipeline.publishing.takers import too_small_a_team
+from annotation.protocol.estimates.split_sizes import empty_splits
 from annotation.protocol.policy.crowds import PAPER_CROWD
+from annotation.protocol.policy.policy import Policy
+
+
+def warnings_of(queries: int, policy: Policy, campaign: Campaign | None = None) -> list[str]:
+    """As `quorum campaign create` prints them."""
+    found = empty_splits(queries, policy), too_small_a_team(policy, campaign)
+    return [warning for warning in found if warning]
 
 
 class Money(serializers.Serializer[Account]):
@@ -51,6 +59,15 @@ class CampaignRead(CampaignRow):
     def get_figures(self, campaign: Campaign) -> dict[str, Any] | None:
         newest = campaign.snapshots.order_by("-at").first()
         return None if newest is None else {"at": newest.at, **newest.figures}
+
+
+class CampaignCreated(CampaignRead):
+    warnings = serializers.SerializerMethodField(
+        help_text="what will stand still or be empty as things are: ties in a team of two, a split"
+    )
+
+    def get_warnings(self, campaign: Campaign) -> list[str]:
+        return warnings_of(campaign.query_set.queries.count(), campaign.policy, campaign)
 
 
 ROW = {

@@ -27,7 +27,10 @@ def test_a_campaign_is_created_with_its_owner_and_budget(root: Program) -> None:
     answer = root.post("campaigns", sent, key="one")
     assert answer.status_code == 201
     assert answer.headers["Location"] == "/api/v1/campaigns/new-one"
-    assert root.get(answer.headers["Location"]).json() == answer.json()
+    [warning] = answer.json()["warnings"]
+    assert warning.startswith("With 2 queries, ")
+    read = root.get(answer.headers["Location"]).json()
+    assert read == answer.json() | {"warnings": []}
     assert answer.json()["money"]["budget_cents"] == 1250
     made = Campaign.objects.get()
     assert (made.seed, made.policy.reward_cents, made.query_set.queries.count()) == (3, 20, 2)
@@ -40,6 +43,7 @@ def test_a_sampled_campaign_is_made_by_a_job(root: Program, small_database: None
     sent = {"name": "new-one", "sample": 3, "seed": 7, "dollars": "12.50"}
     answer = root.post("campaigns", sent, key="one")
     assert answer.status_code == 202
+    assert "With 3 queries, " in " ".join(answer.json()["warnings"])
     assert root.post("campaigns", sent, key="one").json() == answer.json()
     job = root.get(answer.headers["Location"]).json()
     assert (job["kind"], job["subject"], job["state"]) == ("create", "new-one", "queued")
