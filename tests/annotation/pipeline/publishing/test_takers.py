@@ -159,7 +159,7 @@ def test_a_team_of_two_is_told_of_ties_before_it_publishes(tmp_path: Path) -> No
     assert publication_of(team.campaign, None).sentences()[-1] == warning
     client = Client()
     client.force_login(User.objects.create_superuser("owner"))
-    assert warning in client.get(f"/admin/campaigns/{team.campaign}/milestones/").content.decode()
+    assert warning in client.get(f"/admin/campaigns/{team.campaign}/milestones").content.decode()
     assert client.get(f"/api/v1/campaigns/{team.campaign}").json()["warnings"] == [warning]
     team.member("eve")
     assert too_small_a_team(team.campaign.policy, team.campaign) is None
