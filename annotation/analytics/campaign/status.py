@@ -8,6 +8,7 @@ from typing import Self
 from django.db.models import Count, Max, Min, Sum
 from django.utils import timezone
 
+from annotation.analytics.campaign.completion import is_complete
 from annotation.models import Assignment, Campaign, OutboxMessage
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.pipeline.ledger.reservations import account_of, first_round_cents
@@ -72,6 +73,8 @@ class Shortage:
 def campaign_status(campaign: Campaign, short: Shortage | None = None) -> Blocker:
     """The state, and what follows from it; `short` is counted where it is not given."""
     campaign.refresh_from_db(fields=["state", "first_batch"])
+    if is_complete(campaign):
+        return Blocker(_what_it_has(campaign))
     if campaign.state == State.CAPPED:
         return _at_its_budget(campaign, short or shortage(campaign))
     if campaign.state == State.PAUSED:
@@ -88,6 +91,13 @@ def campaign_status(campaign: Campaign, short: Shortage | None = None) -> Blocke
         command = f"; the rest follows by `quorum campaign publish {campaign}`"
         return Blocker(reason, reason + command)
     return Blocker("active")
+
+
+def _what_it_has(campaign: Campaign) -> str:
+    triplets = campaign.triplets.count()
+    labelled = campaign.triplets.filter(status="labelled").count()
+    rest = "" if labelled == triplets else f", {triplets - labelled:,} unresolved"
+    return f"complete: {labelled:,} of {triplets:,} triplets labelled{rest}"
 
 
 def _at_its_budget(campaign: Campaign, short: Shortage) -> Blocker:

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.access.roles import CREATE, visible_campaigns
+from annotation.analytics.campaign.completion import with_completion
 from annotation.api.base.access import campaign_of, require, user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.api.base.jobs import ROW as JOB
@@ -54,7 +55,7 @@ class Campaigns(APIView):
         example=ROW,
     )
     def get(self, request: Request) -> Response:
-        seen = visible_campaigns(request.user).select_related("account")
+        seen = with_completion(visible_campaigns(request.user).select_related("account"))
         return page(self, seen, CampaignRow)
 
     @operation(

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from annotation.analytics.campaign.completion import STATES, state_of
 from annotation.models import Account, Campaign
 from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.protocol.estimates.split_sizes import empty_splits
@@ -28,12 +30,18 @@ class Money(serializers.Serializer[Account]):
 
 class CampaignRow(serializers.Serializer[Campaign]):
     name = serializers.CharField()
-    state = serializers.ChoiceField(choices=Campaign.State.choices)
+    state = serializers.SerializerMethodField(
+        help_text="`complete` where each triplet is decided and nothing is under way"
+    )
     crowd = serializers.CharField(source="policy.crowd")
     published = serializers.SerializerMethodField(help_text="whether the crowd has been asked")
     seed = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     money = Money(source="account")
+
+    @extend_schema_field(serializers.ChoiceField(choices=STATES))
+    def get_state(self, campaign: Campaign) -> str:
+        return state_of(campaign).value
 
     def get_published(self, campaign: Campaign) -> bool:
         return bool(campaign.endpoint)

@@ -18,6 +18,7 @@ from annotation.access.roles import (
     VIEW,
     WRITE_INSTRUCTIONS,
 )
+from annotation.analytics.campaign.completion import state_of
 from annotation.models import Campaign
 from core.frame import framed
 
@@ -99,6 +100,7 @@ def page(
         "campaign": campaign,
         "may": May(request, campaign),
         "tabs": _tabs(request, campaign) if campaign else [],
+        "state": state_of(campaign) if campaign else None,
         **context,
     }
     return framed(request, template, whole, title=title, status=status)

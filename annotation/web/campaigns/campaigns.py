@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from annotation.access.roles import CREATE, visible_campaigns
+from annotation.analytics.campaign.completion import COMPLETE, Shown, as_stored, complete
 from annotation.models import Account, Campaign, Snapshot
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.estimates.cost import is_free
@@ -22,6 +23,7 @@ PAGE_SIZE = 50
 @dataclass(frozen=True)
 class Row:
     campaign: Campaign
+    state: Shown
     figures: dict[str, Any] | None  # None: nobody has counted yet
     finish: str
     spent: str  # empty where no money moves
@@ -53,17 +55,26 @@ def _newest() -> Subquery:
 
 
 def _rows(found: Iterable[Campaign]) -> list[Row]:
-    """Two queries, however many there are."""
+    """Three queries, however many there are."""
     keys = {campaign.pk: getattr(campaign, "newest", None) for campaign in found}
     snapshots = Snapshot.objects.in_bulk([key for key in keys.values() if key])
-    return [_row(campaign, snapshots.get(keys[campaign.pk] or 0)) for campaign in found]
+    done = set(Campaign.objects.filter(complete(), pk__in=keys).values_list("pk", flat=True))
+    return [
+        _row(
+            campaign,
+            COMPLETE if campaign.pk in done else as_stored(campaign),
+            snapshots.get(keys[campaign.pk] or 0),
+        )
+        for campaign in found
+    ]
 
 
-def _row(campaign: Campaign, last: Snapshot | None) -> Row:
+def _row(campaign: Campaign, state: Shown, last: Snapshot | None) -> Row:
     account: Account = getattr(campaign, "account", None) or Account()
     moves = not is_free(campaign.policy) or account.budget_cents > 0
     return Row(
         campaign=campaign,
+        state=state,
         figures=last.figures if last else None,
         finish=finish(campaign, last) if last else "",
         spent=dollars(account.spent_cents) if moves else "",

@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation.analytics.campaign.completion import state_of
 from annotation.analytics.campaign.overview_charts import POINTS, charts_of
 from annotation.analytics.campaign.snapshots import is_small, newest, series, take, take_if_old
 from annotation.models import Campaign, Snapshot
@@ -84,5 +85,6 @@ def _context(
         "may": May(request, campaign),
         "overview": known or read_overview(campaign, last, request.user),
         "charts": charts_of(campaign, _history(campaign)) if _is_packed(last) else [],
+        "state": state_of(campaign),
         "whole": whole,
     }

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from annotation.access.roles import ADJUDICATE, GRANT, RUN
 from annotation.access.roles import Account as Reader
+from annotation.analytics.campaign.completion import is_complete
 from annotation.analytics.campaign.snapshots import FRESH, RECENT
 from annotation.analytics.campaign.status import Blocker, campaign_status
 from annotation.crowd.factory import site_of
@@ -216,7 +217,7 @@ def _is_served(campaign: Campaign) -> bool:
 
 def _holding(campaign: Campaign, figures: Figures | None) -> Figures | None:
     """What follows from its state, which may have turned since the figures were counted."""
-    if campaign.state == State.ACTIVE:
+    if campaign.state == State.ACTIVE or is_complete(campaign):
         return None
     if figures and figures["state"] == campaign.state:
         return dict(figures["status"])
@@ -278,9 +279,14 @@ _FITTING: Mapping[str, Callable[[Campaign, Figures], bool]] = {
 }
 
 
+_OF_COMPLETE = ("retry", "reconcile")  # the others would change nothing
+
+
 def _buttons(campaign: Campaign, figures: Figures | None, reader: Reader) -> list[Button]:
     known = figures or {"open": 0, "blockers": []}
     fitting = [name for name, fits in _FITTING.items() if fits(campaign, known)]
+    if is_complete(campaign):
+        fitting = [name for name in fitting if name in _OF_COMPLETE]
     buttons = [_button(campaign, name, reader) for name in fitting]
     return [button for button in buttons if button]
 

@@ -139,7 +139,7 @@ def test_the_rule_is_the_crowd_s_own_asked_person_by_person(tmp_path: Path, tie_
     names.append("eve")
     first = team.take("eve")
     assert first
-    team.hand_in(first, on_bread)
+    team.submit(first, on_bread)
     team.advance()
     assert left(team)[0] == asked_one_by_one(team.campaign, team, names)
     exclude(team.campaign, team.member("bob").worker_id, reason="By hand.")
