@@ -27,6 +27,7 @@ from annotation.api.controls.campaign_controls import (
 )
 from annotation.api.controls.control_import import ImportControls
 from annotation.api.controls.controls import Controls, OneControl, ReplaceControl, RetireControl
+from annotation.api.database.corpora import AllCorpora
 from annotation.api.database.database import BuildIndex, CountSources, Restore, Withdraw
 from annotation.api.database.imports import Import, Rejected
 from annotation.api.experts.experts import ExpertLabels, NextTriplet, OneExpertLabel
@@ -69,6 +70,7 @@ urlpatterns = [
     path("jobs/import", Import.as_view()),
     path("jobs/index", BuildIndex.as_view()),
     path("jobs/count", CountSources.as_view()),
+    path("corpora", AllCorpora.as_view()),
     path("pairs/<int:pk>/withdraw", Withdraw.as_view()),
     path("pairs/<int:pk>/restore", Restore.as_view()),
     path("controls", Controls.as_view()),

@@ -16,13 +16,14 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.access.audit_log import by_page
 from annotation.access.roles import visible_campaigns
 from annotation.jobs.requests import ask_for_count, ask_for_index, ask_to_import
+from annotation.operations.corpora import save_corpus
 from annotation.operations.pairs import withdraw_pair
 from annotation.web.base.middleware import wants_json
 from core.errors import UserError
 from retrieval.models import Job, QaPair, QuerySet
 from retrieval.web.access import BUILD, IMPORT, WITHDRAW, database_page
 from retrieval.web.database import render_database
-from retrieval.web.forms import BuildForm, ImportForm
+from retrieval.web.forms import BuildForm, CorpusForm, ImportForm
 from retrieval.web.import_view import render_import
 from retrieval.web.pairs import render_pair
 from retrieval.web.upload_stream import Received, receiving
@@ -98,6 +99,22 @@ def build(request: HttpRequest) -> HttpResponse:
         form.add_error(None, str(error))
         return render_database(request, form, status=422)
     return redirect("database")
+
+
+@require_POST
+@database_page(BUILD)
+def new_corpus(request: HttpRequest) -> HttpResponse:
+    form = CorpusForm(request.POST)
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            save_corpus(by_page(cast(User, request.user)), given["name"], given["sources"])
+        except UserError as error:
+            form.add_error("name", str(error))
+        else:
+            messages.success(request, f"Corpus {given['name']} is created: build its index next.")
+            return redirect("database")
+    return render_database(request, BuildForm(), corpus_form=form, status=422)
 
 
 @require_POST

@@ -14,7 +14,7 @@ from annotation.web.controls.candidates import control_candidate, find_control_c
 from annotation.web.controls.control import add_control, campaign_control, pool_control
 from annotation.web.controls.control_import import import_to_pool
 from annotation.web.controls.controls import campaign_controls, controls
-from annotation.web.database import build, count, pair, upload, withdraw
+from annotation.web.database import build, count, new_corpus, pair, upload, withdraw
 from annotation.web.experts.gold_import import import_experts
 from annotation.web.experts.review import review
 from annotation.web.hits.assignments import assignments
@@ -36,6 +36,7 @@ CANDIDATES = "campaigns/<slug:name>/control-candidates"
 urlpatterns = [
     path("database/upload", upload, name="database-upload"),
     path("database/index", build, name="database-build"),
+    path("database/corpora", new_corpus, name="database-new-corpus"),
     path("database/count", count, name="database-count"),
     path("database/pairs/<int:pk>", pair, name="database-pair"),
     path("database/pairs/<int:pk>/withdraw", withdraw, name="database-withdraw"),

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
+from retrieval.corpus.corpora import corpora
 from retrieval.corpus.pair_reader import MAX_LICENSE, MAX_SOURCE
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.indexing.plan import AUTO, BuildOptions
@@ -128,6 +129,23 @@ def _encoders() -> list[tuple[str, str]]:
     retrievers = TrainedModel.objects.filter(kind=TrainedModel.Kind.RETRIEVER).order_by("-pk")
     names = retrievers.values_list("name", flat=True)
     return [("", f"this site's: {settings.ENCODER_MODEL}"), *((name, name) for name in names)]
+
+
+def _sources() -> list[tuple[str, str]]:
+    return [(source, source) for source in corpora()[0].sources]
+
+
+class CorpusForm(forms.Form):
+    prefix = "corpus"
+    name = forms.CharField(
+        max_length=Corpus.MAX_NAME,
+        help_text="Letters, digits, - and _. You cannot change it later.",
+    )
+    sources = forms.MultipleChoiceField(
+        choices=_sources,
+        required=False,
+        help_text="Hold Ctrl for several. An import can add others later.",
+    )
 
 
 class BuildForm(forms.Form):

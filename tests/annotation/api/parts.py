@@ -34,6 +34,7 @@ ELSEWHERE = {
     "controls/{pool control}/retire": "annotation.change_control",
     "jobs/import": "retrieval.add_qapair",
     "jobs/index": "retrieval.add_indexversion",
+    "corpora": "retrieval.add_indexversion",
     "pairs/{pair}/withdraw": "retrieval.change_qapair",
     "pairs/{pair}/restore": "retrieval.change_qapair",
     "webhooks": "annotation.change_webhook",

@@ -22,6 +22,7 @@ TABLE: Mapping[str, str] = {
     "admin/database/pairs/<int:pk>": "pair_read",
     "admin/database/upload": "pair_import",
     "admin/database/index": "index_build",
+    "admin/database/corpora": "corpus_create",
     "admin/database/count": "source_count",
     "admin/database/pairs/<int:pk>/withdraw": "pair_withdraw pair_restore",
     "admin/log/": "log_list",

@@ -17,7 +17,8 @@ from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry
 from retrieval.corpus.uploads import uploads_root
 from retrieval.jobs.queue import run
-from retrieval.models import IndexVersion, Job, QaPair
+from retrieval.models import Corpus, IndexVersion, Job, QaPair
+from retrieval.models.corpus import sources_of
 from retrieval.registry.registry import register
 from tests.retrieval.registry.trainings import SELECTOR, trained
 from tests.retrieval.web.conftest import As, as_
@@ -277,3 +278,22 @@ def test_the_pairs_are_counted_when_somebody_asks(as_: As) -> None:
     [job] = worked()
     assert job.result is not None
     assert job.result["total"]["pairs"] == 1
+
+
+def test_a_corpus_is_created_joined_by_an_import_and_chosen_by_searches(as_: As) -> None:
+    browser = as_("root")
+    upload(browser, {"a.csv": CSV})
+    worked()
+    shown = browser.post(
+        "/admin/database/corpora", {"corpus-name": "coffee", "corpus-sources": ["faq"]}
+    )
+    assert shown.status_code == 302
+    assert AuditEntry.objects.filter(verb="create corpus", subject="corpus coffee").exists()
+    again = browser.post("/admin/database/corpora", {"corpus-name": "coffee"})
+    assert (again.status_code, "already: choose" in again.content.decode()) == (422, True)
+    upload(browser, {"b.csv": CSV.replace(b"sky", b"sea")}, source="beans", corpus="coffee")
+    worked()
+    [coffee] = Corpus.objects.all()
+    assert sources_of(coffee) == ["beans", "faq"]
+    refused = browser.get("/admin/database/search", {"q": "why", "corpus": "coffee"})
+    assert "no index of the corpus coffee yet" in refused.content.decode()

@@ -36,6 +36,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (NO, site("root", 422), """
         admin/database/upload
         admin/database/index
+        admin/database/corpora
     """),
     (NO, site("staff", 302), """
         admin/database/count

@@ -12,10 +12,12 @@ def api(who: str, gets: int) -> Rule:
 # fmt: off
 OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     (api("staff", 200), api("staff", 405), """
-        api/v1/corpora
         api/v1/sources
         api/v1/indexes
         api/v1/models
+    """),
+    (api("staff", 200), api("root", 400), """
+        api/v1/corpora
     """),
     (api("staff", 404), api("staff", 405), """
         api/v1/sources/<str:source>
