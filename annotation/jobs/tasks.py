@@ -17,7 +17,7 @@ from annotation.analytics.campaign.snapshots import take, take_after_a_pass
 from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import CrowdError
 from annotation.jobs import mails  # noqa: F401 - Celery finds its task by this module
-from annotation.jobs.blocked import note_blocked
+from annotation.jobs.blockers import note_blocked
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import Assignment, Campaign, Hit, OutboxMessage, Request, Triplet
 from annotation.models.access import KEPT_ANSWERS

@@ -8,7 +8,7 @@ from typing import Any
 from core.text.markdown import Markdown, table
 from exports.card.licences import known
 from exports.card.words import UNDEFINED, between, count, decimal, percent, plus_minus
-from exports.statistics.terminal import finders
+from exports.statistics.text_table import finders
 
 STATISTICS = (
     "",

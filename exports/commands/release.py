@@ -17,7 +17,7 @@ from exports.building.options import Options
 from exports.building.requests import request_build
 from exports.models import Build, Release
 from exports.splits.splits import WAYS
-from exports.statistics.terminal import render_table, without_metrics
+from exports.statistics.text_table import render_table, without_metrics
 from exports.verify.verify import Report
 from exports.verify.verify import render as render_report
 from exports.verify.verify import verify as verify_release

@@ -15,7 +15,7 @@ from retrieval.index.versions import current_indexes, folder_of, index_root
 from retrieval.indexing.inventory import made_here, stores
 from retrieval.models import EncodingJob, IndexKind, IndexVersion
 from retrieval.vectors.folder import one_build, shards_of
-from retrieval.vectors.unfinished import clear_unfinished
+from retrieval.vectors.unfinished_files import clear_unfinished
 
 FOLDERS = ("versions", "lexical")
 

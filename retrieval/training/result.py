@@ -11,7 +11,7 @@ from typing import Any
 
 from core.errors import UserError
 from retrieval.registry.training_record import FILE, read_training
-from retrieval.vectors.unfinished import sync
+from retrieval.vectors.unfinished_files import sync
 
 ORDER = "order.json"  # what was asked for
 LOCK = ".lock"

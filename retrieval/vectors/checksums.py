@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from core.errors import UserError
-from retrieval.vectors.unfinished import unfinished
+from retrieval.vectors.unfinished_files import unfinished
 
 Facts = Mapping[str, int | str]  # bytes, sha256
 Seen = list[int | str]

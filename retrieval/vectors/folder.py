@@ -22,7 +22,7 @@ from retrieval.vectors.checksums import Facts, sha256_of, verify_files
 from retrieval.vectors.remote import fetch_missing
 from retrieval.vectors.shards import Identity, Shard, writing
 from retrieval.vectors.store import VectorStore
-from retrieval.vectors.unfinished import sync, unfinished
+from retrieval.vectors.unfinished_files import sync, unfinished
 
 MANIFEST = "manifest.json"
 IDENTITY = "identity.json"

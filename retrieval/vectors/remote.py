@@ -29,7 +29,7 @@ from retrieval.vectors.shards import (
     writing,
 )
 from retrieval.vectors.types import PairKeys, positions_in
-from retrieval.vectors.unfinished import sync, unfinished
+from retrieval.vectors.unfinished_files import sync, unfinished
 
 ALIAS = "vectors"
 AT_ONCE = 4  # downloads

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from core.errors import UserError
 from retrieval.vectors.checksums import Facts, facts_of, verify_files
 from retrieval.vectors.types import PairKeys, Stored, Vectors
-from retrieval.vectors.unfinished import clear_unfinished, sync, sync_folder, unfinished
+from retrieval.vectors.unfinished_files import clear_unfinished, sync, sync_folder, unfinished
 
 REBUILD = "run `quorum index build`"
 

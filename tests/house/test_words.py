@@ -13,12 +13,13 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+OURS = ("annotation", "config", "core", "exports", "retrieval")
 OUR_APPS = {"retrieval", "annotation", "exports", "inhouse"}
 ASIDE = {"README", "__init__", "admin", "apps", "conftest", "models", "static", "urls"}
 
 
 def singular(word: str) -> str:
-    for ending, one in (("ies", "y"), ("sses", "ss"), ("xes", "x")):
+    for ending, one in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("uses", "us")):
         if word.endswith(ending):
             return word.removesuffix(ending) + one
     return word if word.endswith(("ss", "us", "is")) else word.removesuffix("s")
@@ -56,6 +57,23 @@ def tracked() -> list[Path]:
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return [path for path in map(Path, listed.stdout.splitlines()) if (ROOT / path).exists()]
+
+
+def test_the_glossary_has_every_word_of_a_module_and_lists_no_other() -> None:
+    modules = [path for path in tracked() if path.suffix == ".py" and path.parts[0] in OURS]
+    assert len(modules) > 500
+    used = {
+        word: path
+        for path in modules
+        for stem in (*path.parent.parts, path.stem)
+        if not stem.startswith(("__", "0"))
+        for word in words(stem)
+    }
+    above, _, listed = GLOSSARY.partition("## Words of modules")
+    cells = [row.split("|")[1] for row in listed.splitlines()[6:]]
+    known, extra = words(above), words(" ".join(cells))
+    assert {word: path for word, path in used.items() if word not in known | extra} == {}
+    assert extra - used.keys() == set()
 
 
 def entries() -> Counter[Path]:
@@ -105,9 +123,7 @@ def names(path: Path) -> Iterator[str]:
 
 
 def test_no_name_of_ours_is_an_old_word() -> None:
-    ours = ("annotation", "config", "core", "exports", "retrieval")
-    modules = [path for path in tracked() if path.suffix == ".py" and path.parts[0] in ours]
-    assert len(modules) > 500
+    modules = [path for path in tracked() if path.suffix == ".py" and path.parts[0] in OURS]
     old = {
         f"{path}: {name}"
         for path in modules

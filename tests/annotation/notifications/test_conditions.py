@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.jobs.blocked import note_blocked
+from annotation.jobs.blockers import note_blocked
 from annotation.models import Campaign, Event, OutboxMessage, Role
 from annotation.notifications.events import note_condition
 from annotation.pipeline.ledger.reservations import account_of, set_budget

@@ -15,7 +15,7 @@ from config.settings import _storage_at
 from core.errors import UserError
 from retrieval.vectors.remote import fetch_holding, fetch_missing, publish
 from retrieval.vectors.shards import Shard, complete_shards, files_of, record_of, sound_shards
-from retrieval.vectors.unfinished import UNFINISHED
+from retrieval.vectors.unfinished_files import UNFINISHED
 from tests.exports.support.storage import BUCKET, IN_THE_BUCKET, s3_server
 from tests.retrieval.vectors.shard_files import IDENTITY, keys_of, shard_of_pairs
 

@@ -26,7 +26,7 @@ from retrieval.vectors.shards import (
     write_shard,
 )
 from retrieval.vectors.store import VectorStore
-from retrieval.vectors.unfinished import UNFINISHED, sync, sync_folder, unfinished
+from retrieval.vectors.unfinished_files import UNFINISHED, sync, sync_folder, unfinished
 from tests.retrieval.vectors.shard_files import IDENTITY, keys_of, shard_of_pairs, vectors_of
 
 

@@ -22,7 +22,7 @@ from exports.extract.facts import _plan
 from exports.layout.files import CAMPAIGN, CARD, MANIFEST, QUERIES, RELEASE, STATS
 from exports.layout.manifest import manifest
 from exports.splits.splits import SPLITS
-from exports.statistics.terminal import render_table
+from exports.statistics.text_table import render_table
 from exports.verify.verify import verify
 from retrieval.models import Candidate
 from retrieval.ranking.records import CandidateRecord, QueryRecord, document, line, parse, read

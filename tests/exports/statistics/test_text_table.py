@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from exports.statistics.counts import SplitCounts, split_rows
-from exports.statistics.terminal import render_table, without_metrics
+from exports.statistics.text_table import render_table, without_metrics
 from tests.exports.statistics.test_counts import counts
 
 CAMPAIGN: dict[str, Any] = {
