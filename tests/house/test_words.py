@@ -15,7 +15,16 @@ ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
 OURS = ("annotation", "config", "core", "exports", "retrieval")
 OUR_APPS = {"retrieval", "annotation", "exports", "inhouse"}
-ASIDE = {"README", "__init__", "admin", "apps", "conftest", "models", "static", "urls"}
+# What a folder need not count. Django prescribes these names to an app, and only an app has them.
+ASIDE = {"README", "__init__", "conftest"}
+OF_AN_APP = {"admin", "apps", "migrations", "models", "static", "urls"}
+# How many entries a folder may hold that holds more than 15.
+LARGER = {
+    "": (30, "the files that tools look for at the root"),
+    "benchmarks/results": (25, "written by the benchmarks: a file for each set of figures or plot"),
+    "docs": (18, "a page for each subject, flat so that links between them stay short"),
+    "tests/retrieval": (18, "a twin of each floor of retrieval, its app's modules included"),
+}
 
 
 def singular(word: str) -> str:
@@ -78,15 +87,18 @@ def test_the_glossary_has_every_word_of_a_module_and_lists_no_other() -> None:
 
 def entries() -> Counter[Path]:
     """How many files and folders each folder holds, those that each may have aside."""
+    listed = tracked()
     found = {
-        (parent, (parent / path.relative_to(parent).parts[0]))
-        for path in tracked()
-        if not {"migrations", "results"}.intersection(path.parts)
+        (parent, parent / path.relative_to(parent).parts[0])
+        for path in listed
         for parent in path.parents
-        if parent != Path()
     }
+    of_apps = {path.parent for path in listed if path.name == "apps.py"}
     return Counter(
-        parent for parent, entry in found if entry.stem.removeprefix("test_") not in ASIDE
+        parent
+        for parent, entry in found
+        if entry.stem.removeprefix("test_") not in ASIDE
+        and not (parent in of_apps and entry.stem in OF_AN_APP)
     )
 
 
@@ -94,7 +106,9 @@ def test_a_folder_holds_about_a_dozen_entries() -> None:
     counted = entries()
     assert len(counted) > 80
     assert quantiles(counted.values(), n=10)[-1] <= 12
-    assert {str(folder): held for folder, held in counted.items() if held > 15} == {}
+    most = {Path(folder): number for folder, (number, _) in LARGER.items()}
+    assert all(counted[folder] > 15 for folder in most), "a folder that shrank needs no exception"
+    assert {str(it): held for it, held in counted.items() if held > most.get(it, 15)} == {}
 
 
 # Of the plan's old column, those that name nothing else.
