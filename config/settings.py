@@ -421,7 +421,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Quorum's API",
     "VERSION": "1",
     "DESCRIPTION": (
-        "What the dashboard's pages do, for programs.\n\n"
+        "REST API for everything that the dashboard does.\n\n"
         "Sign in by a token (`POST /api/v1/tokens`) or by the site's session, whose requests that "
         "change something send the CSRF token. Lists come in pages: follow `next`. Whatever "
         "spends or creates takes an `Idempotency-Key` and is done once. A long job answers 202 "

@@ -245,7 +245,7 @@ def _errors_in_one_sentence() -> Iterator[None]:
             raise
         raise Error(harmless(reason), returncode=REFUSED) from error
     except KeyboardInterrupt as stop:
-        message = "Stopped: run the same command again to go on."
+        message = "Stopped: run the same command again to continue."
         raise Error(message, returncode=INTERRUPTED) from stop
 
 

@@ -147,8 +147,8 @@ def _confirm(sentences: Sequence[str], *, yes: bool) -> None:
         return
     print(*map(harmless, sentences), sep="\n", file=sys.stderr)
     if not sys.stdin.isatty():
-        _end("Nothing was changed: add --yes to go on.")
-    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+        _end("Nothing was changed: add --yes to continue.")
+    print("Continue? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         _end("Nothing was changed.")
 

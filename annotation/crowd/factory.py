@@ -35,7 +35,7 @@ def check_live(site: CrowdSite, *, live: bool) -> None:
     """UserError where work costs real money and `live` is not said."""
     if site.is_production and not live:
         raise UserError(
-            f"{site.endpoint} is {site.name}, where work costs real money: add --live to go on"
+            f"{site.endpoint} is {site.name}, where work costs real money: add --live to continue"
             f" (in the API `live` as true), or set {site.setting} to the sandbox or the emulator."
         )
 

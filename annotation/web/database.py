@@ -34,7 +34,7 @@ MOST_REASON = 500
 class WithdrawForm(forms.Form):
     restore = forms.BooleanField(required=False)
     agreed = forms.BooleanField(
-        error_messages={"required": "Nothing was changed: tick the box, so that it is meant."}
+        error_messages={"required": "Nothing was changed: tick the box to confirm."}
     )
     reason = forms.CharField(max_length=MOST_REASON, required=False)
 

@@ -31,17 +31,17 @@ class ReleaseRow(serializers.Serializer[Release]):
     campaign = serializers.CharField(source="campaign.name")
     number = serializers.IntegerField()
     created_at = serializers.DateTimeField()
-    created_by = serializers.CharField(help_text="empty: by command")
+    created_by = serializers.CharField(help_text="the account; empty: a command")
     manifest_sha256 = serializers.CharField()
     options = serializers.DictField()
 
 
 class FileRow(serializers.Serializer[ReleaseFile]):
-    path = serializers.CharField(help_text="inside the release's folder")
+    path = serializers.CharField(help_text="path inside the release's folder")
     bytes = serializers.IntegerField()
     sha256 = serializers.CharField()
     link = serializers.SerializerMethodField(
-        help_text="to fetch it by, for an hour and without signing in: keep it to yourself"
+        help_text="a link that works for one hour without signing in: do not share it"
     )
 
     def get_link(self, file: ReleaseFile) -> str:
@@ -49,8 +49,8 @@ class FileRow(serializers.Serializer[ReleaseFile]):
 
 
 class ReleaseRead(ReleaseRow):
-    stats = serializers.DictField(help_text="the figures of its card")
-    changes = serializers.DictField(allow_null=True, help_text="since the release before")
+    stats = serializers.DictField(help_text="the figures of the dataset card")
+    changes = serializers.DictField(allow_null=True, help_text="changes since the previous release")
     files = serializers.SerializerMethodField()
 
     def get_files(self, release: Release) -> list[dict[str, Any]]:
@@ -66,21 +66,25 @@ class BuildOptions(serializers.Serializer[dict[str, Any]]):
     split = serializers.ChoiceField(
         choices=sorted(WORDS),
         required=False,
-        help_text="as the release before, else by clusters of near-duplicates",
+        help_text="auto: as in the previous release, otherwise by clusters of near-duplicates",
     )
-    judgments = Flag(default=True, help_text="with the judgments, under salted names")
-    partial = Flag(default=False, help_text="even if triplets are open: they are left out")  # type: ignore[assignment]
+    judgments = Flag(default=True, help_text="include individual judgments (pseudonymised)")
+    partial = Flag(
+        default=False, help_text="allow an incomplete campaign; open triplets are omitted"
+    )  # type: ignore[assignment]
 
 
 class BuildRow(serializers.Serializer[Build]):
     id = serializers.IntegerField(source="pk")
     campaign = serializers.CharField(source="subject")
     state = serializers.ChoiceField(choices=Build.State.choices)
-    stage = serializers.CharField(help_text="what is being done")
-    done = serializers.SerializerMethodField(help_text="thousandths of the whole")
+    stage = serializers.CharField(help_text="the current stage")
+    done = serializers.SerializerMethodField(help_text="progress in thousandths")
     error = serializers.CharField()
-    release = serializers.SerializerMethodField(help_text="its number, where it is done")
-    unchanged = serializers.BooleanField(help_text="the release before is what it would be")
+    release = serializers.SerializerMethodField(help_text="the release's number, once it is built")
+    unchanged = serializers.BooleanField(
+        help_text="whether the previous release already has the same content"
+    )
     requested_at = serializers.DateTimeField()
 
     def get_done(self, build: Build) -> int:
@@ -129,7 +133,7 @@ class Releases(APIView):
 
     @operation(
         "release_list",
-        "The releases that you may download, the newest first",
+        "List the releases that you can download, newest first",
         tag=TAG,
         parameters=[ReleaseFilter],
         answers={200: ReleaseRow(many=True)},
@@ -148,7 +152,7 @@ class OneRelease(APIView):
 
     @operation(
         "release_read",
-        "A release, with a link to each of its files",
+        "Show a release, with a link to each of its files",
         tag=TAG,
         answers={200: ReleaseRead},
         example={**ROW, "stats": {}, "changes": None, "files": [FILE]},
@@ -166,7 +170,7 @@ class Builds(APIView):
 
     @operation(
         "build_list",
-        "The builds of a campaign's releases, the newest first",
+        "List the builds of a campaign's releases, newest first",
         tag=TAG,
         answers={200: BuildRow(many=True)},
         example=BUILD_ROW,
@@ -180,8 +184,8 @@ class Builds(APIView):
         "build_create",
         "Build the next release",
         tag=TAG,
-        description="A job, which the next free worker takes up: its address is in "
-        "`Location`. Takes the permission `exports.add_build`.",
+        description="The answer is a job; its address is in `Location`. "
+        "Requires the permission `exports.add_build`.",
         request=BuildOptions,
         sent={"judgments": True, "partial": False},
         answers={202: BuildRow},
@@ -210,7 +214,7 @@ class OneBuild(APIView):
 
     @operation(
         "build_read",
-        "How far a build is",
+        "Show a build's progress",
         tag=TAG,
         answers={200: BuildRow},
         example=BUILD_ROW,

@@ -47,7 +47,7 @@ def _check_finished(campaign: Campaign, *, partial: bool) -> dict[str, int]:
     if not counts["labelled"]:
         raise UserError(
             f"None of campaign {campaign}'s {counts['triplets']:,} triplets has a label yet: "
-            f"`quorum campaign status {campaign}` says where it stands."
+            f"`quorum campaign status {campaign}` shows its progress."
         )
     if counts["open"] and not partial:
         raise UserError(

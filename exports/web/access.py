@@ -62,6 +62,6 @@ def may_build(request: HttpRequest, campaign: Campaign) -> bool:
 def lacks(request: HttpRequest, permission: str) -> HttpResponse:
     sentence = (
         f"Your account lacks the permission {permission}: an administrator can grant it"
-        " under Records, or an owner of the campaign can give you a role that has it."
+        " under Admin, or an owner of the campaign can give you a role that has it."
     )
     return refuse(request, 403, "Not open to you", sentence)

@@ -23,12 +23,12 @@ class BuildForm(forms.Form):
         label="Splits", choices=WAYS, widget=forms.RadioSelect, initial="clusters"
     )
     judgments = forms.BooleanField(
-        label="With the judgments of each annotator, under salted names",
+        label="Include individual judgments (pseudonymised)",
         required=False,
         initial=True,
     )
     partial = forms.BooleanField(
-        label="Even if triplets are still open: they are left out", required=False
+        label="Allow an incomplete campaign (open triplets are omitted)", required=False
     )
 
     def __init__(self, campaign: Campaign, data: Any = None) -> None:

@@ -37,7 +37,7 @@ class QuestionSent(serializers.Serializer[dict[str, Any]]):
         min_value=1,
         max_value=MOST,
         default=CANDIDATES,
-        help_text="pairs that the retriever finds, of which the selector chooses",
+        help_text="number of pairs that the retriever finds for the selector to choose from",
     )
     corpus = CorpusName(default=ALL)
     fresh = Flag(default=False, help_text="refuse an index that lacks pairs of the corpus")
@@ -52,16 +52,18 @@ class ChoiceRow(serializers.Serializer[Any]):
     license = serializers.CharField(source="pair.license")
     rank = serializers.IntegerField(help_text="the retriever's")
     score = serializers.FloatField(
-        help_text="the selector's, from 0 to 1; the cosine where there is no selector"
+        help_text="the selector's score, from 0 to 1; without a selector, the cosine"
     )
 
 
 class AnsweredQuestion(serializers.Serializer[Any]):
     question = serializers.CharField()
     answer = ChoiceRow(allow_null=True, help_text="null if no score reaches the threshold")
-    nearest = ChoiceRow(many=True, help_text="beside the answer, or in place of one; best first")
-    candidates = serializers.IntegerField(help_text="pairs that were found")
-    selector = serializers.CharField(allow_null=True, help_text="null: the retriever chose")
+    nearest = ChoiceRow(many=True, help_text="other pairs, best first")
+    candidates = serializers.IntegerField(help_text="number of pairs found")
+    selector = serializers.CharField(
+        allow_null=True, help_text="null: no selector; the retriever's first pair is the answer"
+    )
     threshold = serializers.FloatField(
         allow_null=True,
         help_text="minimum score of an answer; null: the top pair is always the answer",
@@ -74,7 +76,7 @@ class Answers(APIView):
 
     @operation(
         "pair_answer",
-        "Answer a question by the best pair",
+        "Answer a question from the best pair",
         tag="database",
         description=(
             "The retriever finds k pairs in the corpus's current index, and the site's answer "

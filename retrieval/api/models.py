@@ -28,31 +28,32 @@ class Figures(serializers.DictField):
 
 class ImprovementRow(serializers.Serializer[Any]):
     former = serializers.CharField(
-        allow_blank=True, help_text="the model in use before it; empty: there was none"
+        allow_blank=True, help_text="the model in use before this one; empty: there was none"
     )
     gains = serializers.DictField(
-        child=serializers.FloatField(), help_text="on test, by metric: positive is better"
+        child=serializers.FloatField(),
+        help_text="gain on test, by metric; positive: this model is better",
     )
-    note = serializers.CharField(
-        allow_blank=True, help_text="why there are no gains, where there are none"
-    )
+    note = serializers.CharField(allow_blank=True, help_text="why the gains are empty")
 
 
 class ModelRow(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=TrainedModel.Kind.choices)
-    form = serializers.CharField(help_text="what it reads beside the query, and in which order")
-    base = serializers.CharField(help_text="the model that was tuned")
-    release = serializers.CharField(help_text="that it was trained and tested on")
-    release_sha256 = serializers.CharField(help_text="of the release's manifest")
-    sha256 = serializers.CharField(help_text="of the files of the model")
+    form = serializers.CharField(help_text="what the model reads besides the query, in order")
+    base = serializers.CharField(help_text="the base model")
+    release = serializers.CharField(
+        help_text="the release that the model was trained and tested on"
+    )
+    release_sha256 = serializers.CharField(help_text="sha256 of the release's manifest")
+    sha256 = serializers.CharField(help_text="sha256 of the model's files")
     threshold = serializers.FloatField(
-        allow_null=True, help_text="of a selector: the minimum score of an answer"
+        allow_null=True, help_text="for a selector: the minimum score of an answer"
     )
     way = serializers.ChoiceField(
-        choices=list(WAYS.items()), help_text="of counting queries without positives"
+        choices=list(WAYS.items()), help_text="how queries without positives are counted"
     )
-    test = Figures(help_text="of the model itself, from 0 to 1 by metric")
+    test = Figures(help_text="the model's own results, from 0 to 1, by metric")
     improvement = ImprovementRow()
     in_use = serializers.BooleanField()
     created_at = serializers.DateTimeField()
@@ -68,12 +69,12 @@ class SeedRow(serializers.Serializer[Any]):
 
 
 class ModelAnswer(ModelRow):
-    best_seed = serializers.IntegerField(help_text="whose model it is: of the lowest loss on dev")
+    best_seed = serializers.IntegerField(help_text="whether this seed has the lowest loss on dev")
     seeds = SeedRow(many=True)
     before = serializers.DictField(
         child=Figures(),
         allow_null=True,
-        help_text="the base before this training, by split; null: not measured",
+        help_text="the base model's results before training, by split; null: not measured",
     )
     card = serializers.CharField(help_text="Markdown")
 
@@ -127,7 +128,7 @@ class Models(APIView):
 
     @operation(
         "model_list",
-        "The models that were trained here, the newest first",
+        "List trained models, newest first",
         tag=TAG,
         answers={200: ModelRow(many=True)},
         example=MODEL,
@@ -148,7 +149,7 @@ class Model(APIView):
 
     @operation(
         "model_read",
-        "One model, with its seeds and its card",
+        "Show a model with its seeds and its card",
         tag=TAG,
         answers={200: ModelAnswer},
         example={

@@ -20,12 +20,12 @@ TAG = "database"
 
 class PairRow(serializers.Serializer[QaPair]):
     id = serializers.IntegerField(source="pk")
-    key = serializers.CharField(source="pair_key", help_text="sha256 of its texts")
+    key = serializers.CharField(source="pair_key", help_text="sha256 of the pair's texts")
     source = serializers.CharField()  # type: ignore[assignment]
-    source_id = serializers.CharField(help_text="within the source")
+    source_id = serializers.CharField(help_text="the pair's id within its source")
     question = serializers.CharField()
     answer = serializers.CharField()
-    license = serializers.CharField(help_text="empty: none is known")
+    license = serializers.CharField(help_text="empty: not known")
     withdrawn_at = serializers.DateTimeField(allow_null=True)
 
 
@@ -58,7 +58,7 @@ class Pairs(APIView):
 
     @operation(
         "pair_list",
-        "The pairs of a source, in the order of its ids",
+        "List the pairs of a source, by id",
         tag=TAG,
         parameters=[OfSource],
         answers={200: PairRow(many=True)},

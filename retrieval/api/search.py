@@ -41,7 +41,7 @@ class SearchResult(serializers.Serializer[Any]):
     found_by = serializers.DictField(
         source="hit.found_by",
         child=serializers.IntegerField(),
-        help_text="the rank in each retriever that found it",
+        help_text="the pair's rank in each retriever that found it",
     )
 
 
@@ -55,7 +55,7 @@ class Search(APIView):
 
     @operation(
         "pair_search",
-        "Find pairs by words (BM25), by meaning (dense), or by both",
+        "Search pairs by words (BM25), by meaning (dense), or by both",
         tag="database",
         description="Searches the current index of the corpus. This operation is read-only.",
         request=SearchSent,

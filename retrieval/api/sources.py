@@ -34,13 +34,13 @@ class SourceRow(serializers.Serializer[Any]):
     answer_words = WordsRow()
     withdrawn = serializers.IntegerField()
     licenses = serializers.DictField(
-        child=serializers.IntegerField(), help_text="pairs by license; empty: none is known"
+        child=serializers.IntegerField(), help_text="number of pairs by licence; empty: not known"
     )
 
 
 class SourcesAnswer(serializers.Serializer[Any]):
     counted_at = serializers.DateTimeField(allow_null=True, help_text="null: not counted yet")
-    stale = serializers.BooleanField(help_text="pairs were added or withdrawn since")
+    stale = serializers.BooleanField(help_text="whether pairs were added or withdrawn since")
     sources = SourceRow(many=True)
     total = SourceRow(allow_null=True)
 
@@ -53,19 +53,19 @@ class IndexRow(serializers.Serializer[IndexVersion]):
         source="trained.name",
         default=None,
         allow_null=True,
-        help_text="its name, where it was trained here: `model` is then its folder",
+        help_text="the trained model's name; `model` is then its folder",
     )
     form = serializers.ChoiceField(choices=IndexForm.choices)
     kind = serializers.ChoiceField(choices=IndexKind.choices)
     dimension = serializers.IntegerField()
     pairs = serializers.IntegerField()
     recall = serializers.FloatField(
-        allow_null=True, help_text="share of the exact 30 nearest that it finds"
+        allow_null=True, help_text="share of the exact 30 nearest pairs that the index finds"
     )
-    database_digest = serializers.CharField(help_text="sha256 of the pairs that it holds")
+    database_digest = serializers.CharField(help_text="sha256 of the index's pairs")
     created_at = serializers.DateTimeField()
     chosen_at = serializers.DateTimeField(
-        help_text="the one of its corpus that was chosen last is the current one"
+        help_text="when it was chosen; the version of its corpus chosen last is the current one"
     )
 
     def get_corpus(self, index: IndexVersion) -> str:
@@ -104,7 +104,7 @@ class Sources(APIView):
 
     @operation(
         "source_list",
-        "The sources of the database, with licences and counts",
+        "List the sources, with licences and counts",
         tag=TAG,
         description="Counts from the last count job, because counting takes too long for a "
         "request.",
@@ -149,7 +149,7 @@ class Indexes(APIView):
 
     @operation(
         "index_list",
-        "The versions of the index, the newest first",
+        "List the versions of the index, newest first",
         tag=TAG,
         answers={200: IndexRow(many=True)},
         example=INDEX,
@@ -163,7 +163,7 @@ class Index(APIView):
 
     @operation(
         "index_read",
-        "One version of the index",
+        "Show a version of the index",
         tag=TAG,
         answers={200: IndexRow},
         example=INDEX,

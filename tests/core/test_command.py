@@ -133,7 +133,7 @@ def test_a_database_of_an_older_version_is_told_apart_from_other_failures(db: No
     ("error", "message", "status"),
     [
         (OperationalError("database is locked"), "The database is busy with another command", 2),
-        (KeyboardInterrupt(), "Stopped: run the same command again to go on", 130),
+        (KeyboardInterrupt(), "Stopped: run the same command again to continue", 130),
     ],
 )
 def test_a_busy_database_and_a_key_press_end_in_one_sentence(

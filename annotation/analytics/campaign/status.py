@@ -78,12 +78,12 @@ def campaign_status(campaign: Campaign, short: Shortage | None = None) -> Blocke
     if campaign.state == State.CAPPED:
         return _at_its_budget(campaign, short or shortage(campaign))
     if campaign.state == State.PAUSED:
-        reason = "paused by hand: nothing more is bought"
+        reason = "paused manually: nothing more is bought"
         command = f" until `quorum campaign resume {campaign}`"
         return Blocker(reason, reason + command, operation="resume")
     if campaign.state == State.CANCELLED:
         paid = "" if is_free(campaign.policy) else " and paid"
-        return Blocker(f"cancelled for good: what was submitted is still reviewed{paid}")
+        return Blocker(f"cancelled: submitted assignments are still reviewed{paid}")
     if campaign.first_batch is not None:
         first = campaign.first_batch
         those = "HIT alone is" if first == 1 else f"{first:,} HITs alone are"

@@ -24,13 +24,13 @@ TAG = "jobs"
 class JobRow(serializers.Serializer[Job]):
     id = serializers.IntegerField(source="pk")
     kind = serializers.CharField()
-    subject = serializers.CharField(help_text="a campaign's name, or what else it is done for")
+    subject = serializers.CharField(help_text="the campaign, or what else the job is for")
     state = serializers.ChoiceField(choices=Job.State.choices)
-    stage = serializers.CharField(help_text="what is being done")
-    done = serializers.IntegerField(help_text="of `total`, in this stage")
-    total = serializers.IntegerField(allow_null=True, help_text="null: nobody knows")
-    result = serializers.DictField(allow_null=True, help_text="of the work that is done")
-    error = serializers.CharField(help_text="of the work that failed, one sentence")
+    stage = serializers.CharField(help_text="the current stage")
+    done = serializers.IntegerField(help_text="steps of `total` done in this stage")
+    total = serializers.IntegerField(allow_null=True, help_text="null: not known")
+    result = serializers.DictField(allow_null=True, help_text="the job's result, once it is done")
+    error = serializers.CharField(help_text="why the job failed, in one sentence")
     requested_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
 
@@ -78,7 +78,7 @@ class Jobs(APIView):
 
     @operation(
         "job_list",
-        "Long work, the newest first",
+        "List jobs, newest first",
         tag=TAG,
         parameters=[JobFilter],
         answers={200: JobRow(many=True)},
@@ -92,7 +92,7 @@ class Jobs(APIView):
 class OneJob(APIView):
     @operation(
         "job_read",
-        "How far a job is, and what came of it",
+        "Show a job's progress and result",
         tag=TAG,
         answers={200: JobRow},
         example=ROW,

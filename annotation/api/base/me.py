@@ -27,10 +27,10 @@ class RoleRow(serializers.Serializer[Role]):
 
 class Account(serializers.Serializer[dict[str, Any]]):
     name = serializers.CharField()
-    staff = serializers.BooleanField(help_text="reads all campaigns")
-    superuser = serializers.BooleanField(help_text="may do everything")
+    staff = serializers.BooleanField(help_text="whether the account can read all campaigns")
+    superuser = serializers.BooleanField(help_text="whether the account can do everything")
     permissions = serializers.ListField(
-        child=serializers.CharField(), help_text="that hold in every campaign"
+        child=serializers.CharField(), help_text="permissions that apply to every campaign"
     )
     roles = RoleRow(many=True)
 
@@ -40,7 +40,7 @@ class Me(APIView):
 
     @operation(
         "me",
-        "Who you are, and your roles",
+        "Show your account and your roles",
         tag="sign-in",
         answers={200: Account},
         example={

@@ -34,18 +34,18 @@ class Wanted(serializers.Serializer[dict[str, Any]]):
         min_value=1,
         max_value=MOST_DAYS,
         default=USUAL_DAYS,
-        help_text="for which it holds",
+        help_text="how long the token is valid",
     )
 
 
 class TokenRow(serializers.Serializer[AuthToken]):
-    id = serializers.CharField(source="token_key", help_text="the token's beginning")
+    id = serializers.CharField(source="token_key", help_text="the first characters of the token")
     created = serializers.DateTimeField()
     expiry = serializers.DateTimeField(allow_null=True)
 
 
 class NewToken(TokenRow):
-    token = serializers.CharField(help_text="told this once: only its digest is kept")
+    token = serializers.CharField(help_text="shown once: Quorum stores only its digest")
 
 
 ROW = {
@@ -81,10 +81,10 @@ class Tokens(APIView):
 
     @operation(
         "token_create",
-        "Sign in: a token for name and password",
+        "Get a token for a user name and password",
         tag="sign-in",
-        description="Wrong passwords are counted as on the page: after too many of them, the "
-        "name and the address wait 15 minutes.",
+        description="Limits on failed attempts are those of the sign-in page: after too many, "
+        "wait 15 minutes.",
         request=Wanted,
         sent={"name": "ada", "password": "…", "days": 30},
         answers={201: NewToken},
@@ -107,7 +107,7 @@ class Token(APIView):
 
     @operation(
         "token_revoke",
-        "Take a token of yours back",
+        "Revoke one of your tokens",
         tag="sign-in",
         answers={204: None},
         example=None,

@@ -49,7 +49,7 @@ class Campaigns(APIView):
 
     @operation(
         "campaign_list",
-        "The campaigns that you have a part in",
+        "List the campaigns that you have a role in",
         tag=TAG,
         answers={200: CampaignRow(many=True)},
         example=ROW,
@@ -60,12 +60,12 @@ class Campaigns(APIView):
 
     @operation(
         "campaign_create",
-        "A new campaign, whose owner you are",
+        "Create a campaign that you own",
         tag=TAG,
-        description="Of your own `queries` it is made at once (201). For a `sample` the whole "
-        "database is read: that is a job (202), whose address is in `Location` and which makes "
-        "the campaign in its end, or nothing. Nothing is spent. Candidates, HITs and publication "
-        "follow, each by a job. Takes the permission `annotation.add_campaign`.",
+        description="With your own `queries`, Quorum creates the campaign at once (201). With a "
+        "`sample`, it reads the whole database in a job (202), whose address is in `Location`. "
+        "Nothing is spent. Retrieve candidates, pack, and publish next. Requires the permission "
+        "`annotation.add_campaign`.",
         request=NewCampaign,
         sent={"name": "faq", "sample": 100, "policy": {"hit_size": 7}, "dollars": "120.00"},
         answers={201: CampaignCreated, 202: CreationJob},
@@ -91,9 +91,9 @@ class Campaigns(APIView):
 class OneCampaign(APIView):
     @operation(
         "campaign_read",
-        "How a campaign stands",
+        "Show a campaign's status",
         tag=TAG,
-        description="With the newest figures: they are counted after each pass, not when asked.",
+        description="Figures are counted after each pass, not for each request.",
         answers={200: CampaignRead},
         example=READ,
         refusals=[404],
@@ -103,14 +103,14 @@ class OneCampaign(APIView):
 
 
 class PolicyAnswer(serializers.Serializer[dict[str, Any]]):
-    digest = serializers.CharField(help_text="sha256 of its canonical JSON")
+    digest = serializers.CharField(help_text="sha256 of the policy's canonical JSON")
     policy = PolicyField()
 
 
 class CampaignPolicy(APIView):
     @operation(
         "campaign_policy",
-        "A campaign's policy: every number of its protocol",
+        "Show a campaign's policy: every number of its protocol",
         tag=TAG,
         answers={200: PolicyAnswer},
         example={"digest": "0" * 64, "policy": {"candidates_per_query": 30, "hit_size": 7}},
@@ -139,17 +139,17 @@ class Mode(serializers.Serializer[dict[str, Any]]):
 class CostEstimateAnswer(serializers.Serializer[dict[str, Any]]):
     triplets = serializers.IntegerField()
     hits = serializers.IntegerField()
-    assignments_min = serializers.IntegerField(help_text="the first round alone")
-    extend = Mode(help_text="if ties are broken by one more assignment of the same HIT")
-    repack = Mode(help_text="if only tied triplets are judged once more")
+    assignments_min = serializers.IntegerField(help_text="in the first round alone")
+    extend = Mode(help_text="if one more assignment of the same HIT breaks a tie")
+    repack = Mode(help_text="if only tied triplets are judged again")
     cents_min = serializers.IntegerField()
-    cents_max = serializers.IntegerField(help_text="if every HIT needs all votes")
+    cents_max = serializers.IntegerField(help_text="cost if every HIT needs all votes")
 
 
 class CampaignCostEstimate(APIView):
     @operation(
         "campaign_cost_estimate",
-        "What a campaign will cost, before anything is spent",
+        "Estimate a campaign's cost before you spend anything",
         tag=TAG,
         description="Replacements of rejected and discarded work are not counted.",
         parameters=[Expected],

@@ -29,7 +29,7 @@ BOTH = "Say which queries: either `sample` or `queries`."
 
 class OwnQuery(serializers.Serializer[dict[str, Any]]):
     query = Text(max_length=10_000)
-    id = Text(max_length=40, required=False, help_text="your name for it")
+    id = Text(max_length=40, required=False, help_text="the file's name")
 
 
 class NewCampaign(serializers.Serializer[dict[str, Any]]):
@@ -38,14 +38,14 @@ class NewCampaign(serializers.Serializer[dict[str, Any]]):
         min_value=1,
         max_value=MOST_SAMPLED,
         required=False,
-        help_text="queries that are held out of the database at random",
+        help_text="number of questions to hold out of the database at random",
     )
     queries = serializers.ListField(
         child=OwnQuery(),
         min_length=1,
         max_length=MOST_QUERIES,
         required=False,
-        help_text="your own, in place of a sample",
+        help_text="your own queries, instead of a sample",
     )
     corpus = CorpusName(
         default=ALL,
@@ -54,7 +54,9 @@ class NewCampaign(serializers.Serializer[dict[str, Any]]):
     seed = Whole(min_value=SEEDS[0], max_value=SEEDS[-1], default=0)
     policy = PolicyField(required=False)
     dollars = serializers.RegexField(
-        f"^{AMOUNT.pattern}$", required=False, help_text="the budget; none is nothing"
+        f"^{AMOUNT.pattern}$",
+        required=False,
+        help_text="the campaign's budget; without one, nothing can be spent",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -27,16 +27,17 @@ class SnapshotRow(serializers.Serializer[Snapshot]):
 class SeriesRow(serializers.Serializer[Any]):
     name = serializers.CharField()
     values = serializers.ListField(
-        child=serializers.FloatField(allow_null=True), help_text="one a label; null: not known"
+        child=serializers.FloatField(allow_null=True),
+        help_text="one value for each label; null: not known",
     )
 
 
 class ChartRow(serializers.Serializer[Chart]):
     key = serializers.CharField()
     title = serializers.CharField()
-    axis = serializers.CharField(help_text="what the labels are")
-    unit = serializers.CharField(help_text="of the values")
-    note = serializers.CharField(help_text="how to read it")
+    axis = serializers.CharField(help_text="the kind of label")
+    unit = serializers.CharField(help_text="the unit of the values")
+    note = serializers.CharField(help_text="how to read the chart")
 
 
 class ChartRead(ChartRow):
@@ -58,9 +59,9 @@ class Snapshots(APIView):
 
     @operation(
         "snapshot_list",
-        "A campaign's figures as they were counted, the newest first",
+        "List a campaign's figures, newest first",
         tag=TAG,
-        description="They are counted after each pass, and by the job `snapshot`.",
+        description="Figures are counted after each pass and by the job `snapshot`.",
         answers={200: SnapshotRow(many=True)},
         example={"at": "2026-11-22T10:00:00Z", "figures": {"triplets": 450, "labelled": 312}},
         refusals=[404],
@@ -73,9 +74,9 @@ class Snapshots(APIView):
 class Charts(APIView):
     @operation(
         "chart_list",
-        "The charts of a campaign's overview",
+        "Show the charts of a campaign's overview",
         tag=TAG,
-        description="None before its figures were first counted.",
+        description="Empty until the figures are counted for the first time.",
         answers={200: ChartRow(many=True)},
         example=ROW,
         refusals=[404],
@@ -88,7 +89,7 @@ class Charts(APIView):
 class OneChart(APIView):
     @operation(
         "chart_read",
-        "A chart's rows",
+        "Show a chart's rows",
         tag=TAG,
         answers={200: ChartRead},
         example={

@@ -39,14 +39,18 @@ class InstructionsRead(InstructionsRow):
 class NewInstructions(serializers.Serializer[dict[str, Any]]):
     text = Text(max_length=MOST_CHARACTERS, trim_whitespace=False, help_text="in Markdown")
     based_on = Whole(
-        min_value=1, max_value=MOST_VERSIONS, help_text="the version that it was made from"
+        min_value=1, max_value=MOST_VERSIONS, help_text="the version that this one is based on"
     )
 
 
 class AddedAnswer(serializers.Serializer[Added]):
     version = serializers.IntegerField()
-    changed_hits = serializers.IntegerField(help_text="not asked for yet: they take it")
-    kept_hits = serializers.IntegerField(help_text="they keep what they were published with")
+    changed_hits = serializers.IntegerField(
+        help_text="HITs that are not published yet and take this version"
+    )
+    kept_hits = serializers.IntegerField(
+        help_text="HITs that keep the version they were published with"
+    )
 
 
 ROW = {"version": 2, "author": "ada", "created_at": "2026-11-22T10:00:00Z"}
@@ -57,7 +61,7 @@ class Versions(APIView):
 
     @operation(
         "instructions_list",
-        "The versions of a campaign's instructions, the newest first",
+        "List the versions of a campaign's instructions, newest first",
         tag=TAG,
         answers={200: InstructionsRow(many=True)},
         example=ROW,
@@ -69,10 +73,10 @@ class Versions(APIView):
 
     @operation(
         "instructions_create",
-        "The next version of the instructions",
+        "Save the next version of the instructions",
         tag=TAG,
-        description="HITs that are not asked for yet take it. Answers 409 where somebody has "
-        f"saved another one since `based_on`. Takes the permission `{WRITE_INSTRUCTIONS}`.",
+        description="HITs that are not published yet take it. Answers 409 if somebody has "
+        f"saved another version since `based_on`. Requires the permission `{WRITE_INSTRUCTIONS}`.",
         request=NewInstructions,
         sent={"text": "# What to do\n\nRead both questions.", "based_on": 1},
         answers={201: AddedAnswer},
@@ -100,7 +104,7 @@ class Versions(APIView):
 class OneVersion(APIView):
     @operation(
         "instructions_read",
-        "A version of the instructions",
+        "Show a version of the instructions",
         tag=TAG,
         answers={200: InstructionsRead},
         example={**ROW, "text": "# What to do\n\nRead both questions."},

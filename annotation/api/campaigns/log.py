@@ -17,11 +17,11 @@ from core.rest.pagination import NewestPages, page
 class AuditEntryRow(serializers.Serializer[AuditEntry]):
     id = serializers.IntegerField(source="pk")
     at = serializers.DateTimeField()
-    actor = serializers.CharField(help_text="their name at that time")
+    actor = serializers.CharField(help_text="the account's name at that time")
     via = serializers.ChoiceField(choices=AuditEntry.Via.choices)
     verb = serializers.CharField()
-    campaign = serializers.SerializerMethodField(help_text="null: of none")
-    subject = serializers.CharField(help_text="whom or what it was done to")
+    campaign = serializers.SerializerMethodField(help_text="null: the entry belongs to no campaign")
+    subject = serializers.CharField(help_text="the person or thing that the action concerns")
     details = serializers.DictField()
 
     def get_campaign(self, entry: AuditEntry) -> str | None:
@@ -37,9 +37,9 @@ class Log(APIView):
 
     @operation(
         "log_list",
-        "What people did, the newest first",
+        "List the audit log, newest first",
         tag="log",
-        description="Entries of the campaigns that you can see. "
+        description="Lists entries of the campaigns that you can see. "
         "Only staff see entries without a campaign.",
         parameters=parameters(EntryFilter),
         answers={200: AuditEntryRow(many=True)},

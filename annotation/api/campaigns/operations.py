@@ -25,7 +25,7 @@ from core.rest.openapi import key_header
 from core.rest.openapi import operation as described
 from core.rest.parsing import body
 
-AGREED = "false: only preview it; true: carry it out"
+AGREED = "false: only preview it; true: execute it"
 PREVIEW = {"agreed": False, "sentences": ["No more work is requested."]}
 SAMPLES = {
     "dollars": "12.50",
@@ -39,9 +39,11 @@ SAMPLES = {
 class OperationAnswer(serializers.Serializer[dict[str, Any]]):
     agreed = serializers.BooleanField()
     sentences = serializers.ListField(
-        child=serializers.CharField(), help_text="what happens, or has happened"
+        child=serializers.CharField(), help_text="the effect of the operation, in sentences"
     )
-    result = serializers.DictField(allow_null=True, help_text="null: only previewed")
+    result = serializers.DictField(
+        allow_null=True, help_text="null: the operation was only previewed"
+    )
 
 
 class OperationView(APIView):

@@ -29,9 +29,9 @@ class Roles(APIView):
 
     @operation(
         "role_list",
-        "Who has which role in a campaign",
+        "List the roles in a campaign",
         tag=TAG,
-        description="Roles that hold in all campaigns are not among them. Takes the permission "
+        description="Roles that apply to every campaign are not listed. Requires the permission "
         f"`{GRANT}`.",
         answers={200: RoleOf(many=True)},
         example=ROW,

@@ -34,7 +34,9 @@ class CampaignRow(serializers.Serializer[Campaign]):
         help_text="`complete` where each triplet is decided and nothing is under way"
     )
     crowd = serializers.CharField(source="policy.crowd")
-    published = serializers.SerializerMethodField(help_text="whether the crowd has been asked")
+    published = serializers.SerializerMethodField(
+        help_text="whether the campaign has been published"
+    )
     seed = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     money = Money(source="account")
@@ -48,13 +50,15 @@ class CampaignRow(serializers.Serializer[Campaign]):
 
 
 class CampaignRead(CampaignRow):
-    origin = serializers.CharField(source="query_set.origin", help_text="of its queries")
-    retrieved = serializers.SerializerMethodField(help_text="whether its candidates are found")
+    origin = serializers.CharField(source="query_set.origin", help_text="number of queries")
+    retrieved = serializers.SerializerMethodField(
+        help_text="whether the campaign's candidates have been retrieved"
+    )
     warnings = serializers.SerializerMethodField(
-        help_text="what will stand still as things are, such as ties in a team of two"
+        help_text="what will block the campaign, such as ties in a team of two"
     )
     figures = serializers.SerializerMethodField(
-        help_text="the newest counts, as of `at`; null: none are taken yet"
+        help_text="the latest counts, as of `at`; null: not counted yet"
     )
 
     def get_retrieved(self, campaign: Campaign) -> bool:

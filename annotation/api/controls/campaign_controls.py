@@ -43,14 +43,14 @@ TEXTS = ("triplet__candidate__query", "triplet__candidate__pair")
 
 
 class KindRates(serializers.Serializer[dict[str, Any]]):
-    controls = serializers.IntegerField(help_text="that were shown")
+    controls = serializers.IntegerField(help_text="number of controls shown")
     answered = serializers.IntegerField()
     right = serializers.IntegerField()
     share = serializers.FloatField(allow_null=True)
 
 
 class RatesAnswer(serializers.Serializer[dict[str, Any]]):
-    positive = KindRates(allow_null=True, help_text="null: nobody has counted yet")
+    positive = KindRates(allow_null=True, help_text="null: not counted yet")
     negative = KindRates(allow_null=True)
 
 
@@ -85,7 +85,7 @@ class CampaignControls(APIView):
 
     @operation(
         "campaign_control_list",
-        "A campaign's own controls, which are negative",
+        "List a campaign's own controls, which are negative",
         tag=TAG,
         parameters=[ControlFilter],
         answers={200: ControlRow(many=True)},
@@ -100,7 +100,7 @@ class CampaignControls(APIView):
 class CampaignControl(APIView):
     @operation(
         "campaign_control_read",
-        "One of a campaign's own controls",
+        "Show one of a campaign's own controls",
         tag=TAG,
         answers={200: ControlRow},
         example={**ROW, "kind": "negative"},
@@ -114,7 +114,7 @@ class CampaignControl(APIView):
 class ReplaceCampaignControl(APIView):
     @operation(
         "campaign_control_replace",
-        "Other words in place of a control's of the campaign",
+        "Replace the texts of a campaign's control",
         tag=TAG,
         description=OF_A_CAMPAIGN,
         request=TextsSent,
@@ -131,9 +131,9 @@ class ReplaceCampaignControl(APIView):
 class RetireCampaignControl(APIView):
     @operation(
         "campaign_control_retire",
-        "Retire a control of the campaign: no HIT to come holds it",
+        "Retire a campaign's control, so that no new HIT contains it",
         tag=TAG,
-        description=f"It cannot be taken back. {OF_A_CAMPAIGN}",
+        description=f"This cannot be undone. {OF_A_CAMPAIGN}",
         request=Nothing,
         sent={},
         answers={200: ControlRow},
@@ -147,9 +147,9 @@ class RetireCampaignControl(APIView):
 class ControlRates(APIView):
     @operation(
         "campaign_control_rates",
-        "How a campaign's controls were answered, in all",
+        "Summarise the answers to a campaign's controls",
         tag=TAG,
-        description="As they were counted after the last pass, without workers who are excluded.",
+        description="Counted after the last pass, without excluded workers.",
         answers={200: RatesAnswer},
         example={"positive": RATES, "negative": RATES},
         refusals=[404],
@@ -165,7 +165,7 @@ class ControlCandidates(APIView):
 
     @operation(
         "control_candidate_list",
-        "Controls that votes propose: each is none until a person confirms it",
+        "List control candidates, which a person confirms or dismisses",
         tag=TAG,
         parameters=[ControlCandidateFilter],
         answers={200: ControlCandidateRow(many=True)},
@@ -182,7 +182,7 @@ class ControlCandidates(APIView):
 class ConfirmControlCandidate(APIView):
     @operation(
         "control_candidate_confirm",
-        "Make a control candidate one of the pool, in these words",
+        "Confirm a control candidate with these texts",
         tag=TAG,
         description=OF_THE_POOL,
         request=TextsSent,
@@ -208,7 +208,7 @@ class ConfirmControlCandidate(APIView):
 class DismissControlCandidate(APIView):
     @operation(
         "control_candidate_dismiss",
-        "Dismiss a control candidate: it does not come again",
+        "Dismiss a control candidate, so that it is not proposed again",
         tag=TAG,
         description=OF_A_CAMPAIGN,
         request=Nothing,

@@ -30,7 +30,7 @@ class ControlsSent(serializers.Serializer[dict[str, Any]]):
     controls = serializers.ListField(
         child=TextsSent(), min_length=1, max_length=MOST, required=False
     )
-    shipped = Flag(default=False, help_text="those that come with Quorum")
+    shipped = Flag(default=False, help_text="the controls that come with Quorum")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("controls" in attrs) == attrs["shipped"]:
@@ -40,17 +40,17 @@ class ControlsSent(serializers.Serializer[dict[str, Any]]):
 
 class ImportedAnswer(serializers.Serializer[dict[str, Any]]):
     read = serializers.IntegerField()
-    added = serializers.IntegerField(help_text="the others were known already")
-    pool = serializers.IntegerField(help_text="controls in use now")
+    added = serializers.IntegerField(help_text="new controls; the pool already had the others")
+    pool = serializers.IntegerField(help_text="controls in use")
 
 
 class ImportControls(APIView):
     @operation(
         "control_import",
-        "Add many controls to the pool",
+        "Import controls into the pool",
         tag=TAG,
-        description="One that is none refuses them all, and `errors` names each; those that the "
-        f"pool has, or that somebody has retired, are left out. {OF_THE_POOL}",
+        description="If a row is no valid control, none is imported, and `errors` lists each. "
+        f"Controls that the pool has, or that were retired, are skipped. {OF_THE_POOL}",
         request=ControlsSent,
         sent={"controls": [SENT]},
         answers={200: ImportedAnswer},

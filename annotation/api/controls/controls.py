@@ -25,7 +25,7 @@ from core.rest.pagination import KeyPages, page
 from core.rest.parsing import Nothing, body, query
 
 TAG = "controls"
-TAKES = f"Takes the permission `{CHANGE_CONTROLS}`"
+TAKES = f"Requires the permission `{CHANGE_CONTROLS}`"
 OF_THE_POOL = f"{TAKES} in all campaigns, for they share the pool."
 OF_A_CAMPAIGN = f"{TAKES}."
 
@@ -42,7 +42,9 @@ class RateRow(serializers.Serializer[ControlRate]):
     answered = serializers.IntegerField()
     right = serializers.IntegerField()
     workers = serializers.IntegerField()
-    share = serializers.FloatField(allow_null=True, help_text="of the answers, those as expected")
+    share = serializers.FloatField(
+        allow_null=True, help_text="share of answers that were as expected"
+    )
 
 
 class ControlRow(serializers.Serializer[Control]):
@@ -53,7 +55,7 @@ class ControlRow(serializers.Serializer[Control]):
     answer = serializers.CharField()
     retired_at = serializers.DateTimeField(allow_null=True)
     rate = serializers.SerializerMethodField(
-        help_text="as it was counted last; null: of none that was counted"
+        help_text="campaign whose count is the latest; null: not counted yet"
     )
 
     def get_rate(self, control: Control) -> dict[str, Any] | None:
@@ -81,9 +83,9 @@ class Controls(APIView):
 
     @operation(
         "control_list",
-        "The pool of controls, with how they were answered",
+        "List the controls of the pool and how they were answered",
         tag=TAG,
-        description="Rates are of the campaigns that you see. All of the pool are positive.",
+        description="Rates cover the campaigns that you can see. Every control is positive.",
         parameters=[ControlFilter],
         answers={200: ControlRow(many=True)},
         example=ROW,
@@ -117,7 +119,7 @@ class Controls(APIView):
 class OneControl(APIView):
     @operation(
         "control_read",
-        "A control of the pool",
+        "Show a control of the pool",
         tag=TAG,
         answers={200: ControlRow},
         example=ROW,
@@ -131,7 +133,7 @@ class OneControl(APIView):
 class ReplaceControl(APIView):
     @operation(
         "control_replace",
-        "Other words in place of a control's of the pool",
+        "Replace the texts of a control of the pool",
         tag=TAG,
         description="A new control takes its place in HITs to come; HITs that hold the old one "
         f"keep it. {OF_THE_POOL}",
@@ -150,9 +152,9 @@ class ReplaceControl(APIView):
 class RetireControl(APIView):
     @operation(
         "control_retire",
-        "Retire a control of the pool: no HIT to come holds it",
+        "Retire a control of the pool, so that no new HIT contains it",
         tag=TAG,
-        description=f"It cannot be taken back. {OF_THE_POOL}",
+        description=f"This cannot be undone. {OF_THE_POOL}",
         request=Nothing,
         sent={},
         answers={200: ControlRow},

@@ -38,14 +38,14 @@ class IndexSent(serializers.Serializer[dict[str, Any]]):
     kind = serializers.ChoiceField(
         choices=[AUTO, *IndexKind.values],
         default=AUTO,
-        help_text="auto: what fits pairs and memory",
+        help_text="auto: the kind that fits the number of pairs and the memory",
     )
     recall = Share(
         min_value=LEAST_RECALL,
         default=BuildOptions.recall,
-        help_text="of the exact nearest 30, what an approximate kind must find at least",
+        help_text="minimum share of the exact nearest 30 pairs that an approximate kind must find",
     )
-    words = Flag(default=True, help_text="for searches by words (BM25), too")
+    words = Flag(default=True, help_text="also index the words, for BM25 search")
     model = Text(
         max_length=100,
         required=False,
@@ -65,10 +65,10 @@ class BuildIndex(APIView):
 
     @operation(
         "index_build",
-        "Build a corpus's index again, over its pairs that are not withdrawn",
+        "Rebuild a corpus's index over its pairs that are not withdrawn",
         tag=TAG,
-        description="A job, whose address is in `Location`; what is encoded already stays. Takes "
-        f"the permission `{BUILD}`.",
+        description="The answer is a job; its address is in `Location`. It keeps what is encoded "
+        f"already. Requires the permission `{BUILD}`.",
         request=IndexSent,
         sent={"form": "QQA", "kind": "auto", "recall": 0.95, "words": True},
         answers={202: JobRow},
@@ -88,9 +88,9 @@ class CountSources(APIView):
 
     @operation(
         "source_count",
-        "Count the pairs of each source again",
+        "Recount the pairs of each source",
         tag=TAG,
-        description="A job, whose address is in `Location`; `source_list` shows what it counts.",
+        description="The answer is a job; its address is in `Location`. `source_list` shows the counts.",
         request=Nothing,
         sent={},
         answers={202: JobRow},
@@ -109,7 +109,7 @@ def _withdrawal(name: str, summary: str) -> Callable[[Any], Any]:
         name,
         summary,
         tag=TAG,
-        description="Where it is so already, nothing changes: no key is needed. Takes the "
+        description="If the pair already has this state, nothing changes. Requires the "
         f"permission `{WITHDRAW}`.",
         request=Reason,
         sent={"reason": "Its author has asked for it."},
@@ -122,7 +122,7 @@ def _withdrawal(name: str, summary: str) -> Callable[[Any], Any]:
 class Withdraw(APIView):
     permission_classes = [MayLook]
 
-    @_withdrawal("pair_withdraw", "Withdraw a pair: no search finds it any more")
+    @_withdrawal("pair_withdraw", "Withdraw a pair, so that searches exclude it")
     def post(self, request: Request, pk: int) -> Response:
         return _changed(request, pk, restore=False)
 

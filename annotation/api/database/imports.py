@@ -41,19 +41,25 @@ MOST_FIELD = 100
 class ImportSent(serializers.Serializer[dict[str, Any]]):
     """As a form with files (multipart/form-data), of any number of megabytes."""
 
-    source = serializers.CharField(max_length=MAX_SOURCE, help_text="every pair keeps it")  # type: ignore[assignment]
+    source = serializers.CharField(
+        max_length=MAX_SOURCE, help_text="the licence that every pair keeps"
+    )  # type: ignore[assignment]
     format = serializers.ChoiceField(
         choices=sorted(FORMATS),
         required=False,
-        help_text="as its publisher distributes it; else by the file's ending",
+        help_text="the publisher's own format; otherwise the file's extension decides",
     )
     license = serializers.CharField(max_length=MAX_LICENSE, required=False)
-    share = serializers.CharField(max_length=10, required=False, help_text="of the best: 10%")
+    share = serializers.CharField(
+        max_length=10,
+        required=False,
+        help_text="share of the best pairs to import, for example 10%",
+    )
     score_field = serializers.CharField(
-        max_length=MOST_FIELD, required=False, help_text="the column by which they are the best"
+        max_length=MOST_FIELD, required=False, help_text="the column that ranks the pairs"
     )
     by_encoder = serializers.BooleanField(
-        default=False, help_text="the best by the site's encoder instead"
+        default=False, help_text="rank the pairs by the site's encoder instead"
     )
     corpus = serializers.CharField(
         max_length=Corpus.MAX_NAME, default=ALL, help_text="that the source joins"
@@ -67,14 +73,14 @@ class ImportSent(serializers.Serializer[dict[str, Any]]):
 class ImportForm(ImportSent):
     """What the description shows: the files beside the fields."""
 
-    files = serializers.ListField(child=serializers.FileField(), help_text="one or more")
+    files = serializers.ListField(child=serializers.FileField(), help_text="one or more files")
 
 
 class RejectedRow(serializers.Serializer[dict[str, Any]]):
     file = serializers.CharField()
     line = serializers.IntegerField()
     reason = serializers.CharField()
-    text = serializers.CharField(help_text="how the row begins")
+    text = serializers.CharField(help_text="the beginning of the row")
 
 
 class ImportersSession(SessionAuthentication):
@@ -98,7 +104,7 @@ class Import(APIView):
 
     @operation(
         "pair_import",
-        "Import files of q/a pairs",
+        "Import files of question/answer pairs",
         tag=TAG,
         description="A form with the files, sent as multipart/form-data. A job, whose address is "
         "in `Location`: its result says what was read, added and rejected of each file. Takes "
@@ -136,7 +142,7 @@ class Rejected(APIView):
 
     @operation(
         "import_rejected",
-        "The rows that an import refused, file by file",
+        "List the rows that an import rejected, by file",
         tag=TAG,
         description=f"Of each file the first {MOST_REJECTED:,}; for a month, then they are gone.",
         answers={200: RejectedRow(many=True)},

@@ -37,7 +37,8 @@ class ExpertRow(serializers.Serializer[ExpertLabel]):
     expert = serializers.CharField()
     label = serializers.IntegerField()  # type: ignore[assignment]
     blind_label = serializers.IntegerField(
-        allow_null=True, help_text="what it was before the votes were seen, where it has changed"
+        allow_null=True,
+        help_text="the label given before the expert saw the votes, if it changed since",
     )
     source = serializers.ChoiceField(choices=ExpertLabel.Source.choices)  # type: ignore[assignment]
     note = serializers.CharField()
@@ -51,7 +52,7 @@ class NewLabel(serializers.Serializer[dict[str, Any]]):
         default="",
         allow_blank=True,
         allow_null=True,
-        help_text="of the sample, as it was given with it",
+        help_text="the draw that came with the triplet, for the random sample",
     )
     triplet = Whole(min_value=1, max_value=LARGEST)
     label = Whole(min_value=0, max_value=1)  # type: ignore[assignment]
@@ -78,9 +79,10 @@ class Blind(serializers.Serializer[Triplet]):
 
 
 class NextAnswer(serializers.Serializer[dict[str, Any]]):
-    next = Blind(allow_null=True, help_text="null: the pile is done")
+    next = Blind(allow_null=True, help_text="null: no triplet is left")
     draw = serializers.CharField(
-        allow_null=True, help_text="of the sample: sent back, it shows that the triplet was drawn"
+        allow_null=True,
+        help_text="for the random sample: send it back to show that the triplet was drawn",
     )
 
 
@@ -136,9 +138,9 @@ class ExpertLabels(APIView):
 
     @operation(
         "expert_label_list",
-        "What experts have said",
+        "List experts' labels",
         tag=TAG,
-        description="You see the answers of others after you have labelled the triplet.",
+        description="You see the labels of other experts after you have labelled the triplet.",
         parameters=[LabelsFilter],
         answers={200: ExpertRow(many=True)},
         example=ROW,
@@ -150,13 +152,12 @@ class ExpertLabels(APIView):
 
     @operation(
         "expert_label_create",
-        "Say what you, an expert, find of a triplet",
+        "Give your expert label for a triplet",
         tag=TAG,
-        description="It stands beside the votes and never counts as one. Said again, it takes the "
-        "place of what you said before: no key is needed. A triplet that is not of the pile, or "
-        "that you have judged as an annotator, is not found; of the sample, any but one that "
-        "`expert_label_next` gave you, with its `draw`. Takes the permission "
-        "`annotation.add_expertlabel`.",
+        description="The label is kept beside the votes and never counts as one. A second label "
+        "replaces your first, so no key is needed. Answers 404 for a triplet that is not in the "
+        "pile or that you have judged as an annotator. For the random sample, send the `draw` "
+        "that `expert_label_next` gave you. Requires the permission `annotation.add_expertlabel`.",
         request=NewLabel,
         sent={"triplet": 77, "label": 1, "pile": "unresolved", "note": ""},
         answers={201: ExpertRow},
@@ -188,7 +189,7 @@ def _decided(request: Request, pile: Pile, triplet: Triplet, label: int, note: s
 class NextTriplet(APIView):
     @operation(
         "expert_label_next",
-        "The next triplet of a pile, without the votes",
+        "Get the next triplet to label, without the votes",
         tag=TAG,
         parameters=[PileQuery],
         answers={200: NextAnswer},
@@ -206,9 +207,9 @@ class NextTriplet(APIView):
 class OneExpertLabel(APIView):
     @operation(
         "expert_label_read",
-        "An expert's label",
+        "Show an expert's label",
         tag=TAG,
-        description="Another's is not found before you have labelled the triplet yourself.",
+        description="You see the label of another expert after you have labelled the triplet.",
         answers={200: ExpertRow},
         example=ROW,
         refusals=[404],

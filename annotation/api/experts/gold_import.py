@@ -30,10 +30,10 @@ class LabelSent(serializers.Serializer[dict[str, Any]]):
     query = Text(max_length=MAX_QUESTION)
     question = Text(max_length=MAX_QUESTION)
     label = Whole(  # type: ignore[assignment]
-        min_value=0, max_value=1, help_text="1: equivalent, 0: not"
+        min_value=0, max_value=1, help_text="1: equivalent; 0: not equivalent"
     )
     answer = Text(
-        max_length=MAX_ANSWER, required=False, help_text="to tell pairs of one question apart"
+        max_length=MAX_ANSWER, required=False, help_text="distinguishes pairs that share a question"
     )
     expert = Text(max_length=MAX_EXPERT, required=False)
     note = Text(max_length=MAX_NOTE, required=False, allow_blank=True)
@@ -41,10 +41,12 @@ class LabelSent(serializers.Serializer[dict[str, Any]]):
 
 class LabelsSent(serializers.Serializer[dict[str, Any]]):
     labels = serializers.ListField(child=LabelSent(), min_length=1, max_length=MOST)
-    expert = Text(max_length=MAX_EXPERT, default=EXPERT, help_text="of labels that name no expert")
-    replace = Flag(
-        default=False, help_text="put them in place of others that the same expert gave before"
+    expert = Text(
+        max_length=MAX_EXPERT,
+        default=EXPERT,
+        help_text="the expert's name, for labels that name none",
     )
+    replace = Flag(default=False, help_text="replace labels that the same expert gave before")
 
 
 class ImportedLabels(serializers.Serializer[dict[str, Any]]):
@@ -52,21 +54,23 @@ class ImportedLabels(serializers.Serializer[dict[str, Any]]):
     labels_new = serializers.IntegerField()
     labels_unchanged = serializers.IntegerField()
     labels_changed = serializers.IntegerField()
-    rows_without_triplet = serializers.IntegerField(help_text="about no triplet of the campaign")
+    rows_without_triplet = serializers.IntegerField(
+        help_text="labels that match no triplet of the campaign"
+    )
     first_lines_without = serializers.ListField(
-        child=serializers.IntegerField(), help_text="the first of these, counted from 1"
+        child=serializers.IntegerField(), help_text="the first such rows, counted from 1"
     )
 
 
 class ImportExpertLabels(APIView):
     @operation(
         "expert_label_import",
-        "Take in labels that experts gave elsewhere",
+        "Import labels that experts gave elsewhere",
         tag=TAG,
-        description="They stand beside the votes and never count as one. One that contradicts "
-        "another of the same expert refuses them all, and `errors` names each; so does one that "
-        "differs from what the expert gave before, unless `replace` is true. Takes the permission "
-        f"`{RUN}`: the labels may be anybody's.",
+        description="The labels are kept beside the votes and never count as one. If a label "
+        "contradicts another of the same expert, none is imported, and `errors` lists each. To "
+        "replace labels that an expert gave before, send `replace`. Requires the permission "
+        f"`{RUN}`.",
         request=LabelsSent,
         sent={
             "labels": [

@@ -29,9 +29,9 @@ class DisagreementRow(serializers.Serializer[dict[str, Any]]):
     triplet = serializers.IntegerField()
     weight = serializers.FloatField()
     decisive = serializers.BooleanField(
-        help_text="no other candidate of its query is labelled positive"
+        help_text="whether no other candidate of its query is labelled positive"
     )
-    split = serializers.CharField(help_text="of the votes; not which way they went")
+    split = serializers.CharField(help_text="number of votes, but not what they were")
     query = serializers.CharField()
     question = serializers.CharField()
     answer = serializers.CharField()
@@ -45,12 +45,12 @@ class ComplaintRow(serializers.Serializer[Any]):
 
 class ReportedRow(serializers.Serializer[ReportedItem]):
     hit = serializers.IntegerField(help_text="its number")
-    position = serializers.IntegerField(help_text="on the page, from 1")
-    control = serializers.CharField(help_text="its kind; empty: a triplet")
+    position = serializers.IntegerField(help_text="position on the page, from 1")
+    control = serializers.CharField(help_text="the control's kind; empty: a triplet")
     query = serializers.CharField()
     question = serializers.CharField()
     answer = serializers.CharField()
-    workers = serializers.IntegerField(help_text="who reported it")
+    workers = serializers.IntegerField(help_text="the worker who reported the item")
     complaints = ComplaintRow(many=True)
 
 
@@ -66,7 +66,7 @@ class Disagreements(APIView):
 
     @operation(
         "disagreement_list",
-        "Triplets whose judges disagree, those that matter most first",
+        "List triplets with disagreement, most important first",
         tag=TAG,
         description=f"The first {MOST}, without a word of which way the votes went: an expert may "
         "be asked for a label. Unresolved triplets are listed by `triplet_list`.",
@@ -103,9 +103,9 @@ class Reports(APIView):
 
     @operation(
         "report_list",
-        "What workers have reported as wrong, the items that most of them reported first",
+        "List reported items, most often reported first",
         tag=TAG,
-        description="As it was counted after the last pass.",
+        description="Counted after the last pass.",
         answers={200: ReportedRow(many=True)},
         example={
             "hit": 12,

@@ -20,13 +20,16 @@ TAG = "workers"
 
 class AssignmentRow(serializers.Serializer[Assignment]):
     id = serializers.IntegerField(source="pk")
-    crowd_id = serializers.CharField(help_text="as the crowd names it; bonuses go by it")
+    crowd_id = serializers.CharField(help_text="the crowd's id, which bonuses refer to")
     hit = serializers.IntegerField(source="hit.number")
     worker = serializers.CharField(source="worker.worker_id")
     status = serializers.ChoiceField(choices=Assignment.Status.choices)
-    passed = serializers.BooleanField(allow_null=True, help_text="its controls; null: not reviewed")
+    passed = serializers.BooleanField(
+        allow_null=True, help_text="whether it passed its controls; null: not reviewed"
+    )
     paid = serializers.CharField(
-        source="account", help_text="paid, discarded or released; empty: reserved"
+        source="account",
+        help_text="what became of its money: paid, discarded or released; empty: still reserved",
     )
     accepted_at = serializers.DateTimeField()
     submitted_at = serializers.DateTimeField()
@@ -64,7 +67,7 @@ class Assignments(APIView):
 
     @operation(
         "assignment_list",
-        "What was submitted for a campaign",
+        "List a campaign's submitted assignments",
         tag=TAG,
         parameters=parameters(AssignmentFilter),
         answers={200: AssignmentRow(many=True)},
@@ -80,7 +83,7 @@ class Assignments(APIView):
 class OneAssignment(APIView):
     @operation(
         "assignment_read",
-        "An assignment with its judgments",
+        "Show an assignment with its judgments",
         tag=TAG,
         answers={200: AssignmentRead},
         example={**ROW, "judgments": [{"position": 0, "triplet": 77, "value": 1}]},

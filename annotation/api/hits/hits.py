@@ -22,30 +22,40 @@ KINDS = ("triplet", "positive", "negative")
 
 
 class HitRow(serializers.Serializer[Hit]):
-    number = serializers.IntegerField(help_text="within the campaign")
+    number = serializers.IntegerField(help_text="the HIT's number within the campaign")
     crowd_id = serializers.CharField(allow_null=True)
     state = serializers.ChoiceField(source="condition", choices=HitState.choices)
-    repack = serializers.BooleanField(help_text="triplets of other HITs, judged once more")
-    max_assignments = serializers.IntegerField(help_text="assignments asked for so far")
+    repack = serializers.BooleanField(
+        help_text="whether it holds triplets of other HITs that are judged again"
+    )
+    max_assignments = serializers.IntegerField(help_text="assignments requested so far")
     tie_reserve = serializers.IntegerField(help_text="assignments reserved to break ties")
-    price_cents = serializers.IntegerField(help_text="of one approved assignment, with the fee")
+    price_cents = serializers.IntegerField(
+        help_text="cost of one approved assignment, including the fee"
+    )
     published_at = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
     closed_at = serializers.DateTimeField(allow_null=True)
-    gone = serializers.BooleanField(help_text="the crowd does not know it any more")
-    fault = serializers.CharField(help_text="why its record could not be read; empty: it could")
+    gone = serializers.BooleanField(help_text="whether the crowd has deleted the HIT")
+    fault = serializers.CharField(
+        help_text="why the HIT's record could not be read; empty: it was read"
+    )
 
 
 class Item(serializers.Serializer[HitItem]):
     position = serializers.IntegerField()
-    kind = serializers.SerializerMethodField(help_text="triplet, or a positive or negative control")
+    kind = serializers.SerializerMethodField(
+        help_text="a triplet, or a positive or negative control"
+    )
     triplet = serializers.IntegerField(source="triplet_id", allow_null=True)
     query = serializers.SerializerMethodField()
     question = serializers.SerializerMethodField()
     answer = serializers.SerializerMethodField()
-    expected = serializers.SerializerMethodField(help_text="of a control; null: nobody knows")
-    status = serializers.SerializerMethodField(help_text="of a triplet")
-    label = serializers.SerializerMethodField(help_text="of a triplet that has one")  # type: ignore[assignment]
+    expected = serializers.SerializerMethodField(
+        help_text="the control's expected answer; null: not known"
+    )
+    status = serializers.SerializerMethodField(help_text="for a triplet")
+    label = serializers.SerializerMethodField(help_text="for a triplet that has a label")  # type: ignore[assignment]
 
     def get_kind(self, item: HitItem) -> str:
         return item.control.kind if item.control else "triplet"
@@ -117,7 +127,7 @@ class Hits(APIView):
 
     @operation(
         "hit_list",
-        "A campaign's HITs",
+        "List a campaign's HITs",
         tag=TAG,
         parameters=parameters(HitFilter),
         answers={200: HitRow(many=True)},
@@ -132,7 +142,7 @@ class Hits(APIView):
 class OneHit(APIView):
     @operation(
         "hit_read",
-        "A HIT with its items",
+        "Show a HIT with its items",
         tag=TAG,
         answers={200: HitRead},
         example={**ROW, "instructions": 1, "items": [ITEM]},

@@ -21,8 +21,12 @@ class LabelRow(serializers.Serializer[Triplet]):
     triplet = serializers.IntegerField(source="pk")
     query = serializers.CharField(source="candidate.query.key", help_text="the query's id")
     pair = serializers.IntegerField(source="candidate.pair_id")
-    rank = serializers.IntegerField(source="candidate.rank", help_text="the retriever's, from 1")
-    label = serializers.IntegerField(help_text="1: both ask the same and have the same answer")  # type: ignore[assignment]
+    rank = serializers.IntegerField(
+        source="candidate.rank", help_text="the retriever's rank, from 1"
+    )
+    label = serializers.IntegerField(
+        help_text="1: both questions ask the same and have the same answer"
+    )  # type: ignore[assignment]
     votes = serializers.IntegerField()
     positive_votes = serializers.IntegerField()
 
@@ -62,7 +66,7 @@ class Triplets(APIView):
 
     @operation(
         "triplet_list",
-        "A campaign's triplets, with texts and votes",
+        "List a campaign's triplets, with texts and votes",
         tag=TAG,
         parameters=parameters(TripletFilter),
         answers={200: TripletRow(many=True)},
@@ -93,9 +97,9 @@ class Labels(APIView):
 
     @operation(
         "label_list",
-        "The labels that a campaign has so far",
+        "List a campaign's labels so far",
         tag=TAG,
-        description="Derived from the valid votes: one may change as long as votes come in.",
+        description="Labels follow from the valid votes. They can change while votes come in.",
         parameters=parameters(LabelFilter),
         answers={200: LabelRow(many=True)},
         example=LABEL,

@@ -21,20 +21,21 @@ class VoteRow(serializers.Serializer[Vote]):
     hit = serializers.IntegerField(source="judgment.assignment.hit.number")
     value = serializers.IntegerField(source="judgment.value", help_text="0 or 1")
     submitted_at = serializers.DateTimeField(source="judgment.assignment.submitted_at")
-    void = serializers.CharField(help_text="why it does not count; empty: it does")
+    void = serializers.CharField(help_text="why the vote does not count; empty: it counts")
 
 
 class VotesAnswer(serializers.Serializer[dict[str, Any]]):
     votes = VoteRow(many=True)
     derivation = serializers.ListField(
-        child=serializers.CharField(), help_text="how the label follows, in sentences"
+        child=serializers.CharField(),
+        help_text="how the label follows from the votes, in sentences",
     )
 
 
 class Votes(APIView):
     @operation(
         "triplet_votes",
-        "The votes on a triplet, and how its label follows from them",
+        "Show the votes on a triplet and how its label follows from them",
         tag=TAG,
         answers={200: VotesAnswer},
         example={

@@ -27,7 +27,7 @@ from core.rest.pagination import KeyPages, NewestPages, page
 from core.rest.parsing import body
 
 TAG = "notifications"
-TAKES = f"Takes the permission `{MANAGE}`."
+TAKES = f"Requires the permission `{MANAGE}`."
 
 
 class WebhookRow(serializers.Serializer[Webhook]):
@@ -35,31 +35,35 @@ class WebhookRow(serializers.Serializer[Webhook]):
     url = serializers.CharField()
     types = serializers.ListField(
         child=serializers.ChoiceField(choices=Event.Type.choices),
-        help_text="of the events; empty: all of them",
+        help_text="kinds of event to send; empty: every kind",
     )
     active = serializers.BooleanField()
-    fault = serializers.CharField(help_text="why Quorum disabled it; empty: it did not")
+    fault = serializers.CharField(
+        help_text="why Quorum disabled the endpoint; empty: it is enabled"
+    )
     created_at = serializers.DateTimeField()
     created_by = serializers.CharField()
 
 
 class NewWebhook(WebhookRow):
-    secret = serializers.CharField(help_text="signs what is sent; told this once")
+    secret = serializers.CharField(help_text="the signing secret; shown once")
 
 
 class WebhookWanted(serializers.Serializer[dict[str, Any]]):
-    url = Text(max_length=MOST_URL, help_text="https, at a public address")
+    url = Text(max_length=MOST_URL, help_text="an https URL at a public address")
     types = serializers.ListField(
         child=serializers.ChoiceField(choices=Event.Type.choices),
         default=list,
         max_length=len(Event.Type),
-        help_text="of the events; empty: all of them",
+        help_text="kinds of event to send; empty: every kind",
     )
 
 
 class TryRow(serializers.Serializer[DeliveryAttempt]):
     at = serializers.DateTimeField()
-    status = serializers.IntegerField(allow_null=True, help_text="of the answer; null: none came")
+    status = serializers.IntegerField(
+        allow_null=True, help_text="HTTP status of the response; null: there was none"
+    )
     error = serializers.CharField()
 
 
@@ -67,7 +71,7 @@ class DeliveryRow(serializers.Serializer[Delivery]):
     id = serializers.IntegerField(source="pk")
     webhook = serializers.IntegerField(source="webhook_id", allow_null=True)
     account = serializers.CharField(
-        source="account.username", default=None, allow_null=True, help_text="who gets it by e-mail"
+        source="account.username", default=None, allow_null=True, help_text="the e-mail's recipient"
     )
     state = serializers.ChoiceField(choices=Delivery.State.choices)
     retry_at = serializers.DateTimeField(allow_null=True)
@@ -119,7 +123,7 @@ class Webhooks(APIView):
 
     @operation(
         "webhook_list",
-        "Where events are sent",
+        "List webhook endpoints",
         tag=TAG,
         description=TAKES,
         answers={200: WebhookRow(many=True)},
@@ -131,7 +135,7 @@ class Webhooks(APIView):
 
     @operation(
         "webhook_create",
-        "Send events to an address",
+        "Add a webhook endpoint",
         tag=TAG,
         description="The answer alone has the secret. An address is taken once: sent again it is "
         f"refused, and no key is needed. {TAKES}",
@@ -150,7 +154,7 @@ class Webhooks(APIView):
 class RotateSecret(APIView):
     @operation(
         "webhook_rotate",
-        "A new secret; for 24 hours the old one signs as well",
+        "Rotate an endpoint's secret; the old one also signs for 24 hours",
         tag=TAG,
         description=TAKES,
         answers={200: NewWebhook},
@@ -167,7 +171,7 @@ class RotateSecret(APIView):
 class EnableWebhook(APIView):
     @operation(
         "webhook_enable",
-        "Send events there again",
+        "Enable a webhook endpoint again",
         tag=TAG,
         description=TAKES,
         answers={200: WebhookRow},
@@ -185,7 +189,7 @@ class EnableWebhook(APIView):
 class DisableWebhook(APIView):
     @operation(
         "webhook_disable",
-        "Send nothing more there; what waits is cancelled",
+        "Delete a webhook endpoint and cancel what waits for it",
         tag=TAG,
         description=TAKES,
         answers={200: WebhookRow},
@@ -205,7 +209,7 @@ class Events(APIView):
 
     @operation(
         "event_list",
-        "What happened, the newest first",
+        "List events, newest first",
         tag=TAG,
         description=TAKES,
         answers={200: EventRow(many=True)},
@@ -219,7 +223,7 @@ class Events(APIView):
 class OneEvent(APIView):
     @operation(
         "event_read",
-        "An event, its deliveries, and each attempt at them",
+        "Show an event, its deliveries, and each attempt",
         tag=TAG,
         description=TAKES,
         answers={200: EventWithDeliveries},
@@ -235,7 +239,7 @@ class OneEvent(APIView):
 class ResendDelivery(APIView):
     @operation(
         "delivery_resend",
-        "Send an event again that was delivered, failed, or was cancelled",
+        "Send a delivered, failed, or cancelled event again",
         tag=TAG,
         description=f"While it is still being sent it is refused. {TAKES}",
         answers={200: DeliveryRow},

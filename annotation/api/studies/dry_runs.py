@@ -26,7 +26,9 @@ class DryRunFigures(serializers.Serializer[Any]):
     rejected = serializers.IntegerField()
     cents = serializers.IntegerField(help_text="0: no money moves")
     cents_per_label = serializers.FloatField(allow_null=True)
-    whole_assignments = serializers.IntegerField(help_text="scaled up to the whole campaign")
+    whole_assignments = serializers.IntegerField(
+        help_text="the cost scaled up to the whole campaign"
+    )
     whole_cents = serializers.IntegerField()
     estimated_assignments = serializers.IntegerField()
     estimated_cents = serializers.IntegerField()
@@ -35,17 +37,19 @@ class DryRunFigures(serializers.Serializer[Any]):
     unresolved = serializers.IntegerField()
     open = serializers.IntegerField()
     ties = serializers.IntegerField()
-    agreement = serializers.FloatField(allow_null=True, help_text="of the first two votes")
-    accuracy = serializers.FloatField(allow_null=True, help_text="share of labels that are true")
-    low = serializers.FloatField(allow_null=True, help_text="of the accuracy's 95% interval")
+    agreement = serializers.FloatField(
+        allow_null=True, help_text="agreement of the first two votes"
+    )
+    accuracy = serializers.FloatField(allow_null=True, help_text="share of labels that are correct")
+    low = serializers.FloatField(allow_null=True, help_text="bound of the accuracy's 95% interval")
     high = serializers.FloatField(allow_null=True)
     precision = serializers.FloatField(allow_null=True)
     recall = serializers.FloatField(allow_null=True)
     labels_by_experts = serializers.IntegerField()
-    lost = serializers.IntegerField(help_text="careful people who were excluded")
-    caught = serializers.IntegerField(help_text="careless people and spammers who were")
-    bad = serializers.IntegerField(help_text="careless people and spammers in all")
-    end = serializers.CharField(help_text="why it ended")
+    lost = serializers.IntegerField(help_text="careful workers who were excluded")
+    caught = serializers.IntegerField(help_text="careless workers and spammers who were excluded")
+    bad = serializers.IntegerField(help_text="careless workers and spammers in total")
+    end = serializers.CharField(help_text="why the dry run ended")
 
 
 class DryRunRow(serializers.Serializer[Job]):
@@ -95,9 +99,9 @@ class DryRuns(APIView):
 
     @operation(
         "dry_run_list",
-        "The dry runs of a campaign that are done, the newest first",
+        "List a campaign's finished dry runs, newest first",
         tag=TAG,
-        description=f"Takes the permission `{RUN}`.",
+        description=f"Requires the permission `{RUN}`.",
         answers={200: DryRunRow(many=True)},
         example={
             "job": 31,

@@ -34,11 +34,11 @@ class PilotRow(serializers.Serializer[Any]):
 
 
 class NewPilot(serializers.Serializer[dict[str, Any]]):
-    source = Text(max_length=60, help_text="the campaign whose triplets are drawn")  # type: ignore[assignment]
+    source = Text(max_length=60, help_text="the campaign to draw triplets from")  # type: ignore[assignment]
     name = serializers.RegexField(rf"^{NAME.pattern}\Z", max_length=50)
     triplets = Whole(min_value=1, max_value=MOST_TRIPLETS, default=TRIPLETS)
     seed = Whole(min_value=0, max_value=LARGEST_SEED, default=0)
-    agreed = Flag(help_text="false: only what follows is told; true: it is made")
+    agreed = Flag(help_text="false: only preview the pilot; true: create it")
 
 
 class PilotPreview(serializers.Serializer[dict[str, Any]]):
@@ -54,7 +54,9 @@ class ConditionRow(serializers.Serializer[Condition]):
     open = serializers.IntegerField()
     positive = serializers.IntegerField()
     votes = serializers.IntegerField()
-    agreement = serializers.FloatField(allow_null=True, help_text="of the first two votes")
+    agreement = serializers.FloatField(
+        allow_null=True, help_text="agreement of the first two votes"
+    )
     workers = serializers.IntegerField()
     spent_cents = serializers.IntegerField()
 
@@ -68,7 +70,7 @@ class ErrorRow(serializers.Serializer[Any]):
 
 class ComparisonRow(serializers.Serializer[Any]):
     triplets = serializers.IntegerField(
-        help_text="that both conditions labelled and experts decided"
+        help_text="triplets that both conditions labelled and experts decided"
     )
     shown = ErrorRow()
     hidden = ErrorRow()
@@ -76,25 +78,25 @@ class ComparisonRow(serializers.Serializer[Any]):
     shown_alone_wrong = serializers.IntegerField()
     hidden_alone_wrong = serializers.IntegerField()
     difference = serializers.FloatField(
-        help_text="the error without the answer less that with it: above 0 where answers help"
+        help_text="error without the answer minus error with it; above 0: the answer helps"
     )
     low = serializers.FloatField(help_text="Newcombe's interval of the difference, 95%")
     high = serializers.FloatField()
     relative = serializers.FloatField(
-        allow_null=True, help_text="share of the error that the answer takes away"
+        allow_null=True, help_text="share of the error that showing the answer removes"
     )
 
 
 class PilotRead(PilotRow):
-    source = serializers.CharField(help_text="the campaign whose triplets it copies")  # type: ignore[assignment]
-    conditions = ConditionRow(many=True, help_text="with the answer, and without it")
+    source = serializers.CharField(help_text="the campaign that the triplets come from")  # type: ignore[assignment]
+    conditions = ConditionRow(many=True, help_text="the conditions with and without the answer")
     gold = serializers.IntegerField(help_text="triplets that experts decided")
-    without_a_label = serializers.IntegerField(help_text="of these, in a condition")
+    without_a_label = serializers.IntegerField(help_text="number of these in one condition")
     in_both_conditions = serializers.IntegerField(help_text="workers")
     met_again = serializers.IntegerField(
         help_text="triplets that one worker judged in both conditions"
     )
-    comparison = ComparisonRow(allow_null=True, help_text="null: there is nothing to compare yet")
+    comparison = ComparisonRow(allow_null=True, help_text="null: nothing to compare yet")
 
 
 ROW = {
@@ -149,7 +151,7 @@ class Pilots(APIView):
 
     @operation(
         "pilot_list",
-        "The pilots of which you see both conditions, the newest first",
+        "List the pilots whose two conditions you can see, newest first",
         tag=TAG,
         answers={200: PilotRow(many=True)},
         example=ROW,
@@ -159,10 +161,10 @@ class Pilots(APIView):
 
     @operation(
         "pilot_create",
-        "The same triplets in two campaigns: with the answer, and without it",
+        "Create a pilot: the same triplets with and without the answer",
         tag=TAG,
-        description="First with `agreed: false`, which tells what follows and what it will cost. "
-        f"You own both conditions; each has a budget of its own. Takes the permission `{CREATE}`.",
+        description="Send `agreed: false` first to preview the effect and the cost. You own "
+        f"both conditions, and each has its own budget. Requires the permission `{CREATE}`.",
         request=NewPilot,
         sent={"source": "faq", "name": "answers", "triplets": 200, "seed": 0, "agreed": False},
         answers={200: PilotPreview, 201: PilotRow},
@@ -191,7 +193,7 @@ class Pilots(APIView):
 class OnePilot(APIView):
     @operation(
         "pilot_read",
-        "A pilot: both conditions, and how often each errs by the experts' labels",
+        "Show a pilot and the error of each condition by experts' labels",
         tag=TAG,
         answers={200: PilotRead},
         example=READ,

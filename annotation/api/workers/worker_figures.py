@@ -34,11 +34,17 @@ class FiguresRow(serializers.ModelSerializer[WorkerFigures]):
 
 class ExclusionImpactRow(serializers.Serializer[dict[str, Any]]):
     worker = serializers.CharField()
-    excluded = serializers.BooleanField(help_text="now: then it is of taking them back")
-    votes = serializers.IntegerField(help_text="that no longer count, or count again")
-    cents = serializers.IntegerField(help_text="paid in vain, or no longer")
+    excluded = serializers.BooleanField(
+        help_text="true: the worker is excluded, and the impact is that of restoring them"
+    )
+    votes = serializers.IntegerField(help_text="votes that would stop counting, or count again")
+    cents = serializers.IntegerField(
+        help_text="cost of the work that would be discarded, or count again"
+    )
     labels_changed = serializers.IntegerField()
-    triplets_reopened = serializers.IntegerField(help_text="of these")
+    triplets_reopened = serializers.IntegerField(
+        help_text="changed labels that would be open again"
+    )
     votes_to_buy = serializers.IntegerField()
     assignments_to_buy = serializers.IntegerField(help_text="at most")
     buy_cents = serializers.IntegerField(help_text="at most")
@@ -48,15 +54,18 @@ class LetterRow(serializers.Serializer[OutboxMessage]):
     kind = serializers.ChoiceField(choices=OutboxMessage.Kind.choices)
     state = serializers.ChoiceField(choices=OutboxMessage.State.choices)
     text = serializers.CharField(source="reason")
-    cents = serializers.IntegerField(help_text="of a bonus")
+    cents = serializers.IntegerField(help_text="amount of the bonus")
     assignment = serializers.CharField(
-        source="assignment.crowd_id", default=None, allow_null=True, help_text="null: of none"
+        source="assignment.crowd_id",
+        default=None,
+        allow_null=True,
+        help_text="null: about no assignment",
     )
     created_at = serializers.DateTimeField()
 
 
 class Workforce(serializers.Serializer[Any]):
-    at = serializers.DateTimeField(allow_null=True, help_text="null: nobody has counted yet")
+    at = serializers.DateTimeField(allow_null=True, help_text="null: not counted yet")
     figures = serializers.DictField(allow_null=True)
 
 
@@ -84,9 +93,9 @@ class WorkerFiguresList(APIView):
 
     @operation(
         "worker_figures_list",
-        "Agreement, speed and wage of each worker",
+        "List agreement, speed, and wage by worker",
         tag=TAG,
-        description="As they were counted after the last pass. Rates are from 0 to 1.",
+        description="Counted after the last pass. Rates are from 0 to 1.",
         answers={200: FiguresRow(many=True)},
         example=FIGURES,
         refusals=[404],
@@ -99,7 +108,7 @@ class WorkerFiguresList(APIView):
 class WorkforceFigures(APIView):
     @operation(
         "workforce_read",
-        "All workers of a campaign together: times and wages",
+        "Show times and wages of all workers of a campaign",
         tag=TAG,
         answers={200: Workforce},
         example={"at": "2026-11-22T10:00:00Z", "figures": {"workers": 23, "submitted": 1332}},
@@ -114,9 +123,9 @@ class WorkforceFigures(APIView):
 class WorkerExclusionImpact(APIView):
     @operation(
         "worker_exclusion_impact",
-        "What shutting a worker out would change, or taking them back",
+        "Preview the effect of excluding or restoring a worker",
         tag=TAG,
-        description="Changes nothing. To act on it, call the operation `exclude` or `restore`.",
+        description="This operation is read-only. To act on it, call `exclude` or `restore`.",
         answers={200: ExclusionImpactRow},
         example={
             "worker": "A1B2C3",
@@ -144,9 +153,9 @@ class Letters(APIView):
 
     @operation(
         "letter_list",
-        "What a worker was written and paid by hand, the newest first",
+        "List messages, bonuses, and overturned rejections of a worker, newest first",
         tag=TAG,
-        description="Messages, bonuses and overturned rejections. To write, call `message`.",
+        description="To write to a worker, call `message`.",
         answers={200: LetterRow(many=True)},
         example={
             "kind": "notify",

@@ -28,20 +28,24 @@ COUNTS = {
 
 
 class WorkerRow(serializers.Serializer[dict[str, Any]]):
-    worker = serializers.CharField(help_text="as the crowd names them")
+    worker = serializers.CharField(help_text="the crowd's id of the worker")
     crowd = serializers.CharField(help_text=" or ".join(f"`{kind}`" for kind in CROWDS))
     submitted = serializers.IntegerField()
     reviewed = serializers.IntegerField()
     failed = serializers.IntegerField(help_text="assignments with a wrong control")
     approved = serializers.IntegerField()
     rejected = serializers.IntegerField()
-    excluded = serializers.BooleanField(help_text="excluded from the campaign now")
+    excluded = serializers.BooleanField(
+        help_text="whether the worker is excluded from the campaign"
+    )
 
 
 class ExclusionRow(serializers.Serializer[Exclusion]):
     failures = serializers.IntegerField()
     reviewed = serializers.IntegerField()
-    reason = serializers.CharField(help_text="as given by a person; empty: the rate was crossed")
+    reason = serializers.CharField(
+        help_text="the reason that a person gave; empty: the failure rate was too high"
+    )
     created_at = serializers.DateTimeField()
     restored_at = serializers.DateTimeField(allow_null=True)
 
@@ -98,7 +102,7 @@ class Workers(APIView):
 
     @operation(
         "worker_list",
-        "Who works on a campaign",
+        "List a campaign's workers",
         tag=TAG,
         answers={200: WorkerRow(many=True)},
         example=ROW,
@@ -117,9 +121,9 @@ class Workers(APIView):
 class OneWorker(APIView):
     @operation(
         "worker_read",
-        "A worker's part in a campaign",
+        "Show a worker's work in a campaign",
         tag=TAG,
-        description="To exclude, restore or pay a worker, call an operation.",
+        description="To exclude, restore, or pay a worker, call an operation.",
         answers={200: WorkerRead},
         example={**ROW, "exclusions": [EXCLUSION]},
         refusals=[404],

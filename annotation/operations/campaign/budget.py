@@ -17,7 +17,7 @@ def _preview_budget(campaign: Campaign, options: Options) -> list[str]:
     return [
         f"{campaign} may cost {dollars(cents)} at most, until now {dollars(account.budget_cents)}.",
         f"{dollars(account.spent_cents)} is spent and {dollars(account.reserved_cents)} reserved: "
-        f"{dollars(left)} is left for what is not asked for yet.",
+        f"{dollars(left)} is left for unpublished work.",
     ]
 
 

@@ -33,8 +33,8 @@ def _preview_expire(campaign: Campaign, options: Options) -> list[str]:
         raise UserError(f"No HIT of {campaign} is open to expire{_still_waiting(campaign)}.")
     words = [
         f"Nobody can take the {now.open_hits:,} HITs of {campaign} that have "
-        f"{now.open_assignments:,} open assignments any more; who is at work on one may still "
-        f"submit it{_and_is_paid(campaign)}.",
+        f"{now.open_assignments:,} open assignments any more. An annotator who has started one "
+        f"can still submit it{_and_is_paid(campaign)}.",
         f"{now.open_triplets:,} triplets have no label yet; those of these HITs wait until the "
         "campaign is extended.",
     ]
@@ -117,7 +117,7 @@ def _preview_cancel(campaign: Campaign, options: Options) -> list[str]:
     now = known.outlook
     free = now.open_cents + now.tie_break_cents
     return [
-        f"Cancelling {campaign} is for good.",
+        f"You cannot undo cancelling {campaign}.",
         f"{now.waiting_hits:,} HITs and {now.waiting_assignments:,} further assignments that are "
         f"planned are given up{clause(', and {} is free again', now.waiting_cents)}.",
         f"{now.open_hits:,} HITs with {now.open_assignments:,} open assignments expire: who is at "

@@ -27,7 +27,7 @@ def _preview_pause(campaign: Campaign, options: Options) -> list[str]:
         f"{now.waiting_assignments:,} further assignments that are planned wait"
         f"{clause(', with {} reserved for them', now.waiting_cents)}"
         f"{_left_out(campaign, now)}.",
-        f"What is at the crowd goes on: {now.open_assignments:,} open assignments and "
+        f"Published work continues: {now.open_assignments:,} open assignments and "
         f"{now.undecided:,} submissions without a decision"
         f"{clause(' may still cost {}', may_cost)}.",
         f"{now.open_triplets:,} triplets have no label yet; those that need more votes wait until "
@@ -43,13 +43,13 @@ def _preview_resume(campaign: Campaign, options: Options) -> list[str]:
     known = known_outlook(campaign)
     now = known.outlook
     words = [
-        f"Buying goes on for {campaign} with the next pass: {now.waiting_hits:,} HITs and "
+        f"{campaign} buys again with the next pass: {now.waiting_hits:,} HITs and "
         f"{now.waiting_assignments:,} further assignments that are planned"
         f"{clause(', at {} reserved already', now.waiting_cents)}{_left_out(campaign, now)}.",
     ]
     if not is_free(campaign.policy):
         words.append(
-            f"What is not asked for yet may cost up to {dollars(now.available_cents)} more, "
+            f"Unpublished work may cost up to {dollars(now.available_cents)} more, "
             "which the budget has left."
         )
     return [*words, *known.note]

@@ -48,7 +48,7 @@ def _receiver(campaign: Campaign, options: Options) -> tuple[User, Role | None]:
     user = User.objects.filter(username=username).first() if "\0" not in username else None
     if user is None:
         raise UserError(
-            f"There is no account {username!r}: an administrator can make one under Records."
+            f"There is no account {username!r}: an administrator can make one under Admin."
         )
     if not user.is_active:
         raise UserError(f"The account {user} is closed: it takes no role.")

@@ -56,7 +56,7 @@ def _preview_restore(campaign: Campaign, options: Options) -> list[str]:
     seen = if_restored(campaign, worker_of(campaign, options["worker"]))
     return [
         f"{name_of(campaign, seen.worker)} may work in {campaign} again: {seen.votes:,} votes "
-        f"count again{clause(', and {} was not paid in vain', seen.cents)}.",
+        f"count again{clause(', and {} of work counts', seen.cents)}.",
         f"{seen.labels_changed:,} labels change; the votes that were bought in place of "
         "these stay.",
     ]

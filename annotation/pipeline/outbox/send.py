@@ -29,7 +29,9 @@ class Known:
 
     hits: Mapping[str, str] = field(default_factory=dict)  # our key -> the crowd's id
     assignments: Mapping[int, int] = field(default_factory=dict)  # HIT -> assignments bought before
-    scores: Mapping[int, int] = field(default_factory=dict)  # worker -> percent right in practice
+    scores: Mapping[int, int] = field(
+        default_factory=dict
+    )  # worker -> percent right in the qualification test
 
 
 @dataclass(frozen=True)

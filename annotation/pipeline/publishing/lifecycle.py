@@ -126,7 +126,7 @@ def check_prolongable(campaign: Campaign) -> None:
 def check_living(campaign: Campaign) -> None:
     if campaign.state == State.CANCELLED:
         raise UserError(
-            f"Campaign {campaign} is cancelled, and that is for good: create another one."
+            f"Campaign {campaign} is cancelled. You cannot undo this: create another campaign."
         )
 
 

@@ -134,7 +134,7 @@ def _check_state(campaign: Campaign) -> None:
         todo = (
             f"run `quorum campaign resume {campaign}` first"
             if campaign.state == Campaign.State.PAUSED
-            else "that is for good, create another one"
+            else "you cannot undo this, create another campaign"
         )
         raise UserError(f"Campaign {campaign} is {campaign.state}: {todo}.")
 

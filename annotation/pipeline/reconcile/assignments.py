@@ -157,7 +157,7 @@ class _Repairs:
         self._report.did(
             Repair.DECIDED,
             f"Assignment {assignment} of HIT {assignment.hit} is {status} at the crowd, by "
-            "time-out or by hand: recorded.",
+            "time-out or manually: recorded.",
             hit=assignment.hit.key,
         )
 
@@ -199,7 +199,7 @@ class _Repairs:
         except OverBudget:
             self._report.leave(
                 f"The rejection of assignment {assignment} of HIT {assignment.hit} was overturned "
-                f"by hand, and the budget of {self._campaign} does not cover it: raise it.",
+                f"manually, and the budget of {self._campaign} does not cover it: raise it.",
                 hit=assignment.hit.key,
             )
             return

@@ -222,8 +222,8 @@ QUALIFICATIONS = Group(
         Words(
             "min_approved",
             "Minimum approved HITs",
-            "So many of a worker's HITs were approved at Mechanical Turk before. A team of your "
-            "own has 0 there.",
+            "Minimum number of HITs that a worker has had approved on Mechanical Turk. Your own "
+            "team has 0 there.",
             100,
             "100",
         ),

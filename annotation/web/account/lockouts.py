@@ -16,8 +16,7 @@ from annotation.web.base.layout import page
 
 UNLOCK = "annotation.delete_attempt"
 LACKS = (
-    f"Your account lacks the permission {UNLOCK}: an administrator can give it to you under"
-    " Records."
+    f"Your account lacks the permission {UNLOCK}: an administrator can give it to you under Admin."
 )
 
 

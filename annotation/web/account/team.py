@@ -156,6 +156,6 @@ def _open_invitations() -> QuerySet[Invitation]:
 def _not_permitted(request: HttpRequest, permission: str) -> HttpResponse:
     sentence = (
         f"Your account lacks the permission {permission}: an administrator can give it to you"
-        " under Records."
+        " under Admin."
     )
     return refuse(request, 403, "Not open to you", sentence)

@@ -84,7 +84,9 @@ def _find_hit(signed: str) -> Hit | None:
 def _why_not(hit: Hit, visit: Visit) -> HttpResponse | None:
     """Said before the work: afterwards it would have been for nothing."""
     if _is_submitted(hit, visit):
-        sentence = "Your answers have arrived, and nothing is left to do here: go on to another."
+        sentence = (
+            "Your answers have arrived, and nothing is left to do here: continue with another task."
+        )
         return _refusal(409, "This task is submitted", [sentence], done=visit.assignment_id)
     if hit.closed_at or hit.gone or (_is_cancelled(hit) and not visit.assignment_id):
         sentence = f"It takes no more answers. {RETURN_IT}, and take another one."

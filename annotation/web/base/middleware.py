@@ -19,7 +19,7 @@ from core.rest.problems import of_the_api, plain
 AWAY_SECONDS = 60
 NO_PAGE = (
     "This is no page",
-    "This address only takes what a page of the site sends to it: go back, and on from there.",
+    "This address only accepts what a page of this site sends: go back and try again there.",
 )
 AWAY = "The site is unavailable for a moment: keep this page open and try again in a minute."
 AWAY_FOR_PROGRAMS = "The database is away for a moment: ask again in a minute."

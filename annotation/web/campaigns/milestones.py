@@ -38,7 +38,7 @@ def _take_step(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         _ask(request, campaign, request.POST.get("step", ""))
     except UserError as error:
         return _render(request, campaign, fault=str(error), status=409)
-    messages.success(request, "It is asked for: the next free worker does it.")
+    messages.success(request, "Requested. It starts when a worker process is free.")
     return redirect("campaign-milestones", campaign.name)
 
 
@@ -49,7 +49,7 @@ def _ask(request: HttpRequest, campaign: Campaign, step: str) -> None:
         "pack": milestones.is_retrieved and not milestones.hits,
     }
     if not is_next.get(step):
-        raise UserError("That step is done already, or its turn has not come: see below.")
+        raise UserError("That step is done already, or an earlier step comes first: see below.")
     ask_for(request, step, campaign, read_options(step, request.POST))
 
 

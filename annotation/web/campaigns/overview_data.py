@@ -258,7 +258,9 @@ class Page:
 
 
 PAGES: Mapping[str, Page] = {
-    "publish": Page("Go on", "campaign-milestones", RUN),  # with its preview and its price
+    "publish": Page(
+        "Publish the rest", "campaign-milestones", RUN
+    ),  # with its preview and its price
     "reconcile": Page("Reconcile", "campaign-reconcile", RUN),
     "invite": Page("Invite people", "team", "inhouse.add_invitation", of_campaign=False),
     "roles": Page("Give roles", "campaign-roles", GRANT),

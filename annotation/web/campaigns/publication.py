@@ -25,7 +25,7 @@ def campaign_publish(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         if request.method == "POST" and _is_confirmed(request, campaign):
             # That real money is meant was typed.
             ask_for(request, "publish", campaign, {**options, "live": True})
-            messages.success(request, "It is asked for: the next free worker publishes.")
+            messages.success(request, "Requested. It starts when a worker process is free.")
             return redirect("campaign-milestones", campaign.name)
         found = publication_of(campaign, options["first"])
     except UserError as error:

@@ -23,8 +23,7 @@ from core.errors import UserError
 
 PAGE_SIZE = 50
 LACKS = (
-    f"Your account lacks the permission {MANAGE}: an administrator can give it to you under"
-    " Records."
+    f"Your account lacks the permission {MANAGE}: an administrator can give it to you under Admin."
 )
 View = Callable[..., HttpResponse]
 

@@ -46,7 +46,7 @@ class PilotForm(forms.Form):
         help_text="drawn at random; the paper took 200",
     )
     seed = forms.IntegerField(
-        initial=0, min_value=0, max_value=2**31, help_text="of drawing and packing"
+        initial=0, min_value=0, max_value=2**31, help_text="random seed for sampling and packing"
     )
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:

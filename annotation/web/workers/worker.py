@@ -136,12 +136,12 @@ def verdict(evidence: Evidence, policy: Policy, *, excluded: bool, restored: boo
             f"The rate was crossed with {evidence.crossed_failures:,} of "
             f"{evidence.crossed_reviewed:,}, by assignment {by.assignment} of "
             f"{by.submitted_at:%Y-%m-%d %H:%M} UTC. Once crossed, no later success undoes it"
-            + ("." if excluded else "; this worker was taken back by hand.")
+            + ("." if excluded else "; this worker was restored manually.")
         )
     if excluded:
-        return "The rate has not been crossed: this worker was excluded by hand."
+        return "The rate has not been crossed: this worker was excluded manually."
     if restored:
-        return "The rate has not been crossed; this worker was excluded by hand and taken back."
+        return "The rate has not been crossed; this worker was excluded manually and restored."
     if is_near(evidence.failures, evidence.reviewed, policy):
         return "The rate has not been crossed, but one more failed HIT is enough."
     return "The rate has not been crossed."

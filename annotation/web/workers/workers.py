@@ -146,8 +146,8 @@ def times_chart(together: Workforce | None) -> Chart:
         series=[Series("HITs", counts)],
         unit="HITs",
         note="Only the time in which the page was visible and the worker did something; the last "
-        "bar holds all that took longer. It comes from the workers' browsers: it hints, and "
-        "proves nothing.",
+        "bar holds all that took longer. Browsers report it: treat it as an "
+        "indication only.",
     )
 
 

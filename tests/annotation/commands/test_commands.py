@@ -81,7 +81,7 @@ def previewed(*arguments: str) -> str:
     assert out.getvalue() == ""
     *preview, last = err.getvalue().splitlines()
     assert preview
-    assert last == "Nothing was changed: add --yes to go on."
+    assert last == "Nothing was changed: add --yes to continue."
     return " ".join(preview)
 
 
@@ -321,7 +321,7 @@ def test_a_poor_account_is_refused(
 def test_production_costs_money_and_must_be_meant(stage: Stage, settings: Settings) -> None:
     settings.MTURK_ENDPOINT = settings.MTURK_PRODUCTION
     for step in ("publish", "collect"):
-        assert "add --live to go on" in refused("campaign", step, "faq")
+        assert "add --live to continue" in refused("campaign", step, "faq")
 
 
 def test_an_unreachable_crowd_is_refused_and_tried_again_later(stage: Stage) -> None:

@@ -66,7 +66,7 @@ def test_anything_else_is_a_no(
     typed(line)
     with pytest.raises(SystemExit, match="2"):
         run("campaign", "pause", "faq")
-    assert capfd.readouterr().err.endswith("Go on? [y/N] Nothing was changed.\n")
+    assert capfd.readouterr().err.endswith("Continue? [y/N] Nothing was changed.\n")
     stage.campaign.refresh_from_db()
     assert stage.campaign.state == "active"
 
@@ -82,7 +82,7 @@ def test_what_it_costs_is_said_before_the_yes(stage: Stage) -> None:
     assert "the 5 HITs of faq that have 9 open assignments" in told
     assert "Up to $2.66 of what is reserved is free again" in told
     told = previewed("campaign", "cancel", "faq")
-    assert "Cancelling faq is for good. 0 HITs and 0 further assignments" in told
+    assert "You cannot undo cancelling faq. 0 HITs and 0 further assignments" in told
     assert "5 HITs with 9 open assignments expire" in told
 
 
@@ -91,7 +91,7 @@ def test_with_yes_the_same_is_said_on_standard_error(
 ) -> None:
     shown = run("campaign", "pause", "faq", "--yes")
     assert "Nothing more is bought for faq" in capfd.readouterr().err
-    assert "paused by hand" in shown
+    assert "paused manually" in shown
     found = run_json("campaign", "resume", "faq", "--yes")
     assert capfd.readouterr().err == ""
     assert (found["status"], found["waiting_hits"]) == ("active", 0)
@@ -162,7 +162,7 @@ def test_cancel_reaches_the_crowd_at_once(stage: Stage) -> None:
     stage.publish()
     found = run_json("campaign", "cancel", "faq", "--yes")
     assert (found["open_assignments"], found["sent"]) == (10, 5)
-    assert str(found["status"]).startswith("cancelled for good")
+    assert str(found["status"]).startswith("cancelled: submitted")
     assert stage.mturk.on_hold_cents == 0
 
 

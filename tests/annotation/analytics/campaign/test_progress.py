@@ -259,7 +259,7 @@ def test_each_state_says_what_follows(stage: Stage) -> None:
     pause(stage.campaign)
     assert "`quorum campaign resume faq`" in campaign_status(stage.campaign)
     cancel(stage.campaign, stage.mturk.clock.now())
-    assert campaign_status(stage.campaign).startswith("cancelled for good")
+    assert campaign_status(stage.campaign).startswith("cancelled: submitted")
 
 
 def test_a_prolonged_hit_is_no_longer_stuck(one_hit: Stage) -> None:

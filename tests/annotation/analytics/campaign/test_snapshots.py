@@ -189,7 +189,7 @@ def test_what_holds_a_campaign_up_is_told_with_its_repair(stage: Stage) -> None:
     pause(stage.campaign)
     figures = take(stage.campaign).figures
     assert figures["status"]["operation"] == "resume"
-    assert figures["status"]["reason"] == "paused by hand: nothing more is bought"
+    assert figures["status"]["reason"] == "paused manually: nothing more is bought"
     assert figures["blockers"] == [
         {
             "sentence": "5 HITs have expired with votes missing: `quorum campaign extend faq "

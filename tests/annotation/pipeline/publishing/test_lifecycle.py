@@ -413,7 +413,7 @@ def test_a_cancelled_campaign_does_nothing_else_any_more(stage: Stage) -> None:
     stage.publish()
     cancel(stage.campaign, now(stage))
     for act in (pause, resume, lambda campaign: prolong(campaign, days=7, now=now(stage))):
-        with pytest.raises(UserError, match="is cancelled, and that is for good"):
+        with pytest.raises(UserError, match=r"is cancelled\. You cannot undo this"):
             act(stage.campaign)
     with pytest.raises(UserError, match="is cancelled"):
         publish(stage.campaign, stage.mturk.crowd)

@@ -55,7 +55,7 @@ def test_work_approved_by_hand_is_recorded_and_paid(one_hit: Stage) -> None:
     assert repairs(report) == {"decided": 1}
     assert report.done == [
         f"Assignment {work} of HIT {one_hit.hit(1).key} is approved at the crowd, by time-out or "
-        "by hand: recorded."
+        "manually: recorded."
     ]
     assert mended(one_hit) == {}
     assert state(work) == ("approved", "paid")

@@ -88,9 +88,7 @@ def test_every_step_of_a_campaign_s_life_works_without_money(team: Team) -> None
     team.advance()
     team.advance()
     assert not team.campaign.hits.filter(closed_at=None).exists()
-    assert (
-        campaign_status(team.campaign) == "cancelled for good: what was submitted is still reviewed"
-    )
+    assert campaign_status(team.campaign) == "cancelled: submitted assignments are still reviewed"
     assert blockers(team.campaign) == []
     no_money_has_moved(team)
 

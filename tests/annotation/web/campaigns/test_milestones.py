@@ -156,7 +156,7 @@ def test_a_step_out_of_its_turn_is_refused(fresh: Campaign, step: str) -> None:
         retrieve(fresh.query_set, k=5, encoder=ENCODER)
     refused = client_of(fresh, "owner").post(PAGE, {"step": step})
     assert refused.status_code == 409
-    assert "its turn has not come" in text_of(refused)
+    assert "an earlier step comes first" in text_of(refused)
     assert not Job.objects.exists()
     assert not AuditEntry.objects.exists()
 

@@ -205,7 +205,7 @@ def test_who_has_seen_all_is_sent_nothing_until_something_changes(
     mark = changed.context["overview"].mark
     assert owner.get(LIVE, {"seen": mark}).status_code == 204
     pause(stage.campaign)
-    assert "paused by hand" in text_of(owner.get(LIVE, {"seen": mark})).lower()
+    assert "paused manually" in text_of(owner.get(LIVE, {"seen": mark})).lower()
 
 
 def test_a_large_campaign_is_counted_by_a_worker(
@@ -267,7 +267,7 @@ def test_what_stands_still_comes_with_its_repair(judged: Stage, owner: Client) -
 def test_a_paused_campaign_says_so_and_offers_to_go_on(stage: Stage, owner: Client) -> None:
     take(stage.campaign)
     pause(stage.campaign)  # since it was counted
-    reason = "paused by hand: nothing more is bought"
+    reason = "paused manually: nothing more is bought"
     assert repairs(owner.get(PAGE)) == {reason: f"{PAGE}operations/resume"}
     take(stage.campaign)
     assert repairs(owner.get(PAGE)) == {reason: f"{PAGE}operations/resume"}

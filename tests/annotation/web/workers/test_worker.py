@@ -205,12 +205,12 @@ def evidence(outcomes: str) -> Evidence:
     [
         ("." * 12, False, False, "The rate has not been crossed."),
         ("x", False, False, "The rate has not been crossed, but one more failed HIT is enough."),
-        ("." * 12, True, True, "The rate has not been crossed: this worker was excluded by hand."),
+        ("." * 12, True, True, "The rate has not been crossed: this worker was excluded manually."),
         (
             "." * 12,
             False,
             True,
-            "The rate has not been crossed; this worker was excluded by hand and taken back.",
+            "The rate has not been crossed; this worker was excluded manually and restored.",
         ),
         (
             "." * 9 + "x.x..",
@@ -224,7 +224,7 @@ def evidence(outcomes: str) -> Evidence:
             False,
             True,
             "The rate was crossed with 2 of 12, by assignment A11 of 2026-11-02 23:00 UTC. Once "
-            "crossed, no later success undoes it; this worker was taken back by hand.",
+            "crossed, no later success undoes it; this worker was restored manually.",
         ),
     ],
 )
