@@ -33,8 +33,7 @@ class AllCorpora(Corpora):
         "corpus_create",
         "Create a corpus",
         tag=TAG,
-        description="A name that is taken is refused: no key is needed. Takes the permission "
-        f"`{BUILD}`.",
+        description=f"Refuses a name that is taken. Requires the permission `{BUILD}`.",
         request=NewCorpus,
         sent={"name": "coffee", "sources": ["coffee-faq"]},
         answers={201: CorpusRow},

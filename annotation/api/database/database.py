@@ -90,7 +90,7 @@ class CountSources(APIView):
         "source_count",
         "Recount the pairs of each source",
         tag=TAG,
-        description="The answer is a job; its address is in `Location`. `source_list` shows the counts.",
+        description="The answer is a job; `source_list` then shows the counts.",
         request=Nothing,
         sent={},
         answers={202: JobRow},
