@@ -118,7 +118,7 @@ def _check_record(
     records.text_of[record.id] = record.query
     positives = frozenset(each.id for each in record.candidates if each.label)
     records.positives_of[record.id] = positives
-    records.imported += sum(not _voted(each, facts) for each in record.candidates)
+    records.imported += sum(_decided(each, facts) is None for each in record.candidates)
     for fault in _faults(record, facts):
         findings.differ(f"candidates of {split}", f"{where}: {name}: {fault}")
     for fault in _placement_faults(record, split, facts, records.placements.get(record.id)):
@@ -151,16 +151,16 @@ def _rise(candidates: Sequence[CandidateRecord]) -> bool:
 
 def _label_fault(candidate: CandidateRecord, facts: Facts) -> str | None:
     yes, no = candidate.yes, candidate.no
-    if not _voted(candidate, facts):
+    decided = _decided(candidate, facts)
+    if decided is None:
         return None if facts.imported else f"votes {yes} yes, {no} no make no label"
-    if candidate.label != int(yes > no):
-        return f"label {candidate.label}, the majority of {yes} yes, {no} no is {int(yes > no)}"
+    if candidate.label != decided:
+        return f"label {candidate.label}, the majority of {yes} yes, {no} no is {decided}"
     return None
 
 
-def _voted(candidate: CandidateRecord, facts: Facts) -> bool:
-    votes = candidate.yes + candidate.no
-    return decide_tally(votes, candidate.yes, facts.policy).value is not None
+def _decided(candidate: CandidateRecord, facts: Facts) -> int | None:
+    return decide_tally(candidate.yes + candidate.no, candidate.yes, facts.policy).value
 
 
 def _placement_faults(
