@@ -66,7 +66,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(quorum_version())
+        print(f"quorum {quorum_version()}")
         raise typer.Exit
 
 
