@@ -10,9 +10,9 @@ from core.errors import UserError
 from core.progress import Progress, no_progress
 from exports.evaluation.coverage import damaged
 from exports.evaluation.systems import labels_of
-from retrieval.encoders.cross_encoder.port import is_selector
 from retrieval.encoders.lazy import load_encoder, load_selector
 from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
+from retrieval.encoders.selector import is_selector
 from retrieval.ranking.records import DatasetError, QueryRecord, read
 from retrieval.ranking.runs import ScoredQuery, require_new, write_run
 from retrieval.registry.registry import resolve_either, trained_form

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from core.errors import UserError
 from retrieval.answering.answer import Answerer
 from retrieval.answering.load_selector import NamedSelector, find_selector, training_of
-from retrieval.encoders.cross_encoder.port import Selector
 from retrieval.encoders.lazy import load_selector
+from retrieval.encoders.selector import Selector
 from retrieval.index.versions import index_root, require_fresh
 from retrieval.models import IndexForm, IndexVersion
 from retrieval.ranking.fusion import ALONE, BM25

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from core.errors import UserError
 from core.text.clean import clean_text
-from retrieval.encoders.cross_encoder.port import Selector
+from retrieval.encoders.selector import Selector
 from retrieval.models import QaPair
 from retrieval.ranking.fusion import ALONE
 from retrieval.search.search_session import Hit, Searcher

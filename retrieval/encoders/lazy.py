@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrieval.encoders.cross_encoder.port import Scorer, Selector
+from retrieval.encoders.selector import Scorer, Selector
 from retrieval.vectors.types import Encoder
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from transformers.utils import logging as transformers_logging
 
 from core.errors import UserError
 from retrieval.encoders.bundled import bundled_folder
-from retrieval.encoders.cross_encoder.port import is_selector
 from retrieval.encoders.out_of_memory import wants_memory
+from retrieval.encoders.selector import is_selector
 
 DEVICES = ("auto", "cpu", "cuda")
 # What the libraries raise of a checkpoint that is broken, whichever of its files it is.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from retrieval.encoders.cross_encoder.port import Selector
+from retrieval.encoders.selector import Selector
 from retrieval.ranking.input_forms import RETRIEVER_FORMS
 from retrieval.ranking.records import CandidateRecord, QueryRecord
 from retrieval.ranking.runs import ScoredQuery

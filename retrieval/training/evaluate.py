@@ -16,9 +16,9 @@ from retrieval.encoders.cross_encoder.load import (
     load_selector,
     new_selector,
 )
-from retrieval.encoders.cross_encoder.port import Selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.score_candidates import score_with_encoder, score_with_selector
+from retrieval.encoders.selector import Selector
 from retrieval.ranking.metrics import Way, means
 from retrieval.ranking.records import QueryRecord
 from retrieval.ranking.runs import ScoredQuery, ranked, write_run

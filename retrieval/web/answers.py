@@ -8,8 +8,8 @@ from django.conf import settings
 from core.errors import UserError
 from retrieval.answering.answer import CANDIDATES, Answered, Answerer
 from retrieval.answering.load_selector import NamedSelector, find_selector
-from retrieval.encoders.cross_encoder.port import Selector
 from retrieval.encoders.lazy import load_selector
+from retrieval.encoders.selector import Selector
 from retrieval.models import Corpus
 from retrieval.ranking.fusion import ALONE
 from retrieval.search.search_session import Searcher

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import UserError
-from retrieval.encoders.cross_encoder.port import Scorer
+from retrieval.encoders.selector import Scorer
 
 # Eight bytes of score and 32 of key, so that the smallest record is the best pair; read as
 # sixteen-bit digits, most significant first.

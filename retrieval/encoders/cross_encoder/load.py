@@ -13,8 +13,8 @@ from transformers.utils import logging as transformers_logging
 from core.errors import UserError
 from retrieval.encoders.bundled import bundled_folder
 from retrieval.encoders.cross_encoder.model import SelectorModel
-from retrieval.encoders.cross_encoder.port import FORM_FILE, form_of
 from retrieval.encoders.loading import BROKEN, chosen_device, fingerprint_of, refuse_if_broken
+from retrieval.encoders.selector import FORM_FILE, form_of
 from retrieval.ranking.input_forms import parts
 
 BATCH = 64

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sentence_transformers import CrossEncoder
 
 from core.errors import UserError
-from retrieval.encoders.cross_encoder.port import Scorer, form_of, is_selector
 from retrieval.encoders.encoder import load_encoder
 from retrieval.encoders.loading import BROKEN, chosen_device
+from retrieval.encoders.selector import Scorer, form_of, is_selector
 from retrieval.vectors.types import Encoder
 
 BATCH = 64

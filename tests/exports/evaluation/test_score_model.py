@@ -6,8 +6,8 @@ import pytest
 from django.core.management.base import CommandError
 
 from exports.evaluation.runs import by_query
-from retrieval.encoders.cross_encoder.port import FORM_FILE
 from retrieval.encoders.lazy import load_encoder, load_selector
+from retrieval.encoders.selector import FORM_FILE
 from retrieval.ranking.records import read
 from retrieval.registry.registry import register
 from tests.exports.support.small_release import small_release

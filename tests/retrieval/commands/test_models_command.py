@@ -17,7 +17,7 @@ from annotation.models import AuditEntry
 from core.command import Error
 from core.errors import UserError
 from retrieval.encoders.bundled import bundled_folder
-from retrieval.encoders.cross_encoder.port import FORM_FILE
+from retrieval.encoders.selector import FORM_FILE
 from retrieval.index.versions import current_index
 from retrieval.indexing.build import build_index
 from retrieval.jobs.handlers import HANDLERS, IndexRequest, request_index

@@ -11,8 +11,8 @@ from sentence_transformers import CrossEncoder
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
 from core.errors import UserError
-from retrieval.encoders.cross_encoder.port import FORM_FILE
 from retrieval.encoders.lazy import load_scorer
+from retrieval.encoders.selector import FORM_FILE
 
 PAIRS = [
     ("What is rain?", "Water that falls from clouds."),
