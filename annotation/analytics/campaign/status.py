@@ -212,7 +212,7 @@ def _stranded(campaign: Campaign, left: Stranded) -> Iterator[Blocker]:
         todo, operation, command = f"make {more} its {role}", "roles", " on its page of roles"
     ties = ""
     if left.ties:
-        ties = f", or let an owner decide {left.ties:,} tie{'s' if left.ties > 1 else ''}"
+        ties = f", or release without {left.ties:,} tied triplet{'s' if left.ties > 1 else ''}"
     reason = f"{those} that nobody eligible is left for: {todo}"
     yield Blocker(
         reason + ties,

@@ -163,7 +163,7 @@ def test_the_progress_bar_moves_by_itself_until_the_build_has_ended(
     sign_in(page, site.url, reader("cleo", "download_release", "add_build"))
     page.goto(f"{site.url}{ADDRESS}")
     expect(page.get_by_label("At random")).to_have_count(0)  # as in the release before
-    page.get_by_label("With the judgments").uncheck()
+    page.get_by_label("Include individual judgments").uncheck()
     page.get_by_role("button", name="Build a release").click()
     expect(page.get_by_text("Waiting for a worker")).to_be_visible()
     build = Build.objects.get()

@@ -75,7 +75,7 @@ def test_the_ties_of_two_wait_for_a_third(tmp_path: Path, tie_mode: str) -> None
     (blocker,) = blockers(team.campaign, clock=team.clock.now)
     assert blocker.reason == (
         f"{assignments} assignment{'s' if assignments > 1 else ''} that nobody eligible is left "
-        "for: invite one more person, or let an owner decide 5 ties"
+        "for: invite one more person, or release without 5 tied triplets"
     )
     assert (blocker.operation, blocker.alternative) == ("invite", "review")
     assert take(team.campaign, clock=team.clock.now).figures["eta"] is None
