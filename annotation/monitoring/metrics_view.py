@@ -12,8 +12,8 @@ from annotation.monitoring.metrics import exposition
 
 LOOPBACK = ("127.0.0.1", "::1")
 REFUSED = (
-    "Metrics need the token of QUORUM_METRICS_TOKEN, as Authorization: Bearer TOKEN; where none is"
-    " set, they are told on this machine alone.\n"
+    "Metrics need the token of QUORUM_METRICS_TOKEN, as Authorization: Bearer TOKEN. If none is"
+    " set, you can read them only on this machine.\n"
 )
 
 

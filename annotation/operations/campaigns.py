@@ -28,8 +28,8 @@ from retrieval.query_sets.held_out import Drawn
 KIND = "create"
 KEPT_SECONDS = 7 * 86_400  # that a file of queries waits for its campaign
 NOBODY = (
-    "The person who asked for it has no account any more, or a closed one: nobody would own the"
-    " campaign."
+    "The account that requested the campaign was deleted or closed, so nobody would own the"
+    " campaign. Request it again from another account."
 )
 
 

@@ -12,7 +12,7 @@ NOTHING = "-"
 ENDS = {
     FINISHED: "every triplet was decided",
     BUDGET: "the money was spent: three times the dearest estimate",
-    NOBODY: "nobody was left who could go on",
+    NOBODY: "no worker was left who could continue",
 }
 
 

@@ -41,14 +41,14 @@ def check_releasable(campaign: Campaign) -> None:
     """
     if studied := studied_campaign(campaign):
         raise UserError(
-            f"Campaign {campaign} is a pool depth study of {studied}, in whose releases its "
-            "queries are: it has none of its own. `quorum campaign pool-depth-report "
+            f"Campaign {campaign} is a pool depth study of {studied} and has no releases: its "
+            f"queries are in those of {studied}. `quorum campaign pool-depth-report "
             f"{campaign}` shows what it found."
         )
     if pilot := pilot_of(campaign):
         raise UserError(
-            f"Campaign {campaign} is a condition of pilot {pilot}, whose queries are in releases "
-            f"of {source_of(pilot)}: it has none of its own."
+            f"Campaign {campaign} is a condition of pilot {pilot} and has no releases: its "
+            f"queries are in those of {source_of(pilot)}."
         )
 
 

@@ -89,7 +89,7 @@ def require_room(size: int) -> None:
     """Of what will be sent; checked first, so that nobody waits for the end of it."""
     if size > MOST_BYTES:
         raise UserError(
-            f"What was sent has {size / 1e9:,.1f} GB, and {MOST_BYTES / 1e9:,.0f} GB are the most:"
+            f"The upload has {size / 1e9:,.1f} GB, and the limit is {MOST_BYTES / 1e9:,.0f} GB:"
             " split it, or ask the administrator to import it with `quorum corpus import`."
         )
     root = uploads_root()

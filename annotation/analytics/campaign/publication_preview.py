@@ -100,7 +100,7 @@ class Publication:
         rest = self.so_far.hits - self.so_far.asked - self.new
         if not rest:
             return "With them every HIT of the first round is asked for."
-        return f"The rest, {rest:,}, waits until somebody publishes it: no pass does so by itself."
+        return f"The rest, {rest:,}, waits until you publish it. No pass publishes it."
 
     @property
     def money(self) -> str:

@@ -34,16 +34,16 @@ def derivation(campaign: Campaign, triplet: Triplet, votes: list[Vote]) -> list[
         told.append(f"The strict majority makes the label {'Yes' if decision.value else 'No'}.")
     elif triplet.imported_label is not None:
         label = "Yes" if triplet.imported_label else "No"
-        told.append(f"Without a majority the label stands that it came with: {label}.")
+        told.append(f"There is no majority, so the triplet keeps its imported label: {label}.")
     elif decision.status == "unresolved" or triplet.status == Triplet.Status.UNRESOLVED:
         told.append(
-            f"There is no majority, and no more votes are bought: {policy.max_votes} are the most. "
-            "It is in no release."
+            f"There is no majority after the maximum of {policy.max_votes} votes. "
+            "Releases exclude this triplet."
         )
     else:
         told.append(
             f"There is no majority yet: {decision.wanted} more "
-            f"{'vote is' if decision.wanted == 1 else 'votes are'} wanted."
+            f"{'vote is' if decision.wanted == 1 else 'votes are'} needed."
         )
     if (triplet.votes, triplet.positive_votes) != (len(valid), yes):
         told.append("The stored label is older than these votes. The next pass updates it.")

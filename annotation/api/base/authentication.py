@@ -6,7 +6,7 @@ from knox.auth import TokenAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 
 TOKEN = re.compile(rb"[0-9a-f]{64}")
-NOT_VALID = "This token is not valid, or not any more: ask for a new one at /api/v1/tokens."
+NOT_VALID = "This token is not valid or has expired. Get a new one at /api/v1/tokens."
 
 
 class BearerToken(TokenAuthentication):  # type: ignore[misc]

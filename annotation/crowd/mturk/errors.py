@@ -97,7 +97,7 @@ def _refused(error: ClientError, endpoint: str) -> CrowdError:
     status = _status(error.response)
     throttled = is_throttle(error.response)
     if code in _REPAIRABLE:
-        text = f"MTurk refused {error.operation_name}: {message(error)} To go on: "
+        text = f"MTurk refused {error.operation_name}: {message(error)} To continue: "
         return CrowdError(f"{text}{_REPAIRABLE[code]}.", permanent=False)
     if status in _PASSING or throttled:
         text = f"{endpoint} cannot take {error.operation_name} now ({code}), try again later:"

@@ -80,8 +80,8 @@ def _payment(seen: decisions.Decision, worker: str, crowd: CrowdTraits) -> str:
     assignment = f"Assignment {seen.assignment} of {worker}"
     if seen.kind == "approve":
         return (
-            f"{assignment} is approved in place of its rejection, which the crowd was not told "
-            f"of yet{clause('; it costs {}', seen.cents)}. An approval is final."
+            f"{assignment} is approved in place of its rejection, which has not "
+            f"reached the crowd{clause('; it costs {}', seen.cents)}. An approval is final."
         )
     until = ""
     if seen.until:
@@ -102,11 +102,11 @@ def _preview_reject(campaign: Campaign, options: Options) -> list[str]:
     seen = decisions.preview_rejection(campaign, assignment, reason=reason)
     return [
         f"Assignment {seen.assignment} of {name_of(campaign, seen.worker)} is rejected and not "
-        f"paid{clause('; {} is free again', seen.cents)}. A rejection hurts a worker's standing at "
-        "the crowd.",
-        f"{seen.votes:,} votes no longer count, and the next passes buy them again. What the "
-        "review found of its controls stays: the rejection does not count towards the rule that "
-        "excludes workers.",
+        f"paid{clause('; {} is free again', seen.cents)}. A rejection lowers a worker's approval "
+        "rate at the crowd.",
+        f"{seen.votes:,} votes no longer count, and the next passes request them again. The "
+        "review of its controls does not change: the rejection does not count towards the rule "
+        "that excludes workers.",
     ]
 
 

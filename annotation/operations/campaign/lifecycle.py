@@ -120,7 +120,7 @@ def _preview_cancel(campaign: Campaign, options: Options) -> list[str]:
         f"You cannot undo cancelling {campaign}.",
         f"{now.waiting_hits:,} HITs and {now.waiting_assignments:,} further assignments that are "
         f"planned are given up{clause(', and {} is free again', now.waiting_cents)}.",
-        f"{now.open_hits:,} HITs with {now.open_assignments:,} open assignments expire: who is at "
+        f"{now.open_hits:,} HITs with {now.open_assignments:,} open assignments expire. People at "
         f"work may still submit{_and_is_paid(campaign)}"
         f"{clause('; the rest of {} is free again', free)}.",
         f"{now.undecided:,} submissions without a decision are still reviewed"

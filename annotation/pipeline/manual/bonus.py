@@ -30,7 +30,7 @@ def preview_bonus(campaign: Campaign, assignment: str, *, cents: int, reason: st
     if not 1 <= cents <= MOST_CENTS:
         raise UserError(f"A bonus is from $0.01 to {dollars(MOST_CENTS)}, not {dollars(cents)}.")
     if not reason.strip():
-        raise UserError("The worker is told why there is a bonus: give the --reason.")
+        raise UserError("The worker sees the reason for the bonus: add --reason.")
     assignments = Assignment.objects.filter(hit__campaign=campaign).select_related("worker")
     found = assignments.filter(crowd_id=assignment).first()
     if found is None:

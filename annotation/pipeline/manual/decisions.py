@@ -87,7 +87,7 @@ def preview_rejection(campaign: Campaign, assignment: str, *, reason: str) -> De
     """Raises UserError where it cannot be refused."""
     if not 1 <= len(reason.strip()) <= LONGEST_REASON:
         raise UserError(
-            "The worker is told why the work is rejected: give a reason of at most "
+            "The worker sees the reason for the rejection: give one of at most "
             f"{LONGEST_REASON:,} characters."
         )
     found = _reviewed(campaign, assignment)
@@ -149,7 +149,7 @@ def _check_free(assignment: Assignment, wanted: Kind, instead_of: Kind) -> None:
     if live.filter(kind=wanted).exists():
         verb = "approved" if wanted == Kind.APPROVE else "rejected"
         raise UserError(
-            f"It is decided already that assignment {assignment} is {verb}; the crowd is told "
+            f"Assignment {assignment} is {verb} already. The decision reaches the crowd "
             "with the next pass."
         )
     sent = live.filter(kind=instead_of, first_sent_at__isnull=False)

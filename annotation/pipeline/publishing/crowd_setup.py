@@ -24,7 +24,7 @@ def check_place(campaign: Campaign, endpoint: str) -> None:
     if campaign.endpoint not in ("", endpoint):
         raise UserError(
             f"Campaign {campaign} is published at {campaign.endpoint}, but the crowd set now is "
-            f"{endpoint}: set AWS_ENDPOINT_URL_MTURK back, or create a campaign of its own."
+            f"{endpoint}: set AWS_ENDPOINT_URL_MTURK back, or create another campaign."
         )
 
 

@@ -17,19 +17,17 @@ from annotation.pipeline.publishing.pilot_conditions import (
 )
 from annotation.pipeline.publishing.takers import at_work_in, has_judged
 
-UNKNOWN = "Its campaign is not here any more: give it back and take another one."
+UNKNOWN = "Its campaign no longer exists. Return this task and take another one."
 KNOWN = (
-    "You have judged some of these questions before, and each of them needs another pair of eyes:"
-    " give it back and take another one."
+    "You have judged some of these questions before, and each needs a new annotator."
+    " Return this task and take another one."
 )
 
 OTHER_CONDITION = (
-    "You work in another campaign that asks the same questions in another way, and people who"
-    " judge in one of the two are not asked in the other: give it back and take another one."
+    "You work in another campaign with the same questions, and nobody judges in both."
+    " Return this task and take another one."
 )
-NOT_CHOSEN = (
-    "Its campaign has annotators of its own: ask the people who run it to make you one of them."
-)
+NOT_CHOSEN = "Only the campaign's own annotators can take this task. Ask its owner to add you."
 
 
 def closed_queues(member: Member) -> frozenset[int]:

@@ -30,8 +30,8 @@ SIGNED_OUT = (
     " Your answers are kept in this browser."
 )
 STALE = (
-    "What you sent was not taken, because its page was opened before you last signed in, or on"
-    " another site: go back, load the page again and send it once more."
+    "Nothing was saved, because the page was opened before you last signed in, or on another"
+    " site. Go back, reload the page, and send it again."
 )
 STALE_TO_SCRIPTS = "The site did not take it: load this page again. Your answers are kept here."
 

@@ -26,8 +26,8 @@ MOST_SKIPPED = 500  # kept in the session
 MOST_NOTES = 50
 MOST_DRAWN = 10  # in as many windows
 HELD = (
-    "This triplet is not open to you: it is not of this pile (any more), or you have judged it "
-    "as an annotator. Go on with the next one."
+    "You cannot label this triplet: it is not in this pile, or you have judged it "
+    "as an annotator. Continue with the next one."
 )
 UNREADABLE = (
     f"Nothing was kept: an answer is Yes or No with a note of at most {MAX_NOTE:,} characters. "

@@ -40,7 +40,7 @@ NOT_YOURS = (
     "Your account may not create campaigns: an administrator gives it the permission"
     " “Can add campaign”."
 )
-GONE = "The work that was to create the campaign is not there any more: ask for it again."
+GONE = "The job that creates the campaign no longer exists. Create the campaign again."
 Step = Callable[[HttpRequest, Draft], HttpResponse]
 
 

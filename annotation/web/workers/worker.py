@@ -214,7 +214,7 @@ def _decision(assignment: Assignment) -> str:
     if assignment.passed is None:
         return "not reviewed yet"
     if assignment.status == Assignment.Status.SUBMITTED:
-        return "the crowd is told soon"
+        return "not at the crowd yet"
     if assignment.account == Assignment.Booked.DISCARDED:
         return "approved, votes discarded"
     return str(assignment.get_status_display()).lower()

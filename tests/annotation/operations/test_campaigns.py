@@ -100,7 +100,7 @@ def test_a_name_that_cannot_be_is_told_before_any_work(carla: User, name: str) -
 def test_whoever_asked_must_still_be_there_to_own_it(carla: User) -> None:
     job = request_creation(SAMPLED, by=by_page(carla))
     carla.delete()
-    assert "has no account any more" in run(job).error
+    assert "was deleted or closed" in run(job).error
     assert nothing_is_made()
 
 

@@ -82,7 +82,7 @@ def test_who_was_signed_out_reads_it_and_submits_after_signing_in(team: Team, pa
     answer(page, "nnnnnnn")
     page.context.clear_cookies(name="sessionid")
     page.keyboard.press("Enter")
-    expect(page.locator(".note")).to_contain_text("You are not signed in any more")
+    expect(page.locator(".note")).to_contain_text("You are signed out")
     with page.expect_popup() as opened:
         page.get_by_role("link", name="Sign in").click()
     fill_in_sign_in(opened.value, "ada")
@@ -173,10 +173,10 @@ def test_little_time_is_not_told_over_a_refusal(team: Team, page: Page) -> None:
     answer(page, "nnnnnnn")
     page.keyboard.press("Enter")
     note = page.locator(".note")
-    expect(note).to_contain_text("You are not signed in any more")
+    expect(note).to_contain_text("You are signed out")
     for _ in range(4):
         page.clock.run_for(1_000)
-        assert "You are not signed in any more" in note.inner_text()
+        assert "You are signed out" in note.inner_text()
 
 
 def test_answers_that_the_server_brings_back_stay_where_nothing_is_kept(

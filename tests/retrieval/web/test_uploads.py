@@ -82,7 +82,7 @@ def test_of_a_name_nothing_is_kept_but_a_known_ending(name: str, ending: str) ->
 
 
 def test_more_than_the_site_takes_is_refused_before_it_is_sent() -> None:
-    with pytest.raises(UserError, match="10 GB are the most"):
+    with pytest.raises(UserError, match="the limit is 10 GB"):
         require_room(uploads.MOST_BYTES + 1)
     require_room(0)
 

@@ -49,8 +49,8 @@ def test_work_that_failed_is_paid_and_it_is_said_what_that_means(one_hit: Stage)
     options = {"assignment": assignment}
     told = OPERATIONS["approve"].preview(one_hit.campaign, options)
     assert list(told) == [
-        f"Assignment {assignment} of AEVE is approved in place of its rejection, which the crowd "
-        "was not told of yet; it costs $0.19. An approval is final.",
+        f"Assignment {assignment} of AEVE is approved in place of its rejection, which has not "
+        "reached the crowd; it costs $0.19. An approval is final.",
         "It missed controls, and that stays: its votes do not count, and it goes on counting as "
         "failed for the rule that excludes workers.",
     ]

@@ -129,7 +129,7 @@ def test_what_is_disputed_since_cannot_be_confirmed(campaign: Campaign) -> None:
     first = ControlCandidate.objects.all()[0]
     Triplet.objects.filter(pk=first.triplet_id).update(votes=4)
     first = ControlCandidate.objects.get(pk=first.pk)
-    with pytest.raises(UserError, match="Not everybody says Yes"):
+    with pytest.raises(UserError, match="has a No vote or no label"):
         confirm(first, NEW, by="dan", now=timezone.now())
 
 

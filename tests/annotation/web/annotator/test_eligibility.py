@@ -99,5 +99,5 @@ def test_a_hit_whose_campaign_is_gone_says_so_and_can_be_given_back(
     address = start(adas)
     refused = adas.get(address)
     assert refused.status_code == 403
-    assert "Its campaign is not here any more" in text(refused)
+    assert "Its campaign no longer exists" in text(refused)
     assert adas.post(f"{address}/return").status_code == 303

@@ -299,7 +299,7 @@ def test_the_price_the_place_and_what_waits_are_shown_before(stage: Stage) -> No
     assert f"4 of the 5 HITs of faq go to the workers at {stage.mturk.url}." in page
     assert "costs $1.52; $2.28 is reserved, an assignment for the tie of each HIT included." in page
     assert "$1.71 left, which reaches 3 of them" in page
-    assert "The rest, 1, waits until somebody publishes it" in page
+    assert "The rest, 1, waits until you publish it" in page
     assert "This is an emulator, not Amazon: no real money moves." in page
     assert not Job.objects.exists()
     assert not AuditEntry.objects.exists()

@@ -240,7 +240,7 @@ def test_work_that_is_not_there_any_more_gives_the_last_step_back(creator: Clien
     walk(creator, SAMPLED, rules())
     creator.post(BUDGET_STEP, {"dollars": "5"})
     Job.objects.all().delete()
-    assert "is not there any more" in text_of(creator.get(NEW, follow=True))
+    assert "no longer exists" in text_of(creator.get(NEW, follow=True))
     create(creator, "5")
     assert Campaign.objects.count() == 1
 
