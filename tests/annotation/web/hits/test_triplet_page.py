@@ -72,7 +72,7 @@ def test_work_rejected_at_the_crowd_has_no_say(campaign: Campaign) -> None:
 
 @pytest.mark.parametrize(
     ("votes", "sentence"),
-    [([], "2 more votes are wanted"), ([1], "1 more vote is wanted"), ([1, 0], "1 more vote is")],
+    [([], "2 more votes are needed"), ([1], "1 more vote is needed"), ([1, 0], "1 more vote is")],
 )
 def test_a_triplet_that_is_open_says_what_it_wants(
     campaign: Campaign, votes: list[int], sentence: str
