@@ -107,7 +107,7 @@ def test_whoever_asked_must_still_be_there_to_own_it(carla: User) -> None:
 def test_a_closed_account_owns_no_new_campaign(carla: User) -> None:
     job = request_creation(SAMPLED, by=by_page(carla))
     User.objects.update(is_active=False)
-    assert "or a closed one" in run(job).error
+    assert "deleted or closed" in run(job).error
     assert nothing_is_made()
 
 
