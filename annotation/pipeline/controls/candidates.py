@@ -68,7 +68,7 @@ def confirm(candidate: ControlCandidate, texts: Texts, *, by: str, now: datetime
     """The words may differ from the triplet's; the candidate keeps where they came from."""
     triplet = candidate.triplet
     if triplet.label != 1 or triplet.votes != triplet.positive_votes:
-        raise UserError(f"Triplet {triplet.pk} has a No vote or no label now: dismiss the candidate.")
+        raise UserError(f"Triplet {triplet.pk} has a No vote or no label: dismiss the candidate.")
     _decide(candidate, State.CONFIRMED, by=by, now=now)
     control = add_positive(texts)
     ControlCandidate.objects.filter(pk=candidate.pk).update(control=control)
