@@ -26,7 +26,7 @@ FOR_THE_STAFF = (
     " that right."
 )
 SIGNED_OUT = (
-    "You are not signed in any more: sign in again in another tab, then continue here."
+    "You are signed out. Sign in again in another tab, then continue here."
     " Your answers are kept in this browser."
 )
 STALE = (
