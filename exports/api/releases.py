@@ -23,6 +23,7 @@ from exports.building.options import Options
 from exports.building.requests import WORDS, request_build, thousandths
 from exports.delivery.signed_links import link
 from exports.models import Build, Release, ReleaseFile
+from exports.statistics.text_table import without_metrics
 
 TAG = "releases"
 
@@ -51,7 +52,15 @@ class FileRow(serializers.Serializer[ReleaseFile]):
 class ReleaseRead(ReleaseRow):
     stats = serializers.DictField(help_text="the figures of the dataset card")
     changes = serializers.DictField(allow_null=True, help_text="changes since the previous release")
+    warnings = serializers.SerializerMethodField(
+        help_text="where no metric can be computed: on a split without queries or positives"
+    )
     files = serializers.SerializerMethodField()
+
+    def get_warnings(self, release: Release) -> list[str]:
+        splits = release.stats.get("splits")
+        warning = without_metrics(splits) if splits else None
+        return [warning] if warning else []
 
     def get_files(self, release: Release) -> list[dict[str, Any]]:
         rows = release.files.order_by("path")
@@ -155,7 +164,7 @@ class OneRelease(APIView):
         "Show a release, with a link to each of its files",
         tag=TAG,
         answers={200: ReleaseRead},
-        example={**ROW, "stats": {}, "changes": None, "files": [FILE]},
+        example={**ROW, "stats": {}, "changes": None, "warnings": [], "files": [FILE]},
         refusals=[404],
     )
     def get(self, request: Request, name: str, number: int) -> Response:
