@@ -99,7 +99,7 @@ def test_a_campaign_goes_its_way_by_the_page_alone(fresh: Campaign, mturk: MTurk
     assert owner.post(PAGE, {"step": "retrieve", "retrievers": "dense"})["Location"] == PAGE
     # No worker could load the test's encoder by its name: the job finds all of it done.
     retrieve(fresh.query_set, k=5, encoder=ENCODER)
-    assert done("retrieve").result == {"queries": 5, "candidates": 25}
+    assert done("retrieve").result == {"queries": 5, "candidates": 25, "pairs_not_indexed": 0}
 
     assert (buttons(owner), next_step(owner)) == (["pack"], "hits")
     assert owner.post(PAGE, {"step": "pack"})["Location"] == PAGE
@@ -134,7 +134,8 @@ def test_the_way_is_told_while_the_work_is_under_way(fresh: Campaign) -> None:
     owner = client_of(fresh, "owner")
     owner.post(PAGE, {"step": "retrieve", "retrievers": "dense"})
     job = Job.objects.get()
-    assert (job.kind, job.subject, job.arguments) == ("retrieve", "faq", {"retrievers": ["dense"]})
+    assert (job.kind, job.subject) == ("retrieve", "faq")
+    assert job.arguments == {"retrievers": ["dense"], "fresh": False}
     page = parse(owner.get(PAGE))
     [shown] = page.xpath(f"//li[@aria-labelledby='candidates']//*[@id='job-{job.pk}']")
     assert shown.get("hx-get") == f"/admin/jobs/{job.pk}"
@@ -170,7 +171,7 @@ def test_the_retrievers_are_chosen(fresh: Campaign, sent: str, kept: list[str]) 
     offered = parse(owner.get(PAGE)).xpath("//input[@name='retrievers']/@value")
     assert sent in offered
     owner.post(PAGE, {"step": "retrieve", "retrievers": sent})
-    assert Job.objects.get().arguments == {"retrievers": kept}
+    assert Job.objects.get().arguments == {"retrievers": kept, "fresh": False}
 
 
 def test_a_retriever_that_there_is_not_is_refused(fresh: Campaign) -> None:
