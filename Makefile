@@ -44,12 +44,13 @@ demo: setup ## the whole job on the demo's data: from q/a pairs to a release
 	QUORUM_DATA=var/demo $(BIN)/python -m demo.run
 
 run: setup ## the site with a worker and the MTurk emulator, on http://127.0.0.1:8000
-	$(BIN)/python manage.py migrate --verbosity 0
-	# Counters begin again with the site: its processes leave a file each.
-	rm -f "$${PROMETHEUS_MULTIPROC_DIR:-$(QUORUM_DATA)/metrics}"/*.db
-	# At the demo's emulator, where the folder is the demo's: its campaign is published there.
-	# Without the encoder: `quorum index build` encodes by itself unless it is told otherwise.
-	eval "$$($(BIN)/python -m demo.ports $(QUORUM_DATA))"; PATH="$(CURDIR)/$(BIN):$$PATH" honcho start web worker beat emulator
+	@# Ports first: what follows takes the counters from a site that runs already.
+	@# Counters begin again with the site: its processes leave a file each.
+	@# Without the encoder: `quorum index build` encodes by itself unless it is told otherwise.
+	@ports="$$($(BIN)/python -m demo.ports $(QUORUM_DATA))" && eval "$$ports" && \
+	  $(BIN)/python manage.py migrate --verbosity 0 && \
+	  rm -f "$${PROMETHEUS_MULTIPROC_DIR:-$(QUORUM_DATA)/metrics}"/*.db && \
+	  PATH="$(CURDIR)/$(BIN):$$PATH" honcho start web worker beat $$emulator
 
 test: $(VENV)/.dev ## the tests
 	$(ALONE) $(BIN)/python -m pytest -n 2 --dist worksteal

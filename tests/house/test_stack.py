@@ -143,13 +143,40 @@ def test_a_folder_that_the_servers_cannot_enter_is_refused(tmp_path: Path) -> No
         check_entry(folder)
 
 
-def test_the_site_over_a_demo_s_folder_finds_its_emulator(tmp_path: Path) -> None:
-    def told(**more: str) -> str:
-        environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        command = [*PORTS, str(tmp_path)]
-        return subprocess.check_output(command, cwd=ROOT, env=environment | more, text=True)
+def look_at_ports(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    environment |= {"QUORUM_BIND": "127.0.0.1:0"} | more
+    command = [*PORTS, str(folder)]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
 
-    assert told() == ""
+
+def test_the_site_over_a_demo_s_folder_finds_its_emulator(tmp_path: Path) -> None:
+    elsewhere = "https://mturk-requester.us-east-1.amazonaws.com"
+    assert "export" not in look_at_ports(tmp_path).stdout
     url = LocalStack(tmp_path).emulator_url
-    assert told() == f"export AWS_ENDPOINT_URL_MTURK={url}\n"
-    assert told(AWS_ENDPOINT_URL_MTURK="http://127.0.0.1:1") == ""
+    found = look_at_ports(tmp_path).stdout
+    assert found == f"export AWS_ENDPOINT_URL_MTURK={url}\nemulator=emulator\n"
+    assert "export" not in look_at_ports(tmp_path, AWS_ENDPOINT_URL_MTURK=elsewhere).stdout
+
+
+def test_a_site_that_cannot_listen_is_not_started(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        bind = f"127.0.0.1:{taken.getsockname()[1]}"
+        refused = look_at_ports(tmp_path, QUORUM_BIND=bind)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "is in use, perhaps by another Quorum. Stop it, or choose" in refused.stderr
+    for bad in ("127.0.0.1:http", "nowhere.invalid:8000", "127.0.0.1:99999"):
+        refused = look_at_ports(tmp_path, QUORUM_BIND=bad)
+        assert refused.returncode == 2
+        assert refused.stderr.endswith("it must look like 127.0.0.1:8000.\n")
+        assert refused.stderr.count("\n") == 1
+
+
+def test_an_emulator_whose_port_is_taken_leaves_the_site_alone(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        found = look_at_ports(tmp_path, AWS_ENDPOINT_URL_MTURK=url)
+    assert (found.returncode, found.stdout) == (0, "emulator=\n")
+    assert "choose another port, the same in every terminal" in found.stderr

@@ -46,7 +46,10 @@ def find_invitation(code: str, *, now: datetime) -> Invitation:
     """UserError where nobody can join by it: to be asked before somebody chooses a password."""
     invitation = Invitation.objects.filter(digest=_digest(code)).first()
     if invitation is None:
-        raise UserError("This invitation does not exist: check that the link is complete.")
+        raise UserError(
+            "This site has no such invitation. Was the link made for another address or another "
+            "data folder?"
+        )
     if invitation.expires_at <= now:
         raise UserError("This invitation has expired: ask for a new one.")
     if invitation.uses >= invitation.max_uses:
