@@ -60,8 +60,8 @@ def _process(url: str) -> str:
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         print(
-            f"The MTurk emulator is not started: it cannot listen on {address} ({reason}). Your own "
-            "team needs none. For one, choose another port, the same in every terminal: "
+            f"The MTurk emulator is not started: it cannot listen on {address} ({reason}). Your "
+            "own team needs none. For one, choose another port, the same in every terminal: "
             f"export {EMULATOR}=http://127.0.0.1:8002",
             file=sys.stderr,
         )

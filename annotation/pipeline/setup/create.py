@@ -137,6 +137,7 @@ def get_campaign(name: str) -> Campaign:
         campaign = Campaign.objects.select_related("query_set").filter(name=name).first()
     if campaign is None:
         names = ", ".join(Campaign.objects.order_by("name").values_list("name", flat=True)[:20])
-        there_are = f"there are: {names}" if names else "there is none yet: `campaign create` one"
-        raise UserError(f"There is no campaign {name!r}; {there_are}.")
+        if not names:
+            raise UserError("There is no campaign yet: create one with `quorum campaign create`.")
+        raise UserError(f"There is no campaign {name!r}; there are: {names}.")
     return campaign
