@@ -188,6 +188,8 @@ def _best(share: str | None, field: str | None, scorer: str | None, device: str)
 
 
 def _counted(result: Result) -> Rendered:
+    if not result["sources"] and len(result["corpora"]) < 2:
+        return "There are no q/a pairs yet: add some with `quorum corpus import`."
     rows = [*result["sources"], result["total"]]
     licenses = [
         f"{one['source']}: {count:,} pairs under {license or 'no license that is known'}"

@@ -10,7 +10,6 @@ from django.db.models import Count, ExpressionWrapper, F, IntegerField, Sum, Val
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Length, Replace
 
-from core.errors import UserError
 from retrieval.models import QaPair
 
 
@@ -44,8 +43,6 @@ def source_counts() -> tuple[list[SourceCounts], SourceCounts]:
     pairs = QaPair.objects.annotate(q=_words("question"), a=_words("answer"))
     figures = pairs.values("source").annotate(**FIGURES).order_by("source")
     rows: list[dict[str, Any]] = [dict(row) for row in figures]
-    if not rows:
-        raise UserError("The database holds no q/a pairs: add some by `quorum corpus import`.")
     total: Counter[str] = Counter()
     for row in rows:
         total.update({name: row[name] for name in FIGURES})
@@ -86,5 +83,7 @@ def _counts(row: Mapping[str, int], source: str, licenses: Counter[str]) -> Sour
 
 def _spread(pairs: int, total: int, squares: int) -> Words:
     """Whole numbers up to the division, so nothing is lost however long the answers are."""
+    if not pairs:
+        return Words(0.0, 0.0)
     total, squares = int(total), int(squares)
     return Words(total / pairs, math.sqrt((pairs * squares - total * total) / pairs**2))

@@ -32,10 +32,12 @@ def test_the_figures_kept_are_those_of_the_command(add_pairs: AddPairs) -> None:
     assert not kept.stale
 
 
-def test_an_empty_database_has_no_figures() -> None:
+def test_the_figures_of_an_empty_database_are_zeros() -> None:
     assert newest_figures() is None
-    assert counted().state == Job.State.FAILED
-    assert newest_figures() is None
+    assert counted().state == Job.State.DONE
+    kept = newest_figures()
+    assert kept
+    assert (kept.sources, kept.total.pairs) == ([], 0)
 
 
 def test_it_is_counted_once_at_a_time() -> None:
