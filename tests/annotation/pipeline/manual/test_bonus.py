@@ -76,7 +76,7 @@ def test_a_bonus_beyond_the_budget_is_refused(one_hit: Stage, work: str) -> None
     [
         (0, REASON, "from \\$0.01 to \\$10,000.00"),
         (1_000_001, REASON, "from \\$0.01 to \\$10,000.00"),
-        (CENTS, "  ", "give the --reason"),
+        (CENTS, "  ", "add --reason"),
     ],
 )
 def test_what_no_crowd_would_pay_is_refused(

@@ -169,7 +169,7 @@ def test_a_script_hears_that_nobody_is_signed_in(client: Client, work: Assignmen
     json = {"Accept": "application/json"}
     response = client.post(f"/work/{work.assignment_id}", sheet(Hit.objects.get()), headers=json)
     assert response.status_code == 403
-    assert "sign in again in another tab" in response.json()["error"]
+    assert "Sign in again in another tab" in response.json()["error"]
 
 
 def test_the_table_names_every_address() -> None:
