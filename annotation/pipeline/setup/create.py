@@ -138,6 +138,8 @@ def get_campaign(name: str) -> Campaign:
     if campaign is None:
         names = ", ".join(Campaign.objects.order_by("name").values_list("name", flat=True)[:20])
         if not names:
-            raise UserError("There is no campaign yet: create one with `quorum campaign create`.")
+            raise UserError(
+                f"There is no campaign {name!r}: create one with `quorum campaign create`."
+            )
         raise UserError(f"There is no campaign {name!r}; there are: {names}.")
     return campaign

@@ -180,7 +180,7 @@ def test_a_policy_file_must_be_readable(tmp_path: Path) -> None:
 
 
 def test_an_unknown_campaign_is_refused_with_the_names_of_those_there_are(db: None) -> None:
-    with pytest.raises(UserError, match="There is no campaign yet: create one"):
+    with pytest.raises(UserError, match="create one with `quorum campaign create`"):
         get_campaign("faq")
 
 
