@@ -62,7 +62,10 @@ def digest_of_folder(folder: Path, *, with_links: bool = False) -> str:
         if is_link or not (path.is_dir() or path.is_file()):
             raise UserError(f"{path} is a link or a device: a model may only contain files.")
         if path.is_file():
-            lines.append((_name(path, folder), _sha256(path)))
+            try:
+                lines.append((_name(path, folder), sha256_of(path)))
+            except OSError as error:
+                raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
     if not lines:
         raise UserError(f"{folder} is empty: a model has files.")
     digest = hashlib.sha256()
@@ -228,10 +231,3 @@ def _name(path: Path, folder: Path) -> bytes:
     if not name.isprintable() or "\\" in name:
         raise UserError(f"{str(path)!r} has a name that a model file cannot have: rename it.")
     return name.encode()
-
-
-def _sha256(path: Path) -> str:
-    try:
-        return sha256_of(path)
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
