@@ -95,11 +95,6 @@ def draw_queries(
     return Drawn(drafts, QuerySet.Origin.SAMPLE, seed=seed, corpus=corpus)
 
 
-def sample_queries(name: str, count: int, seed: int, corpus: Corpus | None = None) -> QuerySet:
-    """A query set of such a draw."""
-    return draw_queries(count, seed, corpus=corpus).save(name)
-
-
 def own_queries(path: Path, corpus: Corpus | None = None) -> Drawn:
     """The user's own queries from a .jsonl, .csv, .tsv or .txt file, or one of these as .gz.
 
@@ -108,11 +103,6 @@ def own_queries(path: Path, corpus: Corpus | None = None) -> Drawn:
     """
     kept, duplicates = read_queries(path)
     return Drawn(kept, QuerySet.Origin.FILE, duplicates=duplicates, corpus=corpus)
-
-
-def load_queries(name: str, path: Path, corpus: Corpus | None = None) -> QuerySet:
-    """A query set of such a file."""
-    return own_queries(path, corpus).save(name)
 
 
 def read_queries(path: Path) -> tuple[list[Draft], int]:

@@ -17,8 +17,8 @@ from core.errors import UserError
 from core.text.clean import clean_text, is_utf8
 from retrieval.corpus.ingest import ingest
 from retrieval.models import QaPair, Query
-from retrieval.query_sets.held_out import load_queries
 from tests.annotation.support import hits
+from tests.support.query_sets import load_queries
 from tests.worlds.hostile import ATTACKS, BYTES, HALF_CHARACTERS, LONG
 from tests.worlds.hostile_campaign import TEXTS, qualification_rows
 

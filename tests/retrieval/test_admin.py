@@ -9,11 +9,11 @@ from retrieval.admin import LAST_PAGE
 from retrieval.indexing.build import build_index
 from retrieval.jobs.count_sources import ask_to_count
 from retrieval.models import Job, Query
-from retrieval.query_sets.held_out import sample_queries
 from retrieval.search.retrieve import retrieve
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.retrieval.jobs.run_jobs import worked
+from tests.support.query_sets import sample_queries
 
 pytestmark = pytest.mark.django_db
 

@@ -36,10 +36,6 @@ class Model:
         assert isinstance(given, dict)
         return given
 
-    def response_faults(self, operation: str, response: object) -> list[str]:
-        shape = self._service.operation_model(operation).output_shape
-        return list(faults(shape, response, "")) if shape else []
-
 
 @lru_cache(maxsize=1)
 def _service_model() -> ServiceModel:

@@ -23,7 +23,6 @@ from retrieval.indexing.build import build_index
 from retrieval.jobs.handlers import HANDLERS, IndexRequest, request_index
 from retrieval.jobs.queue import run
 from retrieval.models import IndexVersion, TrainedModel
-from retrieval.query_sets.held_out import sample_queries
 from retrieval.ranking.fusion import ALONE
 from retrieval.registry.registry import digest_of_folder, register
 from retrieval.search.retrieve import retrieve
@@ -32,6 +31,7 @@ from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.retrieval.registry.trainings import BASE, SELECTOR, trained, values, write
 from tests.support.command_line import quorum
+from tests.support.query_sets import sample_queries
 
 pytestmark = pytest.mark.django_db
 

@@ -18,11 +18,12 @@ from retrieval.index.versions import current_index
 from retrieval.indexing.prune import pruning
 from retrieval.models import Candidate, Corpus, IndexVersion, QaPair, Query, QuerySet
 from retrieval.models.corpus import name_of
-from retrieval.query_sets.held_out import draw_queries, sample_queries
+from retrieval.query_sets.held_out import draw_queries
 from retrieval.search.retrieve import retrieve
 from retrieval.search.search_session import Searcher
 from tests.retrieval.commands.weather import KEYWORDS, WORDS, build
 from tests.retrieval.conftest import AddPairs
+from tests.support.query_sets import sample_queries
 
 pytestmark = pytest.mark.django_db
 SOURCES = ("a", "b", "c", "d")

@@ -13,12 +13,12 @@ from retrieval.corpus.withdraw import Withdrawal, read_names, withdraw_pairs, wi
 from retrieval.index.open_index import open_index
 from retrieval.index.versions import WITHDRAWN, chosen_index, current_index, folder_of
 from retrieval.models import Candidate, IndexVersion, QaPair
-from retrieval.query_sets.held_out import sample_queries
 from retrieval.search.retrieve import retrieve
 from retrieval.vectors.types import unpacked
 from tests.retrieval.commands.weather import KEYWORDS, PAIRS, build
 from tests.retrieval.conftest import AddPairs
 from tests.support.command_line import quorum
+from tests.support.query_sets import sample_queries
 
 pytestmark = pytest.mark.django_db
 

@@ -13,9 +13,9 @@ from core.errors import UserError
 from retrieval.encoders.lazy import load_encoder
 from retrieval.indexing.build import build_index
 from retrieval.models import Candidate
-from retrieval.query_sets.held_out import load_queries
 from retrieval.search.retrieve import retrieve
 from tests.retrieval.conftest import AddPairs
+from tests.support.query_sets import load_queries
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,9 @@ from core.text.clean import question_key
 from retrieval.corpus.pair_reader import MAX_QUESTION
 from retrieval.models import QaPair, Query, QuerySet
 from retrieval.query_sets import held_out
-from retrieval.query_sets.held_out import draw_queries, load_queries, sample_queries
+from retrieval.query_sets.held_out import draw_queries
 from tests.retrieval.conftest import AddPairs
+from tests.support.query_sets import load_queries, sample_queries
 
 pytestmark = pytest.mark.django_db
 

@@ -9,11 +9,11 @@ from django.utils import timezone
 from core.errors import UserError
 from retrieval.index.lexical.index import lexical_index
 from retrieval.models import Candidate, QaPair, QuerySet
-from retrieval.query_sets.held_out import load_queries
 from retrieval.ranking.fusion import fused
 from retrieval.search.retrieve import retrieve
 from tests.retrieval.commands.weather import KEYWORDS, build
 from tests.retrieval.conftest import AddPairs
+from tests.support.query_sets import load_queries
 
 pytestmark = pytest.mark.django_db
 

@@ -9,11 +9,11 @@ from django.db import IntegrityError
 
 from core.errors import UserError
 from retrieval.models import Candidate, IndexVersion, QaPair, QuerySet
-from retrieval.query_sets.held_out import load_queries, sample_queries
 from retrieval.search.retrieve import pair_vectors, retrieve
 from tests.retrieval.commands.weather import KEYWORDS, PAIRS, Interrupted, build
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
+from tests.support.query_sets import load_queries, sample_queries
 
 pytestmark = pytest.mark.django_db
 

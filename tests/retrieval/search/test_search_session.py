@@ -16,13 +16,13 @@ from retrieval.commands.stdin_questions import lines
 from retrieval.corpus.withdraw import withdraw_pairs
 from retrieval.indexing.build import build_index
 from retrieval.models import Candidate, QaPair
-from retrieval.query_sets.held_out import load_queries
 from retrieval.search.retrieve import retrieve
 from retrieval.search.search_session import Hit, Searcher
 from tests.retrieval.commands.weather import KEYWORDS, PAIRS, build
 from tests.retrieval.conftest import AddPairs
 from tests.retrieval.encoders.keywords import KeywordEncoder
 from tests.support.command_line import quorum
+from tests.support.query_sets import load_queries
 
 pytestmark = pytest.mark.django_db
 

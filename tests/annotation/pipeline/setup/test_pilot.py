@@ -37,11 +37,11 @@ from core.errors import UserError
 from exports.building.options import Options
 from exports.building.requests import request_build
 from retrieval.models import Candidate, QuerySet
-from retrieval.query_sets.held_out import sample_queries
 from retrieval.query_sets.sample_candidates import draw_candidates
 from tests.annotation.commands.test_commands import refused, run, run_json
 from tests.annotation.support.parts import at
 from tests.annotation.web.stage import make_member
+from tests.support.query_sets import sample_queries
 from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import (
     BUDGET_CENTS,

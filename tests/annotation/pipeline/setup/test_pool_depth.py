@@ -21,8 +21,8 @@ from exports.building.options import Options
 from exports.building.requests import request_build
 from retrieval.indexing.build import build_index
 from retrieval.models import Candidate, QaPair, QuerySet
-from retrieval.query_sets.held_out import sample_queries
 from retrieval.search.retrieve import retrieve
+from tests.support.query_sets import sample_queries
 from tests.worlds.mturk import MTurk
 from tests.worlds.small_campaign import (
     BUDGET_CENTS,
