@@ -26,6 +26,10 @@ GRANT = "annotation.change_role"
 DOWNLOAD = "exports.download_release"
 BUILD = "exports.add_build"
 
+ROLE_TOO_SMALL = (
+    "Your role in {} does not include this: ask an owner of the campaign for another role."
+)
+
 _VIEWER = frozenset({VIEW, DOWNLOAD})
 _MANAGER = _VIEWER | {
     RUN, MANAGE_WORKERS, WRITE_INSTRUCTIONS, ADJUDICATE, CHANGE_CONTROLS, BUILD,

@@ -10,7 +10,14 @@ from django.http import Http404, HttpRequest
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from annotation.access.roles import DOWNLOAD, VIEW, may_anywhere, may_enter, visible_campaigns
+from annotation.access.roles import (
+    DOWNLOAD,
+    ROLE_TOO_SMALL,
+    VIEW,
+    may_anywhere,
+    may_enter,
+    visible_campaigns,
+)
 from annotation.models import Campaign
 from core.log_context import also_about
 
@@ -61,7 +68,4 @@ def require(
         return
     if campaign is None:
         raise PermissionDenied("Your account may not do this: an administrator can change that.")
-    raise PermissionDenied(
-        f"Your role in {campaign} does not include this: ask an owner of the campaign for "
-        "another one."
-    )
+    raise PermissionDenied(ROLE_TOO_SMALL.format(campaign))

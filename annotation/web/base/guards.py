@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 
-from annotation.access.roles import VIEW, may_enter, visible_campaigns
+from annotation.access.roles import ROLE_TOO_SMALL, VIEW, may_enter, visible_campaigns
 from annotation.crowd.inhouse.members import member_of
 from annotation.crowd.inhouse.models import Member
 from annotation.crowd.worker_notices import whom_to_write_to
@@ -48,6 +48,12 @@ def refuse(request: HttpRequest, status: int, title: str, sentence: str) -> Http
         return JsonResponse({"error": sentence}, status=status)
     words = {"title": title, "sentences": [sentence]}
     return render(request, "annotation/base/notice.html", words, status=status)
+
+
+def refuse_role(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """For a reader whose role in the campaign does not include what they asked for."""
+    sentence = ROLE_TOO_SMALL.format(campaign)
+    return refuse(request, 403, "Your role does not allow it", sentence)
 
 
 def permitted(request: HttpRequest, permission: str, campaign: Campaign | None = None) -> bool:
@@ -98,11 +104,7 @@ def campaign_page(permission: str = VIEW) -> Callable[[View], View]:
             campaign = get_object_or_404(visible_campaigns(request.user), name=name)
             also_about(campaign=campaign)
             if not request.user.has_perm(permission, campaign):
-                sentence = (
-                    f"Your role in {campaign} does not include this: ask an owner of the"
-                    " campaign for another one."
-                )
-                return refuse(request, 403, "Your role does not allow it", sentence)
+                return refuse_role(request, campaign)
             return view(request, campaign, **kwargs)
 
         return guarded

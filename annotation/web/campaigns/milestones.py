@@ -10,7 +10,7 @@ from annotation.analytics.campaign.milestones import milestones_of
 from annotation.crowd.hit_url import preview_path
 from annotation.models import Campaign
 from annotation.pipeline.publishing.takers import too_small_a_team
-from annotation.web.base.guards import campaign_page, refuse
+from annotation.web.base.guards import campaign_page, refuse_role
 from annotation.web.base.layout import page
 from annotation.web.campaigns.operation import ask_for, read_options
 from core.errors import UserError
@@ -20,7 +20,6 @@ CHOICES = (
     ("bm25", "By words: BM25 alone"),
     ("dense,bm25", "Both, their rankings fused: fewer positives are missed"),
 )
-NOT_YOURS = "Your role in {} does not include this: ask an owner of it for another one."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -33,7 +32,7 @@ def campaign_milestones(request: HttpRequest, campaign: Campaign) -> HttpRespons
 
 def _take_step(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if not request.user.has_perm(RUN, campaign):
-        return refuse(request, 403, "Your role does not allow it", NOT_YOURS.format(campaign))
+        return refuse_role(request, campaign)
     try:
         _ask(request, campaign, request.POST.get("step", ""))
     except UserError as error:

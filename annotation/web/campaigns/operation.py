@@ -19,7 +19,7 @@ from annotation.operations.campaign.worker_names import worker_of
 from annotation.operations.operation import Argument, LongOperation, Operation, Options, perform
 from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, dollars
-from annotation.web.base.guards import campaign_page, refuse
+from annotation.web.base.guards import campaign_page, refuse_role
 from annotation.web.base.layout import page
 from annotation.web.workers.workers import names_of
 from core.errors import UserError
@@ -90,11 +90,7 @@ def operation_page(request: HttpRequest, campaign: Campaign, operation: str) -> 
     if chosen is None:
         raise Http404
     if not request.user.has_perm(chosen.permission, campaign):
-        sentence = (
-            f"Your role in {campaign} does not include this. An owner of the campaign can change "
-            "your role."
-        )
-        return refuse(request, 403, "Your role does not allow it", sentence)
+        return refuse_role(request, campaign)
     form = _form(request, chosen)
     if not form.is_valid():
         return _render(request, campaign, chosen, form)
