@@ -7,6 +7,7 @@ from typing import Any
 from annotation.crowd.simulated.profiles import KINDS
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.simulation.play import BUDGET, FINISHED, NOBODY
+from core.text.words import percent
 
 NOTHING = "-"
 ENDS = {
@@ -102,10 +103,6 @@ def _share(part: float, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def percent(share: float | None) -> str:
-    return NOTHING if share is None else f"{share:.1%}"
-
-
 def per_label(found: Figures) -> str:
     if found.cents_per_label is None or not found.cents:
         return NOTHING
@@ -133,7 +130,7 @@ def render(result: Mapping[str, Any]) -> dict[str, object]:
         "unresolved": found.unresolved,
         "open": found.open,
         "ties": found.ties,
-        "agreement": percent(found.agreement),
+        "agreement": percent(found.agreement, unknown=NOTHING),
         "true_labels": f"{percent(found.accuracy)} ({percent(found.low)} to {percent(found.high)})",
         "careless_and_spammers_excluded": f"{found.caught} of {found.bad}",
         "careful_people_lost": found.lost,

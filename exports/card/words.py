@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+
+from core.text import words
 
 UNDEFINED = "undefined"
+percent = partial(words.percent, unknown=UNDEFINED)
 
 
 def count(number: int | None) -> str:
     return UNDEFINED if number is None else f"{number:,}"
-
-
-def percent(share: float | None) -> str:
-    return UNDEFINED if share is None else f"{share:.1%}"
 
 
 def rate(share: float) -> str:

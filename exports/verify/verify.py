@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UserError
+from core.text.words import plural
 from exports.layout.files import (
     CAMPAIGN,
     CONTROLS,
@@ -220,8 +221,7 @@ def render(folder: Path, report: Report) -> str:
     """For the terminal."""
     parts: list[Any] = [f"{folder}: {report.checked:,} files, labels and figures checked"]
     if report.differences:
-        number = len(report.differences)
-        parts += [f"{number:,} difference{'' if number == 1 else 's'}:"]
+        parts += [f"{plural(len(report.differences), 'difference')}:"]
         parts += [f"  {difference}" for difference in report.differences]
     else:
         parts += ["no difference"]

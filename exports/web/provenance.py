@@ -7,10 +7,11 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from annotation.web.base.markdown import render_markdown
+from core.text.words import DASH
 from exports.delivery.storage import read_document, read_text
 from exports.layout.files import CAMPAIGN
 from exports.models import Release
-from exports.web.tables import DASH, Cell, Row, Table, at, count
+from exports.web.tables import Cell, Row, Table, at, count
 
 
 @dataclass(frozen=True)

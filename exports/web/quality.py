@@ -22,9 +22,9 @@ def _agreement(found: object) -> Iterator[Row]:
         ("kappa", "Cohen's kappa", "of the first two votes, corrected for chance"),
         ("alpha", "Krippendorff's alpha", "of all valid votes, corrected for chance"),
     ):
-        percent = key == "agreement"
-        value = share(found.get(key)) if percent else decimal(found.get(key), 3)
-        yield _row(name, value, interval(found.get(f"{key}_interval"), percent=percent), says)
+        is_share = key == "agreement"
+        value = share(found.get(key)) if is_share else decimal(found.get(key), 3)
+        yield _row(name, value, interval(found.get(f"{key}_interval"), shares=is_share), says)
 
 
 def _label_error(campaign: object) -> Iterator[Row]:
@@ -34,7 +34,7 @@ def _label_error(campaign: object) -> Iterator[Row]:
         yield _row("Label error", "unknown", "", str(campaign.get("label_error_reason") or ""))
         return
     says = f"of {count(campaign.get('label_error_triplets'))} triplets that experts judged"
-    ends = interval(campaign.get("label_error_interval"), percent=True)
+    ends = interval(campaign.get("label_error_interval"), shares=True)
     yield _row("Label error", share(campaign["label_error"]), ends, says)
 
 

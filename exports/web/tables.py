@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.pipeline.ledger.dollars import dollars
+from core.text.words import DASH, percent, plural
 
-DASH = "—"
 SPLITS = {"train": "Train", "dev": "Dev", "test": "Test", "all": "All"}
 CHANGES = (
     ("label", "labels", ("added", "changed", "withdrawn")),
@@ -50,17 +50,17 @@ def count(number: object) -> str:
 
 
 def share(number: object, digits: int = 1) -> str:
-    return f"{number:.{digits}%}" if isinstance(number, int | float) else DASH
+    return percent(number if isinstance(number, int | float) else None, digits)
 
 
 def decimal(number: object, digits: int = 2) -> str:
     return f"{number:.{digits}f}" if isinstance(number, int | float) else DASH
 
 
-def interval(ends: object, *, percent: bool) -> str:
+def interval(ends: object, *, shares: bool) -> str:
     if not isinstance(ends, Sequence) or len(ends) != 2 or None in ends:
         return ""
-    low, high = (share(end) if percent else decimal(end, 3) for end in ends)
+    low, high = (share(end) if shares else decimal(end, 3) for end in ends)
     return f"{low} to {high}"
 
 
@@ -136,7 +136,7 @@ def _baseline_table(split: str, systems: object) -> Table:
 
 def _score(score: object) -> Cell:
     ends = at(score, "low"), at(score, "high")
-    return Cell(decimal(at(score, "value"), 3), interval(ends, percent=False))
+    return Cell(decimal(at(score, "value"), 3), interval(ends, shares=False))
 
 
 def changes_in_words(changes: object) -> str:
@@ -144,7 +144,7 @@ def changes_in_words(changes: object) -> str:
     if at(changes, "previous") is None:
         return "The campaign's first release."
     parts = [
-        f"{count(number)} {one if number == 1 else many} {what}"
+        f"{plural(number, one, many)} {what}"
         for one, many, kinds in CHANGES
         for what in kinds
         if (number := at(changes, many, what))

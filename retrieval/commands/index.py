@@ -10,6 +10,7 @@ from tqdm import tqdm
 from core.command import Device, Noun, Result, choice, progress, record, say
 from core.errors import UserError
 from core.output import Rendered
+from core.text.words import plural
 from retrieval.corpus.corpora import corpus_named
 from retrieval.index.choice import BYTES
 from retrieval.index.lazy import lexical_index
@@ -235,12 +236,12 @@ def _store_lines(store: dict[str, Any]) -> list[str]:
     return [
         f"{store['store']}  {store['form']} {store['model']}, {store['dimension']} x "
         f"{store['dtype']} computed in {store['precision']}: "
-        f"{_counted(store['vectors'], 'vector')} in {_counted(store['shards'], 'shard')}, "
+        f"{plural(store['vectors'], 'vector')} in {plural(store['shards'], 'shard')}, "
         f"{_size(store['bytes'])}",
         *(
             f"  {version['path']}  {version['corpus']}  current: "
             f"{'yes' if version['current'] else 'no '}  "
-            f"{version['kind']}, {_counted(version['pairs'], 'pair')}, chosen "
+            f"{version['kind']}, {plural(version['pairs'], 'pair')}, chosen "
             f"{version['chosen_at']:%Y-%m-%d %H:%M}" + _used(version["query_sets"])
             for version in store["versions"]
         ),
@@ -296,10 +297,6 @@ def prune_vectors(
         "files": [str(path) for path in plan.files],
         "bytes": plan.bytes,
     }
-
-
-def _counted(number: int, one: str) -> str:
-    return f"1 {one}" if number == 1 else f"{number:,} {one}s"
 
 
 def _used(query_sets: list[str]) -> str:

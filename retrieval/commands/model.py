@@ -10,6 +10,7 @@ from django.conf import settings
 from core.command import Device, Noun, ReleaseFolder, Result, progress, say
 from core.errors import UserError
 from core.output import Facts, Rendered
+from core.text.words import plural
 from retrieval.registry.card import card, figure_names, over_seeds, percent
 from retrieval.registry.improvement import ModelReport, ModelReports, in_points
 from retrieval.registry.names import require_own_name, require_untaken
@@ -94,7 +95,7 @@ def _head(result: dict[str, Any]) -> str:
         f"{done}: {result['kind']} {result['form']} from {result['base']} on "
         f"{result['release']['name']}, learning rate {chosen['learning_rate']:g}, batches of "
         f"{chosen['batch_size']}, {chosen['max_length']} tokens, "
-        f"{seeds} {'seed' if seeds == 1 else 'seeds'}, {result['seconds']:,.0f} s"
+        f"{plural(seeds, 'seed')}, {result['seconds']:,.0f} s"
     )
 
 
@@ -178,13 +179,13 @@ def show_model(name: Name) -> Result:
 
 
 def _verified(result: Result) -> Rendered:
-    return result["damaged"] or f"{_counted(result['models'])} read, all as registered"
+    return result["damaged"] or f"{plural(result['models'], 'model')} read, all as registered"
 
 
 def _damage(result: Result) -> str | None:
     number = len(result["damaged"])
     verb = "is" if number == 1 else "are"
-    return f"{_counted(number)} {verb} not as registered." if number else None
+    return f"{plural(number, 'model')} {verb} not as registered." if number else None
 
 
 @app.verb("verify", render=_verified, fault=_damage)
@@ -252,7 +253,3 @@ def _line(row: dict[str, Any]) -> str:
         f"{row['name']}  in use: {'yes' if row['in_use'] else 'no '}  {row['kind']} {row['form']} "
         f"from {row['base']}; on test of {row['release']}{rest} ({row['way']}): {metrics}"
     )
-
-
-def _counted(models: int) -> str:
-    return "1 model" if models == 1 else f"{models:,} models"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from statistics import mean, stdev
 
 from core.text.markdown import Markdown, escape, table
+from core.text.words import plural
 from retrieval.ranking.metrics import METRICS, WAYS
 from retrieval.registry.training_record import Figures, Seed, Training, Values
 
@@ -77,7 +78,7 @@ def _summary(training: Training) -> str:
     return (
         f"{KINDS[training.kind].capitalize()} of the form {training.form}, tuned from "
         f"{escape(training.base)} on the release {escape(training.release)}{learned}, by "
-        f"{_counted_as(len(training.seeds), 'seed')}; the model is that of seed "
+        f"{plural(len(training.seeds), 'seed')}; the model is that of seed "
         f"{training.best.seed}, whose loss on dev is the lowest."
     )
 
@@ -111,7 +112,7 @@ def _counted(training: Training) -> str:
 def _rest_on(training: Training) -> str:
     """How many queries; trainings of before did not tell."""
     counted = [
-        f"{_counted_as(number, 'query', 'queries')} of {split}"
+        f"{plural(number, 'query', 'queries')} of {split}"
         for split, number in training.queries.items()
     ]
     return f" The figures rest on {' and '.join(counted)}." if counted else ""
@@ -169,7 +170,3 @@ def _text(value: object) -> str:
     if isinstance(value, Iterable) and not isinstance(value, str):
         return ", ".join(map(_text, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _counted_as(number: int, one: str, many: str = "") -> str:
-    return f"1 {one}" if number == 1 else f"{number:,} {many or f'{one}s'}"

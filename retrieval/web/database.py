@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from core.frame import framed
+from core.text.words import plural
 from retrieval.corpus.corpora import corpora
 from retrieval.jobs import count_sources, import_files
 from retrieval.jobs.count_sources import Figures, newest_figures
@@ -107,13 +108,9 @@ def _missing(index: IndexVersion, kept: Figures | None) -> str:
         return "not counted yet"
     parts = []
     if lacking.since:
-        parts.append(f"{_pairs(lacking.since)} that came after it")
+        parts.append(f"{plural(lacking.since, 'pair')} that came after it")
     if lacking.restored:
-        parts.append(f"{_pairs(lacking.restored)} restored since")
+        parts.append(f"{plural(lacking.restored, 'pair')} restored since")
     if lacking.restored is None:
         parts.append("its files are away or damaged")
     return ", ".join(parts)
-
-
-def _pairs(number: int) -> str:
-    return "1 pair" if number == 1 else f"{number:,} pairs"

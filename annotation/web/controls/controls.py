@@ -18,6 +18,7 @@ from annotation.protocol.screening.control_accuracy import ControlRate, worst_fi
 from annotation.web.base.guards import campaign_page, dashboard_page
 from annotation.web.base.layout import page
 from annotation.web.base.pagination import PAGE_SIZE, key_of, window
+from core.text.words import percent
 from retrieval.models import Job
 
 MOST = 1000  # of the pool, on one page
@@ -36,7 +37,7 @@ class Line:
 
     @property
     def share(self) -> str:
-        return percent(self.rate.share)
+        return percent(self.rate.share, unknown="")
 
     @property
     def interval(self) -> str:
@@ -58,11 +59,7 @@ class Total:
 
     @property
     def share(self) -> str:
-        return percent(self.rate.share)
-
-
-def percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f}%"
+        return percent(self.rate.share, unknown="")
 
 
 @require_safe

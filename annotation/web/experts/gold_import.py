@@ -20,6 +20,7 @@ from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.uploaded_file import ENDINGS, sent_file
 from core.errors import UserError
+from core.text.words import plural
 
 MOST_BYTES = 5_000_000
 MOST_SHOWN = 100
@@ -66,7 +67,7 @@ def _import(request: HttpRequest, campaign: Campaign, form: GoldForm) -> Importe
 
 
 def summary(done: Imported) -> str:
-    parts = [f"{done.labels_new:,} label{'' if done.labels_new == 1 else 's'} added"]
+    parts = [f"{plural(done.labels_new, 'label')} added"]
     if done.labels_changed:
         parts.append(f"{done.labels_changed:,} changed")
     if done.labels_unchanged:

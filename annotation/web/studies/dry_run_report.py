@@ -9,7 +9,8 @@ from annotation.analytics.campaign.charts import Chart, Series
 from annotation.crowd.simulated.profiles import KINDS
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.simulation.outcome import FATES
-from annotation.simulation.report import NOTHING, Figures, figures, per_label, percent
+from annotation.simulation.report import NOTHING, Figures, figures, per_label
+from core.text.words import percent
 from retrieval.models import Job
 
 PEOPLE = {"careful": "Careful", "careless": "Careless", "spammer": "Spammers"}
@@ -68,7 +69,7 @@ class DryRun:
 
     @property
     def accuracy(self) -> str:
-        return percent(self.figures.accuracy)
+        return percent(self.figures.accuracy, unknown=NOTHING)
 
     @property
     def interval(self) -> str:
@@ -76,7 +77,7 @@ class DryRun:
 
     @property
     def agreement(self) -> str:
-        return percent(self.figures.agreement)
+        return percent(self.figures.agreement, unknown=NOTHING)
 
     @property
     def finished(self) -> bool:
@@ -133,11 +134,11 @@ def _count(name: str) -> Cell:
 
 
 def _share(name: str) -> Cell:
-    return lambda one: percent(getattr(one.figures, name))
+    return lambda one: percent(getattr(one.figures, name), unknown=NOTHING)
 
 
 def _option(name: str) -> Cell:
-    return lambda one: percent(one.options[name])
+    return lambda one: percent(one.options[name], unknown=NOTHING)
 
 
 OPTIONS: tuple[tuple[str, Cell], ...] = (

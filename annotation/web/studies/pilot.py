@@ -14,9 +14,9 @@ from annotation.protocol.studies.pilot import Comparison
 from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import dashboard_page
 from annotation.web.base.layout import page
+from core.text.words import DASH, percent
 
 Row = tuple[str, str, str]  # with the answer, without it
-NOTHING = "-"
 
 
 @require_safe
@@ -51,23 +51,19 @@ def _comparison(found: Comparison) -> dict[str, str]:
     return {
         "verdict": verdict,
         "badge": "good" if helps else "bad" if harms else "warn",
-        "shown": _percent(found.shown.share),
+        "shown": percent(found.shown.share),
         "shown_interval": _interval(found.shown.low, found.shown.high),
-        "hidden": _percent(found.hidden.share),
+        "hidden": percent(found.hidden.share),
         "hidden_interval": _interval(found.hidden.low, found.hidden.high),
         "difference": f"{100 * found.difference:+.1f} points",
         "interval": f"{100 * found.low:+.1f} to {100 * found.high:+.1f}",
-        "relative": NOTHING if found.relative is None else f"{-found.relative:+.0%}",
-        "accuracy": _percent(found.accuracy),
+        "relative": DASH if found.relative is None else f"{-found.relative:+.0%}",
+        "accuracy": percent(found.accuracy),
     }
 
 
-def _percent(share: float | None) -> str:
-    return NOTHING if share is None else f"{share:.1%}"
-
-
 def _interval(low: float, high: float) -> str:
-    return f"{_percent(low)} to {_percent(high)}"
+    return f"{percent(low)} to {percent(high)}"
 
 
 def _chart(found: Comparison) -> Chart:
@@ -95,9 +91,7 @@ def _rows(report: PilotReport) -> list[Row]:
         (name.capitalize(), f"{getattr(shown, name):,}", f"{getattr(hidden, name):,}")
         for name in counts
     ]
-    rows.append(
-        ("Agreement of the first two", _percent(shown.agreement), _percent(hidden.agreement))
-    )
+    rows.append(("Agreement of the first two", percent(shown.agreement), percent(hidden.agreement)))
     if not is_free(shown.campaign.policy):
         rows.append(("Spent", _spent(shown), _spent(hidden)))
     return rows

@@ -10,6 +10,7 @@ from django.db.models.expressions import OrderBy
 from annotation.models import Campaign, WorkerFigures
 from annotation.pipeline.ledger.dollars import dollars
 from annotation.protocol.policy.policy import Policy
+from core.text.words import percent
 
 USUAL_ORDER = "-hits"
 
@@ -39,10 +40,6 @@ def duration(ms: float) -> str:
         return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
-
-
-def percent(share: float | None) -> str:
-    return "—" if share is None else f"{share:.0%}"
 
 
 def limit_of(policy: Policy) -> str:
@@ -83,7 +80,7 @@ COLUMNS = (
     Column("agreement", "Agreement", "agreement", _agreement),
     Column("time", "Median time", "median_ms", _time),
     Column("wage", "Hourly wage", "hourly_cents", _wage),
-    Column("straight", "One answer", "straight_share", lambda row: percent(row.straight_share)),
+    Column("straight", "One answer", "straight_share", lambda row: percent(row.straight_share, 0)),
     Column("changes", "Changes a HIT", "changes_per_hit", _changes),
     Column("reports", "Reports", "reports", lambda row: f"{row.reports:,}"),
 )

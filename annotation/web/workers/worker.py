@@ -31,8 +31,9 @@ from annotation.web.base.chart_tables import as_csv
 from annotation.web.base.guards import campaign_page
 from annotation.web.base.layout import page
 from annotation.web.base.pagination import key_of
-from annotation.web.workers.columns import duration, flags_of, limit_of, percent
+from annotation.web.workers.columns import duration, flags_of, limit_of
 from annotation.web.workers.workers import fresh_workforce, names_of
+from core.text.words import percent
 
 POINTS = 80  # of the chart
 LETTERS = 20  # messages and payments that are shown
@@ -180,7 +181,7 @@ def _figures(
     rows = [
         (
             "Failed controls",
-            percent(evidence.rate),
+            percent(evidence.rate, 0),
             f"{evidence.failures:,} of {evidence.reviewed:,} reviewed HITs",
         )
     ]
@@ -188,7 +189,7 @@ def _figures(
         return rows
     rows.insert(0, ("HITs submitted", f"{figures.submitted:,}", f"{figures.timed:,} timed"))
     of = f"of {figures.compared:,} votes that others have a majority on"
-    rows.append(("Agreement with others", percent(figures.agreement), of))
+    rows.append(("Agreement with others", percent(figures.agreement, 0), of))
     if figures.median_ms is not None:
         rows.append(("Time a HIT", duration(figures.median_ms), "median of the active time"))
     if figures.hourly_cents is not None:
