@@ -35,7 +35,7 @@ class AllCorpora(Corpora):
         tag=TAG,
         description=f"Refuses a name that is taken. Requires the permission `{BUILD}`.",
         request=NewCorpus,
-        sent={"name": "coffee", "sources": ["coffee-faq"]},
+        sent={"name": "coffee", "sources": ["faq"]},
         answers={201: CorpusRow},
         example={**ROW, "indexed": None},
         refusals=[422],

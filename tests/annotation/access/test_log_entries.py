@@ -139,7 +139,8 @@ def test_candidates_found_by_command_are_logged_once() -> None:
         run("campaign", "retrieve", "faq", "--device", "cpu")
     assert verbs() == ["build index", "retrieve"]
     assert last().campaign == campaign
-    assert last().details == {"retrievers": ["dense"], "queries": 3, "candidates": 15}
+    found = {"queries": 3, "candidates": 15, "pairs_not_indexed": 0}
+    assert last().details == {"retrievers": ["dense"], **found}
 
 
 def test_candidates_that_were_there_are_not_logged(tmp_path: Path, small_database: None) -> None:

@@ -45,7 +45,7 @@ def test_a_campaign_without_any_label_is_refused_even_in_part(tmp_path: Path) ->
     campaign = make_campaign({"moon": ["ada+", "", ""]})
     assert refusal(campaign, tmp_path / "release", partial=True) == (
         "None of campaign demo's 3 triplets has a label yet: "
-        "`quorum campaign status demo` says where it stands."
+        "`quorum campaign status demo` shows its progress."
     )
 
 

@@ -366,7 +366,9 @@ def test_a_large_campaign_s_page_walks_no_judgments(
     assert names(page) == ["ada"]
     assert "2026-11-02 12:00:00 UTC" in page.text_content()
     assert len(seen) <= MOST_QUERIES
-    tables = " ".join(query["sql"] for query in seen.captured_queries)
+    # Whether the campaign is complete is asked of one row.
+    walks = [query["sql"] for query in seen.captured_queries if "LIMIT 1" not in query["sql"]]
+    tables = " ".join(walks)
     assert "annotation_judgment" not in tables
     assert "annotation_assignment" not in tables
 
