@@ -16,8 +16,7 @@ def fill_the_database(owner: Owner, corpus: Corpus) -> None:
     owner.told("the answer is empty")
     owner.told("the row has 1 columns, the header 3")
     owner.look("imported")
-    owner.follow("build it")
-    owner.build_index()
+    owner.see_the_index()
     owner.look("database")
 
 
