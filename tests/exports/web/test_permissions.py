@@ -102,7 +102,7 @@ def test_a_script_hears_why_it_gets_nothing(release: Release) -> None:
     build = build_of(release.campaign)
     json = {"Accept": "application/json"}
     address = f"{OF_DEMO}/builds/{build.pk}"
-    assert "sign in again" in Client().get(address, headers=json).json()["error"]
+    assert "Sign in again" in Client().get(address, headers=json).json()["error"]
     refused = client_of("staff").get(address, headers=json)
     assert refused.status_code == 403
     assert "exports.download_release" in refused.json()["error"]

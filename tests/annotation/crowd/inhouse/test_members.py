@@ -49,7 +49,7 @@ def test_the_code_itself_is_not_kept(team: Team, boss: User) -> None:
 
 
 def test_a_code_that_nobody_gave_out_is_refused(team: Team, newcomer: User) -> None:
-    with pytest.raises(UserError, match="does not exist"):
+    with pytest.raises(UserError, match="no such invitation"):
         join("guessed", newcomer, now=team.now)
 
 

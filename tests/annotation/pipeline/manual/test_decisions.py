@@ -234,9 +234,9 @@ def test_what_is_approved_can_be_neither_paid_again_nor_refused(one_hit: Stage) 
 def test_a_decision_that_stands_is_not_taken_twice(one_hit: Stage) -> None:
     good, bad = one_hit.work("bob", 1), one_hit.work("eve", 1, slips=1)
     reviewed(one_hit)
-    with pytest.raises(UserError, match="is approved; the crowd is told"):
+    with pytest.raises(UserError, match="is approved already"):
         preview_approval(one_hit.campaign, good, now=now(one_hit))
-    with pytest.raises(UserError, match="is rejected; the crowd is told"):
+    with pytest.raises(UserError, match="is rejected already"):
         preview_rejection(one_hit.campaign, bad, reason=REASON)
 
 
@@ -255,7 +255,7 @@ def test_a_decision_on_its_way_is_waited_for(one_hit: Stage) -> None:
 def test_a_refusal_has_a_reason_that_the_crowd_carries(one_hit: Stage, reason: str) -> None:
     assignment = one_hit.work("bob", 1)
     reviewed(one_hit)
-    with pytest.raises(UserError, match="give a reason of at most 1,024"):
+    with pytest.raises(UserError, match="give one of at most 1,024"):
         reject_manually(one_hit.campaign, assignment, reason=reason)
 
 

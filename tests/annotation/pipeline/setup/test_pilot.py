@@ -181,7 +181,7 @@ def test_a_condition_is_not_retrieved_studied_drawn_from_or_released(source: Cam
         create_depth_study(condition, "deeper", seed=1)
     with pytest.raises(UserError, match="is a condition of pilot pilot itself: draw from faq"):
         pilot_over(condition, "more")
-    with pytest.raises(UserError, match="whose queries are in releases of faq"):
+    with pytest.raises(UserError, match="its queries are in those of faq"):
         request_build(condition, options=Options(), by=None)
 
 

@@ -61,7 +61,7 @@ def test_an_unknown_an_expired_and_a_used_up_invitation_say_so(client: Client) -
     Invitation.objects.filter(pk=first.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
     Invitation.objects.exclude(pk=first.pk).update(uses=1)
     sentences = {
-        "guessed": "does not exist",
+        "guessed": "no such invitation",
         expired: "has expired",
         used: "Everybody this invitation was for has joined",
     }
