@@ -125,7 +125,7 @@ def payload(event: Event) -> str:
 
 
 def headers(webhook: Webhook, event: Event, body: str, now: datetime) -> dict[str, str]:
-    """Signed anew for each attempt, for a receiver refuses an old timestamp."""
+    """Signed again for each attempt: a receiver refuses an old timestamp."""
     secrets = [webhook.secret]
     if webhook.old_until and now < webhook.old_until:
         secrets.append(webhook.old_secret)
@@ -143,7 +143,7 @@ def headers(webhook: Webhook, event: Event, body: str, now: datetime) -> dict[st
 
 @transaction.atomic
 def record_attempt(delivery: Delivery, outcome: Outcome, now: datetime) -> None:
-    """That it was made stands in any case; what follows from it only if the claim still holds."""
+    """The attempt is always recorded; the delivery changes only if the claim still holds."""
     DeliveryAttempt.objects.create(
         delivery=delivery, at=now, status=outcome.status, error=outcome.error[:300]
     )
@@ -164,6 +164,6 @@ def record_attempt(delivery: Delivery, outcome: Outcome, now: datetime) -> None:
 
 
 def disable(webhook: Webhook, *, fault: str = "") -> None:
-    """Nothing more is sent; what waited can be sent again by hand, once it is enabled."""
+    """Nothing more is sent; what waited can be sent again manually, once it is enabled."""
     Webhook.objects.filter(pk=webhook.pk).update(active=False, fault=fault)
     webhook.deliveries.filter(state=State.PENDING).update(state=State.CANCELLED, retry_at=None)

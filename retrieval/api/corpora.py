@@ -19,7 +19,7 @@ ROW = {"corpus": "coffee", "sources": ["coffee-faq"], "indexed": 300}
 
 class CorpusName(Text):
     def __init__(self, **options: Any) -> None:
-        words = {"help_text": "a corpus's name; `all` has every pair"}
+        words = {"help_text": "name of the corpus; `all` has every pair"}
         super().__init__(**{"max_length": Corpus.MAX_NAME, **words, **options})
 
 
@@ -40,7 +40,7 @@ class Corpora(APIView):
 
     @operation(
         "corpus_list",
-        "The corpora with their sources",
+        "List corpora with their sources",
         tag=TAG,
         answers={200: CorporaAnswer},
         example={"corpora": [ROW]},

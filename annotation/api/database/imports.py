@@ -106,9 +106,9 @@ class Import(APIView):
         "pair_import",
         "Import files of question/answer pairs",
         tag=TAG,
-        description="A form with the files, sent as multipart/form-data. A job, whose address is "
-        "in `Location`: its result says what was read, added and rejected of each file. Takes "
-        f"the permission `{IMPORT}`.",
+        description="Send the files as multipart/form-data. The answer is a job; its result says "
+        "what was read, added and rejected in each file. Requires the permission "
+        f"`{IMPORT}`.",
         request={"multipart/form-data": ImportForm},
         sent={"source": "faq", "license": "CC-BY-4.0", "files": ["pairs.jsonl"]},
         answers={202: JobRow},
