@@ -18,7 +18,7 @@ from exports.layout.manifest import quorum_version
 
 # The first module of each defines `app`, the others add verbs to it.
 NOUNS = {
-    "corpus": ["retrieval.commands.corpus"],
+    "corpus": ["retrieval.commands.corpus", "annotation.commands.database_operations"],
     "index": ["retrieval.commands.index"],
     "search": ["retrieval.commands.search"],
     "controls": ["annotation.commands.controls"],

@@ -13,7 +13,7 @@ from annotation.api.campaigns.campaigns import (
 from annotation.api.campaigns.figures import Charts, OneChart, Snapshots
 from annotation.api.campaigns.instructions import OneVersion, Versions
 from annotation.api.campaigns.log import Log
-from annotation.api.campaigns.operations import LONG_VIEWS, VIEWS
+from annotation.api.campaigns.operations import DATABASE_VIEWS, LONG_VIEWS, VIEWS
 from annotation.api.campaigns.roles import Roles
 from annotation.api.controls.campaign_controls import (
     CampaignControl,
@@ -27,8 +27,7 @@ from annotation.api.controls.campaign_controls import (
 )
 from annotation.api.controls.control_import import ImportControls
 from annotation.api.controls.controls import Controls, OneControl, ReplaceControl, RetireControl
-from annotation.api.database.corpora import AllCorpora
-from annotation.api.database.database import BuildIndex, CountSources, Restore, Withdraw
+from annotation.api.database.database import BuildIndex, CountSources
 from annotation.api.database.imports import Import, Rejected
 from annotation.api.experts.experts import ExpertLabels, NextTriplet, OneExpertLabel
 from annotation.api.experts.gold_import import ImportExpertLabels
@@ -70,9 +69,7 @@ urlpatterns = [
     path("jobs/import", Import.as_view()),
     path("jobs/index", BuildIndex.as_view()),
     path("jobs/count", CountSources.as_view()),
-    path("corpora", AllCorpora.as_view()),
-    path("pairs/<int:pk>/withdraw", Withdraw.as_view()),
-    path("pairs/<int:pk>/restore", Restore.as_view()),
+    *(path(f"operations/{name}", view.as_view()) for name, view in DATABASE_VIEWS.items()),
     path("controls", Controls.as_view()),
     path("controls/import", ImportControls.as_view()),
     path("controls/<int:pk>", OneControl.as_view()),

@@ -1,10 +1,12 @@
-"""`quorum campaign`: the verbs that the registry of operations defines, arguments included."""
+"""The verbs that the registry of operations defines, arguments included."""
 
 import inspect
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -18,7 +20,7 @@ from annotation.crowd.factory import open_crowd
 from annotation.crowd.port import Crowd
 from annotation.models import Campaign
 from annotation.operations.campaign.retry import messages_wait
-from annotation.operations.operation import Argument, LongOperation, Operation, Run, perform
+from annotation.operations.operation import MOST, Argument, LongOperation, Operation, Run, perform
 from annotation.pipeline.outbox.claims import waiting
 from annotation.pipeline.outbox.deliver import deliver
 from annotation.pipeline.publishing.crowd_setup import check_endpoint
@@ -26,6 +28,7 @@ from core.command import REFUSED, Device, Result, choice, progress, say
 from core.errors import UserError
 from core.output import harmless
 from core.progress import Progress
+from retrieval.corpus.withdraw import NAME, read_names
 
 log = logging.getLogger(__name__)
 
@@ -40,22 +43,32 @@ Yes = Annotated[bool, typer.Option("--yes", help="Skip confirmation.")]
 
 
 def add(operation: Operation) -> None:
-    def run(campaign: Campaign, yes: bool = False, **options: Any) -> Result:
-        crowd = _crowd_of(campaign) if operation.calls_crowd else None
+    campaign_verb(operation.name, panel=PANEL)(verb_of(operation))
+
+
+def verb_of(operation: Operation) -> Callable[..., Result]:
+    """Of a campaign or, where its noun is another, without one."""
+
+    def run(campaign: Campaign | None = None, yes: bool = False, **options: Any) -> Result:
+        crowd = _crowd_of(campaign) if campaign and operation.calls_crowd else None
         if operation.confirms:
             _confirm(operation.preview(campaign, options), yes=yes)
         done = perform(operation, campaign, options, by=by_command())
-        sent = _send(campaign, crowd) if operation.calls_crowd else {}
+        sent = _send(campaign, crowd) if campaign and operation.calls_crowd else {}
         if refusal := operation.refusal(campaign, options):
             raise UserError(refusal)
-        return {"campaign": campaign.name, **done, **sent}
+        hint = operation.hint(campaign, options)
+        named = {"campaign": campaign.name} if campaign else {}
+        return {**named, **done, **sent, **({"next": hint} if hint else {})}
 
-    parameters = [parameter("campaign", Campaign), *map(given, operation.arguments)]
+    parameters = [*map(given, operation.arguments)]
+    if operation.noun == "campaign":
+        parameters.insert(0, parameter("campaign", Campaign))
     if operation.confirms:
         parameters.append(parameter("yes", Yes, default=False))
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__doc__ = operation.sentence
-    campaign_verb(operation.name, panel=PANEL)(run)
+    return run
 
 
 def add_long(operation: LongOperation) -> None:
@@ -117,10 +130,12 @@ def given(argument: Argument) -> inspect.Parameter:
         words = f"{argument.label}: {', '.join(argument.choices)}."
         position = choice(argument.name.upper(), argument.choices, words)
         return parameter(argument.name, Annotated[str, position])
-    if argument.kind not in TYPES:
+    if argument.kind in MOST:
+        return parameter(argument.name, Annotated[list[str] | None, _several(argument)], None)
+    if argument.kind not in TYPES and not argument.optional:
         position = typer.Argument(metavar=argument.name.upper(), help=help)
         return parameter(argument.name, Annotated[str, position])
-    kind = TYPES[argument.kind]
+    kind = TYPES.get(argument.kind, str)
     option = typer.Option(
         "--" + argument.name.replace("_", "-"),
         metavar=",".join(argument.choices) or ("SHARE" if kind is float else None),
@@ -131,6 +146,24 @@ def given(argument: Argument) -> inspect.Parameter:
         return parameter(argument.name, Annotated[kind | None, option], default=None)
     default = inspect.Parameter.empty if argument.required else argument.default
     return parameter(argument.name, Annotated[kind, option], default=default)
+
+
+def _several(argument: Argument) -> Any:
+    """Given once for each; a file may name pairs."""
+    is_pairs = argument.kind == "pairs"
+    one = argument.name.removesuffix("s")
+    help = " or a file that names one a line, or in a column `pair`" if is_pairs else ""
+    return typer.Option(
+        f"--{one}",
+        metavar=one.upper() + ("|FILE" if is_pairs else ""),
+        help=f"{argument.label}: {argument.help}{help}; give it once for each.",
+        callback=_in_files if is_pairs else None,
+    )
+
+
+def _in_files(given: list[str] | None) -> list[str]:
+    lists = ([one] if NAME.fullmatch(one) else read_names(Path(one)) for one in given or ())
+    return list(chain.from_iterable(lists))
 
 
 def parameter(

@@ -1,4 +1,4 @@
-"""An operation: something that people do to a campaign by a page, an API call or a command.
+"""An operation: what people do to a campaign, or the database, by a page, an API call, a command.
 
 The three are made from what stands here, arguments and words included. An operation first says in
 sentences what would follow; `perform` then executes and logs it in one transaction. Calls to the
@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from django.db import transaction
+
 from annotation.access.audit_log import Actor, logged
 from annotation.models import Campaign
 from core.errors import UserError
@@ -19,12 +21,18 @@ from core.progress import Progress
 Options = Mapping[str, Any]
 Result = dict[str, Any]
 # dollars: a text such as "12.50"; worker and assignment: as the crowd names them; share: from 0
-# to 1; choice: one of them; choices: one or several; account: a user name
+# to 1; choice: one of them; choices: one or several; account: a user name; pairs: several, each by
+# its key or its id in the database; source, sources: of pairs; name: of what is
+# created
 Kind = Literal[
     "dollars", "count", "text", "worker", "assignment", "account", "flag", "share", "choice",
-    "choices", "device",
+    "choices", "device", "pairs", "corpus", "source", "sources",
+    "name",
 ]  # fmt: skip
 LONGEST: Mapping[Kind, int] = {"text": 2000, "account": 150}
+# Several of one argument: at most so many by a page or an API call.
+MOST: Mapping[Kind, int] = {"pairs": 1_000, "sources": 1_000}
+Place = Any  # the campaign; None for what is done to the database, which all of them share
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Argument:
         return LONGEST.get(self.kind, 100)
 
 
-def never_refused(campaign: Campaign, options: Options) -> str:
+def nothing(place: Place, options: Options) -> str:
     return ""
 
 
@@ -73,9 +81,11 @@ class Described:
 @dataclass(frozen=True)
 class Operation(Described):
     # Both raise UserError where the operation is impossible; `preview` changes nothing.
-    preview: Callable[[Campaign, Options], Sequence[str]]
-    execute: Callable[[Campaign, Options], Result]
+    preview: Callable[[Place, Options], Sequence[str]]
+    execute: Callable[[Place, Options], Result]
     arguments: tuple[Argument, ...] = ()
+    noun: str = "campaign"  # of its command; with another one it is done to the database
+    verb: str = ""  # of its command; else its name
     subject: str = ""  # the argument that names whom or what it is done to
     calls_crowd: bool = True
     irreversible: bool = False
@@ -84,16 +94,40 @@ class Operation(Described):
     title: str = ""  # of its page, before the campaign's name or the subject; else its name
     button: str = ""  # else its name
     # Why the crowd has refused its call, once that is delivered; empty where it has not.
-    refusal: Callable[[Campaign, Options], str] = never_refused
+    refusal: Callable[[Place, Options], str] = nothing
+    hint: Callable[[Place, Options], str] = nothing  # what a command says is to be done next
+
+    def complete(self, options: Options) -> dict[str, Any]:
+        """With the default of each argument that is left out."""
+        return _defaults(self.arguments) | dict(options)
 
 
-def perform(operation: Operation, campaign: Campaign, options: Options, *, by: Actor) -> Result:
+def perform(
+    operation: Operation, campaign: Campaign | None, options: Options, *, by: Actor
+) -> Result:
     details = {argument.name: options[argument.name] for argument in operation.arguments}
     subject = str(details.pop(operation.subject, ""))
     with logged(by, operation.name, campaign, subject=subject) as entry:
         result = operation.execute(campaign, options)
         entry.details = details | result
     return result
+
+
+def tried(
+    execute: Callable[[Place, Options], Result], *sentences: str
+) -> Callable[[Place, Options], Sequence[str]]:
+    """A preview by what is done, taken back: for what is small and calls nobody.
+
+    The sentences are formatted with the options.
+    """
+
+    def preview(place: Place, options: Options) -> Sequence[str]:
+        with transaction.atomic():
+            execute(place, options)
+            transaction.set_rollback(True)
+        return [sentence.format(**options) for sentence in sentences]
+
+    return preview
 
 
 class Unfinished(UserError):

@@ -1,18 +1,78 @@
 """Question-answer pairs withdrawn from search, and restored."""
 
-from django.db import transaction
+from functools import partial
 
-from annotation.access.audit_log import Actor, record
-from retrieval.corpus.withdraw import withdraw_pairs
+from django.db.models import QuerySet
+
+from annotation.operations.operation import Argument, Operation, Options, Result
+from core.errors import UserError
+from retrieval.corpus.withdraw import change, pairs_named, pairs_of_source, restored_hint
 from retrieval.models import QaPair
+from retrieval.web.access import WITHDRAW
+
+MOST_LOGGED = 100  # a file may name many more
+ARGUMENTS = (
+    Argument("pairs", "pairs", "Pairs", "by their keys or database ids", optional=True),
+    Argument("source", "source", "Source", "all pairs of it", optional=True),
+    Argument("reason", "text", "Reason", "recorded in the audit log", optional=True),
+)
+WITHDRAWN = (
+    "Searches no longer find them, and no query or control is drawn from them. Candidates already"
+    " retrieved are kept."
+)
+RESTORED = (
+    "Searches can find them again. Indexes built while they were withdrawn do not contain them:"
+    " rebuild them before you use them in a campaign."
+)
 
 
-@transaction.atomic
-def withdraw_pair(by: Actor, pair: QaPair, *, restore: bool, reason: str) -> bool:
-    """Or restore it; False where nothing changes."""
-    if not withdraw_pairs([pair.pair_key], restore=restore).changed:
-        return False
-    details = {"key": pair.pair_key, "source": pair.source, "id": pair.source_id, "reason": reason}
-    verb = "restore pair" if restore else "withdraw pair"
-    record(by, verb, subject=f"pair {pair.pk}", details=details)
-    return True
+def _found(options: Options) -> list[QuerySet[QaPair]]:
+    names, source = options["pairs"], options["source"]
+    if bool(names) == bool(source):
+        raise UserError("Name either pairs or a source, and not both.")
+    return pairs_named(names) if names else [pairs_of_source(source)]
+
+
+def _preview(database: None, options: Options, *, restore: bool) -> list[str]:
+    named = sum(part.count() for part in _found(options))
+    done = "restored" if restore else "withdrawn"
+    return [f"Pairs {done}: {named:,}.", RESTORED if restore else WITHDRAWN]
+
+
+def _execute(database: None, options: Options, *, restore: bool) -> Result:
+    done = change(_found(options), restore=restore)
+    told = {"pairs_named": done.named, "restored" if restore else "withdrawn": done.changed}
+    return told | {"pairs": (options["pairs"] or [])[:MOST_LOGGED]}
+
+
+def _hint(database: None, options: Options) -> str:
+    return restored_hint()
+
+
+OPERATIONS = (
+    Operation(
+        "withdraw-pairs",
+        "exclude pairs from search, queries and controls",
+        WITHDRAW,
+        partial(_preview, restore=False),
+        partial(_execute, restore=False),
+        ARGUMENTS,
+        noun="corpus",
+        verb="withdraw",
+        calls_crowd=False,
+        confirms=False,
+    ),
+    Operation(
+        "restore-pairs",
+        "let searches find pairs again that were withdrawn",
+        WITHDRAW,
+        partial(_preview, restore=True),
+        partial(_execute, restore=True),
+        ARGUMENTS,
+        noun="corpus",
+        verb="restore",
+        calls_crowd=False,
+        confirms=False,
+        hint=_hint,
+    ),
+)

@@ -1,7 +1,8 @@
-"""Every operation on a campaign, by its name."""
+"""Every operation by its name."""
 
 from collections.abc import Mapping
 
+from annotation.operations import corpora, pairs
 from annotation.operations.campaign import (
     assignments,
     budget,
@@ -19,6 +20,9 @@ OPERATIONS: Mapping[str, Operation] = {
     operation.name: operation
     for module in (budget, pause_resume, lifecycle, retry, workers, assignments, roles)
     for operation in module.OPERATIONS
+}
+DATABASE_OPERATIONS: Mapping[str, Operation] = {
+    operation.name: operation for module in (corpora, pairs) for operation in module.OPERATIONS
 }
 LONG_OPERATIONS: Mapping[str, LongOperation] = {
     operation.name: operation for module in (steps, dry_run) for operation in module.OPERATIONS

@@ -4,8 +4,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
-from django import forms
-from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -16,27 +14,15 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.access.audit_log import by_page
 from annotation.access.roles import visible_campaigns
 from annotation.jobs.requests import ask_for_count, ask_for_index, ask_to_import
-from annotation.operations.corpora import save_corpus
-from annotation.operations.pairs import withdraw_pair
 from annotation.web.base.middleware import wants_json
 from core.errors import UserError
 from retrieval.models import Job, QaPair, QuerySet
-from retrieval.web.access import BUILD, IMPORT, WITHDRAW, database_page
+from retrieval.web.access import BUILD, IMPORT, database_page
 from retrieval.web.database import render_database
-from retrieval.web.forms import BuildForm, CorpusForm, ImportForm
+from retrieval.web.forms import BuildForm, ImportForm
 from retrieval.web.import_view import render_import
 from retrieval.web.pairs import render_pair
 from retrieval.web.upload_stream import Received, receiving
-
-MOST_REASON = 500
-
-
-class WithdrawForm(forms.Form):
-    restore = forms.BooleanField(required=False)
-    agreed = forms.BooleanField(
-        error_messages={"required": "Nothing was changed: tick the box to confirm."}
-    )
-    reason = forms.CharField(max_length=MOST_REASON, required=False)
 
 
 @csrf_exempt  # until the files have a place to go to: the check reads the whole request
@@ -102,22 +88,6 @@ def build(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@database_page(BUILD)
-def new_corpus(request: HttpRequest) -> HttpResponse:
-    form = CorpusForm(request.POST)
-    if form.is_valid():
-        given = form.cleaned_data
-        try:
-            save_corpus(by_page(cast(User, request.user)), given["name"], given["sources"])
-        except UserError as error:
-            form.add_error("name", str(error))
-        else:
-            messages.success(request, f"Corpus {given['name']} is created: build its index next.")
-            return redirect("database")
-    return render_database(request, BuildForm(), corpus_form=form, status=422)
-
-
-@require_POST
 @database_page()
 def count(request: HttpRequest) -> HttpResponse:
     """It reads the database and changes nothing in it."""
@@ -129,31 +99,6 @@ def count(request: HttpRequest) -> HttpResponse:
 @require_safe
 @database_page()
 def pair(request: HttpRequest, pk: int) -> HttpResponse:
-    return _render(request, get_object_or_404(QaPair, pk=pk))
-
-
-def _render(
-    request: HttpRequest, found: QaPair, *, fault: str = "", status: int = 200
-) -> HttpResponse:
     """With the queries that it was found for, of the campaigns that the reader sees."""
-    seen = visible_campaigns(request.user)
-    query_sets = QuerySet.objects.filter(pk__in=seen.values("query_set"))
-    return render_pair(request, found, query_sets, fault=fault, status=status)
-
-
-@require_POST
-@database_page(WITHDRAW)
-def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
-    """Or restore, where the form says so."""
-    found = get_object_or_404(QaPair, pk=pk)
-    form = WithdrawForm(request.POST)
-    if not form.is_valid():
-        fault = " ".join(str(error) for errors in form.errors.values() for error in errors)
-        return _render(request, found, fault=fault, status=422)
-    restore: bool = form.cleaned_data["restore"]
-    done = "restored" if restore else "withdrawn"
-    by, reason = by_page(cast(User, request.user)), form.cleaned_data["reason"]
-    changed = withdraw_pair(by, found, restore=restore, reason=reason)
-    said = f"The pair is {done}." if changed else f"The pair was {done} already."
-    messages.success(request, said)
-    return redirect("database-pair", pk)
+    query_sets = QuerySet.objects.filter(pk__in=visible_campaigns(request.user).values("query_set"))
+    return render_pair(request, get_object_or_404(QaPair, pk=pk), query_sets)

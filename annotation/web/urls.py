@@ -5,7 +5,7 @@ from annotation.web.account.log_page import campaign_log, log
 from annotation.web.base.job import job
 from annotation.web.campaigns.campaigns import campaigns
 from annotation.web.campaigns.milestones import campaign_milestones
-from annotation.web.campaigns.operation import operation_page
+from annotation.web.campaigns.operation import database_operation_page, operation_page
 from annotation.web.campaigns.overview import chart_csv, count_now, live, overview
 from annotation.web.campaigns.publication import campaign_publish
 from annotation.web.campaigns.reconciliation import campaign_reconcile
@@ -14,7 +14,7 @@ from annotation.web.controls.candidates import control_candidate, find_control_c
 from annotation.web.controls.control import add_control, campaign_control, pool_control
 from annotation.web.controls.control_import import import_to_pool
 from annotation.web.controls.controls import campaign_controls, controls
-from annotation.web.database import build, count, new_corpus, pair, upload, withdraw
+from annotation.web.database import build, count, pair, upload
 from annotation.web.experts.gold_import import import_experts
 from annotation.web.experts.review import review
 from annotation.web.hits.assignments import assignments
@@ -36,10 +36,9 @@ CANDIDATES = "campaigns/<slug:name>/control-candidates"
 urlpatterns = [
     path("database/upload", upload, name="database-upload"),
     path("database/index", build, name="database-build"),
-    path("database/corpora", new_corpus, name="database-new-corpus"),
     path("database/count", count, name="database-count"),
     path("database/pairs/<int:pk>", pair, name="database-pair"),
-    path("database/pairs/<int:pk>/withdraw", withdraw, name="database-withdraw"),
+    path("operations/<slug:operation>", database_operation_page, name="database-operation"),
     path("log/", log, name="log"),
     path("events/", events, name="events"),
     path("events/<int:pk>", event, name="event"),

@@ -83,7 +83,7 @@ class Answerer:
         if not left:
             raise UserError(
                 "No pair is left to answer with, all are withdrawn: add some by `quorum corpus "
-                "import FILE --source NAME`, or restore them by `quorum corpus withdraw --restore`."
+                "import FILE --source NAME`, or restore them by `quorum corpus restore`."
             )
         hits = self._searcher.search(question, min(k, left), retrievers=self._retrievers)
         return [hit for hit in hits if hit.found_by]

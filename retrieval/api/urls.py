@@ -1,12 +1,14 @@
 from django.urls import path
 
 from retrieval.api.answers import Answers
+from retrieval.api.corpora import Corpora
 from retrieval.api.models import Model, Models
 from retrieval.api.pairs import Pair, Pairs
 from retrieval.api.search import Search
 from retrieval.api.sources import Index, Indexes, Source, Sources
 
 urlpatterns = [
+    path("corpora", Corpora.as_view()),
     path("sources", Sources.as_view()),
     path("sources/<str:source>", Source.as_view()),
     path("pairs", Pairs.as_view()),

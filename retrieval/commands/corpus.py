@@ -9,35 +9,26 @@ import typer
 from django.conf import settings
 from django.db import transaction
 
-from core.command import Device, Noun, Result, choice, one_of, progress, record
+from core.command import Device, Noun, Result, choice, progress, record
 from core.errors import UserError
 from core.output import Facts, Rendered, Rows
 from retrieval.corpus.corpora import (
-    add_source,
     corpora,
     corpus_named,
-    create_corpus,
     include,
     named_corpus,
     remove_corpus,
-    remove_source,
 )
 from retrieval.corpus.ingest import IngestResult, ingest
 from retrieval.corpus.sources.counts import source_counts
 from retrieval.corpus.sources.formats import FORMATS
 from retrieval.corpus.sources.top_share import TopShare, share_of
-from retrieval.corpus.withdraw import (
-    read_names,
-    restored_hint,
-    withdraw_pairs,
-    withdraw_source,
-)
 from retrieval.encoders.lazy import load_scorer
 from retrieval.indexing.build import build_index
 from retrieval.indexing.plan import BuildOptions
 from retrieval.jobs.handlers import as_before, subject_of
 from retrieval.models import Corpus, IndexVersion
-from retrieval.models.corpus import ALL, sources_of
+from retrieval.models.corpus import ALL
 from retrieval.registry.registry import resolve_either, resolve_model
 
 COLUMNS = ("source", "pairs", "questions", "question words", "answer words", "withdrawn")
@@ -218,48 +209,11 @@ def list_sources() -> Result:
     }
 
 
-NewCorpus = Annotated[str, typer.Argument(metavar="NAME", help="Name of the corpus.")]
-Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Name of the source.")]
-
-
-@app.verb("create")
-@transaction.atomic
-def create(
-    name: NewCorpus,
-    source: Annotated[
-        list[str] | None, typer.Option(help="A source of its pairs; give it once for each.")
-    ] = None,
-) -> Result:
-    """Create a corpus: a set of sources with an index of its own."""
-    corpus = create_corpus(name, source or [])
-    details = {"corpus": corpus.name, "sources": sources_of(corpus)}
-    record("create corpus", subject=subject_of(name), details=details)
-    return details
-
-
-@app.verb("add-source")
-@transaction.atomic
-def add(name: NewCorpus, source: Source) -> Result:
-    """Add a source to a corpus."""
-    corpus = named_corpus(name)
-    if added := add_source(corpus, source):
-        record("add source", subject=subject_of(name), details={"source": source})
-    return {"corpus": name, "sources": sources_of(corpus), "unchanged": not added}
-
-
-@app.verb("remove-source")
-@transaction.atomic
-def remove(name: NewCorpus, source: Source) -> Result:
-    """Take a source out of a corpus; its pairs stay, and so does what was retrieved before."""
-    corpus = named_corpus(name)
-    remove_source(corpus, source)
-    record("remove source", subject=subject_of(name), details={"source": source})
-    return {"corpus": name, "sources": sources_of(corpus)}
-
-
 @app.verb("remove")
 @transaction.atomic
-def remove_whole(name: NewCorpus) -> Result:
+def remove_whole(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the corpus.")],
+) -> Result:
     """Remove a corpus that no campaign belongs to, with its indexes; the pairs stay."""
     remove_corpus(named_corpus(name))
     record("remove corpus", subject=subject_of(name), details={})
@@ -279,51 +233,3 @@ def _cells(one: Result) -> tuple[str, ...]:
 
 def _spread(words: dict[str, float]) -> str:
     return f"{words['mean']:.1f} +- {words['sd']:.1f}"
-
-
-@app.verb("withdraw")
-def withdraw(
-    source: Annotated[str | None, typer.Option(help="All pairs of this source.")] = None,
-    ids: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Pairs by their keys or database ids: one per line of a .txt file, or the column "
-            "`pair` of a CSV, TSV or JSONL file.",
-        ),
-    ] = None,
-    pair: Annotated[
-        str | None, typer.Option(metavar="KEY", help="One pair by its key or database id.")
-    ] = None,
-    restore: Annotated[
-        bool,
-        typer.Option(
-            "--restore",
-            help="Undo. If an index was built since the withdrawal, the pairs are found again "
-            "after the next `quorum index build`.",
-        ),
-    ] = False,
-) -> Result:
-    """Exclude pairs from search, queries and controls; undo with --restore.
-
-    What was retrieved before stays as it is.
-    """
-    one_of({"--source": source, "--ids": ids, "--pair": pair}, required=True)
-    with transaction.atomic():
-        if source is not None:
-            done = withdraw_source(source, restore=restore)
-        else:
-            done = withdraw_pairs(read_names(ids) if ids else [str(pair)], restore=restore)
-        if done.changed:
-            verb = f"{'restore' if restore else 'withdraw'} pair{'' if pair else 's'}"
-            details = {"named": done.named, "changed": done.changed}
-            record(verb, subject=_subject(source, ids, pair), details=details)
-    word = "restored" if restore else "withdrawn"
-    told: Result = {"pairs_named": done.named, word: done.changed}
-    return told | ({"next": hint} if restore and (hint := restored_hint()) else {})
-
-
-def _subject(source: str | None, ids: Path | None, pair: str | None) -> str:
-    if source is not None:
-        return f"source {source}"
-    return ids.name if ids else f"pair {pair}"

@@ -31,28 +31,39 @@ class Withdrawal:
 
 
 def withdraw_source(source: str, *, restore: bool = False) -> Withdrawal:
+    return change([pairs_of_source(source)], restore=restore)
+
+
+def withdraw_pairs(names: Sequence[str], *, restore: bool = False) -> Withdrawal:
+    return change(pairs_named(names), restore=restore)
+
+
+@transaction.atomic
+def change(parts: Sequence[QuerySet[QaPair]], *, restore: bool) -> Withdrawal:
+    named = sum(pairs.count() for pairs in parts)
+    return Withdrawal(named, sum(_change(pairs, restore=restore) for pairs in parts))
+
+
+def pairs_of_source(source: str) -> QuerySet[QaPair]:
     pairs = QaPair.objects.filter(source=source)
-    if not (named := pairs.count()):
+    if not pairs.exists():
         known = sorted(QaPair.objects.values_list("source", flat=True).distinct())
         raise UserError(
             f"There are no q/a pairs of a source {source!r}: the sources are "
             f"{', '.join(known) or 'none'}."
         )
-    return Withdrawal(named, _change(pairs, restore=restore))
+    return pairs
 
 
-def withdraw_pairs(names: Sequence[str], *, restore: bool = False) -> Withdrawal:
-    """By the pairs' keys or by their ids in the database; all of them or, where one is unknown,
-    none."""
+def pairs_named(names: Sequence[str]) -> list[QuerySet[QaPair]]:
+    """By their keys or by their ids in the database; UserError where one is unknown."""
     _require(NAME.fullmatch, names)
-    named = changed = 0
-    with transaction.atomic():
-        for pairs, wanted in _lookups(names):
-            found = dict(pairs.values_list("pair_key", "pk"))
-            _require((found.keys() | {str(pk) for pk in found.values()}).__contains__, wanted)
-            named += len(found)
-            changed += _change(pairs, restore=restore)
-    return Withdrawal(named, changed)
+    parts = []
+    for pairs, wanted in _lookups(names):
+        found = dict(pairs.values_list("pair_key", "pk"))
+        _require((found.keys() | {str(pk) for pk in found.values()}).__contains__, wanted)
+        parts.append(pairs)
+    return parts
 
 
 def restored_hint() -> str:

@@ -17,7 +17,7 @@ from retrieval.jobs.count_sources import Figures, newest_figures
 from retrieval.jobs.handlers import HANDLERS
 from retrieval.models import IndexVersion, Job, QaPair
 from retrieval.web.access import database_page, may
-from retrieval.web.forms import BuildForm, CorpusForm
+from retrieval.web.forms import BuildForm
 
 SHOWN_VERSIONS = 8
 SHOWN_JOBS = 8
@@ -39,13 +39,7 @@ def database(request: HttpRequest) -> HttpResponse:
     return render_database(request, BuildForm())
 
 
-def render_database(
-    request: HttpRequest,
-    form: BuildForm,
-    *,
-    corpus_form: CorpusForm | None = None,
-    status: int = 200,
-) -> HttpResponse:
+def render_database(request: HttpRequest, form: BuildForm, *, status: int = 200) -> HttpResponse:
     """`form`: of the index that may be built."""
     kept = newest_figures()
     jobs = list(_jobs())
@@ -58,7 +52,6 @@ def render_database(
         "running": [one for one in jobs if not one.is_over and may_see(request.user, one)],
         "counting": any(one.kind == count_sources.KIND and not one.is_over for one in jobs),
         "corpora": corpora(),
-        "corpus_form": corpus_form or CorpusForm(),
         "jobs": [_render(request.user, one) for one in jobs if one.is_over],
     }
     return framed(request, "retrieval/database.html", context, title="Corpus", status=status)

@@ -131,21 +131,8 @@ def _encoders() -> list[tuple[str, str]]:
     return [("", f"this site's: {settings.ENCODER_MODEL}"), *((name, name) for name in names)]
 
 
-def _sources() -> list[tuple[str, str]]:
+def source_choices() -> list[tuple[str, str]]:
     return [(source, source) for source in corpora()[0].sources]
-
-
-class CorpusForm(forms.Form):
-    prefix = "corpus"
-    name = forms.CharField(
-        max_length=Corpus.MAX_NAME,
-        help_text="Letters, digits, - and _. You cannot change it later.",
-    )
-    sources = forms.MultipleChoiceField(
-        choices=_sources,
-        required=False,
-        help_text="Hold Ctrl for several. An import can add others later.",
-    )
 
 
 class BuildForm(forms.Form):

@@ -34,24 +34,17 @@ def pairs(request: HttpRequest) -> HttpResponse:
 
 
 def render_pair(
-    request: HttpRequest,
-    found: QaPair,
-    query_sets: db.QuerySet[QuerySet],
-    *,
-    fault: str = "",
-    status: int = 200,
+    request: HttpRequest, found: QaPair, query_sets: db.QuerySet[QuerySet]
 ) -> HttpResponse:
     """`query_sets`: those that the reader may know of."""
     candidacies = found.candidacies.filter(query__query_set__in=query_sets)
     context = {
         "pair": found,
-        "fault": fault,
         "candidacies": candidacies.select_related("query__query_set").order_by("pk")[: SHOWN + 1],
         "shown": SHOWN,
         "may": may(request.user),
     }
-    title = f"Pair {found.pk}"
-    return framed(request, "retrieval/pair.html", context, title=title, status=status)
+    return framed(request, "retrieval/pair.html", context, title=f"Pair {found.pk}")
 
 
 def _parameter(request: HttpRequest, name: str) -> str:

@@ -1,4 +1,4 @@
-"""What people do to a campaign: a call for each operation, made from the registry.
+"""What people do to a campaign or the database: a call for each operation of the registry.
 
 A long one is a job, whose address the answer tells.
 """
@@ -18,8 +18,8 @@ from annotation.api.base.jobs import ROW, JobRow, accepted
 from annotation.jobs.requests import request_operation
 from annotation.jobs.tasks import deliver_campaign, soon
 from annotation.models import Campaign
-from annotation.operations.operation import Argument, LongOperation, Operation, perform
-from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
+from annotation.operations.operation import MOST, Argument, LongOperation, Operation, perform
+from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from core.rest.fields import Flag, Share, Text, Whole
 from core.rest.openapi import key_header
 from core.rest.openapi import operation as described
@@ -33,6 +33,10 @@ SAMPLES = {
     "assignment": "3XYZ",
     "account": "cleo",
     "text": "Thank you.",
+    "corpus": "coffee",
+    "source": "faq",
+    "sources": ["faq"],
+    "name": "coffee",
 }
 
 
@@ -52,20 +56,20 @@ class OperationView(APIView):
     operation: Operation
     sent: type[serializers.Serializer[Any]]
 
-    def post(self, request: Request, name: str) -> Response:
-        campaign = campaign_of(request, name)
+    def post(self, request: Request, name: str = "") -> Response:
+        campaign = campaign_of(request, name) if name else None
         require(request, self.operation.permission, campaign)
-        options = body(request, self.sent)
+        options = self.operation.complete(body(request, self.sent))
         if options.pop("agreed"):
             return once(request, lambda: self._perform(campaign, options))
         check_key(request)
         sentences = list(self.operation.preview(campaign, options))
         return Response({"agreed": False, "sentences": sentences, "result": None})
 
-    def _perform(self, campaign: Campaign, options: dict[str, Any]) -> Done:
+    def _perform(self, campaign: Campaign | None, options: dict[str, Any]) -> Done:
         sentences = list(self.operation.preview(campaign, options))
         result = perform(self.operation, campaign, options, by=by_api(user_of(self.request)))
-        if self.operation.calls_crowd and campaign.endpoint:
+        if campaign and self.operation.calls_crowd and campaign.endpoint:
             soon(deliver_campaign, campaign.pk)
         return Done(200, {"agreed": True, "sentences": sentences, "result": result})
 
@@ -100,7 +104,8 @@ def view_of(operation: Operation | LongOperation) -> type[APIView]:
     """With the operation's arguments in its description."""
     title = "".join(word.capitalize() for word in operation.name.split("-"))
     fields: dict[str, object] = {one.name: _field(one) for one in operation.arguments}
-    sample = {one.name: _sample(one) for one in operation.arguments}
+    # Pairs are named in place of a source.
+    sample = {one.name: _sample(one) for one in operation.arguments if one.kind != "pairs"}
     is_long = isinstance(operation, LongOperation)
     answers: dict[int, Any] = {202: JobRow} if is_long else {200: OperationAnswer}
     if operation.preview is not None:
@@ -111,7 +116,7 @@ def view_of(operation: Operation | LongOperation) -> type[APIView]:
         examples = {200: {**PREVIEW, "sentences": list(operation.example)}, 202: _job(operation)}
     sent = type(f"{title}Serializer", (serializers.Serializer,), fields)
     documented = described(
-        f"campaign_{operation.name.replace('-', '_')}",
+        _id(operation),
         f"{operation.words}: {operation.help}",
         tag="campaigns" if is_long else "operations",
         request=sent,
@@ -125,6 +130,13 @@ def view_of(operation: Operation | LongOperation) -> type[APIView]:
     base = LongOperationView if is_long else OperationView
     view = type(f"{title}Operation", (base,), {"operation": operation, "sent": sent})
     return extend_schema_view(post=documented)(view)
+
+
+def _id(operation: Operation | LongOperation) -> str:
+    noun, verb = "campaign", ""
+    if isinstance(operation, Operation):
+        noun, verb = operation.noun, operation.verb
+    return f"{noun}_{verb or operation.name}".replace("-", "_")
 
 
 def _description(operation: Operation | LongOperation) -> str:
@@ -160,6 +172,9 @@ def _field(argument: Argument) -> serializers.Field[Any, Any, Any, Any]:
         one = serializers.ChoiceField(choices=argument.choices)
         most = len(argument.choices)
         return serializers.ListField(child=one, min_length=1, max_length=most, **about)
+    if argument.kind in MOST:
+        each = Text(max_length=argument.longest)
+        return serializers.ListField(child=each, max_length=MOST[argument.kind], **about)
     if argument.kind == "count":
         return Whole(min_value=argument.minimum, max_value=argument.maximum, **about)
     return Text(max_length=argument.longest, **about)
@@ -173,5 +188,6 @@ def _sample(argument: Argument) -> object:
     return argument.minimum if argument.kind == "count" else SAMPLES[argument.kind]
 
 
+DATABASE_VIEWS = {name: view_of(operation) for name, operation in DATABASE_OPERATIONS.items()}
 VIEWS = {name: view_of(operation) for name, operation in OPERATIONS.items()}
 LONG_VIEWS = {name: view_of(operation) for name, operation in LONG_OPERATIONS.items()}

@@ -1,10 +1,8 @@
-"""What is done to the q/a database: indexes are built, sources counted, pairs withdrawn."""
+"""What is done to the q/a database: indexes are built, sources counted."""
 
-from collections.abc import Callable
 from typing import Any
 
 from rest_framework import serializers
-from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -15,21 +13,18 @@ from annotation.api.base.idempotency import once
 from annotation.api.base.jobs import ROW as JOB
 from annotation.api.base.jobs import JobRow, accepted
 from annotation.jobs.requests import ask_for_count, ask_for_index
-from annotation.operations.pairs import withdraw_pair
 from core.rest.fields import Flag, Share, Text
 from core.rest.openapi import key_header, operation
 from core.rest.parsing import Nothing, body
 from retrieval.api.access import MayLook
 from retrieval.api.corpora import CorpusName
-from retrieval.api.pairs import ROW, PairRow
 from retrieval.indexing.plan import AUTO, BuildOptions
 from retrieval.jobs.handlers import IndexRequest
-from retrieval.models import IndexForm, IndexKind, QaPair
+from retrieval.models import IndexForm, IndexKind
 from retrieval.models.corpus import ALL
-from retrieval.web.access import BUILD, WITHDRAW
+from retrieval.web.access import BUILD
 
 TAG = "database"
-MOST_REASON = 500
 LEAST_RECALL = 0.01
 
 
@@ -54,10 +49,6 @@ class IndexSent(serializers.Serializer[dict[str, Any]]):
         help_text="a registered retriever's name; empty: the encoder of the settings",
     )
     corpus = CorpusName(default=ALL)
-
-
-class Reason(serializers.Serializer[dict[str, Any]]):
-    reason = Text(max_length=MOST_REASON, required=False, default="", allow_blank=True)
 
 
 class BuildIndex(APIView):
@@ -102,43 +93,3 @@ class CountSources(APIView):
         body(request, Nothing)
         by = by_api(user_of(request))
         return once(request, lambda: accepted(ask_for_count(by)))
-
-
-def _withdrawal(name: str, summary: str) -> Callable[[Any], Any]:
-    return operation(
-        name,
-        summary,
-        tag=TAG,
-        description="If the pair already has this state, nothing changes. Requires the "
-        f"permission `{WITHDRAW}`.",
-        request=Reason,
-        sent={"reason": "Its author has asked for it."},
-        answers={200: PairRow},
-        example=ROW,
-        refusals=[404, 422],
-    )
-
-
-class Withdraw(APIView):
-    permission_classes = [MayLook]
-
-    @_withdrawal("pair_withdraw", "Withdraw a pair, so that searches exclude it")
-    def post(self, request: Request, pk: int) -> Response:
-        return _changed(request, pk, restore=False)
-
-
-class Restore(APIView):
-    permission_classes = [MayLook]
-
-    @_withdrawal("pair_restore", "Restore a pair that was withdrawn")
-    def post(self, request: Request, pk: int) -> Response:
-        return _changed(request, pk, restore=True)
-
-
-def _changed(request: Request, pk: int, *, restore: bool) -> Response:
-    require(request, WITHDRAW)
-    pair = get_object_or_404(QaPair.objects.all(), pk=pk)
-    reason = body(request, Reason)["reason"]
-    withdraw_pair(by_api(user_of(request)), pair, restore=restore, reason=reason)
-    pair.refresh_from_db()
-    return Response(PairRow(pair).data)

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.access.roles import visible_campaigns
 from annotation.models import AuditEntry, Campaign
-from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
+from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from annotation.web.account.log_details import details_in_words
 from annotation.web.base.filters import LogFilter
 from annotation.web.base.guards import campaign_page, dashboard_page
@@ -27,16 +27,14 @@ OTHER_VERBS = (
     "activate", "add-account", "add-control", "add-group", "add-role", "add-webhook", "build index",
     "build-release", "change-account", "change-address", "change-group", "change-password",
     "change-role",
-    "confirm-control", "create", "create corpus", "create-token",
+    "confirm-control", "create", "create-token",
     "deactivate", "delete-account", "delete-group",
     "delete-role", "delete-token", "disable-webhook", "dismiss-control", "enable-webhook",
     "import", "import pairs",
     "import-controls", "import-gold", "instructions", "invite", "join", "label", "lockout",
-    "pilot", "pool-depth", "prune vectors", "register model", "replace-control", "restore pair",
-    "resend", "restore pairs", "retire-control", "revoke-invitation", "reset-password",
-    "rotate-secret",
-    "unlock", "withdraw pair",
-    "withdraw pairs", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
+    "pilot", "pool-depth", "prune vectors", "register model", "replace-control",
+    "resend", "retire-control", "revoke-invitation", "reset-password", "rotate-secret",
+    "unlock", *(name for name, one in LONG_OPERATIONS.items() if one.logged),
 )  # fmt: skip
 
 
@@ -84,7 +82,7 @@ def _page(
     context = {
         "filters": filters,
         "is_filtered": bool(chosen),
-        "verbs": sorted({*OPERATIONS, *OTHER_VERBS}),
+        "verbs": sorted({*OPERATIONS, *DATABASE_OPERATIONS, *OTHER_VERBS}),
         "rows": [(entry, details_in_words(entry.details)) for entry in shown],
         "older": urlencode(chosen | last) if more else "",
         "newest": urlencode(chosen) if key is not None else None,

@@ -17,15 +17,18 @@ from annotation.jobs.tasks import deliver_campaign, soon
 from annotation.models import Assignment, Campaign
 from annotation.operations.campaign.worker_names import worker_of
 from annotation.operations.operation import Argument, LongOperation, Operation, Options, perform
-from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
+from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, dollars
-from annotation.web.base.guards import campaign_page, refuse_role
+from annotation.web.base.guards import campaign_page, dashboard_page, refuse, refuse_role
 from annotation.web.base.layout import page
 from annotation.web.workers.workers import names_of
 from core.errors import UserError
 from retrieval.models import Job
+from retrieval.web.forms import corpus_choices, source_choices
 
 LONGEST_NAME = 60  # of somebody, in a title
+PAGES = {"corpus": "database"}  # where an operation of the database leads back to
+REFUSED = "Your account can't do this. Ask an administrator for the permission {permission}."
 
 
 class PercentField(forms.FloatField):
@@ -48,6 +51,15 @@ class ChoicesField(forms.MultipleChoiceField):
 
     def clean(self, value: Any) -> list[str] | None:
         return super().clean(value.split(",") if value else []) or None
+
+
+class WordsField(forms.CharField):
+    """Names with spaces or lines between; None where there are none."""
+
+    widget = forms.Textarea
+
+    def clean(self, value: Any) -> list[str] | None:
+        return super().clean(value).split() or None
 
 
 class OperationForm(forms.Form):
@@ -77,20 +89,42 @@ def _form_field(argument: Argument) -> forms.Field:
     if argument.kind == "choice":
         names = [(name, name.capitalize()) for name in argument.choices]
         return forms.ChoiceField(choices=[("", "Choose one"), *names], **common)
+    if argument.kind in ("corpus", "source"):
+        names = corpus_choices()[1:] if argument.kind == "corpus" else source_choices()
+        choices = [("", "Choose one"), *names]
+        return forms.TypedChoiceField(choices=choices, empty_value=None, **common)
+    if argument.kind == "sources":
+        return forms.MultipleChoiceField(choices=source_choices(), **common)
+    if argument.kind == "pairs":
+        return WordsField(**common)
     if argument.kind == "text":
         common["widget"] = forms.Textarea({"rows": 3})
-    return forms.CharField(max_length=argument.longest, **common)
+    empty = None if argument.optional else ""
+    return forms.CharField(max_length=argument.longest, empty_value=empty, **common)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @campaign_page()
 def operation_page(request: HttpRequest, campaign: Campaign, operation: str) -> HttpResponse:
+    return _answer(request, campaign, OPERATIONS.get(operation))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@dashboard_page
+def database_operation_page(request: HttpRequest, operation: str) -> HttpResponse:
+    return _answer(request, None, DATABASE_OPERATIONS.get(operation))
+
+
+def _answer(
+    request: HttpRequest, campaign: Campaign | None, chosen: Operation | None
+) -> HttpResponse:
     """Arguments first, where there are any; then the preview, which a second click confirms."""
-    chosen = OPERATIONS.get(operation)
     if chosen is None:
         raise Http404
     if not request.user.has_perm(chosen.permission, campaign):
-        return refuse_role(request, campaign)
+        if campaign:
+            return refuse_role(request, campaign)
+        return refuse(request, 403, "Not allowed", REFUSED.format(permission=chosen.permission))
     form = _form(request, chosen)
     if not form.is_valid():
         return _render(request, campaign, chosen, form)
@@ -101,7 +135,7 @@ def operation_page(request: HttpRequest, campaign: Campaign, operation: str) -> 
         perform(chosen, campaign, form.cleaned_data, by=by_page(cast(User, request.user)))
     except UserError as error:
         return _render(request, campaign, chosen, form, fault=str(error), status=422)
-    if chosen.calls_crowd and campaign.endpoint:
+    if campaign and chosen.calls_crowd and campaign.endpoint:
         soon(deliver_campaign, campaign.pk)
     messages.success(request, _done(chosen, campaign))
     return redirect(_back(chosen, campaign, form))
@@ -130,19 +164,21 @@ def _form(request: HttpRequest, operation: Operation) -> OperationForm:
     return OperationForm(operation, initial=request.GET.dict())
 
 
-def _is_named(request: HttpRequest, campaign: Campaign, operation: Operation) -> bool:
+def _is_named(request: HttpRequest, campaign: Campaign | None, operation: Operation) -> bool:
     """What cannot be undone takes the campaign's name, typed."""
     typed = request.POST.get("typed", "").strip()
-    return not operation.irreversible or typed == campaign.name
+    return not operation.irreversible or campaign is None or typed == campaign.name
 
 
-def _done(operation: Operation, campaign: Campaign) -> str:
-    later = " The crowd follows shortly." if operation.calls_crowd and campaign.endpoint else ""
-    return f"Done: {operation.help}.{later}"
+def _done(operation: Operation, campaign: Campaign | None) -> str:
+    calls = campaign and operation.calls_crowd and campaign.endpoint
+    return f"Done: {operation.help}.{' The crowd follows shortly.' if calls else ''}"
 
 
-def _back(operation: Operation, campaign: Campaign, form: OperationForm) -> str:
+def _back(operation: Operation, campaign: Campaign | None, form: OperationForm) -> str:
     """To the worker whom it is about or the accounts' roles, else to the campaign."""
+    if campaign is None:
+        return reverse(PAGES[operation.noun])
     if operation.subject == "username":
         return reverse("campaign-roles", args=[campaign.name])
     subject = _subject(operation, form)
@@ -163,9 +199,11 @@ def _subject(operation: Operation, form: OperationForm) -> str:
     return subject.replace("\0", "").strip()  # no database can be asked for the first
 
 
-def _title(operation: Operation, campaign: Campaign, subject: str) -> str:
+def _title(operation: Operation, campaign: Campaign | None, subject: str) -> str:
     """With whom or what it is about, and always the campaign."""
     words = operation.title or operation.words
+    if campaign is None:
+        return words
     if not operation.subject:
         return f"{words} {campaign}"
     if operation.subject == "assignment":
@@ -182,15 +220,18 @@ def _values(operation: Operation, form: OperationForm) -> list[tuple[str, str]]:
     """What was sent, as people write it."""
     values = []
     for argument in operation.arguments:
-        value = str(form.cleaned_data[argument.name])
-        shown = dollars(cents_of(value)) if argument.kind == "dollars" else value
-        values.append((argument.label, shown))
+        value = form.cleaned_data[argument.name]
+        shown = ", ".join(value) if isinstance(value, list) else str(value)
+        if argument.kind == "dollars":
+            shown = dollars(cents_of(shown))
+        if value or not argument.optional:
+            values.append((argument.label, shown))
     return values
 
 
 def _render(
     request: HttpRequest,
-    campaign: Campaign,
+    campaign: Campaign | None,
     operation: Operation,
     form: OperationForm,
     *,

@@ -3,7 +3,7 @@
 What stands in braces is a row of that kind.
 """
 
-from annotation.operations.registry import OPERATIONS
+from annotation.operations.registry import DATABASE_OPERATIONS, OPERATIONS
 
 SIGNED_IN = {
     "owner", "manager", "adjudicator", "viewer", "annotator", "elsewhere", "stranger", "staff",
@@ -34,9 +34,7 @@ ELSEWHERE = {
     "controls/{pool control}/retire": "annotation.change_control",
     "jobs/import": "retrieval.add_qapair",
     "jobs/index": "retrieval.add_indexversion",
-    "corpora": "retrieval.add_indexversion",
-    "pairs/{pair}/withdraw": "retrieval.change_qapair",
-    "pairs/{pair}/restore": "retrieval.change_qapair",
+    **{f"operations/{name}": one.permission for name, one in DATABASE_OPERATIONS.items()},
     "webhooks": "annotation.change_webhook",
     "webhooks/{webhook}/rotate": "annotation.change_webhook",
     "webhooks/{webhook}/enable": "annotation.change_webhook",

@@ -7,6 +7,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.core.management import CommandError
 from django.db import transaction
 from django.test import Client
@@ -21,18 +22,19 @@ from annotation.access.roles import (
     RUN,
     VIEW,
 )  # fmt: skip
-from annotation.api.campaigns.operations import LONG_VIEWS, VIEWS
+from annotation.api.campaigns.operations import DATABASE_VIEWS, LONG_VIEWS, VIEWS
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry, Campaign
 from annotation.operations.operation import Argument, Options, Result, perform
-from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
+from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import review
 from annotation.pipeline.ledger.reservations import account_of
 from annotation.web.campaigns.operation import OperationForm
 from config.commands import load
 from retrieval.jobs import queue
-from retrieval.models import Candidate, Job, QuerySet
+from retrieval.models import Candidate, CorpusSource, Job, QaPair, QuerySet
+from retrieval.web.access import BUILD, WITHDRAW
 from tests.annotation.api.people import ROLES, Program, person
 from tests.annotation.simulation.test_dry_run import made_up
 from tests.annotation.web.base.readers import at
@@ -43,6 +45,7 @@ from tests.worlds.small_campaign import Stage
 pytestmark = pytest.mark.django_db
 
 Given = Mapping[str, Any]
+ALL = {**OPERATIONS, **DATABASE_OPERATIONS}
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,29 @@ CASES = {
 }
 
 
+COFFEE = {"name": "coffee", "sources": ["faq"]}
+CREATE = ("create-corpus", COFFEE)
+OF_COFFEE = {"corpus": "coffee", "source": "faq"}
+PAIR = {"pairs": ["{pair}"], "reason": "Asked for."}
+DATABASE_CASES = {
+    "create-corpus": Case(COFFEE, COFFEE | {"name": "all"}),
+    "add-source": Case(
+        OF_COFFEE,
+        OF_COFFEE,
+        after=(("create-corpus", COFFEE | {"sources": []}),),
+        impossible_after=(CREATE,),
+    ),
+    "remove-source": Case(
+        OF_COFFEE,
+        OF_COFFEE,
+        after=(CREATE,),
+        impossible_after=(("create-corpus", COFFEE | {"sources": []}),),
+    ),
+    "withdraw-pairs": Case(PAIR, PAIR | {"pairs": ["999999"]}),
+    "restore-pairs": Case({"source": "faq"}, {"source": "faq"} | PAIR),
+}
+
+
 PERMISSIONS_OF = {
     FUND: {"budget", "cancel"},
     MANAGE_WORKERS: {
@@ -98,6 +124,8 @@ PERMISSIONS_OF = {
     CHANGE_CONTROLS: {"control-candidates"},
     GRANT: {"give-role", "take-role"},
     VIEW: {"snapshot"},
+    BUILD: {"create-corpus", "add-source", "remove-source"},
+    WITHDRAW: {"withdraw-pairs", "restore-pairs"},
 }  # fmt: skip
 
 
@@ -113,14 +141,19 @@ class World:
         return self.stage.campaign
 
     def filled(self, given: Given) -> dict[str, Any]:
-        return {
-            name: value.format(**self.assignments) if isinstance(value, str) else value
-            for name, value in given.items()
-        }
+        return {name: self._filled(value) for name, value in given.items()}
+
+    def _filled(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._filled(one) for one in value]
+        return value.format(**self.assignments) if isinstance(value, str) else value
 
 
 def world_of(stage: Stage, *, works: bool = True) -> World:
     people = {role: person(role, stage.campaign, role) for role in ROLES}
+    for permission in (BUILD, WITHDRAW):  # of the database, which no role gives
+        codename = permission.partition(".")[2]
+        people["owner"].user_permissions.add(Permission.objects.get(codename=codename))
     assignments = {}
     stage.mturk.person("ada")
     if works:
@@ -131,13 +164,18 @@ def world_of(stage: Stage, *, works: bool = True) -> World:
         review(stage.campaign)
     clients = {role: at(user) for role, user in people.items()}
     programs = {role: Program(user) for role, user in people.items()}
-    return World(stage, clients, programs, assignments)
+    pair = str(QaPair.objects.earliest("pk").pk)
+    return World(stage, clients, programs, {**assignments, "pair": pair})
+
+
+def path_of(name: str) -> str:
+    return f"campaigns/faq/operations/{name}" if name in OPERATIONS else f"operations/{name}"
 
 
 def by_page(world: World, name: str, given: Given, role: str = "owner") -> str:
     """What is said against it; nothing where it is done. The same for the other faces."""
     sent = {**given, "agreed": "yes", "typed": "faq"}
-    answer = world.clients[role].post(f"/admin/campaigns/faq/operations/{name}", sent)
+    answer = world.clients[role].post(f"/admin/{path_of(name)}", sent)
     return "" if answer.status_code == 302 else str(answer.context["fault"])
 
 
@@ -145,22 +183,27 @@ def by_call(world: World, name: str, given: Given, role: str = "owner") -> str:
     """Sent twice with its key, as after an answer that got lost: it is done once."""
     sent = {**given, "agreed": True}
     for _ in range(2):
-        answer = world.programs[role].post(f"campaigns/faq/operations/{name}", sent, key="one")
+        answer = world.programs[role].post(path_of(name), sent, key="one")
     return "" if answer.status_code == 200 else str(answer.json()["detail"])
 
 
 def by_command_line(world: World, name: str, given: Given) -> str:
-    operation = OPERATIONS[name]
-    words = [word for one in operation.arguments for word in words_of(one, given[one.name])]
+    operation = ALL[name]
+    arguments = [one for one in operation.arguments if given.get(one.name)]
+    words = [word for one in arguments for word in words_of(one, given[one.name])]
+    of = ["faq"] if name in OPERATIONS else []
+    verb = operation.verb or name
     try:
-        quorum("campaign", name, "faq", *words, *(["--yes"] if operation.confirms else []))
+        quorum(operation.noun, verb, *of, *words, *(["--yes"] if operation.confirms else []))
     except CommandError as error:
         return str(error)
     return ""
 
 
 def words_of(argument: Argument, value: object) -> list[str]:
-    is_option = argument.kind in ("count", "text")
+    if isinstance(value, list):
+        return [word for one in value for word in (f"--{argument.name.removesuffix('s')}", one)]
+    is_option = argument.optional or argument.kind in ("count", "text")
     return [f"--{argument.name}", str(value)] if is_option else [str(value)]
 
 
@@ -176,6 +219,8 @@ def state_of(campaign: Campaign) -> tuple[Any, ...]:
         sorted(campaign.outbox.values_list("kind", "reason")),
         campaign.qualification_results.count(),
         sorted(campaign.roles.values_list("user__username", "name")),
+        sorted(CorpusSource.objects.values_list("corpus__name", "source")),
+        QaPair.objects.filter(withdrawn_at=None).count(),
     )
 
 
@@ -205,9 +250,9 @@ def came_of(
     return told, by
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *DATABASE_CASES])
 def test_the_faces_do_refuse_and_log_the_same(set_stage: SetStage, name: str) -> None:
-    case = CASES[name]
+    case = (CASES | DATABASE_CASES)[name]
     stage = set_stage(**(case.policy or {}))
     stage.publish()
     world = world_of(stage, works=case.policy is None)
@@ -219,9 +264,8 @@ def test_the_faces_do_refuse_and_log_the_same(set_stage: SetStage, name: str) ->
             continue
         with transaction.atomic():
             for operation, options in first:
-                perform(
-                    OPERATIONS[operation], world.campaign, world.filled(options), by=by_command()
-                )
+                campaign = world.campaign if operation in OPERATIONS else None
+                perform(ALL[operation], campaign, world.filled(options), by=by_command())
                 world.campaign.refresh_from_db()
             world.campaign.outbox.filter(kind="bonus").update(state="failed", error="no")
             came = [came_of(world, face, name, given) for face in FACES]
@@ -237,16 +281,17 @@ def test_the_faces_do_refuse_and_log_the_same(set_stage: SetStage, name: str) ->
         world.campaign.refresh_from_db()
 
 
-@pytest.mark.parametrize("name", [*OPERATIONS, *LONG_OPERATIONS])
+@pytest.mark.parametrize("name", [*ALL, *LONG_OPERATIONS])
 def test_the_faces_take_the_same_arguments(name: str) -> None:
-    operation = OPERATIONS.get(name) or LONG_OPERATIONS[name]
+    operation = ALL.get(name) or LONG_OPERATIONS[name]
     names = {argument.name for argument in operation.arguments}
-    view = VIEWS.get(name) or LONG_VIEWS[name]
+    view = VIEWS.get(name) or DATABASE_VIEWS.get(name) or LONG_VIEWS[name]
     assert view.sent().fields.keys() - {"agreed"} == names  # type: ignore[attr-defined]
     if name != "reconcile":
-        taken = {one.name for one in load("campaign").commands[name].params}
+        noun, verb = getattr(operation, "noun", "campaign"), getattr(operation, "verb", "") or name
+        taken = {one.name for one in load(noun).commands[verb].params}
         further = {one.name for one in getattr(operation, "command_arguments", ())}
-        assert taken - {"name", "yes", "json", "quiet", "help"} == names | further
+        assert taken - {"name", "yes", "json", "quiet", "help"} == (names | further) - {"name"}
     assert OperationForm(operation).fields.keys() == names
 
 
@@ -259,7 +304,7 @@ def test_a_choice_is_one_of_those_there_are(stage: Stage, face: Callable[..., ob
 
 
 def test_permissions_are_these() -> None:
-    known = [*OPERATIONS.values(), *LONG_OPERATIONS.values()]
+    known = [*ALL.values(), *LONG_OPERATIONS.values()]
     found = {one: {each.name for each in known if each.permission == one} for one in PERMISSIONS_OF}
     assert found == PERMISSIONS_OF
     assert set().union(*found.values()) == {each.name for each in known}
@@ -267,6 +312,7 @@ def test_permissions_are_these() -> None:
 
 def test_the_faces_ask_for_the_same_permission(stage: Stage) -> None:
     assert CASES.keys() == OPERATIONS.keys()
+    assert DATABASE_CASES.keys() == DATABASE_OPERATIONS.keys()
     assert LONG.keys() == LONG_OPERATIONS.keys()
     stage.publish()
     world = world_of(stage)
@@ -276,12 +322,13 @@ def test_the_faces_ask_for_the_same_permission(stage: Stage) -> None:
         for role in ROLES
     }
     assert set(OPERATIONS) == may["owner"] > may["manager"] > may["viewer"] == set()
+    may["owner"] |= DATABASE_OPERATIONS.keys()
     for role in ROLES:
-        for name in OPERATIONS:
-            given = world.filled(CASES[name].given)
-            page = world.clients[role].get(f"/admin/campaigns/faq/operations/{name}")
+        for name in ALL:
+            given = world.filled((CASES | DATABASE_CASES)[name].given)
+            page = world.clients[role].get(f"/admin/{path_of(name)}")
             sent = given | {"agreed": False}
-            call = world.programs[role].post(f"campaigns/faq/operations/{name}", sent)
+            call = world.programs[role].post(path_of(name), sent)
             refusals = [answer.status_code == 403 for answer in (page, call)]
             assert refusals == [name not in may[role]] * 2, (role, name)
             said = [] if refusals[1] else call.json().get("sentences") or [call.json()["detail"]]

@@ -111,16 +111,6 @@ def test_instructions_are_saved_on_the_version_that_was_read(
     assert is_problem(root.post(path, {**sent, "based_on": newest + 1}, key="three"), 422)
 
 
-def test_a_pair_is_withdrawn_and_restored(root: Program) -> None:
-    pair = QaPair.objects.all()[0]
-    told = root.post(f"pairs/{pair.pk}/withdraw", {"reason": "asked for"}).json()
-    assert told["withdrawn_at"]
-    assert last() == ("withdraw pair", "api", "root")
-    root.post(f"pairs/{pair.pk}/withdraw")
-    assert AuditEntry.objects.filter(verb="withdraw pair").count() == 1  # it was so already
-    assert root.post(f"pairs/{pair.pk}/restore").json()["withdrawn_at"] is None
-
-
 def test_the_pairs_of_a_source_come_in_the_order_of_its_ids(root: Program) -> None:
     texts = {"answer": "So.", "source": "made"}
     for name in ("b", "a", "d 2", "c/1"):

@@ -22,9 +22,8 @@ TABLE: Mapping[str, str] = {
     "admin/database/pairs/<int:pk>": "pair_read",
     "admin/database/upload": "pair_import",
     "admin/database/index": "index_build",
-    "admin/database/corpora": "corpus_create",
     "admin/database/count": "source_count",
-    "admin/database/pairs/<int:pk>/withdraw": "pair_withdraw pair_restore",
+    "admin/operations/<slug:operation>": "corpus_create corpus_withdraw",
     "admin/log/": "log_list",
     "admin/campaigns/<slug:name>/log/": "log_list",
     "admin/campaigns/<slug:name>/roles/": "role_list campaign_give_role campaign_take_role",
@@ -126,7 +125,7 @@ def pages() -> set[str]:
 def is_a_record(route: str) -> bool:
     own = ("admin/database/", "admin/campaigns/", "admin/lockouts/", "admin/controls/",
            "admin/pilots/", "admin/jobs/", "admin/log/", "admin/events/",
-           "admin/webhooks/")  # fmt: skip
+           "admin/webhooks/", "admin/operations/")  # fmt: skip
     return route.startswith(FRAME) or (route.startswith("admin/") and not route.startswith(own))
 
 

@@ -18,6 +18,7 @@ from annotation.models import Campaign, Exclusion, ExpertLabel, OutboxMessage, T
 from annotation.pipeline.gold.adjudicate import Pile, What
 from annotation.pipeline.manual.bonus import give_bonus
 from annotation.protocol.policy.policy import Policy
+from retrieval.corpus.corpora import create_corpus
 from tests.annotation.api.people import PASSWORD, Program
 from tests.annotation.api.whole.described import CHECKS, description, site
 from tests.annotation.api.world import World, make_world, token_of
@@ -95,6 +96,8 @@ def refused_bonus(world: World) -> None:
 
 # What has to be so before it.
 BEFORE: Mapping[str, Callable[[World], object]] = {
+    "corpus_add_source": lambda _: create_corpus("coffee"),
+    "corpus_remove_source": lambda _: create_corpus("coffee", ["faq"]),
     "campaign_grant_qualification": practised,
     "campaign_cancel_bonus": refused_bonus,
     "campaign_resume": lambda world: state(world, "paused"),

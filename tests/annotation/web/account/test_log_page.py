@@ -207,7 +207,7 @@ def test_every_verb_that_is_written_down_is_offered(root: Client) -> None:
     written = literal_verbs()
     assert {"label", "import pairs", "confirm-control"} <= written
     assert written <= offered
-    assert {"withdraw pair", "give-role", "delete-token", "exclude", "retrieve"} <= offered
+    assert {"withdraw-pairs", "give-role", "delete-token", "exclude", "retrieve"} <= offered
 
 
 @pytest.mark.parametrize("verb", ["import pairs", "confirm-control"])

@@ -15,6 +15,7 @@ from pytest_django import Settings
 
 from annotation.jobs.handlers import HANDLERS
 from annotation.models import AuditEntry
+from retrieval.corpus.corpora import create_corpus
 from retrieval.corpus.uploads import uploads_root
 from retrieval.jobs.queue import run
 from retrieval.models import Corpus, IndexVersion, Job, QaPair
@@ -66,12 +67,11 @@ def the_pair() -> QaPair:
 
 
 def test_each_operation_is_for_those_who_may(as_: As) -> None:
-    pair = the_pair()
+    the_pair()
     rules = {
         UPLOAD: {"importer", "root"},
         "/admin/database/index": {"builder", "root"},
         "/admin/database/count": {"looker", "importer", "withdrawer", "builder", "staff", "root"},
-        f"/admin/database/pairs/{pair.pk}/withdraw": {"withdrawer", "root"},
     }
     people = "looker", "importer", "withdrawer", "builder", "staff", "root", "stranger", "nobody"
     browsers = {who: as_(who) for who in people}
@@ -205,25 +205,6 @@ def test_more_than_the_disk_holds_is_told(as_: As, monkeypatch: pytest.MonkeyPat
     assert not left()
 
 
-def test_a_pair_is_withdrawn_and_restored_and_the_log_says_so(as_: As) -> None:
-    pair = the_pair()
-    browser = as_("withdrawer")
-    address = f"/admin/database/pairs/{pair.pk}/withdraw"
-    answer = browser.post(address, {"reason": "a duplicate"})
-    assert (answer.status_code, b"tick the box" in answer.content) == (422, True)
-    for data in ({"reason": "a duplicate"}, {}, {"restore": "on"}):  # the second changes nothing
-        assert browser.post(address, {**data, "agreed": "on"}).status_code == 302
-        pair.refresh_from_db()
-        assert (pair.withdrawn_at is None) == ("restore" in data)
-    assert [
-        (one.verb, one.subject, one.details["reason"]) for one in AuditEntry.objects.order_by("pk")
-    ] == [
-        ("withdraw pair", f"pair {pair.pk}", "a duplicate"),
-        ("restore pair", f"pair {pair.pk}", ""),
-    ]
-    assert browser.post("/admin/database/pairs/999/withdraw").status_code == 404
-
-
 def test_an_index_is_built_as_a_job_and_search_finds_by_it(as_: As) -> None:
     upload(as_("importer"), {"faq.csv": CSV + b"What do cats eat?,Meat.\n"})
     worked()
@@ -284,13 +265,7 @@ def test_a_corpus_is_created_joined_by_an_import_and_chosen_by_searches(as_: As)
     browser = as_("root")
     upload(browser, {"a.csv": CSV})
     worked()
-    shown = browser.post(
-        "/admin/database/corpora", {"corpus-name": "coffee", "corpus-sources": ["faq"]}
-    )
-    assert shown.status_code == 302
-    assert AuditEntry.objects.filter(verb="create corpus", subject="corpus coffee").exists()
-    again = browser.post("/admin/database/corpora", {"corpus-name": "coffee"})
-    assert (again.status_code, "already: choose" in again.content.decode()) == (422, True)
+    create_corpus("coffee", ["faq"])
     upload(browser, {"b.csv": CSV.replace(b"sky", b"sea")}, source="beans", corpus="coffee")
     worked()
     [coffee] = Corpus.objects.all()

@@ -1,5 +1,6 @@
 """Whose queries a pair was found for is told to those who see the campaign."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -55,11 +56,12 @@ def test_who_sees_all_reads_of_all(address: str) -> None:
     assert told(staff, address) == {"faq", "other"}
 
 
-def test_a_refused_withdrawal_tells_no_more(
-    address: str, campaigns: tuple[Campaign, Campaign]
-) -> None:
-    client = reader("dan", campaign=campaigns[1])
+def test_it_leads_to_the_withdrawal_of_the_pair_and_then_back(address: str) -> None:
+    client = reader("dan")
+    assert "withdraw-pairs" not in client.get(address).content.decode()
     User.objects.get().user_permissions.add(Permission.objects.get(codename="change_qapair"))
-    page = client.post(f"{address}/withdraw", {})
-    assert page.status_code == 422
-    assert {one.query.query_set.name for one in page.context["candidacies"]} == {"other"}
+    for verb in ("withdraw", "restore"):
+        [link] = re.findall(rf'"([^"]*{verb}-pairs[^"]*)"', client.get(address).content.decode())
+        form = client.get(link).context["form"]
+        sent = {"pairs": form["pairs"].value(), "agreed": "yes"}
+        assert client.post(link.partition("?")[0], sent).status_code == 302

@@ -36,13 +36,9 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (NO, site("root", 422), """
         admin/database/upload
         admin/database/index
-        admin/database/corpora
     """),
     (NO, site("staff", 302), """
         admin/database/count
-    """),
-    (NO, site("root", 404), """
-        admin/database/pairs/<int:pk>/withdraw
     """),
     (site("view", 200), NO, """
         admin/log/
@@ -104,6 +100,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (site("view", 404), site("view", 404), """
         admin/campaigns/<slug:name>/controls/<int:pk>
+        admin/operations/<slug:operation>
     """),
     (NO, site("manage", 302), """
         admin/campaigns/<slug:name>/control-candidates/

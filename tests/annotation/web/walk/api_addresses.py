@@ -15,8 +15,6 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/sources
         api/v1/indexes
         api/v1/models
-    """),
-    (api("staff", 200), api("root", 400), """
         api/v1/corpora
     """),
     (api("staff", 404), api("staff", 405), """
@@ -42,9 +40,12 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/pairs/<int:pk>
         api/v1/jobs/<int:pk>/rejected
     """),
-    (api("staff", 405), api("root", 404), """
-        api/v1/pairs/<int:pk>/withdraw
-        api/v1/pairs/<int:pk>/restore
+    (api("view", 405), api("root", 400), """
+        api/v1/operations/create-corpus
+        api/v1/operations/add-source
+        api/v1/operations/remove-source
+        api/v1/operations/withdraw-pairs
+        api/v1/operations/restore-pairs
     """),
     (api("signed in", 200), api("signed in", 405), """
         api/v1/me
