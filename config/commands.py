@@ -21,7 +21,7 @@ NOUNS = {
     "corpus": ["retrieval.commands.corpus", "annotation.commands.database_operations"],
     "index": ["retrieval.commands.index"],
     "search": ["retrieval.commands.search"],
-    "controls": ["annotation.commands.controls"],
+    "controls": ["annotation.commands.controls", "annotation.commands.database_operations"],
     "campaign": [
         "annotation.commands.campaign",
         "annotation.commands.campaign_operations",

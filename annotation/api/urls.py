@@ -26,7 +26,7 @@ from annotation.api.controls.campaign_controls import (
     RetireCampaignControl,
 )
 from annotation.api.controls.control_import import ImportControls
-from annotation.api.controls.controls import Controls, OneControl, ReplaceControl, RetireControl
+from annotation.api.controls.controls import Controls, OneControl
 from annotation.api.database.database import BuildIndex, CountSources
 from annotation.api.database.imports import Import, Rejected
 from annotation.api.experts.experts import ExpertLabels, NextTriplet, OneExpertLabel
@@ -73,8 +73,6 @@ urlpatterns = [
     path("controls", Controls.as_view()),
     path("controls/import", ImportControls.as_view()),
     path("controls/<int:pk>", OneControl.as_view()),
-    path("controls/<int:pk>/replace", ReplaceControl.as_view()),
-    path("controls/<int:pk>/retire", RetireControl.as_view()),
     path("pilots", Pilots.as_view()),
     path("pilots/<slug:name>", OnePilot.as_view()),
     path("log", Log.as_view()),

@@ -11,7 +11,7 @@ from annotation.operations.controls import add_controls_of
 from annotation.pipeline.controls.import_controls import SHIPPED
 from core.command import Noun, Result
 
-app = Noun("Positive controls (gold items) that every campaign uses: import.")
+app = Noun("Positive controls (gold items) that every campaign uses: import, add, replace, retire.")
 
 
 @app.verb("import")

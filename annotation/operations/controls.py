@@ -8,19 +8,13 @@ from django.utils import timezone
 from annotation.access.audit_log import Actor, logged
 from annotation.models import AuditEntry, Campaign, Control, ControlCandidate
 from annotation.pipeline.controls import candidates
-from annotation.pipeline.controls.controls import Texts, add_positive, replace, retire
+from annotation.pipeline.controls.controls import Texts, replace, retire
 from annotation.pipeline.controls.import_controls import Imported, import_controls
 from annotation.pipeline.gold.rejected_rows import known_as
 
 
 def texts_of(control: Control) -> Texts:
     return Texts(control.query, control.question, control.answer)
-
-
-def add_control(by: Actor, texts: Texts) -> Control:
-    """To the pool."""
-    with logged(by, "add-control") as entry:
-        return _noted(entry, add_positive(texts))
 
 
 def add_controls_of(by: Actor, path: Path, name: str) -> Imported:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from annotation.operations import corpora, pairs
+from annotation.operations import corpora, pairs, pool
 from annotation.operations.campaign import (
     assignments,
     budget,
@@ -22,7 +22,9 @@ OPERATIONS: Mapping[str, Operation] = {
     for operation in module.OPERATIONS
 }
 DATABASE_OPERATIONS: Mapping[str, Operation] = {
-    operation.name: operation for module in (corpora, pairs) for operation in module.OPERATIONS
+    operation.name: operation
+    for module in (corpora, pairs, pool)
+    for operation in module.OPERATIONS
 }
 LONG_OPERATIONS: Mapping[str, LongOperation] = {
     operation.name: operation for module in (steps, dry_run) for operation in module.OPERATIONS

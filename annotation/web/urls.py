@@ -11,7 +11,7 @@ from annotation.web.campaigns.publication import campaign_publish
 from annotation.web.campaigns.reconciliation import campaign_reconcile
 from annotation.web.campaigns.roles import campaign_roles
 from annotation.web.controls.candidates import control_candidate, find_control_candidates
-from annotation.web.controls.control import add_control, campaign_control, pool_control
+from annotation.web.controls.control import campaign_control, pool_control
 from annotation.web.controls.control_import import import_to_pool
 from annotation.web.controls.controls import campaign_controls, controls
 from annotation.web.database import build, count, pair, upload
@@ -92,7 +92,6 @@ urlpatterns = [
     path("pilots/", pilots, name="pilots"),
     path("pilots/<slug:name>/", pilot, name="pilot"),
     path("controls/", controls, name="controls"),
-    path("controls/add", add_control, name="add-control"),
     path("controls/import", import_to_pool, name="import-controls"),
     path("controls/<int:pk>", pool_control, name="control"),
 ]

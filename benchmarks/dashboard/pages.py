@@ -154,7 +154,7 @@ def _records(paper: Campaign) -> Iterator[Page]:
     candidate = ControlCandidate.objects.filter(triplet__campaign=paper).first()
     if candidate:
         yield Page("control candidate", OWNER, address("control-candidate", paper, candidate.pk))
-    yield Page("new control", ROOT, address("add-control"))
+    yield Page("new control", ROOT, address("database-operation", "add-control"))
     yield Page("controls from a file", ROOT, address("import-controls"))
 
 

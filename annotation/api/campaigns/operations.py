@@ -37,6 +37,10 @@ SAMPLES = {
     "source": "faq",
     "sources": ["faq"],
     "name": "coffee",
+    # By name rather than by kind:
+    "query": "how many days has a week",
+    "question": "days of a week",
+    "answer": "Seven.",
 }
 
 
@@ -185,7 +189,9 @@ def _sample(argument: Argument) -> object:
         return argument.default
     if argument.choices:
         return list(argument.choices) if argument.kind == "choices" else argument.choices[-1]
-    return argument.minimum if argument.kind == "count" else SAMPLES[argument.kind]
+    if argument.kind == "count":
+        return argument.minimum
+    return SAMPLES.get(argument.name, SAMPLES[argument.kind])
 
 
 DATABASE_VIEWS = {name: view_of(operation) for name, operation in DATABASE_OPERATIONS.items()}

@@ -13,14 +13,14 @@ from annotation.access.audit_log import by_api
 from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
 from annotation.analytics.quality import review_figures
 from annotation.analytics.quality.control_accuracy import rates_of
-from annotation.api.base.access import require, user_of
+from annotation.api.base.access import user_of
 from annotation.api.base.idempotency import Done, once
 from annotation.models import Campaign, Control
 from annotation.operations import controls as operations
 from annotation.pipeline.controls.controls import MOST_CHARACTERS, Texts
 from annotation.protocol.screening.control_accuracy import ControlRate
 from core.rest.fields import Text
-from core.rest.openapi import key_header, operation
+from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
 from core.rest.parsing import Nothing, body, query
 
@@ -94,27 +94,6 @@ class Controls(APIView):
         rates = review_figures.of_pool(visible_campaigns(request.user))
         return listed(self, request, Control.objects.filter(campaign=None), rates)
 
-    @operation(
-        "control_create",
-        "Add a control to the pool",
-        tag=TAG,
-        description=f"HITs to come may hold it. {OF_THE_POOL}",
-        request=TextsSent,
-        sent=SENT,
-        answers={201: ControlRow},
-        example={**ROW, "rate": None},
-        refusals=[409, 422],
-        parameters=[key_header(required=True)],
-    )
-    def post(self, request: Request) -> Response:
-        require(request, CHANGE_CONTROLS)
-        texts = Texts(**body(request, TextsSent))
-
-        def execute() -> Done:
-            return made(operations.add_control(by_api(user_of(request)), texts))
-
-        return once(request, execute)
-
 
 class OneControl(APIView):
     @operation(
@@ -128,42 +107,6 @@ class OneControl(APIView):
     def get(self, request: Request, pk: int) -> Response:
         rates = review_figures.of_pool(visible_campaigns(request.user))
         return shown(_of_pool(pk), rates)
-
-
-class ReplaceControl(APIView):
-    @operation(
-        "control_replace",
-        "Replace the texts of a control of the pool",
-        tag=TAG,
-        description="A new control takes its place in HITs to come; HITs that hold the old one "
-        f"keep it. {OF_THE_POOL}",
-        request=TextsSent,
-        sent=SENT,
-        answers={201: ControlRow},
-        example={**ROW, "rate": None},
-        refusals=[404, 409, 422],
-        parameters=[key_header(required=True)],
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        require(request, CHANGE_CONTROLS)
-        return replaced(request, _of_pool(pk))
-
-
-class RetireControl(APIView):
-    @operation(
-        "control_retire",
-        "Retire a control of the pool, so that no new HIT contains it",
-        tag=TAG,
-        description=f"This cannot be undone. {OF_THE_POOL}",
-        request=Nothing,
-        sent={},
-        answers={200: ControlRow},
-        example={**ROW, "retired_at": "2026-11-22T10:00:00Z"},
-        refusals=[404, 422],
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        require(request, CHANGE_CONTROLS)
-        return retired(request, _of_pool(pk))
 
 
 def _of_pool(pk: int) -> Control:

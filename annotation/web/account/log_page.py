@@ -24,7 +24,7 @@ PAGE_SIZE = 50
 COLUMNS = ("at", "by", "via", "did", "to", "campaign", "details")
 # Offered beside the names of the operations; any other name can be typed.
 OTHER_VERBS = (
-    "activate", "add-account", "add-control", "add-group", "add-role", "add-webhook", "build index",
+    "activate", "add-account", "add-group", "add-role", "add-webhook", "build index",
     "build-release", "change-account", "change-address", "change-group", "change-password",
     "change-role",
     "confirm-control", "create", "create-token",

@@ -27,7 +27,8 @@ from retrieval.models import Job
 from retrieval.web.forms import corpus_choices, source_choices
 
 LONGEST_NAME = 60  # of somebody, in a title
-PAGES = {"corpus": "database"}  # where an operation of the database leads back to
+# Where an operation of the database leads back to.
+PAGES = {"corpus": "database", "controls": "controls"}
 REFUSED = "Your account can't do this. Ask an administrator for the permission {permission}."
 
 

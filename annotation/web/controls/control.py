@@ -8,12 +8,11 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.access.audit_log import by_page
 from annotation.access.roles import CHANGE_CONTROLS, visible_campaigns
 from annotation.models import Campaign, Control, Hit
-from annotation.operations.controls import add_control as add_control_to_pool
 from annotation.operations.controls import replace_control, retire_control, texts_of
 from annotation.pipeline.controls.controls import MOST_CHARACTERS, Texts
 from annotation.web.base.guards import campaign_page, dashboard_page, refuse
@@ -38,33 +37,14 @@ class ControlForm(forms.Form):
         return Texts(**self.cleaned_data)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@dashboard_page
-def add_control(request: HttpRequest) -> HttpResponse:
-    """A positive one, to the pool."""
-    if not request.user.has_perm(CHANGE_CONTROLS):
-        return lacks(request)
-    form = ControlForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            add_control_to_pool(by_page(cast(User, request.user)), form.texts)
-        except UserError as error:
-            form.add_error(None, str(error))
-        else:
-            messages.success(request, "The pool has a new control: HITs to come may hold it.")
-            return redirect("controls")
-    context = {"form": form, "back": reverse("controls"), "may_change": True}
-    status = 422 if form.errors else 200
-    return page(
-        request, "annotation/controls/control.html", context, title="New control", status=status
-    )
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe
 @dashboard_page
 def pool_control(request: HttpRequest, pk: int) -> HttpResponse:
+    """Its form leads to the operations of the pool."""
     control = get_object_or_404(Control, pk=pk, campaign=None)
-    return _control(request, control, None, back=reverse("controls"))
+    may = request.user.has_perm(CHANGE_CONTROLS)
+    form = ControlForm(initial=texts_of(control)._asdict())
+    return _page(request, control, form, None, reverse("controls"), may=may)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -77,7 +57,7 @@ def campaign_control(request: HttpRequest, campaign: Campaign, pk: int) -> HttpR
 
 
 def _control(
-    request: HttpRequest, control: Control, campaign: Campaign | None, *, back: str
+    request: HttpRequest, control: Control, campaign: Campaign, *, back: str
 ) -> HttpResponse:
     may_change = request.user.has_perm(CHANGE_CONTROLS, campaign)
     form = ControlForm(request.POST or None, initial=texts_of(control)._asdict())

@@ -28,10 +28,7 @@ READERS = OF_THE_CAMPAIGN - {"staff"}  # staff reads campaigns, and downloads no
 ELSEWHERE = {
     "campaigns": "annotation.add_campaign",
     "pilots": "annotation.add_campaign",
-    "controls": "annotation.change_control",
     "controls/import": "annotation.change_control",
-    "controls/{pool control}/replace": "annotation.change_control",
-    "controls/{pool control}/retire": "annotation.change_control",
     "jobs/import": "retrieval.add_qapair",
     "jobs/index": "retrieval.add_indexversion",
     **{f"operations/{name}": one.permission for name, one in DATABASE_OPERATIONS.items()},

@@ -24,7 +24,7 @@ from annotation.access.roles import (
 )  # fmt: skip
 from annotation.api.campaigns.operations import DATABASE_VIEWS, LONG_VIEWS, VIEWS
 from annotation.jobs.handlers import HANDLERS
-from annotation.models import AuditEntry, Campaign
+from annotation.models import AuditEntry, Campaign, Control
 from annotation.operations.operation import Argument, Options, Result, perform
 from annotation.operations.registry import DATABASE_OPERATIONS, LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.collecting.collect import fetch_submissions
@@ -92,6 +92,8 @@ COFFEE = {"name": "coffee", "sources": ["faq"]}
 CREATE = ("create-corpus", COFFEE)
 OF_COFFEE = {"corpus": "coffee", "source": "faq"}
 PAIR = {"pairs": ["{pair}"], "reason": "Asked for."}
+TEXTS = {"query": "how old is Ada", "question": "the age of Ada", "answer": "Ten."}
+CONTROL, ADD_CONTROL = {"control": 0}, ("add-control", TEXTS)  # the world's first control
 DATABASE_CASES = {
     "create-corpus": Case(COFFEE, COFFEE | {"name": "all"}),
     "add-source": Case(
@@ -107,6 +109,14 @@ DATABASE_CASES = {
         impossible_after=(("create-corpus", COFFEE | {"sources": []}),),
     ),
     "withdraw-pairs": Case(PAIR, PAIR | {"pairs": ["999999"]}),
+    "add-control": Case(TEXTS, TEXTS | {"question": TEXTS["query"]}),
+    "replace-control": Case(CONTROL | TEXTS, CONTROL | TEXTS, impossible_after=(ADD_CONTROL,)),
+    "retire-control": Case(
+        CONTROL,
+        CONTROL,
+        after=(ADD_CONTROL,),
+        impossible_after=(("replace-control", CONTROL | TEXTS),),
+    ),
     "restore-pairs": Case({"source": "faq"}, {"source": "faq"} | PAIR),
 }
 
@@ -121,7 +131,9 @@ PERMISSIONS_OF = {
         "pause", "resume", "expire", "extend", "retry", "retrieve", "pack", "publish", "collect",
         "reconcile", "dry-run",
     },
-    CHANGE_CONTROLS: {"control-candidates"},
+    CHANGE_CONTROLS: {
+        "control-candidates", "add-control", "replace-control", "retire-control",
+    },
     GRANT: {"give-role", "take-role"},
     VIEW: {"snapshot"},
     BUILD: {"create-corpus", "add-source", "remove-source"},
@@ -137,11 +149,16 @@ class World:
     assignments: dict[str, str]
 
     @property
+    def control(self) -> int:
+        return Control.objects.filter(campaign=None).earliest("pk").pk
+
+    @property
     def campaign(self) -> Campaign:
         return self.stage.campaign
 
     def filled(self, given: Given) -> dict[str, Any]:
-        return {name: self._filled(value) for name, value in given.items()}
+        found = {name: self._filled(value) for name, value in given.items()}
+        return found | ({"control": self.control} if "control" in found else {})
 
     def _filled(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -151,7 +168,7 @@ class World:
 
 def world_of(stage: Stage, *, works: bool = True) -> World:
     people = {role: person(role, stage.campaign, role) for role in ROLES}
-    for permission in (BUILD, WITHDRAW):  # of the database, which no role gives
+    for permission in (BUILD, CHANGE_CONTROLS, WITHDRAW):  # of the database, which no role gives
         codename = permission.partition(".")[2]
         people["owner"].user_permissions.add(Permission.objects.get(codename=codename))
     assignments = {}
@@ -221,6 +238,7 @@ def state_of(campaign: Campaign) -> tuple[Any, ...]:
         sorted(campaign.roles.values_list("user__username", "name")),
         sorted(CorpusSource.objects.values_list("corpus__name", "source")),
         QaPair.objects.filter(withdrawn_at=None).count(),
+        sorted(Control.objects.filter(retired_at=None).values_list("query")),
     )
 
 
@@ -243,7 +261,8 @@ def came_of(
     with transaction.atomic():
         said = face(world, name, world.filled(given))
         entries = AuditEntry.objects.order_by("pk")
-        log = list(entries.values_list("verb", "subject", "details")[before:])
+        rows = entries.values_list("verb", "subject", "details")[before:]
+        log = [(verb, to, details | {"new": None}) for verb, to, details in rows]
         by = list(entries.values_list("via", "actor", "user__username")[before:])
         told = (said, log, state_of(world.campaign))
         transaction.set_rollback(True)

@@ -165,7 +165,7 @@ def test_campaigns_controls_and_pilots(root: Eye, small_database: None, tmp_path
     judged(create_pilot(source, "answers", triplets=10, seed=3))
     create_pilot(source, "waiting", triplets=5, seed=4)
     root.open("/admin/campaigns/", "/admin/pilots/", "/admin/pilots/answers/")
-    root.open("/admin/pilots/waiting/", "/admin/controls/", "/admin/controls/add")
+    root.open("/admin/pilots/waiting/", "/admin/controls/", "/admin/operations/add-control")
     control = f"/admin/controls/{Control.objects.earliest('pk').pk}"
     root.open(control, "/admin/controls/import", "/campaigns/faq/releases")
     page = root.page
@@ -176,7 +176,8 @@ def test_campaigns_controls_and_pilots(root: Eye, small_database: None, tmp_path
     page.get_by_role("button", name="Create both campaigns").wait_for()
     root.look("the price of a pilot")
     page.goto(f"{root.url}{control}")
-    page.get_by_role("button", name="Retire").click()
+    page.get_by_role("link", name="Retire").click()
+    page.get_by_role("button", name="Retire control").click()
     root.open("/admin/controls/?show=retired", control)
     root.assert_well()
 

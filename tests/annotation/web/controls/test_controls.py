@@ -25,6 +25,7 @@ from tests.exports.support.campaigns import make_campaign
 pytestmark = pytest.mark.django_db
 
 POOL = "/admin/controls/"
+OPERATIONS = "/admin/operations/"
 PAGE = "/admin/campaigns/demo/controls/"
 TEXTS = {"query": "how old is ada", "question": "the age of ada", "answer": "Ten."}
 HOSTILE = "<script>alert(1)</script>\"'{{ 7|add:7 }}"
@@ -153,66 +154,21 @@ def test_a_campaign_s_page_shows_both_kinds_with_their_totals(counted: ReviewFig
     assert list(context["all"].rows) == [negative()]
 
 
-def test_a_control_is_added_and_logged(campaign: Campaign, editor: Client) -> None:
-    assert editor.post(f"{POOL}add", TEXTS)["Location"] == POOL
-    control = Control.objects.get(query=TEXTS["query"])
-    assert (control.kind, control.campaign, control.answer) == ("positive", None, "Ten.")
-    entry = AuditEntry.objects.get(verb="add-control")
-    assert (entry.actor, entry.via, entry.subject) == ("cleo", "page", f"control {control.pk}")
-    assert entry.details == TEXTS
-
-
-@pytest.mark.parametrize(
-    ("texts", "words"),
-    [
-        ({**TEXTS, "answer": ""}, "This field is required"),
-        ({**TEXTS, "question": "How old is Ada?"}, "the same text"),
-        ({**TEXTS, "query": "x" * 2001}, "at most 2000 characters"),
-    ],
-)
-def test_texts_that_are_no_control_are_refused_and_kept_in_the_form(
-    campaign: Campaign, editor: Client, texts: dict[str, str], words: str
-) -> None:
-    response = editor.post(f"{POOL}add", texts)
-    assert response.status_code == 422
-    page = response.content.decode()
-    assert words in page
-    assert "the age of ada" in page or "How old is Ada?" in page
-    assert not Control.objects.filter(answer="Ten.").exists()
-    assert not AuditEntry.objects.exists()
-
-
 def test_other_words_make_a_new_control_and_retire_the_old_one(
     campaign: Campaign, editor: Client
 ) -> None:
     old = positive()
-    assert editor.post(f"{POOL}{old.pk}", TEXTS)["Location"] == POOL
+    page = editor.get(f"{POOL}{old.pk}").content.decode()
+    assert f"{OPERATIONS}retire-control?control={old.pk}" in page
+    sent = {**TEXTS, "control": old.pk, "agreed": "yes"}
+    assert f'action="{OPERATIONS}replace-control"' in page
+    assert editor.post(f"{OPERATIONS}replace-control", sent)["Location"] == POOL
     old.refresh_from_db()
     assert (old.query, old.retired_at is None) == ("CONTROL", False)
-    new = Control.objects.get(query=TEXTS["query"])
-    entry = AuditEntry.objects.get(verb="replace-control")
-    assert (entry.subject, entry.details["replaces"]) == (f"control {new.pk}", old.pk)
+    assert Control.objects.filter(query=TEXTS["query"], retired_at=None).exists()
     retired = root().get(POOL, {"show": "retired"}).context["lines"]
     assert [line.control for line in retired] == [old]
     assert 'name="query"' not in editor.get(f"{POOL}{old.pk}").content.decode()
-
-
-def test_a_control_is_retired_and_logged(campaign: Campaign, editor: Client) -> None:
-    many()
-    old = positive()
-    assert editor.post(f"{POOL}{old.pk}", {"retire": "yes"}).status_code == 302
-    old.refresh_from_db()
-    assert old.retired_at is not None
-    assert AuditEntry.objects.get().verb == "retire-control"
-    again = editor.post(f"{POOL}{old.pk}", {"retire": "yes"})
-    assert (again.status_code, AuditEntry.objects.count()) == (422, 1)
-
-
-def test_the_last_control_is_not_retired(campaign: Campaign, editor: Client) -> None:
-    response = editor.post(f"{POOL}{positive().pk}", {"retire": "yes"})
-    assert response.status_code == 422
-    assert "add others first" in response.content.decode()
-    assert not AuditEntry.objects.exists()
 
 
 def test_a_manager_changes_the_campaign_s_controls_but_not_the_pool(campaign: Campaign) -> None:
@@ -222,8 +178,8 @@ def test_a_manager_changes_the_campaign_s_controls_but_not_the_pool(campaign: Ca
     assert manager.post(own, TEXTS)["Location"] == PAGE
     assert campaign.controls.filter(key="demo.1", query=TEXTS["query"]).exists()
     assert AuditEntry.objects.get().campaign == campaign
-    for page in (f"{POOL}add", f"{POOL}{positive().pk}"):
-        assert manager.post(page, TEXTS).status_code == 403
+    for name in ("add", "replace", "retire"):
+        assert manager.post(f"{OPERATIONS}{name}-control", TEXTS).status_code == 403
     assert manager.get(POOL).status_code == manager.get(f"{POOL}{positive().pk}").status_code == 200
     assert AuditEntry.objects.count() == 1
 
@@ -236,9 +192,9 @@ def test_viewers_look_and_change_nothing(campaign: Campaign, role: str) -> None:
         response = viewer.get(page)
         assert response.status_code == 200
         assert 'name="retire"' not in response.content.decode()
-        for form in (TEXTS, {"retire": "yes"}):
-            assert viewer.post(page, form).status_code == 403
-    assert viewer.get(f"{POOL}add").status_code == 403
+    for form in (TEXTS, {"retire": "yes"}):
+        assert viewer.post(f"{PAGE}{negative().pk}", form).status_code == 403
+    assert viewer.get(f"{OPERATIONS}add-control").status_code == 403
     assert viewer.post(f"{PAGE[:-9]}control-candidates/").status_code == 403
     assert not Control.objects.exclude(retired_at=None).exists()
     assert not AuditEntry.objects.exists()
@@ -249,7 +205,7 @@ def test_one_campaign_does_not_reach_another_s_controls(campaign: Campaign) -> N
     foreign = other.controls.get()
     owner = plays("owner", campaign)
     assert owner.post(f"{PAGE}{foreign.pk}", TEXTS).status_code == 404
-    assert owner.post(f"{POOL}{foreign.pk}", TEXTS).status_code == 404
+    assert owner.get(f"{POOL}{foreign.pk}").status_code == 404
     # What holds a control of the pool elsewhere is not told, either.
     shared = root().get(f"{POOL}{positive().pk}").context["hits"]
     assert {hit.campaign for hit in shared} == {campaign}

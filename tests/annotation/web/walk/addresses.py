@@ -62,6 +62,7 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
         admin/campaigns/<slug:name>/assignments/
         admin/campaigns/<slug:name>/controls/
         admin/controls/
+        admin/controls/<int:pk>
     """),
     (site("staff", 200), NO, """
         admin/lockouts/
@@ -115,14 +116,8 @@ TABLE: Sequence[tuple[Rule, Rule, str]] = [
     (site("view", 200), site("root", 422), """
         admin/pilots/
     """),
-    (site("root", 200), site("root", 200), """
-        admin/controls/add
-    """),
     (site("root", 200), site("root", 422), """
         admin/controls/import
-    """),
-    (site("view", 200), site("root", 200), """
-        admin/controls/<int:pk>
     """),
     (site("root", 200), NO, """
         admin/database/import

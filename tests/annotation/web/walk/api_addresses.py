@@ -46,6 +46,9 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
         api/v1/operations/remove-source
         api/v1/operations/withdraw-pairs
         api/v1/operations/restore-pairs
+        api/v1/operations/add-control
+        api/v1/operations/replace-control
+        api/v1/operations/retire-control
     """),
     (api("signed in", 200), api("signed in", 405), """
         api/v1/me
@@ -58,6 +61,7 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (api("view", 200), api("view", 405), """
         api/v1/jobs
+        api/v1/controls
         api/v1/jobs/<int:pk>
         api/v1/log
         api/v1/campaigns/<slug:name>
@@ -107,14 +111,9 @@ OF_THE_API: Sequence[tuple[Rule, Rule, str]] = [
     """),
     (api("view", 200), api("root", 400), """
         api/v1/pilots
-        api/v1/controls
     """),
     (api("view", 405), api("root", 400), """
-        api/v1/controls/<int:pk>/replace
         api/v1/controls/import
-    """),
-    (api("view", 405), api("root", 422), """
-        api/v1/controls/<int:pk>/retire
     """),
     (api("manage", 200), api("view", 405), """
         api/v1/campaigns/<slug:name>/dry-runs
