@@ -20,22 +20,19 @@ from annotation.commands.campaign_noun import (
 )
 from annotation.commands.campaign_operations import add, add_long
 from annotation.models import Campaign
-from annotation.operations.campaigns import save_campaign
+from annotation.operations.campaigns import Wanted, draw, save_campaign, warnings_of
 from annotation.operations.instructions import save_instructions
 from annotation.operations.registry import LONG_OPERATIONS, OPERATIONS
 from annotation.pipeline.ledger.dollars import cents_of, no_money
 from annotation.pipeline.ledger.reservations import account_of, set_budget
 from annotation.pipeline.publishing.pack import triplets_to_judge
-from annotation.pipeline.publishing.takers import too_small_a_team
-from annotation.pipeline.setup.create import choose_queries, get_campaign, read_policy
+from annotation.pipeline.setup.create import get_campaign, read_policy
 from annotation.pipeline.setup.import_dataset import import_dataset
 from annotation.pipeline.setup.instructions import read_instructions
 from annotation.protocol.estimates.cost import estimate_cost
-from annotation.protocol.estimates.split_sizes import empty_splits
 from annotation.protocol.policy.crowds import CROWDS, PAPER_CROWD, CrowdKind
 from core.command import Result, choice, one_of, progress
 from core.output import Facts, Rendered, Rows
-from retrieval.corpus.corpora import corpus_named
 from retrieval.models.corpus import ALL
 
 IMPORT = "import"
@@ -116,29 +113,14 @@ def create(
     """Create a campaign: choose its queries and fix its policy."""
     one_of({"--sample": sample, "--queries": queries}, required=True)
     cents = None if budget is None else cents_of(budget)
-    chosen = corpus_named(corpus)
     rules = read_policy(policy, crowd=crowd)
+    wanted = Wanted(name, rules.to_dict(), seed, sample, budget_cents=cents, corpus=corpus)
     with progress(None, "Reading", " questions") as bar:
-        drawn = choose_queries(
-            name,
-            seed=seed,
-            sample=sample,
-            queries=queries,
-            corpus=chosen,
-            progress=bar.update,
-        )
+        drawn = draw(wanted, queries, progress=bar.update)
         campaign, details = save_campaign(
-            by_command(),
-            name,
-            drawn,
-            policy=rules,
-            seed=seed,
-            budget_cents=cents,
-            instructions=instructions,
-            items=qualification_test,
+            by_command(), wanted, drawn, instructions=instructions, items=qualification_test
         )
-    warnings = empty_splits(campaign.query_set.queries.count(), rules), too_small_a_team(rules)
-    warning = " ".join(filter(None, warnings)) or None
+    warning = " ".join(warnings_of(campaign.query_set.queries.count(), rules)) or None
     return {"campaign": campaign.name, **details, "warning": warning}
 
 

@@ -16,9 +16,12 @@ from django.db import transaction
 from annotation.access.audit_log import Actor, logged
 from annotation.models import AuditEntry, Campaign, Role
 from annotation.pipeline.ledger.reservations import account_of, set_budget
+from annotation.pipeline.publishing.takers import too_small_a_team
 from annotation.pipeline.setup.create import check_name_and_seed, choose_queries, start_campaign
+from annotation.protocol.estimates.split_sizes import empty_splits
 from annotation.protocol.policy.policy import Policy
 from core.errors import UserError
+from core.progress import Progress, no_progress
 from retrieval.corpus.corpora import corpus_named
 from retrieval.jobs.queue import Result, Watch, keep, request
 from retrieval.models import Job
@@ -63,23 +66,49 @@ def forget_old_queries() -> None:
                 path.unlink()
 
 
+def warnings_of(queries: int, policy: Policy, campaign: Campaign | None = None) -> list[str]:
+    """Of what a campaign of so many queries lacks; nothing is refused because of it."""
+    return list(filter(None, (empty_splits(queries, policy), too_small_a_team(policy, campaign))))
+
+
+def draw(
+    wanted: Wanted, queries: Path | None, *, called: str = "", progress: Progress = no_progress
+) -> Drawn:
+    """`queries`: the file of them, where they are not sampled; its sender calls it `called`."""
+    try:
+        return choose_queries(
+            wanted.name,
+            seed=wanted.seed,
+            sample=wanted.sample,
+            queries=queries,
+            corpus=corpus_named(wanted.corpus),
+            progress=progress,
+        )
+    except UserError as error:
+        if not called:
+            raise
+        raise UserError(str(error).replace(str(queries), called)) from error
+
+
 def save_campaign(
     by: Actor,
-    name: str,
+    wanted: Wanted,
     drawn: Drawn,
     *,
-    policy: Policy,
-    seed: int,
-    budget_cents: int | None = None,
     instructions: Path | None = None,
     items: Path | None = None,
 ) -> tuple[Campaign, dict[str, object]]:
     """With what the log says of it. The account that creates a campaign owns it."""
+    policy = Policy.from_dict(wanted.policy)
     with logged(by, KIND) as entry:
         campaign = entry.campaign = start_campaign(
-            drawn.save(name), policy=policy, seed=seed, instructions=instructions, items=items
+            drawn.save(wanted.name),
+            policy=policy,
+            seed=wanted.seed,
+            instructions=instructions,
+            items=items,
         )
-        details = _endow(campaign, budget_cents=budget_cents, by=by)
+        details = _endow(campaign, budget_cents=wanted.budget_cents, by=by)
         entry.details = {**details, **({"owner": by.name} if by.user else {})}
     return campaign, details
 
@@ -123,28 +152,10 @@ def create_by_job(job: Job, watch: Watch) -> Result:
 
 
 def _create(wanted: Wanted, by: Actor, job: Job, watch: Watch) -> None:
-    path = own_queries_folder() / wanted.stored
-    try:
-        drawn = choose_queries(
-            wanted.name,
-            seed=wanted.seed,
-            sample=wanted.sample,
-            queries=path if wanted.sample is None else None,
-            corpus=corpus_named(wanted.corpus),
-            progress=watch.stage("reading the database's questions"),
-        )
-        with transaction.atomic():
-            campaign, details = save_campaign(
-                by,
-                wanted.name,
-                drawn,
-                policy=Policy.from_dict(wanted.policy),
-                seed=wanted.seed,
-                budget_cents=wanted.budget_cents,
-            )
-            counts = {name: details[name] for name in ("queries", "duplicate_queries")}
-            keep(job, {"campaign": campaign.name, **counts})
-    except UserError as error:
-        # Its owner knows the file by the name that they gave it.
-        sentence = str(error).replace(str(path), wanted.file) if wanted.stored else str(error)
-        raise UserError(sentence) from error
+    path = own_queries_folder() / wanted.stored if wanted.sample is None else None
+    stage = watch.stage("reading the database's questions")
+    drawn = draw(wanted, path, called=wanted.file, progress=stage)
+    with transaction.atomic():
+        campaign, details = save_campaign(by, wanted, drawn)
+        counts = {name: details[name] for name in ("queries", "duplicate_queries")}
+        keep(job, {"campaign": campaign.name, **counts})

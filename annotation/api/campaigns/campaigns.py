@@ -22,9 +22,9 @@ from annotation.api.campaigns.serializers import (
     CampaignCreated,
     CampaignRead,
     CampaignRow,
-    warnings_of,
 )
 from annotation.jobs.tasks import run_job, soon
+from annotation.operations.campaigns import warnings_of
 from annotation.pipeline.publishing.pack import triplets_to_judge
 from annotation.protocol.estimates.cost import PAPER_AGREEMENT, estimate_cost
 from annotation.protocol.policy.policy import Policy

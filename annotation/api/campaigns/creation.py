@@ -11,14 +11,12 @@ from rest_framework import serializers
 from annotation.access.audit_log import by_api
 from annotation.api.campaigns.policy import PolicyField
 from annotation.models import Campaign
-from annotation.operations.campaigns import Wanted, request_creation, save_campaign
+from annotation.operations.campaigns import Wanted, draw, request_creation, save_campaign
 from annotation.pipeline.ledger.dollars import AMOUNT, cents_of
-from annotation.pipeline.setup.create import SEEDS, choose_queries
+from annotation.pipeline.setup.create import SEEDS
 from annotation.protocol.policy.policy import Policy
-from core.errors import UserError
 from core.rest.fields import Text, Whole
 from retrieval.api.corpora import CorpusName
-from retrieval.corpus.corpora import corpus_named
 from retrieval.models import Job
 from retrieval.models.corpus import ALL
 
@@ -67,46 +65,25 @@ class NewCampaign(serializers.Serializer[dict[str, Any]]):
 
 def create_at_once(wanted: dict[str, Any], user: User) -> Campaign:
     """Of the queries that came with the request; they are few enough."""
-    by = by_api(user)
+    asked = _wanted(wanted)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "queries.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in wanted["queries"]))
-        try:
-            drawn = choose_queries(
-                wanted["name"],
-                seed=wanted["seed"],
-                queries=path,
-                corpus=corpus_named(wanted["corpus"]),
-            )
-            made, _ = save_campaign(
-                by,
-                wanted["name"],
-                drawn,
-                policy=_policy(wanted),
-                seed=wanted["seed"],
-                budget_cents=_cents(wanted),
-            )
-        except UserError as error:
-            raise UserError(str(error).replace(str(path), "`queries`")) from error
+        made, _ = save_campaign(by_api(user), asked, draw(asked, path, called="`queries`"))
     return Campaign.objects.select_related("query_set", "account").get(pk=made.pk)
 
 
 def ask_for_sample(wanted: dict[str, Any], user: User) -> Job:
     """It reads the whole database: a worker does."""
-    asked = Wanted(
-        wanted["name"],
-        _policy(wanted).to_dict(),
-        wanted["seed"],
-        wanted["sample"],
-        budget_cents=_cents(wanted),
-        corpus=wanted["corpus"],
+    return request_creation(_wanted(wanted), by=by_api(user))
+
+
+def _wanted(sent: dict[str, Any]) -> Wanted:
+    return Wanted(
+        sent["name"],
+        (sent.get("policy") or Policy()).to_dict(),
+        sent["seed"],
+        sent.get("sample"),
+        budget_cents=cents_of(sent["dollars"]) if "dollars" in sent else None,
+        corpus=sent["corpus"],
     )
-    return request_creation(asked, by=by_api(user))
-
-
-def _policy(wanted: dict[str, Any]) -> Policy:
-    return wanted.get("policy") or Policy()
-
-
-def _cents(wanted: dict[str, Any]) -> int | None:
-    return cents_of(wanted["dollars"]) if "dollars" in wanted else None

@@ -7,16 +7,9 @@ from rest_framework import serializers
 
 from annotation.analytics.campaign.completion import STATES, state_of
 from annotation.models import Account, Campaign
+from annotation.operations.campaigns import warnings_of
 from annotation.pipeline.publishing.takers import too_small_a_team
-from annotation.protocol.estimates.split_sizes import empty_splits
 from annotation.protocol.policy.crowds import PAPER_CROWD
-from annotation.protocol.policy.policy import Policy
-
-
-def warnings_of(queries: int, policy: Policy, campaign: Campaign | None = None) -> list[str]:
-    """As `quorum campaign create` prints them."""
-    found = empty_splits(queries, policy), too_small_a_team(policy, campaign)
-    return [warning for warning in found if warning]
 
 
 class Money(serializers.Serializer[Account]):

@@ -20,10 +20,8 @@ from annotation.access.audit_log import by_page
 from annotation.access.roles import CREATE
 from annotation.analytics.campaign.cost_table import cost_table
 from annotation.jobs.tasks import run_job, soon
-from annotation.operations.campaigns import request_creation
+from annotation.operations.campaigns import request_creation, warnings_of
 from annotation.pipeline.ledger.dollars import dollars
-from annotation.pipeline.publishing.takers import too_small_a_team
-from annotation.protocol.estimates.split_sizes import empty_splits
 from annotation.protocol.policy.crowds import CROWDS
 from annotation.protocol.policy.policy import Policy
 from annotation.web.base.guards import View, dashboard_page, refuse
@@ -154,8 +152,8 @@ def _policy_page(
 def _budget(request: HttpRequest, draft: Draft) -> HttpResponse:
     policy = Policy.from_dict(draft.policy)
     costs = cost_table(draft.queries * policy.candidates_per_query, policy)
-    warnings = filter(None, (empty_splits(draft.queries, policy), too_small_a_team(policy)))
-    context: dict[str, Any] = {"policy": policy, "costs": costs, "warnings": list(warnings)}
+    warned = warnings_of(draft.queries, policy)
+    context: dict[str, Any] = {"policy": policy, "costs": costs, "warnings": warned}
     if request.method != "POST":
         suggested = dollars(costs.reserve_cents)[1:] if costs.reserve_cents else ""
         context["form"] = BudgetForm(initial={"dollars": draft.dollars or suggested})
