@@ -172,6 +172,7 @@ class Migration(migrations.Migration):
                 ('cents', models.PositiveIntegerField(default=0)),
                 ('expires_at', models.DateTimeField(blank=True, null=True)),
                 ('reason', models.TextField(blank=True)),
+                ('rejection', models.CharField(blank=True, max_length=10)),
                 ('state', models.CharField(choices=[('pending', 'Pending'), ('claimed', 'Claimed'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='pending', max_length=9)),
                 ('claim', models.CharField(blank=True, max_length=32)),
                 ('claimed_at', models.DateTimeField(blank=True, null=True)),
@@ -547,6 +548,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='qualificationresult',
             constraint=models.CheckConstraint(condition=models.Q(('correct__lte', models.F('items'))), name='correct_among_the_qualification_items'),
+        ),
+        migrations.AddConstraint(
+            model_name='outboxmessage',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'reject'), models.Q(('rejection', ''), _negated=True), models.Q(('reason', ''), _negated=True)), models.Q(models.Q(('kind', 'reject'), _negated=True), ('rejection', '')), _connector='OR'), name='a_rejection_has_its_reason'),
         ),
         migrations.AddIndex(
             model_name='outboxmessage',

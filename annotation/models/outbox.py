@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, OuterRef, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce
 
 from annotation.models.assignment import Assignment, Worker
 from annotation.models.campaign import Campaign
@@ -50,6 +53,8 @@ class OutboxMessage(models.Model):
     cents = models.PositiveIntegerField(default=0)  # what a bonus gives
     expires_at = models.DateTimeField(null=True, blank=True)  # what lifetime sets
     reason = models.TextField(blank=True)  # what the worker is told
+    # Of a rejection: the key of its RejectionReason, by which the sentences above are counted.
+    rejection = models.CharField(max_length=10, blank=True)
     state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
     claim = models.CharField(max_length=32, blank=True)  # who has it
     claimed_at = models.DateTimeField(null=True, blank=True)
@@ -60,6 +65,13 @@ class OutboxMessage(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind="reject") & ~Q(rejection="") & ~Q(reason="")
+                | ~Q(kind="reject") & Q(rejection=""),
+                name="a_rejection_has_its_reason",
+            )
+        ]
         # deliver looks for what is still to be sent
         indexes = [
             models.Index(
@@ -71,3 +83,11 @@ class OutboxMessage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.state}"
+
+    @classmethod
+    def with_rejection(cls, assignments: QuerySet[Assignment]) -> QuerySet[Any]:
+        """Each with `rejection`, its reason's key: empty where the crowd rejected it by itself."""
+        orders = cls.objects.filter(assignment=OuterRef("pk"), kind=cls.Kind.REJECT)
+        last = orders.exclude(state=cls.State.CANCELLED).order_by("-pk").values("rejection")[:1]
+        rejected = When(status=Assignment.Status.REJECTED, then=Coalesce(last, Value("")))
+        return assignments.annotate(rejection=Case(rejected, default=Value("")))

@@ -119,7 +119,7 @@ def _controls(policy: Facts) -> str:
         "reject": "rejected and replaced by another worker's",
         "pay_and_discard": "paid, but its votes were discarded and replaced by another worker's",
     }[policy["on_failed_control"]]
-    reasons = " or ".join(reason.rule for reason in RejectionReason)
+    reasons = " or ".join(reason.rule for reason in RejectionReason if reason.rule)
     return f"An assignment that {reasons} was {fate}."
 
 

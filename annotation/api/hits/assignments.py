@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from annotation.api.base.access import campaign_of
 from annotation.api.base.filters import parameters, read_filter
-from annotation.models import Assignment, Judgment
+from annotation.models import Assignment, Judgment, OutboxMessage
 from annotation.web.base.filters import AssignmentFilter
 from core.rest.openapi import operation
 from core.rest.pagination import KeyPages, page
@@ -26,6 +26,9 @@ class AssignmentRow(serializers.Serializer[Assignment]):
     status = serializers.ChoiceField(choices=Assignment.Status.choices)
     passed = serializers.BooleanField(
         allow_null=True, help_text="whether it passed its controls; null: not reviewed"
+    )
+    rejection = serializers.CharField(
+        help_text="why we rejected it: unanswered, missed (controls) or manual; empty: we did not"
     )
     paid = serializers.CharField(
         source="account",
@@ -56,6 +59,7 @@ ROW = {
     "worker": "A1B2C3",
     "status": "approved",
     "passed": True,
+    "rejection": "",
     "paid": "paid",
     "accepted_at": "2026-11-22T10:04:00Z",
     "submitted_at": "2026-11-22T10:06:30Z",
@@ -75,7 +79,9 @@ class Assignments(APIView):
         refusals=[404],
     )
     def get(self, request: Request, name: str) -> Response:
-        assignments = Assignment.objects.filter(hit__campaign=campaign_of(request, name))
+        assignments = OutboxMessage.with_rejection(
+            Assignment.objects.filter(hit__campaign=campaign_of(request, name))
+        )
         found = read_filter(request, AssignmentFilter, assignments.select_related("hit", "worker"))
         return page(self, found, AssignmentRow)
 
@@ -91,7 +97,7 @@ class OneAssignment(APIView):
     )
     def get(self, request: Request, name: str, pk: int) -> Response:
         campaign = campaign_of(request, name)
-        assignments = Assignment.objects.select_related("hit", "worker").filter(
-            hit__campaign=campaign
+        assignments = OutboxMessage.with_rejection(
+            Assignment.objects.select_related("hit", "worker").filter(hit__campaign=campaign)
         )
         return Response(AssignmentRead(get_object_or_404(assignments, pk=pk)).data)

@@ -177,6 +177,7 @@ def _decision(
             token=token(kind, assignment.crowd_id),
             assignment=assignment,
             reason=_rejection(campaign, check) if rejected else "",
+            rejection=check.reason.key if rejected else "",
         )
     ]
 

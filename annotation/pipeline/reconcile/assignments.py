@@ -19,6 +19,7 @@ from annotation.pipeline.outbox.threads import calling
 from annotation.pipeline.reconcile.money import set_reserved
 from annotation.pipeline.reconcile.report import Reconciled, Repair
 from annotation.pipeline.reconcile.snapshot import Ours, Sides
+from annotation.protocol.screening.control import RejectionReason
 from core.progress import Progress
 
 Status = Assignment.Status
@@ -175,12 +176,14 @@ class _Repairs:
             else OutboxMessage.Kind.REJECT
         )
         last = calls.filter(kind=kind).last()
+        refused = kind == OutboxMessage.Kind.REJECT
         OutboxMessage.objects.create(
             campaign=self._campaign,
             kind=kind,
             token=token(kind, assignment.crowd_id, calls.count()),
             assignment=assignment,
-            reason=last.reason if last else REFUSED if kind == OutboxMessage.Kind.REJECT else "",
+            reason=last.reason if last else REFUSED if refused else "",
+            rejection=last.rejection if last else RejectionReason.MANUAL.key if refused else "",
         )
         self._report.did(
             Repair.SENT_AGAIN,

@@ -11,16 +11,21 @@ class RejectionReason(Enum):
     """Why an assignment fails, the first that holds: what the worker reads, what the card says."""
 
     UNANSWERED = (
+        "Questions without an answer",
         "Questions left without an answer: {count}.",
         "left a question without an answer",
     )
     MISSED = (
+        "Wrong answers to check questions",
         "Each HIT holds check questions whose answer is plain from the instructions. "
         "Wrong answers to them in this one: {count}.",
         "missed at least one control",
     )
+    MANUAL = "Another reason, given by a reviewer", "", ""  # a person's: no check, no rule
 
-    def __init__(self, sentence: str, rule: str) -> None:
+    def __init__(self, label: str, sentence: str, rule: str) -> None:
+        self.key = self.name.lower()  # as stored, and as programs read it
+        self.label = label
         self.sentence = sentence
         self.rule = rule
 
@@ -35,10 +40,14 @@ class ControlCheck:
     def passed(self) -> bool:
         return not any(self.failures.values())
 
+    @property
+    def reason(self) -> RejectionReason:
+        """Of an assignment that failed."""
+        return next(reason for reason in RejectionReason if self.failures.get(reason))
+
     def explain(self) -> str:
         """What the worker reads of an assignment that failed."""
-        reason = next(reason for reason in RejectionReason if self.failures[reason])
-        return reason.sentence.format(count=len(self.failures[reason]))
+        return self.reason.sentence.format(count=len(self.failures[self.reason]))
 
 
 def check_controls(

@@ -1,12 +1,13 @@
 """A member's own page: what can be done now, what is in hand, what has been done."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -20,8 +21,10 @@ from annotation.crowd.inhouse.assignments import MOST_COUNTED
 from annotation.crowd.inhouse.models import Assignment, HitType, Member, Notice
 from annotation.crowd.qualification_url import qualification_test_url
 from annotation.crowd.worker_notices import why_excluded
-from annotation.models import Campaign, Exclusion, QualificationResult
+from annotation.models import Assignment as Submitted
+from annotation.models import Campaign, Exclusion, OutboxMessage, QualificationResult
 from annotation.pipeline.ledger.dollars import dollars
+from annotation.protocol.screening.control import RejectionReason
 from annotation.protocol.screening.qualification import TRIES
 from annotation.web.annotator.eligibility import other_conditions
 from annotation.web.base.guards import MemberRequest, member_page
@@ -201,9 +204,12 @@ def _rejected(member: Member) -> QuerySet[Assignment]:
 
 
 def _reasons(member: Member) -> list[tuple[str, int]]:
-    """The most frequent ones, with their counts; an assignment may have been given none."""
-    given = _rejected(member).exclude(feedback="").order_by().values_list("feedback")
-    return list(given.annotate(count=Count("pk")).order_by("-count", "feedback")[:MOST_SHOWN])
+    """With their counts, the most frequent first."""
+    ids = _rejected(member).values("assignment_id")
+    ours = OutboxMessage.with_rejection(Submitted.objects.filter(crowd_id__in=ids))
+    counts = Counter(row["rejection"] for row in ours.values("rejection"))
+    found = [(reason.label, counts[reason.key]) for reason in RejectionReason]
+    return sorted(((label, count) for label, count in found if count), key=lambda one: -one[1])
 
 
 def _contact() -> str:

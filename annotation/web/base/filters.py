@@ -11,6 +11,7 @@ from django.db.models import Q
 from annotation.analytics.quality.hit_states import HitState
 from annotation.crowd.inhouse.members import id_of
 from annotation.models import Assignment, AuditEntry, Triplet, Worker
+from annotation.protocol.screening.control import RejectionReason
 
 LARGEST = 2**63 - 1
 
@@ -94,6 +95,8 @@ class TripletFilter(LabelFilter):
 
 
 class AssignmentFilter(Filter):
+    """For rows `with_rejection`."""
+
     hit = Number(label="HIT", min_value=0, max_value=LARGEST, by="hit__number")
     worker = Text(
         max_length=150, help_text="As the crowd names them; in-house the user name", by=_of_worker
@@ -104,6 +107,7 @@ class AssignmentFilter(Filter):
         label="Controls",
         by=lambda it: Q(passed={"yes": True, "no": False}.get(it)),
     )
+    rejection = Choice([(one.key, one.label) for one in RejectionReason], by="rejection")
 
 
 class LogFilter(Filter):

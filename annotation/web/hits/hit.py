@@ -42,7 +42,8 @@ class Booked:
 def hit_record(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     hits = with_state(campaign.hits.select_related("instructions"), timezone.now())
     hit = get_object_or_404(hits, pk=pk)
-    assignments = list(hit.assignments.select_related("worker").order_by("submitted_at", "pk"))
+    submitted = OutboxMessage.with_rejection(hit.assignments.select_related("worker"))
+    assignments = list(submitted.order_by("submitted_at", "pk"))
     context: dict[str, Any] = {
         "hit": hit,
         "state": HitState(hit.condition),

@@ -208,8 +208,8 @@ MUTANTS = {
         ("real items are answered too", "{*items, *expected}", "{*expected}"),
         (
             "the first reason",
-            "for reason in RejectionReason",
-            "for reason in [*RejectionReason][::-1]",
+            "for reason in RejectionReason if",
+            "for reason in [*RejectionReason][::-1] if",
         ),
         ("an answer is 0 or 1", "if value in (0, 1)", "if value >= 0"),
     ),

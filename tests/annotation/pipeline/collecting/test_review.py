@@ -1,7 +1,9 @@
 import pytest
+from django.db import IntegrityError
+from django.db.transaction import atomic
 
 from annotation.analytics.campaign.progress import progress
-from annotation.models import Exclusion, Judgment
+from annotation.models import Assignment, Exclusion, Judgment, OutboxMessage
 from annotation.pipeline.collecting.collect import fetch_submissions
 from annotation.pipeline.collecting.review import Reviewed, given_answers, review
 from tests.conftest import SetStage
@@ -21,6 +23,11 @@ def statuses(stage: Stage, worker: str) -> list[str]:
         "SELECT status FROM assignments WHERE worker_id = ? ORDER BY submit_number", worker
     )
     return [status for (status,) in rows]
+
+
+def rejections(stage: Stage) -> list[str]:
+    found = OutboxMessage.with_rejection(Assignment.objects.filter(hit__campaign=stage.campaign))
+    return [one.rejection for one in found.exclude(rejection="")]
 
 
 def feedback(stage: Stage, assignment_id: str) -> str:
@@ -53,6 +60,7 @@ def test_a_missed_control_rejects_the_work_and_says_why(one_hit: Stage, slips: i
     assert statuses(one_hit, "AEVE") == ["Rejected"]
     assert "check questions" in feedback(one_hit, done)
     assert feedback(one_hit, done).endswith(f"Wrong answers to them in this one: {slips}.")
+    assert rejections(one_hit) == ["missed"]
 
 
 def test_failed_work_is_paid_and_discarded_where_the_policy_says_so(set_stage: SetStage) -> None:
@@ -75,6 +83,15 @@ def test_an_item_without_an_answer_fails_the_work(one_hit: Stage) -> None:
     assert look_at(one_hit) == Reviewed(passed=0, failed=1, excluded=0)
     one_hit.deliver()
     assert feedback(one_hit, done) == "Questions left without an answer: 1."
+    assert rejections(one_hit) == ["unanswered"]
+
+
+def test_a_rejection_cannot_be_stored_without_its_reason(one_hit: Stage) -> None:
+    one_hit.work("eve", 1, slips=1)
+    look_at(one_hit)
+    for without in ({"rejection": ""}, {"reason": ""}, {"kind": "approve"}):
+        with pytest.raises(IntegrityError, match="a_rejection_has_its_reason"), atomic():
+            one_hit.campaign.outbox.filter(kind="reject").update(**without)
 
 
 def submit(stage: Stage, name: str, answers: dict[str, str]) -> str:
